@@ -1,0 +1,44 @@
+# On a fresh machine with Python 3.11+ and make: `make demo` does the main job, `make test` runs every check.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+EXTRAS := .[all]
+
+.PHONY: demo test check bench docs clean help
+
+help:
+	@echo "make demo   run the main job on built-in data and say where the report is"
+	@echo "make test   lint, types, layers, then all tests"
+	@echo "make check  lint, types and layers only"
+	@echo "make bench  speed and quality against the peers, as ratios in one run"
+	@echo "make docs   regenerate the command reference from the code"
+
+$(STAMP): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -e "$(EXTRAS)" --group dev
+	touch $(STAMP)
+
+demo: $(STAMP)
+	$(BIN)/shoal demo --out demo-release --overwrite
+
+test: check
+	$(BIN)/pytest -n 2 --dist loadfile tests
+
+check: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+bench: $(STAMP)
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --group bench
+	for script in benchmarks/speed/*.py benchmarks/quality/*.py; do $(BIN)/python $$script || exit 1; done
+
+docs: $(STAMP)
+	$(BIN)/python docs/generate.py
+
+clean:
+	rm -rf $(VENV) demo-release .mypy_cache .ruff_cache .hypothesis

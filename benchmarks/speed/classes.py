@@ -1,0 +1,99 @@
+"""Equivalence classes: k, l and t of a table, as ratios against pycanon in one run on the same data.
+
+Run it with the Python that has Shoal, and pycanon beside it for the ratios; without pycanon only our times are shown.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+
+from shoal import risk
+from shoal.classes import classes_of
+from shoal.frame import enter
+from shoal.schema import Schema
+
+QUASI = ["age", "sex", "region", "education", "income"]
+AIMS = {"k": 15.0, "t": 50.0}
+
+
+def survey(n: int, seed: int = 0) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "age": rng.integers(0, 15, n),
+            "sex": np.array(["f", "m"])[rng.integers(0, 2, n)],
+            "region": np.array([f"region {i}" for i in range(10)])[rng.integers(0, 10, n)],
+            "education": rng.integers(0, 6, n),
+            "income": rng.integers(0, 5, n).astype(float),
+            "diagnosis": np.array([f"d{i:02d}" for i in range(20)])[rng.integers(0, 20, n)],
+            "visits": rng.poisson(4, n),
+        }
+    )
+
+
+def best(call: Callable[[], Any], rounds: int = 3) -> float:
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def ours(table: Any, sensitive: str | None) -> float:
+    schema = Schema.of(quasi=QUASI, sensitive=[sensitive] if sensitive else [])
+    return best(lambda: risk.classes(table, schema))
+
+
+def growth() -> None:
+    print("k, l and t together (one sensitive column), 5 quasi-identifiers, Polars")
+    sizes = [10_000, 100_000, 1_000_000]
+    times = [ours(survey(n), "visits") for n in sizes]
+    for n, seconds in zip(sizes, times, strict=True):
+        print(f"  {n:>9,} rows  {seconds:.4f} s")
+    table = survey(1_000_000).with_columns(zip=pl.Series(np.random.default_rng(1).integers(0, 100_000, 1_000_000)))
+    frame = enter(table)
+    print(f"  1,000,000 rows, nearly all unique: k alone {best(lambda: classes_of(frame, [*QUASI, 'zip'])):.4f} s")
+    print(f"  growth exponent {np.log(times[-1] / times[0]) / np.log(sizes[-1] / sizes[0]):.2f}")
+
+
+def against_pycanon() -> None:
+    try:
+        from pycanon import anonymity
+    except ImportError:
+        print("pycanon is not installed: no ratios")
+        return
+    print("against pycanon, the same pandas table")
+    for name, n, sensitive, call in (
+        ("k", 1_000_000, None, lambda table: anonymity.k_anonymity(table, QUASI)),
+        ("l", 20_000, "diagnosis", lambda table: anonymity.l_diversity(table, QUASI, ["diagnosis"])),
+        ("t", 20_000, "diagnosis", lambda table: anonymity.t_closeness(table, QUASI, ["diagnosis"])),
+        ("t", 20_000, "visits", lambda table: anonymity.t_closeness(table, QUASI, ["visits"])),
+    ):
+        compare(name, pd.DataFrame(survey(n).to_dict(as_series=False)), sensitive, call)
+
+
+def compare(name: str, table: pd.DataFrame, sensitive: str | None, call: Callable[[pd.DataFrame], Any]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = best(lambda: call(table), rounds=1 if sensitive else 3)
+        report = risk.classes(table, Schema.of(quasi=QUASI, sensitive=[sensitive] if sensitive else []))
+        check = {"k": report.k} if sensitive is None else {}
+        if sensitive is not None:
+            check = {"l": report.sensitive[sensitive].distinct_l, "t": report.sensitive[sensitive].t}
+        assert abs(float(call(table)) - check[name]) < 1e-9, "both must find the same number"
+        ratio = theirs / ours(table, sensitive)
+    aim = f" (aim: at least {AIMS[name]:.0f})" if name in AIMS else ""
+    print(f"  {name} of {len(table):>9,} rows, {sensitive or 'no sensitive column':<20} {ratio:8.1f} times faster{aim}")
+
+
+if __name__ == "__main__":
+    growth()
+    against_pycanon()

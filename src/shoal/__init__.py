@@ -1,0 +1,86 @@
+"""Shoal: hide each person among k others, and keep the shape of the data.
+
+A fish in a shoal can't be picked out, yet the shoal keeps its shape. Start with `Schema`, then `anonymize`.
+Names are loaded when first used, so that importing Shoal is fast.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from shoal import datasets, risk, utility
+    from shoal.claim import Claim
+    from shoal.errors import ColumnError, FileError, GuaranteeError, InputError, ParameterError, SchemaError, ShoalError
+    from shoal.files import read_table
+    from shoal.group import MDAV, KMember
+    from shoal.mask import CellDither, Centroid, GaussianDither, Resample
+    from shoal.release import Release, anonymize, replay, verify
+    from shoal.schema import Schema
+
+_HOME = {
+    "Claim": "claim",
+    "ShoalError": "errors",
+    "ParameterError": "errors",
+    "GuaranteeError": "errors",
+    "InputError": "errors",
+    "SchemaError": "errors",
+    "ColumnError": "errors",
+    "FileError": "errors",
+    "read_table": "files",
+    "KMember": "group",
+    "MDAV": "group",
+    "Centroid": "mask",
+    "Resample": "mask",
+    "CellDither": "mask",
+    "GaussianDither": "mask",
+    "Release": "release",
+    "anonymize": "release",
+    "replay": "release",
+    "verify": "release",
+    "Schema": "schema",
+}
+_ROOMS = ("datasets", "risk", "utility")
+
+__all__ = [
+    "MDAV",
+    "CellDither",
+    "Centroid",
+    "Claim",
+    "ColumnError",
+    "FileError",
+    "GaussianDither",
+    "GuaranteeError",
+    "InputError",
+    "KMember",
+    "ParameterError",
+    "Release",
+    "Resample",
+    "Schema",
+    "SchemaError",
+    "ShoalError",
+    "anonymize",
+    "datasets",
+    "read_table",
+    "replay",
+    "risk",
+    "utility",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"shoal.{name}")
+    if name in _HOME:
+        value = getattr(import_module(f"shoal.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'shoal' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,125 @@
+"""`shoal anonymize`: from a file and its schema to a release with evidence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from shoal.errors import ParameterError
+
+__all__ = ["EXAMPLES", "anonymize"]
+
+EXAMPLES = """Examples:
+
+shoal anonymize people.csv --schema schema.toml --out release
+
+shoal anonymize people.csv -s schema.toml -o release --k 10 --mask gaussian-dither:exact=true
+
+shoal anonymize people.sav -s schema.toml -o release --group mdav --mask centroid --format sav
+
+shoal anonymize --replay release/internal/replay.toml --out again
+"""
+
+_MASKS = "centroid, resample, cell-dither, gaussian-dither; repeat the option to chain masks"
+
+
+def anonymize(
+    file: Annotated[Path | None, typer.Argument(help="CSV, TSV, Parquet, SAS, Stata or SPSS file.")] = None,
+    schema: Annotated[Path | None, typer.Option("--schema", "-s", help="Schema in TOML: every column's role.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the release; must not exist yet.")] = None,
+    k: Annotated[int | None, typer.Option("--k", "-k", help="Smallest group size, at least 2. [default: 5]")] = None,
+    group: Annotated[str, typer.Option("--group", "-g", help="Who hides with whom: k-member or mdav.")] = "k-member",
+    mask: Annotated[list[str] | None, typer.Option("--mask", "-m", help=f"What is written instead: {_MASKS}.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Leave out when you publish: a secret one is drawn.")] = None,
+    format: Annotated[str | None, typer.Option("--format", "-f", help="csv, tsv, parquet, dta, sav, xpt.")] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(help="Delimiter of a CSV input; found by itself if left out.")
+    ] = None,
+    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV input; found by itself if left out.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older release in that folder.")] = False,
+    replay: Annotated[Path | None, typer.Option(help="Repeat the run of this internal/replay.toml.")] = None,
+) -> None:
+    """Hide each person of FILE among at least k others, and write table, report and manifest.
+
+    The released table keeps the distribution of the quasi-identifiers (with the default mask). It is read back and
+    measured before anything appears under --out; if a claim fails, nothing is written and the exit code is 3.
+    """
+    from shoal.cli.console import steps
+
+    target = _required(out, "--out FOLDER")
+    options = {"k": k, "group": group, "mask": mask or ["gaussian-dither"], "seed": seed}
+    reading = {"delimiter": delimiter, "encoding": encoding}
+    with steps(7) as step:
+        release = (
+            _replayed(replay, file, step) if replay else _fresh(file, schema, target, overwrite, options, reading, step)
+        )
+        kind = format or _format_of(release, replay)
+        release.write(target, format=kind, overwrite=overwrite, progress=step)
+    _tell(release, target)
+
+
+def _fresh(
+    file: Path | None,
+    schema: Path | None,
+    target: Path,
+    overwrite: bool,
+    options: dict[str, Any],
+    reading: dict[str, Any],
+    step: Any,
+) -> Any:
+    from shoal.files import read_source
+    from shoal.recipe import GROUPERS, MASKS, read_method
+    from shoal.release.run import anonymize_source
+    from shoal.release.staging import check_target
+    from shoal.schema import Schema
+
+    defaults = {} if options["k"] is None else {"k": options["k"]}
+    grouper = read_method(options["group"], GROUPERS, defaults)
+    masks = [read_method(text, MASKS) for text in options["mask"]]
+    path, rules = _required(file, "FILE"), Schema.read(_required(schema, "--schema FILE"))
+    if path.resolve() == target.resolve():
+        raise ParameterError("--out", "must not be the input file", hint="Name a new folder.")
+    check_target(target, overwrite=overwrite)
+    step("reading")
+    source = read_source(path, **reading)
+    return anonymize_source(source, rules, group=grouper, mask=masks, seed=options["seed"], progress=step)
+
+
+def _replayed(path: Path, file: Path | None, step: Any) -> Any:
+    from shoal.release.replaying import replay
+
+    return replay(path, input=file, progress=step)
+
+
+def _format_of(release: Any, replay: Path | None) -> str:
+    from shoal.release.replaying import read_replay
+    from shoal.release.writing import FORMATS
+
+    if replay is not None:
+        return Path(read_replay(replay)["output"]["file"]).suffix[1:]
+    source = release.source.format
+    return source if source in FORMATS else "csv"
+
+
+def _tell(release: Any, target: Path) -> None:
+    from shoal.cli.console import out as screen
+    from shoal.cli.console import print_claims
+    from shoal.cli.summary import summary_rows
+
+    screen.print(f"[bold]{len(release.source_rows):,} rows released[/] by {release.recipe}")
+    for note in release.notes:
+        screen.print(f"  [dim]{note}[/]", markup=True)
+    print_claims(release.claims)
+    screen.print("[bold]Measured[/]")
+    for name, value in summary_rows(release):
+        screen.print(f"  {name:<46} {value}")
+    screen.print(f"Table, report and manifest: {target}")
+    screen.print(f"Keep inside: {target / 'internal'}")
+
+
+def _required(value: Path | None, name: str) -> Path:
+    if value is None:
+        raise ParameterError("anonymize", f"{name} must be given", hint="See: shoal anonymize --help.")
+    return value

@@ -1,0 +1,69 @@
+"""The `shoal` command: one sub-command a job, errors as one line, exit codes that scripts can rely on.
+
+0 done, 2 wrong usage, 3 the guarantee can't be met (nothing was written), 4 the input is unusable (nothing was
+written), 1 an internal fault, 130 or 143 stopped.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import traceback
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from shoal import __version__
+from shoal.cli import anonymize, demo, risk, schema, verify
+from shoal.cli.console import complain
+from shoal.errors import ShoalError
+
+__all__ = ["app", "run"]
+
+app = typer.Typer(
+    name="shoal",
+    help="Publish health microdata that hides each person among k others and keeps the shape of the data.",
+    epilog="Start with: shoal demo. Then: shoal schema infer FILE, correct the schema, shoal anonymize FILE.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("anonymize", epilog=anonymize.EXAMPLES)(anonymize.anonymize)
+app.command("risk", epilog=risk.EXAMPLES)(risk.risk)
+app.command("verify", epilog=verify.EXAMPLES)(verify.verify)
+app.add_typer(schema.app, name="schema")
+app.command("demo", epilog=demo.EXAMPLES)(demo.demo)
+
+
+@app.callback()
+def main(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    """Nothing but the version; the work is in the sub-commands."""
+    if version:
+        typer.echo(f"shoal {__version__}")
+        raise typer.Exit
+
+
+def run() -> None:
+    """Run the command line; every error Shoal raises becomes one line and its exit code."""
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        app()
+    except ShoalError as error:
+        complain(str(error))
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        complain("stopped; nothing was written.")
+        sys.exit(130)
+    except Exception as error:  # messages of other libraries may quote cells: say where, not what
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        complain(f"internal fault: {type(error).__name__} in {place.name} ({place.filename}:{place.lineno}).")
+        sys.exit(1)
+
+
+def _stop(signum: int, frame: FrameType | None) -> None:
+    complain("stopped; nothing was written.")
+    sys.exit(128 + signum)

@@ -1,0 +1,91 @@
+"""`shoal risk`: how exposed is a table, alone or against its original?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["EXAMPLES", "risk"]
+
+EXAMPLES = """Examples:
+
+shoal risk people.csv --schema schema.toml
+
+shoal risk released.csv --schema schema.toml --original people.csv    (same row order)
+
+shoal risk sample.csv --schema schema.toml --population 330000000
+"""
+
+
+def risk(
+    file: Annotated[Path, typer.Argument(help="The table to look at.")],
+    schema: Annotated[Path, typer.Option("--schema", "-s", help="Its schema in TOML.")],
+    original: Annotated[
+        Path | None, typer.Option(help="The table it was made from, in the same row order: adds matching attacks.")
+    ] = None,
+    population: Annotated[int | None, typer.Option(help="People in the population the table is a sample of.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Measure equivalence classes, uniqueness and attackers; with --original also re-identification and linkage."""
+    from shoal.cli.console import out, steps
+    from shoal.files import read_table
+    from shoal.schema import Schema
+
+    rules = Schema.read(schema)
+    with steps(2) as step:
+        step("reading")
+        table = read_table(file)
+        before = None if original is None else read_table(original)
+        step("measuring")
+        found = _measure(table, before, rules, population)
+    if json:
+        out.print_json(data={name: result.to_dict() for name, result in found.items()})
+    else:
+        _tell(found, len(table))
+
+
+def _measure(table: Any, before: Any, schema: Any, population: int | None) -> dict[str, Any]:
+    from shoal import risk as measures
+
+    found: dict[str, Any] = {
+        "classes": measures.classes(table, schema),
+        "uniqueness": measures.uniqueness(table, schema, population=population),
+        "attackers": measures.attackers(table, schema, population=population),
+    }
+    if before is not None:
+        found |= {
+            "reidentification": measures.reidentification(before, table, schema),
+            "linkage": measures.linkage(before, table, schema),
+            "intervals": measures.intervals(before, table, schema),
+            "inference": measures.inference(before, table, schema),
+            "verbatim": measures.verbatim(before, table, schema),
+        }
+    return found
+
+
+def _tell(found: dict[str, Any], n: int) -> None:
+    from shoal.cli.console import out, print_table
+
+    classes, attackers = found["classes"], found["attackers"]
+    out.print(f"[bold]{n:,} rows in {classes.n_classes:,} classes; smallest class k = {classes.k}[/]")
+    out.print(f"unique records: {classes.n_unique:,}")
+    rows = [
+        ["prosecutor", f"{attackers.prosecutor.mean:.2%}", f"{attackers.prosecutor.largest:.2%}"],
+        ["journalist", f"{attackers.journalist.mean:.2%}", f"{attackers.journalist.largest:.2%}"],
+        ["marketer", f"{attackers.marketer:.2%}", ""],
+    ]
+    print_table("Attackers", ["", "mean", "largest"], rows)
+    if classes.sensitive:
+        rows = [
+            [name, f"{d.distinct_l}", f"{d.entropy_l:.2f}", f"{d.t:.2f}", f"{d.homogeneous_share:.2%}"]
+            for name, d in classes.sensitive.items()
+        ]
+        head = ["", "distinct l", "entropy l", "t", "in classes of one value"]
+        print_table("Sensitive columns, worst class", head, rows)
+    if "reidentification" in found:
+        out.print(f"re-identification by nearest match: {found['reidentification'].expected:.2%}")
+        out.print(f"linkage, nearest or second nearest: {found['linkage'].share:.2%}")
+        out.print(f"combinations equal to their own person's: {found['verbatim'].own_share:.2%}")
+

@@ -1,0 +1,60 @@
+"""`shoal schema`: propose a schema, and check one against its table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Propose and check schemas: what each column is.", no_args_is_help=True)
+
+_INFER = """Examples:
+
+shoal schema infer people.csv --out schema.toml
+"""
+_CHECK = """Examples:
+
+shoal schema check people.csv --schema schema.toml
+"""
+
+
+@app.command(epilog=_INFER)
+def infer(
+    file: Annotated[Path, typer.Argument(help="The table to look at.")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write there; the screen if left out.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
+) -> None:
+    """Propose a commented schema for FILE; correct it before you use it."""
+    from shoal.errors import FileError
+    from shoal.files import read_table, write_text
+    from shoal.proposal import propose
+
+    if out is not None and out.exists() and not overwrite:
+        raise FileError(str(out), "already exists", hint="Name another file, or allow overwriting (--overwrite).")
+    text = propose(read_table(file)).to_toml()
+    if out is None:
+        typer.echo(text)
+    else:
+        write_text(out, text)
+        typer.echo(f"Wrote {out}. Correct it: the roles decide what is protected.")
+
+
+@app.command(epilog=_CHECK)
+def check(
+    file: Annotated[Path, typer.Argument(help="The table.")],
+    schema: Annotated[Path, typer.Option("--schema", "-s", help="Its schema in TOML.")],
+) -> None:
+    """Hold FILE to its schema and say what each column is."""
+    from shoal.cli.console import out, print_table
+    from shoal.files import read_table
+    from shoal.prepare import prepare
+    from shoal.schema import Schema
+
+    prepared = prepare(read_table(file), Schema.read(schema))
+    rows = [[c.name, c.role, c.kind or "", str(c.missing)] for c in prepared.schema.columns]
+    print_table(f"{prepared.n:,} of {prepared.n_original:,} rows usable", ["column", "role", "kind", "missing"], rows)
+    for note in prepared.notes:
+        out.print(note)

@@ -1,0 +1,37 @@
+"""Tables to try things on: a simulated health survey, and loaders for real public-use files.
+
+Each table has its schema in a function of the same name that ends in ``_schema``. Modules are loaded when first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shoal.datasets.nmes import nmes1988, nmes1988_schema
+    from shoal.datasets.panel import meps, meps_schema
+    from shoal.datasets.survey import health_survey, health_survey_schema
+
+__all__ = ["health_survey", "health_survey_schema", "meps", "meps_schema", "nmes1988", "nmes1988_schema"]
+
+_HOME = {
+    "health_survey": "survey",
+    "health_survey_schema": "survey",
+    "meps": "panel",
+    "meps_schema": "panel",
+    "nmes1988": "nmes",
+    "nmes1988_schema": "nmes",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'shoal.datasets' has no attribute '{name}'")
+    value = getattr(import_module(f"shoal.datasets.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

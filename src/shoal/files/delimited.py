@@ -1,0 +1,198 @@
+"""Delimited text: CSV and its kin, in any of the usual codings, cut strictly."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import hashlib
+import io
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from shoal.errors import FileError, InputError, ParameterError
+from shoal.files.cells import NUMBER, typed, without_nan
+from shoal.files.place import reporting
+from shoal.files.source import Source, check_names
+
+__all__ = ["DELIMITERS", "delimited", "read_delimited"]
+
+DELIMITERS = (",", ";", "\t", "|")
+
+_SAMPLE_BYTES = 1 << 16
+_BLOCK_BYTES = 1 << 26
+
+
+def read_delimited(
+    file: Path, ending: str, delimiter: str | None, encoding: str | None, decimal: str, text: frozenset[str]
+) -> Source:
+    """Read delimited text; see `shoal.files.read_source` for what the parameters mean."""
+    with reporting(file):
+        data = file.read_bytes()
+    digest = hashlib.sha256(data).hexdigest()
+    unzipped = _unzip(file, data) if ending.endswith(".gz") else data
+    letters, encoding = _utf8(file, unzipped, encoding)
+    letters = letters.lstrip(b"\r\n")
+    if not letters.strip():
+        raise FileError(str(file), "must hold a header line and rows", got="an empty file")
+    delimiter = delimiter or ("\t" if ending.startswith("tsv") else _sniff(letters))
+    names = _header(file, letters, delimiter)
+    cells = _cells(file, letters, len(names), delimiter)
+    columns = {
+        name: column if name in text else typed(column, decimal) for name, column in zip(names, cells, strict=True)
+    }
+    return Source(
+        frame=pl.DataFrame(columns),
+        path=str(file),
+        format=ending,
+        labels=None,
+        sha256=digest,
+        delimiter=delimiter,
+        encoding=encoding,
+        decimal=decimal,
+    )
+
+
+def delimited(frame: pl.DataFrame, ending: str, delimiter: str | None) -> bytes:
+    """Return `frame` as delimited text in UTF-8."""
+    separator = delimiter or ("\t" if ending.startswith("tsv") else ",")
+    # In a table of one column an empty cell would be an empty line, which readers skip.
+    null = '""' if frame.width == 1 else ""
+    letters = without_nan(frame).write_csv(separator=separator, null_value=null, line_terminator="\n").encode()
+    return gzip.compress(letters, mtime=0) if ending.endswith(".gz") else letters
+
+
+def _unzip(file: Path, data: bytes) -> bytes:
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error):
+        raise FileError(str(file), "must be a whole gzip file", hint="Compress it again.") from None
+
+
+def _utf8(file: Path, data: bytes, encoding: str | None) -> tuple[bytes, str]:
+    """Recode `data` to UTF-8 without a byte-order mark; the second part names what it was coded in."""
+    encoding = encoding or _guess(data)
+    try:
+        letters = data.decode(codecs.lookup(encoding).name)
+    except LookupError:
+        raise ParameterError("read_table", "encoding must be one that Python knows", got=repr(encoding)) from None
+    except UnicodeDecodeError:
+        raise FileError(str(file), f"must be text coded in {encoding}", hint="Give another encoding.") from None
+    if _binary(letters, encoding):
+        hint = "The file may be compressed or of another format than its ending says."
+        raise FileError(str(file), "must be text", got="binary content", hint=hint)
+    return letters.removeprefix("\ufeff").encode("utf-8"), encoding
+
+
+def _guess(data: bytes) -> str:
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    for encoding in ("utf-8", "cp1252"):
+        try:
+            data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        return _wide(data) or encoding
+    return "latin-1"
+
+
+def _wide(data: bytes) -> str | None:
+    # Western text in UTF-16 without a mark shows as a zero in (nearly) every second byte.
+    sample = data[:_SAMPLE_BYTES]
+    half = len(sample) // 2
+    if half and sample[1::2].count(0) > 0.8 * half:
+        return "utf-16-le"
+    return "utf-16-be" if half and sample[0::2].count(0) > 0.8 * half else None
+
+
+def _binary(letters: str, encoding: str) -> bool:
+    # Bytes that are valid UTF-8 are rarely anything but text; any bytes at all are valid in one-byte codings.
+    sample = letters[:_SAMPLE_BYTES]
+    most = 0.01 if encoding in ("cp1252", "latin-1") else 0.25
+    controls = sum(letter < " " and letter not in "\t\n\r\f" for letter in sample)
+    return "\x00" in letters or controls > most * len(sample)
+
+
+def _sniff(letters: bytes) -> str:
+    widths = {delimiter: _widths(letters, delimiter) for delimiter in DELIMITERS}
+    steady = [d for d in DELIMITERS if len(set(widths[d])) == 1 and widths[d][0] > 1]
+    return max(steady or DELIMITERS, key=lambda delimiter: widths[delimiter][0])
+
+
+def _widths(letters: bytes, delimiter: str) -> list[int]:
+    sample = letters[:_SAMPLE_BYTES]
+    whole = sample if len(letters) <= _SAMPLE_BYTES else sample[: sample.rfind(b"\n") + 1] or sample
+    lines = csv.reader(io.StringIO(whole.decode("utf-8", "ignore"), newline=""), delimiter=delimiter)
+    try:
+        return [len(line) for line in lines if line] or [0]
+    except csv.Error:
+        return [0]
+
+
+def _header(file: Path, letters: bytes, delimiter: str) -> list[str]:
+    stream = io.TextIOWrapper(io.BytesIO(letters), encoding="utf-8", newline="")
+    try:
+        names = next(csv.reader(stream, delimiter=delimiter))
+    except csv.Error:
+        raise InputError(str(file), "first line must hold the column names") from None
+    check_names(str(file), names)
+    if all(re.fullmatch(NUMBER, name.strip()) for name in names):
+        raise InputError(
+            str(file), "first line must hold the column names", got="only numbers", hint="Add a header line."
+        )
+    return names
+
+
+def _cells(file: Path, letters: bytes, n_columns: int, delimiter: str) -> list[pl.Series]:
+    """Cut the text after the header into columns of text; every line must have the header's number of cells."""
+    from pyarrow import BufferReader, large_string
+    from pyarrow import csv as arrow
+
+    wrong: list[tuple[int, int]] = []
+
+    def note(row: Any) -> str:
+        wrong.append((row.number, row.actual_columns))
+        return "skip"
+
+    names = [str(place) for place in range(n_columns)]
+    try:
+        table = arrow.read_csv(
+            BufferReader(letters if letters.endswith((b"\n", b"\r")) else letters + b"\n"),
+            arrow.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES, column_names=names, skip_rows_after_names=1),
+            arrow.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note),
+            arrow.ConvertOptions(
+                column_types=dict.fromkeys(names, large_string()),
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=True,
+            ),
+        )
+    except Exception:  # the library's message quotes cells
+        raise InputError(str(file), "must be delimited text", hint="Check quotes and line ends.") from None
+    if wrong:
+        raise _ragged(file, n_columns, wrong)
+    columns = [pl.Series(name, table[name]).cast(pl.String) for name in names]
+    _check_closed(file, letters, columns[-1])
+    return columns
+
+
+def _ragged(file: Path, n_columns: int, wrong: list[tuple[int, int]]) -> InputError:
+    line, width = wrong[0]
+    more = f", and {len(wrong) - 1} more such lines" if len(wrong) > 1 else ""
+    return InputError(
+        str(file),
+        f"every line must have {n_columns} cells, as the first has",
+        got=f"{width} in line {line}{more}",
+        hint="Quote the cells that hold the delimiter, or name the delimiter.",
+    )
+
+
+def _check_closed(file: Path, letters: bytes, last: pl.Series) -> None:
+    # A quote that is never closed swallows all lines to the end: only then an unquoted end holds a line break.
+    ending = last[-1] if len(last) else None
+    if ending and ("\n" in ending or "\r" in ending) and not letters.rstrip(b"\r\n").endswith(b'"'):
+        raise InputError(str(file), "every quote must be closed", hint="Look for a single quotation mark.")

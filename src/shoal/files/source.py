@@ -1,0 +1,79 @@
+"""A table that came from a file, and what was found out about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from shoal.errors import InputError
+
+__all__ = ["Labels", "Source", "check_names"]
+
+_INDEX_HINT = "A nameless first column is often a row number: remove it, or name it."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labels:
+    """What the columns and their codes mean, as a statistical file says it.
+
+    Parameters
+    ----------
+    columns
+        Column name to variable label.
+    values
+        Column name to value labels: code to meaning.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Source:
+    """A table that was read, and what was found out about its file. Its repr shows no cell.
+
+    Parameters
+    ----------
+    frame
+        The table.
+    path
+        The file, as it was named.
+    format
+        The file's ending without the dot, in lower case: ``"csv"``, ``"csv.gz"``, ``"parquet"``, ``"dta"``...
+    labels
+        Variable and value labels; None where the format has none.
+    sha256
+        Digest of the file's bytes.
+    delimiter, encoding, decimal
+        What separated the cells, coded the letters and marked the decimals; None where the format is not delimited
+        text.
+    """
+
+    frame: pl.DataFrame = field(repr=False)
+    path: str
+    format: str
+    labels: Labels | None
+    sha256: str
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+
+
+def check_names(owner: str, names: list[str]) -> None:
+    """Hold column names to be there and unique; if not, say where.
+
+    Places, not names: where the header line is missing, the "names" are the first person's cells.
+    """
+    if not names:
+        raise InputError(owner, "must have at least one column")
+    first: dict[str, int] = {}
+    for place, name in enumerate(names, start=1):
+        if not name.strip():
+            raise InputError(owner, "every column must have a name", got=f"none for column {place}", hint=_INDEX_HINT)
+        if name in first:
+            pair = f"one name for columns {first[name]} and {place}"
+            raise InputError(owner, "column names must be unique", got=pair, hint="Rename one of them.")
+        first[name] = place

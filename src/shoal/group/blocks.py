@@ -1,0 +1,141 @@
+"""How large files are grouped: cut into k-d blocks, each block grouped exactly, all cores at work.
+
+Grouping one record after another does not run in parallel, and in many columns its cost grows faster than n. Cutting
+the points into blocks of neighbours mends both. Each block is a box of the k-d tree with a multiple of k rows (one
+block takes the remainder), so blocks have no leftovers of their own, and every group still holds at least k.
+
+A cut is made in the column with the largest variance, then, among rows that are equal there, in the next column and so
+on, last by row number: equal rows stay together as long as they can. The result depends on the points, their order, k
+and the number of blocks, not on the number of cores.
+
+Promised: the same group sizes as without blocks. Not promised: the same partition. Groups can't straddle a cut; on
+standard-normal points in eight columns the squared error rises by less than 2 %. `Plan` records what was done.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.errors import ParameterError
+from shoal.group.copies import on_grid
+from shoal.group.greedy import kmember
+from shoal.group.maximum_distance import mdav
+
+__all__ = ["Kernel", "Plan", "by_blocks", "choose", "kd_blocks", "partition"]
+
+Kernel: TypeAlias = Callable[[FloatArray, int], IntArray]
+
+_KERNELS: Mapping[str, Kernel] = {"kmember": kmember, "mdav": mdav}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How a partition is found: exactly, or block by block."""
+
+    strategy: Literal["exact", "blocks"]
+    n_blocks: int
+    block_rows: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-safe form."""
+        return asdict(self)
+
+
+def partition(points: FloatArray, k: int, method: Literal["kmember", "mdav"]) -> tuple[IntArray, dict[str, Any]]:
+    """Group points by the plan that suits their number; return the labels and the plan."""
+    plan = choose(len(points), points.shape[1], k)
+    kernel = _KERNELS[method]
+    labels = by_blocks(points, k, kernel, plan.block_rows) if plan.n_blocks > 1 else kernel(points, k)
+    return labels, plan.to_dict()
+
+
+def choose(n_rows: int, n_columns: int, k: int) -> Plan:
+    """Choose the plan for a number of rows and columns: exact up to `exact_rows`, blocks of at most that size beyond."""
+    n_blocks = _n_blocks(n_rows, k, exact_rows(n_columns))
+    block_rows = -(-n_rows // n_blocks)
+    return Plan(strategy="exact" if n_blocks == 1 else "blocks", n_blocks=n_blocks, block_rows=block_rows)
+
+
+def exact_rows(n_columns: int) -> int:
+    """Rows that are grouped exactly in a matter of seconds."""
+    return 100_000
+
+
+def by_blocks(points: FloatArray, k: int, kernel: Kernel, block_rows: int) -> IntArray:
+    """Cut points into blocks of about `block_rows` and group each with `kernel`.
+
+    Parameters
+    ----------
+    points
+        One row per record, in the order that decides ties.
+    k
+        Smallest group size.
+    kernel
+        `kmember`, `mdav`, or any function of points and k that makes floor(n/k) groups.
+    block_rows
+        Rows in a block. Raising it brings the result nearer to the exact one and takes longer.
+
+    Returns
+    -------
+    labels
+        The group of each row, numbered block by block.
+    """
+    points = on_grid(points)
+    blocks = kd_blocks(points, k, _n_blocks(len(points), k, block_rows))
+    labels, n_groups = np.empty(len(points), dtype=np.int64), 0
+    with ThreadPoolExecutor(_n_cores()) as pool:
+        for rows, block_labels in zip(blocks, pool.map(lambda rows: kernel(points[rows], k), blocks), strict=True):
+            labels[rows] = block_labels + n_groups
+            n_groups += len(rows) // k
+    return labels
+
+
+def _n_blocks(n_rows: int, k: int, block_rows: int) -> int:
+    return max(1, min(-(-n_rows // block_rows), n_rows // k))
+
+
+def kd_blocks(points: FloatArray, k: int, n_blocks: int) -> list[IntArray]:
+    """Cut points into `n_blocks` blocks of neighbours; return the rows of each, in increasing order."""
+    if not 1 <= n_blocks <= len(points) // k:
+        raise ParameterError("blocks", "each must hold at least k rows", got=f"{n_blocks} blocks")
+    return _cut(points, np.arange(len(points)), k, n_blocks)
+
+
+def _cut(points: FloatArray, rows: IntArray, k: int, n_blocks: int) -> list[IntArray]:
+    if n_blocks == 1:
+        return [rows]
+    half = n_blocks // 2
+    size = len(rows) // k * half // n_blocks * k
+    low = _lowest(points[rows], size)
+    return _cut(points, rows[low], k, half) + _cut(points, rows[~low], k, n_blocks - half)
+
+
+def _lowest(points: FloatArray, size: int) -> BoolArray:
+    """The `size` points that are lowest in the column with the largest variance, ties by the next column, then row."""
+    chosen, tied = np.zeros(len(points), dtype=np.bool_), np.arange(len(points))
+    for j in _by_variance(points):
+        column = points[tied, j]
+        edge = np.partition(column, size - 1)[size - 1]
+        chosen[tied[column < edge]] = True
+        size -= int(np.count_nonzero(column < edge))
+        tied = tied[column == edge]
+    chosen[tied[:size]] = True
+    return chosen
+
+
+def _by_variance(points: FloatArray) -> IntArray:
+    """Columns by decreasing variance; variances that agree in nine digits are equal, so rounding decides nothing."""
+    variance = points.var(axis=0)
+    order: IntArray = np.argsort(-np.round(variance / max(variance.max(initial=0.0), 1e-300), 9), kind="stable")
+    return order
+
+
+def _n_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

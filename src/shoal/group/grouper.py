@@ -1,0 +1,125 @@
+"""Who hides with whom: what every grouper shares.
+
+A grouper gives each record a label; records with one label form a group of at least k persons. It looks at the
+records as points (`Encoder.points`), puts them in an order that depends on their values and on the seed but not on
+the order of the file, and leaves the partition to a kernel that breaks ties by that order. Where the schema names a
+`unit`, persons are grouped (each at the mean of their rows), so that all rows of a person share a group and a group
+of k is k persons.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from shoal.arrays import FloatArray, Generator, IntArray
+from shoal.encode import Encoder
+from shoal.errors import GuaranteeError, SchemaError
+from shoal.params import check
+from shoal.prepare import Prepared, prepare
+from shoal.rng import fresh_seed, stream
+from shoal.schema import Schema
+
+__all__ = ["Grouper", "Grouping"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grouping:
+    """The result of grouping: a label per prepared row, and how it was found (for the record)."""
+
+    labels: IntArray
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return int(self.labels.max(initial=-1)) + 1
+
+
+class Grouper(ABC):
+    """Gives every record a group of at least `k` persons."""
+
+    k: int
+
+    def assign(self, table: Any, schema: Schema, seed: int | None = None) -> IntArray:
+        """Return one label per row of `table`; every group holds at least `k` persons.
+
+        Rows that the schema's missing rule leaves out get the label -1. Without a seed a fresh one is drawn; it
+        decides ties only.
+        """
+        prepared = prepare(table, schema)
+        labels = np.full(prepared.n_original, -1, dtype=np.int64)
+        labels[prepared.rows] = self.group(prepared, fresh_seed() if seed is None else seed).labels
+        return labels
+
+    def group(self, prepared: Prepared, seed: int) -> Grouping:
+        """Group a prepared table."""
+        check(self)
+        units = prepared.units()
+        self._check_size(int(units.max()) + 1)
+        points = _unit_points(self._points(prepared), units)
+        order = _canonical_order(points, stream(seed, "order"))
+        partition, notes = self._partition(np.ascontiguousarray(points[order]))
+        labels = np.empty(len(points), dtype=np.int64)
+        labels[order] = partition
+        return Grouping(labels=labels[units], notes=notes)
+
+    @abstractmethod
+    def _points(self, prepared: Prepared) -> FloatArray:
+        """The space in which records are near or far."""
+
+    @abstractmethod
+    def _partition(self, points: FloatArray) -> tuple[IntArray, Mapping[str, Any]]:
+        """Labels 0..c-1 for points in canonical order, and how they were found."""
+
+    def _check_size(self, n_persons: int) -> None:
+        if n_persons < self.k:
+            raise GuaranteeError(
+                type(self).__name__,
+                f"needs at least k = {self.k} persons",
+                got=f"{n_persons}",
+                hint="Lower k or add records.",
+            )
+
+
+def quasi_points(prepared: Prepared) -> FloatArray:
+    """The quasi-identifiers as points."""
+    names = prepared.schema.quasi
+    if not names:
+        raise SchemaError("schema", "must name at least one quasi-identifier to group by")
+    return _encoded(prepared, names)
+
+
+def response_points(prepared: Prepared, weight: float) -> FloatArray:
+    """The numeric sensitive columns as points, each squared distance counted `weight` times (eq 4)."""
+    schema = prepared.schema
+    names = [name for name in schema.sensitive if schema[name].kind == "numeric"] if weight > 0 else []
+    weighted: FloatArray = _encoded(prepared, names) * np.sqrt(weight)
+    return weighted
+
+
+def _encoded(prepared: Prepared, names: Any) -> FloatArray:
+    encoder = Encoder.fit(prepared, names)
+    return encoder.points(encoder.codes(prepared.frame))
+
+
+def _unit_points(points: FloatArray, units: IntArray) -> FloatArray:
+    counts = np.bincount(units)
+    if len(counts) == len(units):
+        out = np.empty_like(points)
+        out[units] = points
+        return out
+    order = np.lexsort((*points.T[::-1], units))
+    starts = np.concatenate(([0], np.cumsum(counts)[:-1]))
+    means: FloatArray = np.add.reduceat(points[order], starts, axis=0) / counts[:, None]
+    return means
+
+
+def _canonical_order(points: FloatArray, rng: Generator) -> IntArray:
+    """Sort by value, then shuffle: the same whatever the order of the file."""
+    by_value = np.lexsort(points.T[::-1]) if points.shape[1] else np.arange(len(points))
+    return by_value[rng.permutation(len(points))]

@@ -1,0 +1,211 @@
+"""Which classes the records have, and groupers that look at them.
+
+The class columns are the nominal and ordinal sensitive columns. They count together, as one class for each
+combination that occurs ("compound"), or each for itself ("each"). A missing class is a class of its own. Where the
+schema names a unit, a person brings the classes of all their rows.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from shoal.arrays import FloatArray, IntArray
+from shoal.encode import Encoder
+from shoal.errors import ColumnError, GuaranteeError, InputError, SchemaError
+from shoal.group.grouper import Grouper, Grouping, _canonical_order, _unit_points
+from shoal.params import check
+from shoal.prepare import Prepared
+from shoal.rng import stream
+from shoal.schema import Schema
+
+__all__ = ["ClassGrouper", "Classes", "Mix", "class_codes", "class_names", "jensen_shannon", "require_two_groups"]
+
+Classes = Literal["compound", "each"]
+
+_MOST_COUNTS = 2**26  # persons times classes, or times kinds of persons
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mix:
+    """The classes of persons, as counts.
+
+    Parameters
+    ----------
+    kinds
+        The kind of each person; persons of one kind bring the same classes.
+    starts, codes, counts
+        Kind t brings `counts[i]` rows of class `codes[i]` for i from `starts[t]` to `starts[t + 1]`.
+    rows
+        Number of rows that each kind brings.
+    overall
+        Number of rows of each class in the table; the classes of several columns lie end to end.
+    columns
+        The classes of column j are `columns[j]` to `columns[j + 1]`.
+    total
+        Number of rows of the table.
+    """
+
+    kinds: IntArray
+    starts: IntArray
+    codes: IntArray
+    counts: IntArray
+    rows: IntArray
+    overall: IntArray
+    columns: IntArray
+    total: int
+
+    @property
+    def n_kinds(self) -> int:
+        """Number of kinds of persons."""
+        return len(self.rows)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of class columns."""
+        return len(self.columns) - 1
+
+    def take(self, order: IntArray) -> Mix:
+        """The same persons in another order."""
+        return replace(self, kinds=self.kinds[order])
+
+    @classmethod
+    def none(cls, n: int) -> Mix:
+        """Persons whose classes don't matter."""
+        return cls.of(np.zeros((n, 0), dtype=np.int64), np.arange(n))
+
+    @classmethod
+    def of(cls, codes: IntArray, units: IntArray) -> Mix:
+        """Count class codes (one column per class column, numbered from 0 without gaps) by person."""
+        sizes = codes.max(axis=0) + 1 if len(codes) else np.zeros(codes.shape[1], dtype=np.int64)
+        columns = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        held = np.zeros((int(units.max()) + 1, int(columns[-1]) + 1), dtype=np.int64)
+        np.add.at(held, (units, np.zeros(len(units), dtype=np.int64)), 1)
+        for j in range(codes.shape[1]):
+            np.add.at(held, (units, 1 + columns[j] + codes[:, j]), 1)
+        table, kinds = np.unique(held, axis=0, return_inverse=True)
+        kind, code = np.nonzero(table[:, 1:])
+        return cls(
+            kinds=kinds.reshape(-1).astype(np.int64),
+            starts=np.concatenate(([0], np.cumsum(np.bincount(kind, minlength=len(table))))).astype(np.int64),
+            codes=code.astype(np.int64),
+            counts=table[:, 1:][kind, code],
+            rows=np.ascontiguousarray(table[:, 0]),
+            overall=held[:, 1:].sum(axis=0),
+            columns=columns,
+            total=len(codes),
+        )
+
+
+class ClassGrouper(Grouper):
+    """A grouper that looks at the classes of the records as well as at their distances."""
+
+    def group(self, prepared: Prepared, seed: int) -> Grouping:
+        """Group a prepared table."""
+        check(self)
+        units = prepared.units()
+        self._check_size(int(units.max()) + 1)
+        mix = _read(prepared, units, self._classes(), type(self).__name__)
+        points = _unit_points(self._points(prepared), units)
+        order = _canonical_order(np.column_stack((points, mix.kinds)), stream(seed, "order"))
+        partition, notes = self._divide(np.ascontiguousarray(points[order]), mix.take(order))
+        labels = np.empty(len(points), dtype=np.int64)
+        labels[order] = partition
+        return Grouping(labels=labels[units], notes={**_notes(prepared.schema, mix), **notes})
+
+    @abstractmethod
+    def _divide(self, points: FloatArray, mix: Mix) -> tuple[IntArray, Mapping[str, Any]]:
+        """Labels 0..c-1 for persons in canonical order, and how they were found."""
+
+    def _classes(self) -> Classes:
+        return "each"
+
+    def _partition(self, points: FloatArray) -> tuple[IntArray, Mapping[str, Any]]:
+        return self._divide(points, Mix.none(len(points)))
+
+    def _check_size(self, n_persons: int) -> None:
+        require_two_groups(self, n_persons)
+
+
+def class_names(schema: Schema) -> tuple[str, ...]:
+    """The class columns: sensitive ones that are nominal or ordinal (kinds must be settled)."""
+    return tuple(name for name in schema.sensitive if schema[name].kind in ("nominal", "ordinal"))
+
+
+def class_codes(prepared: Prepared, names: tuple[str, ...]) -> IntArray:
+    """The classes of each row, one column per class column, numbered from 0 without gaps."""
+    codes = Encoder.fit(prepared, names).codes(prepared.frame).astype(np.int64)
+    columns = [np.unique(column, return_inverse=True)[1].reshape(-1) for column in codes.T]
+    return np.column_stack(columns).astype(np.int64)
+
+
+def compound(codes: IntArray) -> IntArray:
+    """One class for each combination of classes that occurs."""
+    return np.unique(codes, axis=0, return_inverse=True)[1].reshape(-1, 1).astype(np.int64)
+
+
+def jensen_shannon(counts: IntArray, overall: IntArray) -> FloatArray:
+    """JSD (5) in base 2 between each row of `counts` (classes of a group) and the overall counts."""
+    f = counts / counts.sum(axis=-1, keepdims=True)
+    F = overall / overall.sum()
+    M = (f + F) / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inner = np.where(f > 0, f * np.log2(f / M), 0.0)
+    outer = F * np.log2(F / M)
+    divergence: FloatArray = np.maximum(0.0, (inner.sum(axis=-1) + outer.sum(axis=-1)) / 2)
+    return divergence
+
+
+def require_two_groups(grouper: Grouper, n_persons: int) -> None:
+    """A spanning tree of fewer than 2k persons can't be cut: all would share one group."""
+    if n_persons < 2 * grouper.k:
+        raise GuaranteeError(
+            type(grouper).__name__,
+            f"needs at least 2k = {2 * grouper.k} persons to form more than one group",
+            got=f"{n_persons}",
+            hint="Lower k or add records.",
+        )
+
+
+def _read(prepared: Prepared, units: IntArray, classes: Classes, owner: str) -> Mix:
+    names = class_names(prepared.schema)
+    if not names:
+        raise SchemaError(
+            owner,
+            "needs a class column: a sensitive column that is nominal or ordinal",
+            got="none",
+            hint="Give a column the role sensitive, and declare it nominal or ordinal where it holds numbers.",
+        )
+    codes = class_codes(prepared, names)
+    for j, name in enumerate(names):
+        if codes[:, j].max() == 0:
+            raise ColumnError(
+                name, "is a class column and must have at least two classes", got="one class",
+                hint="Give it another role, or group by distance alone (MST, MDAV, KMember).",
+            )  # fmt: skip
+    if classes == "compound":
+        codes = compound(codes)
+    _check_counts(owner, len(units), int((codes.max(axis=0) + 1).sum()))
+    mix = Mix.of(codes, units)
+    _check_counts(owner, len(units), mix.n_kinds)
+    return mix
+
+
+def _check_counts(owner: str, n: int, n_classes: int) -> None:
+    if n * n_classes > _MOST_COUNTS:
+        raise InputError(
+            owner,
+            "class columns have too many classes for this many records",
+            got=f"{n_classes} classes or combinations",
+            hint="Coarsen them, or leave all but one out of the sensitive columns.",
+        )
+
+
+def _notes(schema: Schema, mix: Mix) -> dict[str, Any]:
+    notes: dict[str, Any] = {"class columns": ", ".join(class_names(schema)), "classes": len(mix.overall)}
+    lone = int((mix.overall == 1).sum())
+    return {**notes, "classes with a single record": lone} if lone else notes

@@ -1,0 +1,104 @@
+"""The Euclidean minimum spanning tree by Prim's rule: the tree grows by the shortest edge that leaves it.
+
+Equal edges are ordered by (lower end, higher end), which makes the tree unique. Two ways find the same tree without a
+matrix of distances:
+
+- `prim` searches a spatial index. Each tree vertex u remembers its nearest outside vertex; when that one has joined
+  the tree, the remembered distance is still a lower bound, for the outside only shrinks. So a search is made only
+  for the vertex with the smallest bound, until the smallest key is a true edge: about log n searches per vertex.
+  For one u the lowest outside vertex is always the best of those equally near, which is the index's rule too.
+- `prim_by_scan` remembers for each outside vertex its nearest tree vertex and compares all of them with each newcomer:
+  n²/2 distances in long vector loops. In many columns, where boxes prune little, it is the faster one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from shoal.arrays import FloatArray, IntArray
+from shoal.group.spatial import Index, nearest, remove
+from shoal.group.tournament import enter, tournament
+
+__all__ = ["prim", "prim_by_scan"]
+
+
+@njit(cache=True, nogil=True)
+def prim(index: Index) -> tuple[IntArray, IntArray, FloatArray]:
+    """Lower ends, higher ends and squared lengths of the tree's edges, in the order in which they joined.
+
+    The points of `index` are distinct, point p at row p; it is empty but for one point afterwards.
+    """
+    n, points = len(index.points), index.points
+    low, high, length = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
+    target = np.full(n, -1)
+    outside = np.ones(n, np.bool_)
+    games = tournament(n)
+    near, near_rows = np.empty(1), np.empty(1, np.int64)
+    new = 0
+    for edge in range(n - 1):
+        outside[new] = False
+        remove(index, new)
+        enter(games, new, 0.0, 0.0, -1, -1)
+        u = games.winner[1]
+        while target[u] < 0 or not outside[target[u]]:
+            nearest(index, points[u], near, near_rows)
+            v = target[u] = near_rows[0]
+            enter(games, u, near[0], near[0], min(u, v), max(u, v))
+            u = games.winner[1]
+        new = target[u]
+        low[edge], high[edge], length[edge] = min(u, new), max(u, new), games.first[u]
+    return low, high, length
+
+
+@njit(cache=True, nogil=True)
+def prim_by_scan(points: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """The same tree, by comparing every newcomer with every outside vertex."""
+    n = len(points)
+    low, high, length = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
+    x, rows = points.T.copy(), np.arange(n)  # outside vertices in the first places
+    link, best, work = np.zeros(n, np.int64), np.full(n, np.inf), np.empty(n)
+    at = 0
+    for edge in range(n - 1):
+        new, here, last = rows[at], x[:, at].copy(), n - 1 - edge
+        rows[at], link[at], best[at] = rows[last], link[last], best[last]
+        x[:, at] = x[:, last]
+        _squares(x[:, :last], here, work)
+        _relink(rows[:last], new, work, best, link)
+        at = _shortest(rows[:last], best, link)
+        low[edge], high[edge] = min(link[at], rows[at]), max(link[at], rows[at])
+        length[edge] = best[at]
+    return low, high, length
+
+
+@njit(cache=True, nogil=True)
+def _squares(x: FloatArray, here: FloatArray, out: FloatArray) -> None:
+    """Squared distances from `here`, column by column, so that the loops run over vectors."""
+    for i in range(x.shape[1]):
+        out[i] = 0.0
+    for j in range(len(here)):
+        c, column = here[j], x[j]
+        for i in range(len(column)):
+            out[i] += (column[i] - c) * (column[i] - c)
+
+
+@njit(cache=True, nogil=True)
+def _relink(rows: IntArray, new: int, work: FloatArray, best: FloatArray, link: IntArray) -> None:
+    for i in range(len(rows)):
+        # of two equally long edges to one vertex, the one with the lower other end comes first
+        if work[i] < best[i] or (work[i] == best[i] and new < link[i]):
+            best[i], link[i] = work[i], new
+
+
+@njit(cache=True, nogil=True)
+def _shortest(rows: IntArray, best: FloatArray, link: IntArray) -> int:
+    least = np.inf
+    for i in range(len(rows)):
+        least = min(least, best[i])
+    at, low, high = -1, 0, 0
+    for i in range(len(rows)):
+        if best[i] == least:
+            one, other = min(link[i], rows[i]), max(link[i], rows[i])
+            if at < 0 or one < low or (one == low and other < high):
+                at, low, high = i, one, other
+    return at

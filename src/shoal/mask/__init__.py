@@ -1,0 +1,8 @@
+"""Masks: what is written instead."""
+
+from shoal.mask.centroid import Centroid
+from shoal.mask.dither import CellDither, GaussianDither
+from shoal.mask.mask import BlindMask, ValueSets, draw_chain, pair_up
+from shoal.mask.resample import Resample
+
+__all__ = ["BlindMask", "CellDither", "Centroid", "GaussianDither", "Resample", "ValueSets", "draw_chain", "pair_up"]

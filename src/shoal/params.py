@@ -1,0 +1,226 @@
+"""Parameters declared once: the annotation of a field is its check, its help text and its JSON schema.
+
+A method is a frozen dataclass whose constructor only stores. Its fields carry their rule::
+
+    k: Annotated[int, Range(low=2), Help("smallest group size")] = 5
+
+and `check(method)`, called by the method's verb, holds every field to it. `build` makes a method from words (the
+command line, a TOML file) and `to_dict` gives the words back.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from shoal.errors import ParameterError
+
+__all__ = ["Help", "Parameter", "Range", "build", "check", "json_schema", "parameters", "to_dict"]
+
+M = TypeVar("M")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """The values from `low` to `high`; `above` and `below` are the same with the end left out."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    above: float = -math.inf
+    below: float = math.inf
+
+    def holds(self, value: float) -> bool:
+        """Whether `value` lies inside; NaN never does."""
+        return (
+            self.low <= value <= self.high
+            and (self.above < value or self.above == -math.inf)
+            and (value < self.below or self.below == math.inf)
+        )
+
+    def __str__(self) -> str:
+        ends = [
+            (self.low, "at least"),
+            (self.above, "greater than"),
+            (self.high, "at most"),
+            (self.below, "less than"),
+        ]
+        return " and ".join(f"{word} {end:g}" for end, word in ends if math.isfinite(end)) or "any number"
+
+
+@dataclass(frozen=True, slots=True)
+class Help:
+    """What a parameter does, in one line."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One declared parameter of a method."""
+
+    name: str
+    type: Any
+    default: Any
+    range: Range | None
+    help: str
+
+    @property
+    def rule(self) -> str:
+        """What a value must be, in words."""
+        words = _type_words(self.type)
+        return f"be {words} {self.range}" if self.range else f"be {words}"
+
+    def accepts(self, value: object) -> bool:
+        """Whether `value` has the declared type and lies in the declared range."""
+        if not any(_is_of(value, option) for option in _options(self.type)):
+            return False
+        numeric = isinstance(value, int | float) and not isinstance(value, bool)
+        return self.range is None or not numeric or self.range.holds(value)  # type: ignore[arg-type]
+
+
+def parameters(cls: type) -> tuple[Parameter, ...]:
+    """The declared parameters of a method class, in their order."""
+    hints = get_type_hints(cls, include_extras=True)
+    return tuple(_parameter(field, hints[field.name]) for field in dataclasses.fields(cls) if field.init)
+
+
+def check(method: Any) -> None:
+    """Hold every parameter of `method` to its declared rule, or raise a ParameterError that names it."""
+    for parameter in parameters(type(method)):
+        value = getattr(method, parameter.name)
+        if not parameter.accepts(value):
+            raise ParameterError(type(method).__name__, f"{parameter.name} must {parameter.rule}", got=repr(value)[:60])
+
+
+def build(cls: type[M], words: Mapping[str, Any]) -> M:
+    """Make a checked method from words; strings are read by the declared type of the parameter."""
+    declared = {parameter.name: parameter for parameter in parameters(cls)}
+    for name in words:
+        if name not in declared:
+            known = ", ".join(declared) or "none"
+            raise ParameterError(cls.__name__, f"has no parameter '{name}'", hint=f"Its parameters are: {known}.")
+    method = cls(**{name: _read(declared[name], value) for name, value in words.items()})
+    check(method)
+    return method
+
+
+def to_dict(method: Any) -> dict[str, Any]:
+    """The parameters of a method as JSON-safe words, such that ``build(type(method), ...)`` gives it back."""
+    return {p.name: _plain(getattr(method, p.name)) for p in parameters(type(method))}
+
+
+def json_schema(cls: type) -> dict[str, Any]:
+    """The JSON schema of a method's parameters, for forms and services."""
+    return {
+        "title": cls.__name__,
+        "type": "object",
+        "properties": {p.name: _property(p) for p in parameters(cls)},
+        "additionalProperties": False,
+    }
+
+
+def _parameter(field: dataclasses.Field[Any], hint: Any) -> Parameter:
+    extras = getattr(hint, "__metadata__", ())
+    bounds = [extra for extra in extras if isinstance(extra, Range)]
+    texts = [extra.text for extra in extras if isinstance(extra, Help)]
+    return Parameter(
+        name=field.name,
+        type=getattr(hint, "__origin__", hint) if extras else hint,
+        default=None if field.default is dataclasses.MISSING else field.default,
+        range=bounds[0] if bounds else None,
+        help=texts[0] if texts else "",
+    )
+
+
+def _options(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
+
+
+def _is_of(value: object, option: Any) -> bool:
+    if get_origin(option) is Literal:
+        return value in get_args(option)
+    if option is type(None) or option is None:
+        return value is None
+    if option is float:
+        return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
+    if option is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    origin = get_origin(option) or option
+    return isinstance(origin, type) and isinstance(value, origin)
+
+
+def _type_words(kind: Any) -> str:
+    names = {
+        int: "a whole number",
+        float: "a number",
+        bool: "true or false",
+        str: "a text",
+        type(None): "none",
+    }
+    words = []
+    for option in _options(kind):
+        if get_origin(option) is Literal:
+            words.append("one of " + ", ".join(repr(choice) for choice in get_args(option)))
+        else:
+            words.append(names.get(option, getattr(option, "__name__", str(option))))
+    return " or ".join(words)
+
+
+def _read(parameter: Parameter, value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    for option in _options(parameter.type):
+        reading = _read_as(option, value)
+        if reading is not _UNREADABLE:
+            return reading
+    return value
+
+
+_UNREADABLE = object()
+_TRUTH = {"true": True, "yes": True, "false": False, "no": False}
+
+
+def _read_as(option: Any, text: str) -> Any:
+    if option is bool:
+        return _TRUTH.get(text.lower(), _UNREADABLE)
+    if option is type(None):
+        return None if text.lower() == "none" else _UNREADABLE
+    if option in (int, float):
+        try:
+            return option(text) if "/" not in text else _fraction(option, text)
+        except ValueError:
+            return _UNREADABLE
+    return text if option is str or get_origin(option) is Literal else _UNREADABLE
+
+
+def _fraction(option: Any, text: str) -> Any:
+    top, bottom = text.split("/", 1)
+    return float(top) / float(bottom) if option is float and float(bottom) else _UNREADABLE
+
+
+def _plain(value: Any) -> Any:
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _property(parameter: Parameter) -> dict[str, Any]:
+    names = {int: "integer", float: "number", bool: "boolean", str: "string", type(None): "null"}
+    out: dict[str, Any] = {"description": parameter.help, "default": _plain(parameter.default)}
+    options = _options(parameter.type)
+    choices = [choice for option in options if get_origin(option) is Literal for choice in get_args(option)]
+    kinds = [names[option] for option in options if option in names]
+    if choices:
+        out["enum"] = choices
+    if kinds:
+        out["type"] = kinds[0] if len(kinds) == 1 else kinds
+    ends = parameter.range or Range()
+    limits = {
+        "minimum": ends.low,
+        "maximum": ends.high,
+        "exclusiveMinimum": ends.above,
+        "exclusiveMaximum": ends.below,
+    }
+    return out | {key: end for key, end in limits.items() if math.isfinite(end)}

@@ -1,0 +1,234 @@
+"""Hold a table to its schema before anything else looks at it.
+
+`prepare` settles the kind of each column, applies the schema's rules for missing numbers and refuses what breaks a
+rule: an error names the column, the rule and the remedy, never a value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.errors import ColumnError, InputError, SchemaError
+from shoal.frame import Frame, enter, pick, series, with_columns
+from shoal.schema import Column, Kind, Schema
+
+__all__ = ["Prepared", "floats", "levels_like", "prepare"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A table that fits its schema: kinds settled, missing numbers dealt with.
+
+    `rows` holds the original position of each row that is left, `notes` what was done, in words and counts.
+    """
+
+    frame: Frame
+    schema: Schema
+    rows: IntArray
+    n_original: int
+    notes: tuple[str, ...]
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.rows)
+
+    def weights(self) -> FloatArray | None:
+        """Survey weights, if the schema names a weight column."""
+        name = self.schema.weight
+        return None if name is None else floats(series(self.frame, name))
+
+    def units(self) -> IntArray:
+        """Which person each row belongs to, as numbers from 0; without a unit column, each row is a person."""
+        name = self.schema.unit
+        if name is None:
+            return np.arange(self.n)
+        return _dense(series(self.frame, name))
+
+
+def prepare(table: Any, schema: Schema) -> Prepared:
+    """Hold `table` to `schema` and apply its rules for missing numbers.
+
+    Raises
+    ------
+    SchemaError
+        A column of the table has no role, or one of the schema is not in the table.
+    ColumnError
+        A column breaks its entry: wrong type, infinity, missing number without a rule, level or number outside the
+        declared domain. The message names column, rule and remedy, never a value.
+    InputError
+        There are no rows, or none is left once those with missing numbers are dropped.
+    """
+    frame = enter(table)
+    _check_columns(frame, schema)
+    n = len(frame)
+    if n == 0:
+        raise InputError("table", "must have at least one row", got="0 rows")
+    settled = schema.with_columns(_settle(series(frame, c.name), c) for c in schema.columns if _is_used(c))
+    frame, rows, notes = _treat_missing(frame, settled)
+    for column in settled.columns:
+        if _is_used(column):
+            _check_content(series(frame, column.name), column)
+    return Prepared(frame=frame, schema=settled, rows=rows, n_original=n, notes=notes)
+
+
+def _is_used(column: Column) -> bool:
+    return column.role in ("quasi", "sensitive", "weight")
+
+
+def _check_columns(frame: Frame, schema: Schema) -> None:
+    for column in schema.columns:
+        if column.name not in frame.columns:
+            raise SchemaError(
+                "schema",
+                f"column '{column.name}' is not in the table",
+                hint="Correct its name or remove its entry.",
+            )
+    for name in frame.columns:
+        if name not in schema:
+            raise SchemaError(
+                "schema",
+                f"column '{name}' of the table has no role",
+                hint="Give it one of: identifier, quasi, sensitive, weight, unit, other.",
+            )
+
+
+def _settle(content: pl.Series, column: Column) -> Column:
+    kind = column.kind or _kind_of(content, column)
+    levels = column.levels
+    if kind == "ordinal" and levels is None and content.dtype == pl.Enum:
+        levels = tuple(content.dtype.categories)  # type: ignore[attr-defined]
+    return replace(column, kind=kind, levels=levels)
+
+
+def _kind_of(content: pl.Series, column: Column) -> Kind:
+    if column.role == "weight" or column.bounds is not None:
+        return "numeric"
+    if column.levels is not None or content.dtype == pl.Enum or content.dtype.is_temporal():
+        return "ordinal"
+    return "numeric" if content.dtype.is_numeric() else "nominal"
+
+
+def _treat_missing(frame: Frame, schema: Schema) -> tuple[Frame, IntArray, tuple[str, ...]]:
+    keep = np.ones(len(frame), dtype=np.bool_)
+    filled: dict[str, FloatArray] = {}
+    notes: list[str] = []
+    for column in schema.columns:
+        if not _is_used(column) or column.kind != "numeric":
+            continue
+        absent = series(frame, column.name).is_null().to_numpy()
+        if not absent.any() or (column.role == "sensitive" and column.missing == "error"):
+            continue
+        notes.append(_missing_note(column, int(absent.sum())))
+        if column.missing == "drop":
+            keep &= ~absent
+        else:
+            filled[column.name] = _fill(series(frame, column.name), column, absent)
+    frame = with_columns(frame, filled)
+    rows = np.flatnonzero(keep)
+    if len(rows) == 0:
+        raise InputError("table", "must have a row left after dropping those with missing numbers", got="0 rows")
+    return (frame if keep.all() else pick(frame, rows)), rows, tuple(notes)
+
+
+def _missing_note(column: Column, count: int) -> str:
+    if column.missing == "error":
+        raise ColumnError(
+            column.name,
+            "has missing numbers and the schema has no rule for them",
+            got=f"{count} missing",
+            hint='Set missing = "drop" (leave those rows out), missing = "median", or missing = a number to put there.',
+        )
+    if column.missing == "drop":
+        return f"{column.name}: rows with a missing number were left out"
+    what = "the median" if column.missing == "median" else "the number declared in the schema"
+    return f"{column.name}: missing numbers were replaced by {what}"
+
+
+def _fill(content: pl.Series, column: Column, absent: BoolArray) -> FloatArray:
+    values = floats(content)
+    present = values[~absent]
+    if column.missing == "median" and len(present) == 0:
+        raise ColumnError(column.name, "has no number to take a median of")
+    value = float(np.median(present)) if column.missing == "median" else float(column.missing)
+    return np.where(absent, value, values)
+
+
+def _check_content(content: pl.Series, column: Column) -> None:
+    if column.kind == "numeric":
+        _check_numbers(content, column)
+    elif column.levels is not None:
+        _check_levels(content, column)
+
+
+def _check_numbers(content: pl.Series, column: Column) -> None:
+    if not (content.dtype.is_numeric() or content.dtype == pl.Boolean or content.dtype == pl.Null):
+        raise ColumnError(
+            column.name,
+            "is declared numeric and must hold numbers",
+            got=f"type {content.dtype}",
+            hint="Convert it, or declare it ordinal or nominal.",
+        )
+    values = floats(content)
+    if np.isinf(values).any():
+        raise ColumnError(column.name, "must hold finite numbers", got=f"{int(np.isinf(values).sum())} infinite")
+    if column.role == "weight" and not (np.nanmin(values) >= 0 and np.nansum(values) > 0):
+        raise ColumnError(column.name, "holds weights, which must be at least 0 and not all 0")
+    if column.bounds is not None:
+        outside = int(((values < column.bounds[0]) | (values > column.bounds[1])).sum())
+        if outside:
+            raise ColumnError(
+                column.name,
+                "must lie within the bounds of the schema",
+                got=f"{outside} values outside",
+                hint="Correct the values or widen the bounds.",
+            )
+
+
+def _check_levels(content: pl.Series, column: Column) -> None:
+    known = levels_like(content, column)
+    outside = int((content.is_not_null() & ~content.is_in(known.implode())).sum()) if len(content) else 0
+    if outside:
+        raise ColumnError(
+            column.name,
+            "must hold only the levels that the schema lists",
+            got=f"{outside} values outside",
+            hint="Correct the values or add the level.",
+        )
+
+
+def levels_like(content: pl.Series, column: Column) -> pl.Series:
+    """The declared levels in the column's own type."""
+    declared = pl.Series(column.name, list(column.levels or ()), strict=False)
+    try:
+        if content.dtype in (pl.Categorical, pl.Enum):
+            return declared.cast(pl.String).cast(content.dtype)
+        return declared.cast(content.dtype)
+    except pl.exceptions.PolarsError:
+        raise ColumnError(
+            column.name,
+            "has declared levels of another type than its values",
+            got=f"values of type {content.dtype}",
+            hint="Write the levels as the column has them (numbers without quotes, texts with).",
+        ) from None
+
+
+def floats(column: pl.Series) -> FloatArray:
+    """A column of numbers as floats; missing ones become NaN."""
+    if not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
+        raise ColumnError(column.name, "is declared numeric and must hold numbers", got=f"type {column.dtype}")
+    return column.cast(pl.Float64).fill_null(float("nan")).to_numpy().astype(np.float64)
+
+
+def _dense(column: pl.Series) -> IntArray:
+    """Equal values get equal numbers from 0 up; each missing value is a person of their own."""
+    ranks = column.cast(pl.String).rank("dense").cast(pl.Int64).fill_null(0).to_numpy() - 1
+    absent = np.flatnonzero(ranks < 0)
+    numbers = ranks.astype(np.int64)
+    numbers[absent] = numbers.max(initial=-1) + 1 + np.arange(len(absent))
+    return numbers

@@ -1,0 +1,118 @@
+"""The two records of a release: the manifest that goes out, and the replay file that stays inside.
+
+The manifest says how the table was made, what is promised and what was measured; it holds nothing that links a row
+to a person. A plain hash of the input would let somebody who knows all but one cell of it confirm a guess, so the
+manifest holds a keyed hash, and the key stays with the replay file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tomli_w
+
+from shoal.errors import FileError
+from shoal.frame import enter
+
+if TYPE_CHECKING:
+    from shoal.release.run import Release
+
+__all__ = ["commitment", "fingerprint", "fresh_key", "manifest", "read_manifest", "replay_text", "versions"]
+
+FORMAT = 1
+
+
+def manifest(release: Release, *, file: str, sha256: str, key: str, created: str) -> dict[str, Any]:
+    """What goes out beside the table."""
+    frame = enter(release.table)
+    return {
+        "format": FORMAT,
+        "created": created,
+        "recipe": release.recipe.to_dict(),
+        "columns": {c.name: {"role": c.role, "kind": c.kind} for c in release.schema.released.columns},
+        "removed": [c.name for c in release.schema.columns if c.name not in release.schema.released],
+        "schema": {"sha256": release.schema.fingerprint()},
+        "input": {
+            "rows": len(release.labels),
+            "commitment": commitment(fingerprint(release), key),
+            "method": "HMAC-SHA-256 of the input's SHA-256, under the key in internal/replay.toml",
+        },
+        "output": {"file": file, "rows": len(frame), "columns": frame.columns, "sha256": sha256},
+        "claims": [claim.to_dict() for claim in release.claims],
+        "risk": release.risk.to_dict(),
+        "utility": release.utility.external(),
+        "notes": list(release.notes),
+        "versions": versions(),
+    }
+
+
+def replay_text(release: Release, *, file: str, sha256: str, key: str) -> str:
+    """What it takes to make the table again, byte for byte: stays inside."""
+    source = release.source
+    words: dict[str, Any] = {
+        "format": FORMAT,
+        "seed": release.seed,
+        "key": key,
+        "input": {"sha256": fingerprint(release)},
+        "output": {"file": file, "sha256": sha256},
+        "recipe": release.recipe.to_dict(),
+        "schema": release.declared.to_dict(),
+        "versions": versions(),
+    }
+    if source is not None:
+        reading = {name: getattr(source, name) for name in ("path", "delimiter", "encoding", "decimal")}
+        words["input"] |= {name: value for name, value in reading.items() if value is not None}
+    head = "# Internal: with this file and the input anybody can link released rows to people. Never publish it.\n"
+    return head + tomli_w.dumps(words)
+
+
+def fingerprint(release: Release) -> str:
+    """SHA-256 of the input: of the file's bytes, or of the table written as CSV where there was no file."""
+    if release.source is not None:
+        return release.source.sha256
+    return hashlib.sha256(enter(release.original).to_polars().write_csv().encode()).hexdigest()
+
+
+def fresh_key() -> str:
+    """A 256-bit key for `commitment`."""
+    return secrets.token_hex(32)
+
+
+def commitment(sha256: str, key: str) -> str:
+    """A hash that proves which input was used to whoever has the key, and tells nobody else."""
+    return hmac.new(bytes.fromhex(key), sha256.encode(), "sha256").hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """What computed the release."""
+    names = ("shoal", "numpy", "scipy", "numba", "polars", "narwhals")
+    return {name: _version(name) for name in names}
+
+
+def read_manifest(directory: Path) -> Mapping[str, Any]:
+    """Read and check the manifest of a written release."""
+    path = directory / "manifest.json"
+    try:
+        words = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileError(str(path), "must be a readable manifest of a release", got=error.strerror or "") from None
+    except ValueError:
+        raise FileError(str(path), "must be a JSON manifest of a release") from None
+    needed = {"format", "recipe", "columns", "output", "claims"}
+    if not isinstance(words, dict) or not needed <= set(words) or words["format"] != FORMAT:
+        raise FileError(str(path), f"must be a manifest of format {FORMAT} with {', '.join(sorted(needed))}")
+    return words
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "unknown"

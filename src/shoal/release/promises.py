@@ -1,0 +1,108 @@
+"""Which claims a recipe earns, and on what basis.
+
+- A chain that ends in a mask which makes the rows of a group equal: **k-anonymity**, verified by counting.
+- Any chain of blind masks: the **re-identification bound** of `shoal.mask.mask`, proved. With one row per person it is
+  1/k. Where persons have several rows, person u is hit with probability at most (rows of u)/(rows of u's group), and
+  the claim is the largest of these.
+- Always: the **re-identification** that the nearest-match attack really achieves, measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from shoal.arrays import IntArray
+from shoal.claim import Claim
+from shoal.group import KMember
+from shoal.pair import Pair
+from shoal.recipe import Recipe
+from shoal.risk import RiskReport
+from shoal.schema import Schema
+
+__all__ = ["promises", "unit_bound"]
+
+
+def promises(
+    recipe: Recipe, pair: Pair, labels: IntArray, risk: RiskReport, caveats: Sequence[str]
+) -> tuple[Claim, ...]:
+    """The claims of a release made by `recipe`."""
+    earned = [_bound(recipe, pair, labels, caveats), _measured(risk)]
+    return (_k_anonymity(recipe, pair, risk), *earned) if recipe.masks[-1].collapses else tuple(earned)
+
+
+def unit_bound(labels: IntArray, units: IntArray) -> float:
+    """The largest share of a group's rows that one person holds."""
+    sizes = np.bincount(labels)
+    held = np.unique(np.column_stack((labels, units)), axis=0, return_counts=True)
+    return float(np.max(held[1] / sizes[held[0][:, 0]]))
+
+
+def _k_anonymity(recipe: Recipe, pair: Pair, risk: RiskReport) -> Claim:
+    k = recipe.group.k
+    whom = "records" if pair.schema.unit is None else "persons"
+    return Claim(
+        kind="k-anonymity",
+        value=k,
+        scope="per record",
+        basis="verified",
+        statement=f"Every combination of quasi-identifiers in the released table is shared by at least {k} {whom}.",
+        assumptions=("The quasi-identifiers are all the columns that can be matched against outside knowledge.",),
+    )
+
+
+def _bound(recipe: Recipe, pair: Pair, labels: IntArray, caveats: Sequence[str]) -> Claim:
+    k, schema = recipe.group.k, pair.schema
+    bound = 1 / k
+    if schema.unit is not None:
+        bound = max(bound, unit_bound(labels[pair.original.rows], pair.original.units()))
+    return Claim(
+        kind="re-identification bound",
+        value=bound,
+        scope="per person",
+        basis="proved",
+        statement=(
+            f"An intruder who knows a person's true quasi-identifiers and matches on the released ones finds that "
+            f"person's record with probability at most {bound:.4g}."
+        ),
+        assumptions=(*_bound_assumptions(recipe, schema, bound > 1 / k), *caveats),
+    )
+
+
+def _bound_assumptions(recipe: Recipe, schema: Schema, has_heavy_unit: bool) -> list[str]:
+    kept = [name for name in (*schema.sensitive, *schema.other, schema.weight) if name]
+    said = [
+        "The quasi-identifiers are all the columns that the intruder can match on, and ties are broken at random.",
+        "The seed and everything else under internal/ stay inside.",
+    ]
+    if kept:
+        said.append(
+            f"The intruder does not know the columns published unchanged ({', '.join(kept)}); "
+            "whoever knows them can link through them."
+        )
+    if isinstance(recipe.group, KMember) and recipe.group.response_weight > 0 and schema.sensitive:
+        said.append(
+            "Numeric sensitive columns took part in the grouping, so members of a group resemble each other there."
+        )
+    if has_heavy_unit:
+        said.append(
+            "Some persons have several rows of their group; the bound is the largest share that one person holds."
+        )
+    return said
+
+
+def _measured(risk: RiskReport) -> Claim:
+    found = risk.reidentification
+    return Claim(
+        kind="re-identification frequency",
+        value=found.expected,
+        scope="mean over records",
+        basis="measured",
+        statement=(
+            "Matching every original record to the nearest released one, ties at random, finds the right person in "
+            f"{found.expected:.2%} of cases."
+        ),
+        assumptions=("This is one attack on this release; another attack may do better.",),
+        interval=found.interval,
+    )

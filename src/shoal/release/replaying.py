@@ -1,0 +1,63 @@
+"""Make a released table again from its replay file, byte for byte."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import FileError, InputError
+from shoal.files import Source, read_source
+from shoal.recipe import Recipe
+from shoal.release.run import Progress, Release, anonymize, anonymize_source
+from shoal.schema import Schema
+
+__all__ = ["read_replay", "replay"]
+
+
+def replay(
+    path: str | Path, table: Any = None, *, input: str | Path | None = None, progress: Progress | None = None
+) -> Release:
+    """Repeat the run that `path` (internal/replay.toml) records.
+
+    Parameters
+    ----------
+    path
+        The replay file of a written release.
+    table
+        The input table, where the run started from one in memory.
+    input
+        The input file, where it is no longer where it was.
+    """
+    words = read_replay(Path(path))
+    recipe, schema = Recipe.from_dict(words["recipe"]), Schema.from_dict(words["schema"])
+    method = {"group": recipe.group, "mask": recipe.masks, "seed": words["seed"], "progress": progress}
+    if table is not None:
+        return anonymize(table, schema, **method)
+    return anonymize_source(_same_input(words, input), schema, **method)
+
+
+def read_replay(path: Path) -> dict[str, Any]:
+    """Read and check a replay file."""
+    try:
+        words = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileError(str(path), "must be a readable replay file", got=error.strerror or "") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        raise FileError(str(path), "must be a replay file in TOML") from None
+    needed = {"seed", "input", "recipe", "schema", "output"}
+    if not needed <= set(words):
+        raise FileError(str(path), f"must hold {', '.join(sorted(needed))}")
+    return words
+
+
+def _same_input(words: dict[str, Any], input: str | Path | None) -> Source:
+    recorded = words["input"]
+    path = input or recorded.get("path")
+    if path is None:
+        raise InputError("replay", "needs the input table", hint="It came from memory: pass it as `table`.")
+    reading = {name: recorded[name] for name in ("delimiter", "encoding", "decimal") if name in recorded}
+    source = read_source(path, **reading)
+    if source.sha256 != recorded["sha256"]:
+        raise InputError("replay", "needs the very file that was released from", got="a file with another SHA-256")
+    return source

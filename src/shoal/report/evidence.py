@@ -1,0 +1,193 @@
+"""Everything that both reports show, gathered once.
+
+`gather` reads the pair of original and release and keeps only summaries. Marginals, class sizes and the risk histogram
+are merged here by the small-cell rule, for both audiences alike; `small`, `uniques` and the changed shares are exact
+and are shown inside only. The record never holds the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shoal.arrays import FloatArray
+from shoal.claim import Claim
+from shoal.pair import Pair
+from shoal.report.account import ColumnAccount, accounts_of, known_limits, method_words
+from shoal.report.bands import Bands, SmallClasses, class_sizes, risk_bands
+from shoal.report.correlation import Correlations, correlations_of
+from shoal.report.marginal import Marginal, marginals_of, people_of
+from shoal.report.smallcells import is_small
+from shoal.report.words import count
+from shoal.risk import Attackers, RiskReport, attackers
+from shoal.utility import UtilityReport
+
+__all__ = ["Evidence", "gather"]
+
+MOST_MARGINALS = 24
+MOST_CORRELATED = 15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What a report shows of one release.
+
+    Parameters
+    ----------
+    title, created, k, recipe, claims, notes, versions, hashes
+        As given to `gather`.
+    n_original, n_used, n_released
+        Rows that came in, rows left after the schema's rules for missing numbers, rows released.
+    n_people
+        People among the rows used: distinct units, or rows.
+    has_unit, weighted
+        Whether the schema names a unit, and a survey weight.
+    columns
+        What became of each column.
+    method, limits
+        How it was made and what the method does not do, in sentences.
+    marginals, n_marginals
+        Distributions before and after, without small cells, of the first columns; and how many columns have one.
+    sizes, risks
+        Records by class size, before and after, and by probability of being found, without small cells.
+    small
+        Exact counts of small classes: inside only.
+    correlations, n_correlated
+        Correlations before and after of the first columns; and how many columns have an order.
+    attackers
+        The attacker models on the original and on the release, with the threshold 1/k.
+    risk, utility
+        The measures.
+    """
+
+    releasable: ClassVar[bool] = False
+
+    title: str
+    created: str
+    k: int
+    recipe: Mapping[str, Any]
+    claims: tuple[Claim, ...]
+    notes: tuple[str, ...]
+    versions: Mapping[str, str]
+    hashes: Mapping[str, str]
+    n_original: int
+    n_used: int
+    n_released: int
+    n_people: int
+    has_unit: bool
+    weighted: bool
+    columns: tuple[ColumnAccount, ...]
+    method: tuple[str, ...]
+    limits: tuple[str, ...]
+    marginals: tuple[Marginal, ...]
+    n_marginals: int
+    sizes: Bands
+    risks: Bands
+    small: SmallClasses
+    correlations: Correlations
+    n_correlated: int
+    attackers: tuple[Attackers, Attackers]
+    risk: RiskReport
+    utility: UtilityReport
+
+    @property
+    def left_out(self) -> str:
+        """How many rows were left out for missing numbers, as far as it may be told; empty for none."""
+        n_left_out = self.n_original - self.n_used
+        if n_left_out == 0:
+            return ""
+        if self.has_unit:  # many rows may be one person
+            return "some"
+        return f"fewer than {self.k}" if is_small(n_left_out, self.k) else count(n_left_out)
+
+
+def gather(
+    pair: Pair,
+    *,
+    recipe: Mapping[str, Any],
+    claims: Sequence[Claim],
+    risk: RiskReport,
+    utility: UtilityReport,
+    k: int,
+    notes: Sequence[str],
+    versions: Mapping[str, str],
+    created: str,
+    title: str = "Evidence of a release",
+    hashes: Mapping[str, str] | None = None,
+) -> Evidence:
+    """Collect what the reports of a release show.
+
+    Parameters
+    ----------
+    pair
+        The original and the release.
+    recipe
+        How it was made: ``{"group": {"method": ..., ...}, "mask": [{"method": ..., ...}]}``. Entries that name a seed
+        or a path are not shown outside.
+    claims
+        What is promised.
+    risk, utility
+        What was measured.
+    k
+        Smallest group size; it is also the limit of the small-cell rule.
+    notes
+        What else a reader must know, in sentences that may leave the secure room.
+    versions
+        What computed the release.
+    created
+        The day, as text.
+    hashes
+        Names and hashes of what is published; a keyed hash of the input may be among them, a plain one must not.
+
+    Notes
+    -----
+    Survey weights count in marginals and correlations where the schema names them; class sizes and risk count
+    records. A missing value is a cell of its own. Cost: O(n log n) a column.
+    """
+    shown = [name for name in (*pair.schema.quasi, *pair.schema.sensitive) if name in pair.released.columns]
+    correlations = correlations_of(pair)
+    sizes, small = class_sizes(pair, k)
+    return Evidence(
+        title=title,
+        created=created,
+        k=k,
+        recipe=recipe,
+        claims=tuple(claims),
+        notes=tuple(notes),
+        versions=dict(versions),
+        hashes=dict(hashes or {}),
+        n_original=pair.original.n_original,
+        n_used=pair.original.n,
+        n_released=len(pair.released),
+        n_people=len(np.unique(pair.original.units())),
+        has_unit=pair.schema.unit is not None,
+        weighted=pair.schema.weight is not None,
+        columns=accounts_of(pair, recipe),
+        method=tuple(method_words(recipe, pair, k)),
+        limits=tuple(known_limits(recipe, pair.schema)),
+        marginals=marginals_of(pair, shown[:MOST_MARGINALS], k),
+        n_marginals=len(shown),
+        sizes=sizes,
+        risks=_risk_bands(pair, risk, k),
+        small=small,
+        correlations=correlations.first(MOST_CORRELATED),
+        n_correlated=len(correlations.names),
+        attackers=(
+            attackers(pair.original.frame, pair.schema, threshold=1 / k),
+            attackers(pair.released, pair.schema, threshold=1 / k),
+        ),
+        risk=risk,
+        utility=utility,
+    )
+
+
+def _risk_bands(pair: Pair, risk: RiskReport, k: int) -> Bands:
+    """Records by the group formula's probability where there is one (it varies less), else by this run's."""
+    found = risk.reidentification
+    records: FloatArray = found.records if found.by_group is None else found.by_group.records
+    used = records if len(records) == pair.original.n else records[pair.original.rows]
+    bound = 1 / k if found.by_group is None else found.by_group.bound
+    return risk_bands(used, people_of(pair)[0], bound, k)

@@ -1,0 +1,44 @@
+"""Risk: what an intruder can do with a release, measured.
+
+Each function takes tables of any dataframe type and a schema and gives a frozen record with `to_dict()`. A low number
+is no proof of safety: another attack may do better. What is proved stands in a release's claims.
+"""
+
+from __future__ import annotations
+
+from shoal.risk.assessment import RiskReport, assess
+from shoal.risk.attacker_models import AttackerRisk, Attackers, attackers
+from shoal.risk.attribute_inference import ColumnInference, Inference, inference
+from shoal.risk.copies import Verbatim, verbatim
+from shoal.risk.equivalence import ClassReport, Diversity, classes
+from shoal.risk.interval_disclosure import ColumnDisclosure, IntervalDisclosure, intervals
+from shoal.risk.matching import GroupRisk, Reidentification, reidentification
+from shoal.risk.population import PopulationUniques, Uniqueness, uniqueness
+from shoal.risk.record_linkage import Linkage, linkage
+
+__all__ = [
+    "AttackerRisk",
+    "Attackers",
+    "ClassReport",
+    "ColumnDisclosure",
+    "ColumnInference",
+    "Diversity",
+    "GroupRisk",
+    "Inference",
+    "IntervalDisclosure",
+    "Linkage",
+    "PopulationUniques",
+    "Reidentification",
+    "RiskReport",
+    "Uniqueness",
+    "Verbatim",
+    "assess",
+    "attackers",
+    "classes",
+    "inference",
+    "intervals",
+    "linkage",
+    "reidentification",
+    "uniqueness",
+    "verbatim",
+]

@@ -1,0 +1,99 @@
+"""All risk measures of one release, from one look at both tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from shoal.pair import Pair
+from shoal.risk import (
+    attacker_models,
+    attribute_inference,
+    copies,
+    equivalence,
+    interval_disclosure,
+    matching,
+    population,
+    record_linkage,
+)
+from shoal.risk.nearest import match_pair
+
+__all__ = ["RiskReport", "assess"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RiskReport:
+    """Every risk measure that applies to a release. It holds per-record risks: internal; `to_dict` has summaries only.
+
+    Parameters
+    ----------
+    classes, uniqueness, attackers
+        Of the released table; with a unit in the schema, classes count persons, found through the original.
+    reidentification, linkage, intervals, inference, verbatim
+        Of the released table against the original.
+    k, small_share
+        The k that was asked about, and the share of released rows in classes of fewer than k persons.
+    """
+
+    releasable: ClassVar[bool] = False
+
+    classes: equivalence.ClassReport
+    reidentification: matching.Reidentification
+    linkage: record_linkage.Linkage
+    uniqueness: population.Uniqueness
+    attackers: attacker_models.Attackers
+    intervals: interval_disclosure.IntervalDisclosure
+    inference: attribute_inference.Inference
+    verbatim: copies.Verbatim
+    k: int | None = None
+    small_share: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """All summaries as JSON-safe words."""
+        return {
+            "classes": self.classes.to_dict(),
+            "reidentification": self.reidentification.to_dict(),
+            "linkage": self.linkage.to_dict(),
+            "uniqueness": self.uniqueness.to_dict(),
+            "attackers": self.attackers.to_dict(),
+            "intervals": self.intervals.to_dict(),
+            "inference": self.inference.to_dict(),
+            "verbatim": self.verbatim.to_dict(),
+            "k": self.k,
+            "small_share": self.small_share,
+        }
+
+
+def assess(pair: Pair, labels: Any = None, k: int | None = None, seed: int = 0) -> RiskReport:
+    """Measure every risk of a release.
+
+    Parameters
+    ----------
+    pair
+        Original and release, brought together by `Pair.of`.
+    labels
+        Group of each original row (−1: left out), for the group formula of re-identification.
+    k
+        The size that classes should have, for `small_share`.
+    seed
+        Seed of the simulated part of re-identification.
+
+    Notes
+    -----
+    Cost: two nearest-row searches, O(n log n) in the number of distinct points; half a second for 15,000 rows.
+    """
+    matches = match_pair(pair)
+    released, schema, persons = pair.released, pair.schema, equivalence.released_persons(pair)
+    classes = equivalence.measure(released, schema, persons=persons)
+    return RiskReport(
+        classes=classes,
+        reidentification=matching.measure(pair, seed=seed, labels=labels, matches=matches),
+        linkage=record_linkage.measure(pair),
+        uniqueness=population.measure(released, schema, persons=persons),
+        attackers=attacker_models.measure(released, schema, persons=persons),
+        intervals=interval_disclosure.measure(pair),
+        inference=attribute_inference.measure(pair, matches=matches),
+        verbatim=copies.measure(pair),
+        k=k,
+        small_share=None if k is None else classes.small_share(k),
+    )

@@ -1,0 +1,266 @@
+"""Attribute inference: what can be guessed of a person's sensitive value from the release?
+
+The intruder looks up the released rows nearest to a person's quasi-identifiers and guesses the most frequent value
+among them, or their mean for a number (001, section 3.3.4). Ties of the mode are broken at random, and the
+expectation is reported. A good guess is no leak by itself: a release that keeps regressions lets one guess for
+anybody. So the guess is held against
+
+- a **control** group that was not in the data, if given: only what works better on those who were in it is a leak;
+- else the **baseline** of guessing the release's mode or mean for everybody: what the release teaches at all.
+
+Categories: success share. Numbers: mean absolute error. `advantage` is how much better the attack is than its
+reference, in the same unit, positive where it is better.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.errors import SchemaError
+from shoal.frame import enter, series
+from shoal.pair import Pair
+from shoal.prepare import Prepared, floats, prepare
+from shoal.risk.nearest import Matches, known_codes, match, match_pair
+from shoal.risk.uncertainty import mean_interval, wilson
+from shoal.schema import Schema
+
+__all__ = ["ColumnInference", "Inference", "inference", "measure"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnInference:
+    """The guess of one sensitive column.
+
+    Parameters
+    ----------
+    column, measure
+        The column, and what is measured: ``"success"`` (larger is worse for the person) or ``"error"`` (smaller is).
+    value, interval
+        Mean success share or absolute error over the original records, and its 95 % interval.
+    baseline
+        The same for guessing the release's mode or mean.
+    control
+        The same attack on persons who were not in the data; None without a control group.
+    advantage, advantage_interval
+        By how much the attack beats the control (or the baseline), with its 95 % interval.
+    """
+
+    releasable: ClassVar[bool] = True
+
+    column: str
+    measure: str
+    value: float
+    interval: tuple[float, float]
+    baseline: float
+    control: float | None
+    advantage: float
+    advantage_interval: tuple[float, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers as JSON-safe words."""
+        return {
+            "column": self.column,
+            "measure": self.measure,
+            "value": self.value,
+            "interval": list(self.interval),
+            "baseline": self.baseline,
+            "control": self.control,
+            "advantage": self.advantage,
+            "advantage_interval": list(self.advantage_interval),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inference:
+    """The guesses of all sensitive columns, by name."""
+
+    releasable: ClassVar[bool] = True
+
+    columns: dict[str, ColumnInference]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON-safe words."""
+        return {"columns": {name: column.to_dict() for name, column in self.columns.items()}}
+
+
+def inference(
+    original: Any,
+    released: Any,
+    schema: Schema,
+    sensitive: Sequence[str] | str | None = None,
+    control: Any = None,
+    source_rows: Any = None,
+) -> Inference:
+    """Guess each original person's sensitive values from the nearest released rows and measure the success.
+
+    Parameters
+    ----------
+    original, released, schema
+        Both tables, of any dataframe type, and the schema of the original. Rows need not correspond.
+    sensitive
+        The columns to guess; None: the sensitive ones of the schema that the release has.
+    control
+        A table of persons who were not in the original, with the quasi-identifiers and the sensitive columns. With it,
+        `advantage` counts only what being in the data cost.
+    source_rows
+        Not needed by the attack; accepted where rows are in another order and their number differs.
+
+    Notes
+    -----
+    Missing categories are a level of their own. A person whose sensitive number is missing isn't guessed, and a missing
+    released number is left out of the mean. Ties in distance as in `reidentification`. Weights play no part.
+    Cost: O(n log n) in the number of distinct points.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> table = pl.DataFrame({"age": [30, 30, 41, 41, 57], "ill": ["no", "no", "yes", "yes", "no"]})
+    >>> schema = shoal.Schema.of(quasi=["age"], sensitive=["ill"])
+    >>> guess = shoal.risk.inference(table, table, schema).columns["ill"]
+    >>> guess.value, guess.baseline
+    (1.0, 0.6)
+    """
+    if source_rows is None:  # the attack needs no correspondence of rows, so any will do
+        source_rows = np.zeros(len(enter(released, owner="released table")), dtype=np.int64)
+    pair = Pair.of(original, released, schema, source_rows)
+    return measure(pair, sensitive=sensitive, control=control)
+
+
+def measure(
+    pair: Pair, *, sensitive: Sequence[str] | str | None = None, control: Any = None, matches: Matches | None = None
+) -> Inference:
+    """`inference` of an existing pair; `matches` saves the search where it was made already."""
+    names = _chosen(pair, sensitive)
+    matches = match_pair(pair) if matches is None else matches
+    outsiders = None if control is None or not names else _outsiders(pair, control, names)
+    return Inference(columns={name: _attack(pair, name, matches, outsiders) for name in names})
+
+
+def _chosen(pair: Pair, sensitive: Sequence[str] | str | None) -> list[str]:
+    if sensitive is None:
+        return [name for name in pair.schema.sensitive if name in pair.released.columns]
+    names = [sensitive] if isinstance(sensitive, str) else list(sensitive)
+    for name in names:
+        if name not in pair.schema.sensitive or name not in pair.released.columns:
+            raise SchemaError("sensitive", f"column '{name}' must be sensitive in the schema and in the released table")
+    return names
+
+
+def _outsiders(pair: Pair, control: Any, names: list[str]) -> tuple[Prepared, Matches]:
+    frame = enter(control, owner="control table")
+    used = [*pair.schema.quasi, *names]
+    for name in used:
+        if name not in frame.columns:
+            raise SchemaError("control table", f"must have the column '{name}'")
+    prepared = prepare(frame.select(used), Schema(tuple(pair.schema[name] for name in used)))
+    codes = pair.encoder.codes(prepared.frame)
+    return prepared, match(codes, known_codes(pair), pair.encoder.points)
+
+
+def _attack(pair: Pair, name: str, matches: Matches, outsiders: tuple[Prepared, Matches] | None) -> ColumnInference:
+    numeric = pair.schema[name].kind == "numeric"
+    guess = _errors if numeric else _successes
+    shown = series(pair.released, name)
+    scores, baseline = guess(matches, series(pair.original.frame, name), shown)
+    reference, control = baseline, None
+    if outsiders is not None:
+        reference, _ = guess(outsiders[1], series(outsiders[0].frame, name), shown)
+        control = _mean(reference)
+    sign = -1.0 if numeric else 1.0
+    advantage, spread = _difference(scores, reference, paired=outsiders is None)
+    low, high = sorted((sign * spread[0], sign * spread[1]))
+    return ColumnInference(
+        column=name,
+        measure="error" if numeric else "success",
+        value=_mean(scores),
+        interval=mean_interval(scores) if numeric else wilson(_mean(scores), len(scores)),
+        baseline=_mean(baseline),
+        control=control,
+        advantage=sign * advantage,
+        advantage_interval=(low, high),
+    )
+
+
+def _difference(scores: FloatArray, reference: FloatArray, paired: bool) -> tuple[float, tuple[float, float]]:
+    """Mean of `scores` less that of `reference`, with its interval: of the differences, or of two samples."""
+    if paired:
+        return _mean(scores - reference), mean_interval(scores - reference)
+    gap = _mean(scores) - _mean(reference)
+    halves = [(high - low) / 2 for low, high in (mean_interval(scores), mean_interval(reference))]
+    half = math.hypot(*halves)
+    return gap, (gap - half, gap + half)
+
+
+def _errors(matches: Matches, true: pl.Series, shown: pl.Series) -> tuple[FloatArray, FloatArray]:
+    """Absolute errors of the mean of the nearest rows, and of the release's mean, for records with a value."""
+    values, released = floats(true), floats(shown)
+    guess, overall = nearest_means(matches, released)
+    known = ~np.isnan(values)
+    return np.abs(guess[matches.queries[known]] - values[known]), np.abs(overall - values[known])
+
+
+def nearest_means(matches: Matches, released: FloatArray) -> tuple[FloatArray, float]:
+    """Mean of the nearest released values of each distinct query (where all are missing, the overall one), and that."""
+    present = ~np.isnan(released)
+    overall = _mean(released[present])
+    sums = np.bincount(matches.targets[present], weights=released[present], minlength=len(matches.counts))
+    counts = np.bincount(matches.targets[present], minlength=len(matches.counts))
+    total = np.bincount(matches.query, weights=sums[matches.target], minlength=matches.n_queries)
+    number = np.bincount(matches.query, weights=counts[matches.target], minlength=matches.n_queries)
+    return np.divide(total, number, out=np.full(matches.n_queries, overall), where=number > 0), overall
+
+
+def _successes(matches: Matches, true: pl.Series, shown: pl.Series) -> tuple[FloatArray, FloatArray]:
+    """Probability that the mode of the nearest rows, and that the release's mode, is the true value."""
+    values, released, n_levels = _common_levels(true, shown)
+    overall = np.bincount(released, minlength=n_levels)
+    return nearest_modes(matches, released, values, n_levels), _mode_chance(overall)[values]
+
+
+def nearest_modes(matches: Matches, released: IntArray, values: IntArray, n_levels: int) -> FloatArray:
+    """Chance that a mode of the nearest released values, ties at random, is the record's value."""
+    from scipy.sparse import csr_array
+
+    shape = (matches.n_queries, len(matches.counts))
+    near = csr_array((np.ones(len(matches.query), dtype=np.int64), (matches.query, matches.target)), shape=shape)
+    ones = np.ones(len(released), dtype=np.int64)
+    content = csr_array((ones, (matches.targets, released)), shape=(len(matches.counts), n_levels))
+    counts = (near @ content).tocsr()
+    counts.sort_indices()
+    row = np.repeat(np.arange(matches.n_queries), np.diff(counts.indptr))
+    top = np.zeros(matches.n_queries, dtype=np.int64)
+    np.maximum.at(top, row, counts.data)
+    is_mode = counts.data == top[row]
+    n_modes = np.bincount(row, weights=is_mode, minlength=matches.n_queries)
+    modes = row[is_mode] * n_levels + counts.indices[is_mode]
+    right: BoolArray = np.isin(matches.queries * n_levels + values, modes)
+    return right / n_modes[matches.queries]
+
+
+def _mode_chance(counts: IntArray) -> FloatArray:
+    modes: BoolArray = counts == counts.max()
+    return modes / int(modes.sum())
+
+
+def _common_levels(true: pl.Series, shown: pl.Series) -> tuple[IntArray, IntArray, int]:
+    """Both columns as numbers of one list of levels, a missing one included."""
+    texts = pl.concat([_as_text(true, shown), _as_text(shown, true)]).cast(pl.Categorical).to_physical()
+    numbers = texts.cast(pl.Int64).fill_null(-1).to_numpy() + 1
+    return numbers[: len(true)], numbers[len(true) :], int(numbers.max()) + 1
+
+
+def _as_text(column: pl.Series, other: pl.Series) -> pl.Series:
+    if column.dtype.is_numeric() and other.dtype.is_numeric():
+        column = column.cast(pl.Float64)
+    return column.cast(pl.String).alias("level")
+
+
+def _mean(values: FloatArray) -> float:
+    return float(values.mean()) if len(values) else 0.0

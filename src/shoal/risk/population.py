@@ -1,0 +1,169 @@
+"""Uniqueness: records that nobody else resembles, in the table and, by estimate, in the population.
+
+A unique record in a sample is at risk where it is unique in the population too. How many persons of the population
+are unique is estimated by three models from the class sizes of the sample (formulas in `uniqueness_models`),
+and Dankar et al. (2012) say which to trust: Pitman up to a sampling fraction of 0.1, above it the smaller of
+Zayatz and the slide negative binomial. They are estimates from models: between them they can differ by a factor.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from shoal.classes import Codes
+from shoal.frame import Frame, enter
+from shoal.risk.equivalence import table_classes
+from shoal.risk.population_size import estimated_size
+from shoal.risk.uniqueness_models import NotApplicable, pitman, slide_negative_binomial, zayatz
+from shoal.schema import Schema
+
+__all__ = ["PopulationUniques", "Uniqueness", "measure", "uniqueness"]
+
+_UNKNOWN = "the population size is not known: give it, or a table with survey weights"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PopulationUniques:
+    """One model's estimate: number of unique persons in the population and their share, or None with the reason."""
+
+    releasable: ClassVar[bool] = True
+
+    model: str
+    uniques: float | None
+    share: float | None
+    reason: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The estimate as JSON-safe words."""
+        return {"model": self.model, "uniques": self.uniques, "share": self.share, "reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uniqueness:
+    """Unique records of a table and estimated uniques of its population.
+
+    Parameters
+    ----------
+    n_records
+        Records, counted once for each person and class.
+    n_unique, unique_share
+        Records that are alone in their class, and their share.
+    population, sampling_fraction
+        Persons in the population and n_records over it; None where unknown.
+    pitman, zayatz, snb
+        The three models' estimates.
+    chosen
+        The estimate that the rule of Dankar et al. picks.
+    """
+
+    releasable: ClassVar[bool] = True
+
+    n_records: int
+    n_unique: int
+    unique_share: float
+    population: float | None
+    sampling_fraction: float | None
+    pitman: PopulationUniques
+    zayatz: PopulationUniques
+    snb: PopulationUniques
+    chosen: PopulationUniques
+
+    def __float__(self) -> float:
+        return self.unique_share
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON-safe words."""
+        return {
+            "n_records": self.n_records,
+            "n_unique": self.n_unique,
+            "unique_share": self.unique_share,
+            "population": self.population,
+            "sampling_fraction": self.sampling_fraction,
+            "pitman": self.pitman.to_dict(),
+            "zayatz": self.zayatz.to_dict(),
+            "snb": self.snb.to_dict(),
+            "chosen": self.chosen.to_dict(),
+        }
+
+
+def uniqueness(table: Any, schema: Schema, population: float | None = None) -> Uniqueness:
+    """Count unique records and estimate how many persons are unique in the population.
+
+    Parameters
+    ----------
+    table, schema
+        A table of any dataframe type with the schema's quasi-identifiers, and which they are.
+    population
+        Number of persons that the table was drawn from; None: the sum of the survey weights, where there are any.
+
+    Notes
+    -----
+    A model that doesn't apply gives None and the reason: no unique record, an unknown population, equations without a
+    solution. Missing quasi values are a level of their own. With a unit column classes count persons. Weights serve
+    for the size of the population only. Cost: O(n), and some milliseconds for each model.
+
+    References
+    ----------
+    Zayatz 1991; Chen and Keller-McNulty 1998; Haas and Stokes 1998; Hoshino 2001; Dankar et al. 2012.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> table = pl.DataFrame({"age": [30, 30, 41, 41, 41, 57]})
+    >>> result = shoal.risk.uniqueness(table, shoal.Schema.of(quasi=["age"]), population=6)
+    >>> result.n_unique, result.chosen.uniques
+    (1, 1.0)
+    """
+    return measure(enter(table), schema, population)
+
+
+def measure(
+    frame: Frame, schema: Schema, population: float | None = None, *, persons: Codes | None = None
+) -> Uniqueness:
+    """`uniqueness` of a frame that has already entered; `persons` stand in for a unit column that it lost."""
+    found = table_classes(frame, schema, persons)
+    histogram = found.histogram()
+    n, unique = int(found.sizes.sum()), histogram.get(1, 0)
+    N = estimated_size(frame, schema, found, population)
+    models = {
+        "pitman": _estimate("pitman", pitman, histogram, N, n),
+        "zayatz": _estimate("zayatz", zayatz, histogram, N, n),
+        "snb": _estimate("snb", slide_negative_binomial, histogram, N, n),
+    }
+    return Uniqueness(
+        n_records=n,
+        n_unique=unique,
+        unique_share=unique / n,
+        population=N,
+        sampling_fraction=None if N is None else n / N,
+        chosen=_choose(n, N, **models),
+        **models,
+    )
+
+
+def _estimate(
+    name: str, model: Callable[[Mapping[int, int], float], float], histogram: Mapping[int, int], N: float | None, n: int
+) -> PopulationUniques:
+    if N is None:
+        return PopulationUniques(model=name, uniques=None, share=None, reason=_UNKNOWN)
+    try:
+        # Of a whole population nothing is estimated: its uniques are those of the table.
+        uniques = float(histogram.get(1, 0)) if n >= N else model(histogram, N)
+    except NotApplicable as why:
+        return PopulationUniques(model=name, uniques=None, share=None, reason=str(why))
+    if not math.isfinite(uniques):
+        return PopulationUniques(model=name, uniques=None, share=None, reason="the model has no finite estimate")
+    return PopulationUniques(model=name, uniques=uniques, share=uniques / N)
+
+
+def _choose(
+    n: int, N: float | None, pitman: PopulationUniques, zayatz: PopulationUniques, snb: PopulationUniques
+) -> PopulationUniques:
+    if N is None or (n / N <= 0.1 and pitman.uniques is not None):
+        return pitman
+    if n / N > 0.1 and snb.uniques is not None and zayatz.uniques is not None and snb.uniques <= zayatz.uniques:
+        return snb
+    return zayatz

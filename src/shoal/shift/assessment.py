@@ -1,0 +1,182 @@
+"""What a new market is expected to cost, and how sure that is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from shoal.arrays import FloatArray
+from shoal.shift.weights import ShiftWeights
+
+__all__ = ["MarketAssessment", "MarketRank", "Segment", "WeightCell", "rank_markets"]
+
+Interval: TypeAlias = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """The people of one level of one column.
+
+    `share` is their share of the expected enrolment, `n_members` how many members the prediction rests on, `interval`
+    holds the mean cost of this segment's part of the group with about 95 % probability.
+    """
+
+    column: str
+    level: str
+    share: float
+    n_members: int
+    mean: float
+    total: float
+    interval: Interval
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-safe words."""
+        return {
+            "column": self.column,
+            "level": self.level,
+            "share": self.share,
+            "n_members": self.n_members,
+            "mean": self.mean,
+            "total": self.total,
+            "interval": list(self.interval),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightCell:
+    """Mean importance weight of the existing market's people at one pair of levels."""
+
+    columns: tuple[str, str]
+    levels: tuple[str, str]
+    weight: float
+    new_share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarketAssessment:
+    """What the enrollees of a new market are expected to cost.
+
+    Parameters
+    ----------
+    name
+        Which market.
+    mean, total
+        Expected cost of a person, and of `group_size` of them.
+    interval
+        Where the actual mean cost of `group_size` people lies with about 95 % probability: mean ± 1.96 · error, the
+        error from equation (3.6) with the bias estimated by the bootstrap. It covers sampling of members, markets and
+        enrollees; it doesn't cover costs or enrolment that depend on more than the covariates.
+    sampling_interval
+        The middle 95 % of the bootstrap means: the error of the prediction alone, as for an endless group.
+    relative_error, relative_bias
+        The two errors as shares of the mean: the root of (3.6), and its part b̄.
+    r_squared, cv_squared
+        Cross-fitted R² of single predictions and var(Y)/E[Y]², both on the members weighted towards the new market.
+    weighted_member_mean
+        Mean cost of the members so weighted, with no model in between: far from `mean` where the model is wrong, or
+        where the market is not enrolled like the members.
+    group_size, cost_factor, enrolment
+        As given, or as assumed.
+    segments
+        The same by level of each column.
+    weights
+        The importance weights' diagnostics.
+    weight_map
+        Mean weights by pairs of columns.
+    draws
+        Mean of each bootstrap repeat. Repeats of two markets assessed with one seed are paired.
+    notes
+        Warnings, in words.
+    """
+
+    releasable: ClassVar[bool] = False
+
+    name: str
+    mean: float
+    total: float
+    interval: Interval
+    sampling_interval: Interval
+    relative_error: float
+    relative_bias: float
+    r_squared: float
+    cv_squared: float
+    weighted_member_mean: float
+    group_size: float
+    cost_factor: float
+    enrolment: str
+    method: str
+    n_members: int
+    n_new: int
+    segments: tuple[Segment, ...]
+    weights: ShiftWeights
+    weight_map: tuple[WeightCell, ...]
+    draws: FloatArray
+    notes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return f"{self.name}: {self.mean:,.0f} a person ({low:,.0f} to {high:,.0f}), {self.total:,.0f} in all"
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-safe words, without single weights and repeats."""
+        return {
+            "name": self.name,
+            "mean": self.mean,
+            "total": self.total,
+            "interval": list(self.interval),
+            "sampling_interval": list(self.sampling_interval),
+            "relative_error": _finite(self.relative_error),
+            "relative_bias": _finite(self.relative_bias),
+            "r_squared": _finite(self.r_squared),
+            "cv_squared": _finite(self.cv_squared),
+            "weighted_member_mean": self.weighted_member_mean,
+            "group_size": self.group_size,
+            "cost_factor": self.cost_factor,
+            "enrolment": self.enrolment,
+            "method": self.method,
+            "n_members": self.n_members,
+            "n_new": self.n_new,
+            "segments": [segment.to_dict() for segment in self.segments],
+            "weights": self.weights.to_dict(),
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarketRank:
+    """One market's place by expected cost: 1 is the cheapest; `low` to `high` holds 95 % of the bootstrap ranks."""
+
+    assessment: MarketAssessment
+    rank: int
+    low: int
+    high: int
+
+
+def rank_markets(assessments: Sequence[MarketAssessment]) -> tuple[MarketRank, ...]:
+    """Order markets from the cheapest mean up, with the ranks that sampling error allows.
+
+    Assess the markets with one seed: their repeats then share the redrawn members, and ranks are compared within a
+    repeat, so that the error common to all markets doesn't blur the order.
+    """
+    order = sorted(range(len(assessments)), key=lambda i: assessments[i].mean)
+    repeats = min((len(a.draws) for a in assessments), default=0)
+    draws = np.array([a.draws[:repeats] for a in assessments])
+    places = draws.argsort(axis=0, kind="stable").argsort(axis=0, kind="stable") + 1 if repeats else None
+    return tuple(
+        _ranked(assessments[i], rank, None if places is None else places[i]) for rank, i in enumerate(order, 1)
+    )
+
+
+def _ranked(assessment: MarketAssessment, rank: int, places: Any) -> MarketRank:
+    if places is None:
+        return MarketRank(assessment=assessment, rank=rank, low=rank, high=rank)
+    low, high = np.quantile(places, [0.025, 0.975], method="inverted_cdf")
+    return MarketRank(assessment=assessment, rank=rank, low=min(rank, int(low)), high=max(rank, int(high)))
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,184 @@
+"""Cost models: what a person of covariates x costs, learnt from weighted members.
+
+Health costs are skewed and often zero, so several named models stand beside plain least squares:
+
+- ``"least-squares"``: the weighted least squares fit of a linear function; of minimum norm where the columns depend
+  on each other (a level that no member has).
+- ``"two-part"``: P(cost > 0 | x), a logistic regression, times E[cost | cost > 0, x], a gamma model with log link.
+- ``"log"``: least squares on log cost, carried back by Duan's smearing factor Σ w e^r / Σ w over the residuals r.
+- ``"gamma"``, ``"tweedie"``: generalised linear models with log link (scikit-learn); Tweedie has power 1.5.
+
+Any scikit-learn regressor that takes `sample_weight` may stand in their place. Rows that share their covariates are
+pooled for the named models, which changes none of their solutions.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from shoal.arrays import FloatArray, IntArray
+from shoal.errors import ColumnError, ParameterError
+from shoal.shift.logistic import newton_logit
+
+__all__ = ["MODELS", "Fitter", "Predictor", "check_costs", "fitter_of", "least_squares", "model_name"]
+
+Predictor: TypeAlias = Callable[[FloatArray], FloatArray]
+Fitter: TypeAlias = Callable[[FloatArray, IntArray, FloatArray, FloatArray], Predictor]
+"""From distinct rows X, the row of each member, costs y and weights w to a prediction for any rows."""
+
+_TWEEDIE_POWER = 1.5
+_RIDGE = 1e-8  # on the scale of the mean cost: only keeps dependent columns solvable
+
+
+def fitter_of(model: Any) -> Fitter:
+    """The fitter of a named model or of a scikit-learn regressor; anything else is an error that lists the names."""
+    if model is None:
+        return _fit_least_squares
+    if isinstance(model, str):
+        if model not in MODELS:
+            raise ParameterError("MarketRisk", f"model must be one of {', '.join(MODELS)}", got=repr(model)[:40])
+        return MODELS[model]
+    return _fit_estimator(model)
+
+
+def model_name(model: Any) -> str:
+    """What a model is called in a report."""
+    return "least-squares" if model is None else model if isinstance(model, str) else type(model).__name__
+
+
+def check_costs(model: Any, name: str, y: FloatArray) -> None:
+    """Refuse costs that the model can't take."""
+    word = model if isinstance(model, str) else ""
+    if word in ("log", "gamma") and (y <= 0).any():
+        raise ColumnError(
+            name,
+            f"must be greater than 0 for the model '{word}'",
+            got=f"{int((y <= 0).sum())} rows at 0 or below",
+            hint="Use model='two-part' or 'tweedie', which take zeros, or least squares.",
+        )
+    if word in ("two-part", "tweedie") and ((y < 0).any() or not (y > 0).any()):
+        raise ColumnError(
+            name,
+            f"must be at least 0, and not always 0, for the model '{word}'",
+            got=f"{int((y < 0).sum())} rows below 0",
+            hint="Use least squares, or correct the costs.",
+        )
+
+
+def least_squares(X: FloatArray, weights: FloatArray, targets: FloatArray) -> FloatArray:
+    """Coefficients β, intercept first, of least Σ weights·(target − β₀ − βᵀx)²; of minimum norm if there are many.
+
+    `weights` and `targets` may have leading dimensions: one fit for each.
+    """
+    Z = np.column_stack((np.ones(len(X)), X))
+    gram = np.einsum("...c,ci,cj->...ij", weights, Z, Z, optimize=True)
+    right = (weights * targets) @ Z
+    scale = np.sqrt(np.einsum("...ii->...i", gram))
+    scale = np.where(scale > 0, scale, 1.0)
+    balanced = gram / scale[..., :, None] / scale[..., None, :]
+    inverse = np.linalg.pinv(balanced, rcond=1e-10, hermitian=True)
+    solution: FloatArray = np.einsum("...ij,...j->...i", inverse, right / scale) / scale
+    return solution
+
+
+def _fit_least_squares(X: FloatArray, row: IntArray, y: FloatArray, w: FloatArray) -> Predictor:
+    mass, mean = _pooled(len(X), row, y, w)
+    return _linear(least_squares(X, mass, mean))
+
+
+def _fit_log(X: FloatArray, row: IntArray, y: FloatArray, w: FloatArray) -> Predictor:
+    mass, mean = _pooled(len(X), row, np.log(y), w)
+    line = _linear(least_squares(X, mass, mean))
+    smearing = float(w @ np.exp(np.log(y) - line(X)[row]) / w.sum())
+    return lambda new: np.exp(line(new)) * smearing
+
+
+def _fit_two_part(X: FloatArray, row: IntArray, y: FloatArray, w: FloatArray) -> Predictor:
+    spends = y > 0
+    ones = np.bincount(row, weights=w * spends, minlength=len(X))
+    zeros = np.bincount(row, weights=w * ~spends, minlength=len(X))
+    amount = _fit_gamma(X, row[spends], y[spends], w[spends])
+    if zeros.sum() == 0:
+        return amount
+    any_cost = newton_logit(X, zeros, ones)
+    return lambda new: any_cost.probability(new) * amount(new)
+
+
+def _fit_gamma(X: FloatArray, row: IntArray, y: FloatArray, w: FloatArray) -> Predictor:
+    from sklearn.linear_model import GammaRegressor
+
+    return _fit_glm(GammaRegressor(alpha=_RIDGE, solver="newton-cholesky", max_iter=200, tol=1e-8), X, row, y, w)
+
+
+def _fit_tweedie(X: FloatArray, row: IntArray, y: FloatArray, w: FloatArray) -> Predictor:
+    from sklearn.linear_model import TweedieRegressor
+
+    power = {"power": _TWEEDIE_POWER, "link": "log"}
+    return _fit_glm(
+        TweedieRegressor(alpha=_RIDGE, solver="newton-cholesky", max_iter=200, tol=1e-8, **power), X, row, y, w
+    )
+
+
+def _fit_glm(model: Any, X: FloatArray, row: IntArray, y: FloatArray, w: FloatArray) -> Predictor:
+    mass, mean = _pooled(len(X), row, y, w)
+    there = mass > 0
+    unit = float(mass @ mean / mass.sum())
+    fitted = _quietly(model, X[there], mean[there] / unit, mass[there] / mass[there].mean())
+    return lambda new: np.asarray(fitted.predict(new), dtype=np.float64) * unit
+
+
+def _fit_estimator(model: Any) -> Fitter:
+    name = _weight_parameter(model)
+
+    def fit(X: FloatArray, row: IntArray, y: FloatArray, w: FloatArray) -> Predictor:
+        from sklearn.base import clone
+
+        there = w > 0
+        fitted = clone(model).fit(X[row[there]], y[there], **{name: w[there] / w[there].mean()})
+        return lambda new: np.asarray(fitted.predict(new), dtype=np.float64).reshape(-1)
+
+    return fit
+
+
+def _weight_parameter(model: Any) -> str:
+    """The name by which a regressor takes sample weights; a pipeline hands them to its last step."""
+    rule = "model must be a named model or a scikit-learn regressor that takes sample_weight"
+    if not (hasattr(model, "fit") and hasattr(model, "predict") and hasattr(model, "get_params")):
+        raise ParameterError("MarketRisk", rule, got=type(model).__name__, hint=f"Names: {', '.join(MODELS)}.")
+    steps = getattr(model, "steps", None)
+    last = model if steps is None else steps[-1][1]
+    if "sample_weight" not in inspect.signature(last.fit).parameters:
+        raise ParameterError("MarketRisk", rule, got=type(last).__name__)
+    return "sample_weight" if steps is None else f"{steps[-1][0]}__sample_weight"
+
+
+def _quietly(model: Any, X: FloatArray, y: FloatArray, w: FloatArray) -> Any:
+    """Fit without the solver's remarks about dependent columns: its fallback finds the same prediction."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(X, y, sample_weight=w)
+
+
+def _pooled(n: int, row: IntArray, y: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Weight and weighted mean of the members on each distinct row."""
+    mass = np.bincount(row, weights=w, minlength=n)
+    sums = np.bincount(row, weights=w * y, minlength=n)
+    return mass, np.divide(sums, mass, out=np.zeros(n), where=mass > 0)
+
+
+def _linear(beta: FloatArray) -> Predictor:
+    return lambda X: beta[0] + X @ beta[1:]
+
+
+MODELS: dict[str, Fitter] = {
+    "least-squares": _fit_least_squares,
+    "two-part": _fit_two_part,
+    "log": _fit_log,
+    "gamma": _fit_gamma,
+    "tweedie": _fit_tweedie,
+}

@@ -1,0 +1,191 @@
+"""The three tables of market risk: members with their costs, the existing market, and a new one.
+
+Members are held to the schema like any table. Market tables come from elsewhere (a census, another file): they need
+the quasi-identifiers and may have the weight column; whatever else they hold is left aside. Market tables are public
+demographics, so an error about them names the levels it found; an error about members never does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from shoal.arrays import FloatArray, IntArray
+from shoal.errors import ColumnError, InputError, SchemaError
+from shoal.frame import Frame, enter, series
+from shoal.prepare import floats, prepare
+from shoal.schema import Column, Kind, Schema
+
+__all__ = ["LEAST_MEMBERS", "Members", "People", "named", "read_market", "read_members", "settle", "texts"]
+
+LEAST_MEMBERS = 30
+"""Fewer members say nothing about a market."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class People:
+    """A table held to the schema: its frame, the survey weight of each row, and which rows of the input are left."""
+
+    owner: str
+    frame: Frame
+    weights: FloatArray
+    rows: IntArray
+    n_original: int
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Members(People):
+    """People whose cost is known."""
+
+    schema: Schema
+    response: str
+    costs: FloatArray
+
+
+def read_members(table: Any, schema: Schema, response: str | None = None) -> Members:
+    """Hold the members to the schema; a release is taken as its table."""
+    frame = enter(_table_of(table), owner="members")
+    name = _response(schema, response)
+    wanted = [c for c in schema.columns if c.role in ("quasi", "weight") or c.name == name]
+    _check_columns("members", frame, [column.name for column in wanted])
+    prepared = prepare(frame.select([column.name for column in wanted]), Schema(tuple(wanted)))
+    weights = prepared.weights()
+    costs = floats(series(prepared.frame, name))
+    _check_costs(name, costs)
+    return Members(
+        owner="members",
+        frame=prepared.frame,
+        weights=np.ones(prepared.n) if weights is None else weights,
+        rows=prepared.rows,
+        n_original=prepared.n_original,
+        schema=prepared.schema,
+        response=name,
+        costs=costs,
+    )
+
+
+def read_market(table: Any, schema: Schema, owner: str) -> People:
+    """Hold a market table to the quasi-identifiers of a schema whose kinds are settled."""
+    frame = enter(table, owner=owner)
+    _check_columns(owner, frame, schema.quasi)
+    weighted = schema.weight is not None and schema.weight in frame.columns
+    wanted = [*schema.quasi, *([schema.weight] if weighted and schema.weight else [])]
+    _check_levels(owner, frame, schema)
+    relaxed = Schema(tuple(replace(schema[name], levels=None) for name in wanted))
+    try:
+        prepared = prepare(frame.select(wanted), relaxed)
+    except ColumnError as error:
+        raise ColumnError(error.column, f"({owner}) {error.rule}", got=error.got, hint=error.hint) from None
+    except InputError as error:
+        raise InputError(owner, error.rule, got=error.got, hint=error.hint) from None
+    weights = prepared.weights()
+    return People(
+        owner=owner,
+        frame=prepared.frame,
+        weights=np.ones(prepared.n) if weights is None else weights,
+        rows=prepared.rows,
+        n_original=prepared.n_original,
+    )
+
+
+def settle(table: Any, schema: Schema, owner: str) -> Schema:
+    """The quasi-identifiers and the weight of `schema`, with the kinds that `table` shows where none are declared."""
+    frame = enter(table, owner=owner)
+    _check_columns(owner, frame, schema.quasi)
+    names = [c.name for c in schema.columns if c.role in ("quasi", "weight") and c.name in frame.columns]
+    relaxed = Schema(tuple(replace(schema[name], missing="median", bounds=None, levels=None) for name in names))
+    kinds = prepare(frame.select(names), relaxed).schema
+    columns = (c for c in schema.columns if c.role in ("quasi", "weight"))
+    return Schema(tuple(replace(c, kind=c.kind or _kind(c, kinds)) for c in columns))
+
+
+def texts(column: pl.Series) -> pl.Series:
+    """Levels as texts that agree between files: 1, 1.0 and "1" are one level."""
+    if column.dtype.is_float():
+        whole = column.cast(pl.Int64, strict=False)
+        same = (whole.cast(pl.Float64) == column).fill_null(False)
+        return whole.cast(pl.String).zip_with(same, column.cast(pl.String))
+    return column.cast(pl.String)
+
+
+def named(levels: Sequence[str], most: int = 5) -> str:
+    """The first few levels, quoted, and how many more there are."""
+    shown = ", ".join(f"'{level[:30]}'" for level in levels[:most])
+    return shown if len(levels) <= most else f"{shown} and {len(levels) - most} more"
+
+
+def _table_of(members: Any) -> Any:
+    """A release stands for its table (told by its shape, since releases are made two layers above)."""
+    known = isinstance(members, nw.DataFrame | nw.LazyFrame) or nw.dependencies.is_into_dataframe(members)
+    return members if known else getattr(members, "table", members)
+
+
+def _kind(column: Column, kinds: Schema) -> Kind:
+    if column.role == "weight" or column.bounds is not None:
+        return "numeric"
+    if column.levels is not None:
+        return "ordinal"
+    return kinds[column.name].kind or "nominal"
+
+
+def _response(schema: Schema, response: str | None) -> str:
+    if response is not None:
+        if response not in schema.sensitive:
+            raise SchemaError("schema", f"the response '{response}' must be a sensitive column")
+        return response
+    numeric = [name for name in schema.sensitive if schema[name].kind in (None, "numeric")]
+    if len(numeric) != 1:
+        raise SchemaError(
+            "schema",
+            "must have one numeric sensitive column, the cost",
+            got=f"{len(numeric)}",
+            hint="Name the cost with response=COLUMN.",
+        )
+    return numeric[0]
+
+
+def _check_columns(owner: str, frame: Frame, names: Sequence[str]) -> None:
+    for name in names:
+        if name not in frame.columns:
+            raise SchemaError(owner, f"must have the column '{name}'", hint="Correct its name, or the schema's.")
+    if len(frame) == 0:
+        raise InputError(owner, "must have at least one row", got="0 rows")
+
+
+def _check_costs(name: str, costs: FloatArray) -> None:
+    absent = int(np.isnan(costs).sum())
+    if absent:
+        raise ColumnError(
+            name,
+            "has missing numbers and the schema has no rule for them",
+            got=f"{absent} missing",
+            hint='Set missing = "drop" (leave those members out), missing = "median", or missing = a number.',
+        )
+    if len(costs) < LEAST_MEMBERS:
+        raise InputError("members", f"must be at least {LEAST_MEMBERS}", got=f"{len(costs)}")
+
+
+def _check_levels(owner: str, frame: Frame, schema: Schema) -> None:
+    for name in schema.quasi:
+        column = schema[name]
+        if column.levels is None or column.kind == "numeric":
+            continue
+        declared = set(texts(pl.Series(list(column.levels), strict=False)))
+        strange = [level for level in texts(series(frame, name)).drop_nulls().unique().sort() if level not in declared]
+        if strange:
+            raise ColumnError(
+                name,
+                f"of the {owner} must hold only the levels that the schema lists",
+                got=named(strange),
+                hint=f"Code all files alike; the schema lists {named(sorted(declared), 12)}.",
+            )

@@ -1,0 +1,123 @@
+"""Members, existing market and new market as masses on the distinct combinations of their covariates.
+
+Every step of a shift needs only these masses: the ratio of two of them per cell, the odds of a logistic regression per
+combination, the prediction per combination. Rows that share their covariates are therefore kept once, and a repeat
+with other masses (a bootstrap) costs no more than the number of combinations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.arrays import FloatArray, Generator, IntArray
+from shoal.errors import ColumnError
+from shoal.shift.design import Design, distinct_rows, joint_cells
+from shoal.shift.people import People, named
+
+__all__ = ["Population", "Populations", "meet"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Population:
+    """One table as masses.
+
+    Parameters
+    ----------
+    owner
+        Whose table it is.
+    point
+        For each row, the number of its combination.
+    weights
+        Survey weight of each row.
+    mass, squares
+        Sum of the weights, and of their squares, on each combination.
+    """
+
+    owner: str
+    point: IntArray
+    weights: FloatArray
+    mass: FloatArray
+    squares: FloatArray
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.point)
+
+    def redrawn(self, rng: Generator) -> FloatArray:
+        """Masses of a Bayesian bootstrap: each row weighs w·Exp(1).
+
+        The sum on one combination is drawn as the gamma variable of the same mean Σw and variance Σw², which is its
+        exact distribution where the weights are equal.
+        """
+        there = self.squares > 0
+        scale = np.divide(self.squares, self.mass, out=np.ones_like(self.mass), where=there)
+        drawn = np.zeros_like(self.mass)
+        drawn[there] = rng.standard_gamma(self.mass[there] / scale[there]) * scale[there]
+        return drawn if drawn.sum() > 0 else self.mass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Populations:
+    """Several tables on one set of combinations.
+
+    `points` holds the codes of each distinct combination, `cell` the number of the joint cell it lies in.
+    """
+
+    design: Design
+    points: FloatArray
+    cell: IntArray
+    n_cells: int
+    tables: tuple[Population, ...]
+
+    def in_cells(self, mass: FloatArray) -> FloatArray:
+        """Masses of combinations summed over the cells."""
+        return np.bincount(self.cell, weights=mass, minlength=self.n_cells)
+
+
+def meet(design: Design, tables: Sequence[People], limit: float) -> Populations:
+    """Bring tables onto one set of combinations; levels coded differently are an error that names them."""
+    for table in tables:
+        check_codings(design, table, limit)
+    codes = [design.codes(table) for table in tables]
+    points, row = distinct_rows(np.concatenate(codes))
+    (cell,), n_cells = joint_cells([design.cells(points)])
+    ends = np.cumsum([len(part) for part in codes])[:-1]
+    pairs = zip(tables, np.split(row, ends), strict=True)
+    return Populations(
+        design=design,
+        points=points,
+        cell=cell,
+        n_cells=n_cells,
+        tables=tuple(_population(table, part, len(points)) for table, part in pairs),
+    )
+
+
+def check_codings(design: Design, people: People, limit: float) -> None:
+    """Refuse a table of which more than `limit` holds levels of a column that the others don't have."""
+    for j, factor in enumerate(design.factors):
+        strange = factor.strange_levels(people)
+        if not strange or factor.levels is None:
+            continue
+        outside = factor.cells(design.codes(people)[:, j]) == len(factor.levels)
+        share = float(people.weights[outside].sum() / people.weights.sum())
+        if share > limit:
+            raise ColumnError(
+                factor.name,
+                f"of the {people.owner} must be coded as in the other tables",
+                got=f"{named(strange)} in {share:.0%} of it, against {named(factor.levels)}",
+                hint="Recode one of the files, or declare the levels in the schema.",
+            )
+
+
+def _population(people: People, point: IntArray, n_points: int) -> Population:
+    return Population(
+        owner=people.owner,
+        point=point,
+        weights=people.weights,
+        mass=np.bincount(point, weights=people.weights, minlength=n_points),
+        squares=np.bincount(point, weights=people.weights**2, minlength=n_points),
+    )

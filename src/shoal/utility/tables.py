@@ -1,0 +1,135 @@
+"""An original and its release, column by column and row by row: what every utility measure starts from.
+
+Utility compares distributions, so most measures need no link between rows. `side_by_side` therefore also takes a
+release of another length than the original (a synthetic one); then no row's source is known, and what needs it is
+left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from shoal.arrays import FloatArray, Generator, IntArray
+from shoal.encode import Coding, Encoder
+from shoal.errors import ColumnError, ParameterError, SchemaError
+from shoal.frame import enter, series
+from shoal.pair import Pair
+from shoal.prepare import floats
+from shoal.schema import Role, Schema
+
+__all__ = [
+    "Both",
+    "both_columns",
+    "check_share",
+    "check_whole",
+    "is_linked",
+    "quasi_columns",
+    "row_weights",
+    "sample_rows",
+    "side_by_side",
+]
+
+
+def side_by_side(original: Any, released: Any, schema: Schema, source_rows: Any = None) -> Pair:
+    """`Pair.of`, but a release of another length without `source_rows` is taken as one whose sources are unknown."""
+    frame = enter(released, owner="released table")
+    if source_rows is not None or len(frame) == 0:
+        return Pair.of(original, frame, schema, source_rows)
+    n = len(frame)
+    pair = Pair.of(original, frame, schema, np.zeros(n, dtype=np.int64))
+    same_length = n == pair.original.n
+    return replace(pair, source_rows=np.arange(n) if same_length else np.full(n, -1, dtype=np.int64))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Both:
+    """One column of both tables, in the original's codes."""
+
+    name: str
+    role: Role
+    coding: Coding
+    original: FloatArray
+    released: FloatArray
+
+    @property
+    def is_number(self) -> bool:
+        """Whether its codes can be added and averaged: numeric or ordinal."""
+        return self.coding.kind != "nominal"
+
+    def numbers(self) -> tuple[FloatArray, FloatArray]:
+        """The codes of both tables with missing ones as NaN."""
+        return self._present(self.original), self._present(self.released)
+
+    def _present(self, codes: FloatArray) -> FloatArray:
+        levels = self.coding.levels
+        return codes if levels is None else np.where(codes >= len(levels), np.nan, codes)
+
+
+def quasi_columns(pair: Pair) -> tuple[Both, ...]:
+    """The quasi-identifiers as codes of both tables."""
+    if not pair.schema.quasi:
+        raise SchemaError("schema", "must name at least one quasi-identifier")
+    return _zip("quasi", pair.encoder, pair.original_codes, pair.released_codes)
+
+
+def both_columns(pair: Pair) -> tuple[Both, ...]:
+    """The quasi-identifiers, then the sensitive columns that the release has, as codes of both tables."""
+    names = [name for name in pair.schema.sensitive if name in pair.released.columns]
+    encoder = Encoder.fit(pair.original, names)
+    sensitive = _zip("sensitive", encoder, encoder.codes(pair.original.frame), encoder.codes(pair.released))
+    return quasi_columns(pair) + sensitive
+
+
+def row_weights(pair: Pair, weighted: bool, owner: str) -> tuple[FloatArray, FloatArray]:
+    """Survey weights of the original's and the release's rows; all 1 where `weighted` is False."""
+    if not weighted:
+        return np.ones(pair.original.n), np.ones(len(pair.released))
+    original, name = pair.original.weights(), pair.schema.weight
+    if original is None or name is None:
+        raise ParameterError(
+            owner,
+            "weighted must be False where the schema names no weight column",
+            hint="Give the column of survey weights the role weight.",
+        )
+    if name not in pair.released.columns:
+        raise SchemaError("released table", f"must have the weight column '{name}' for a weighted measure")
+    released = floats(series(pair.released, name))
+    if not (np.isfinite(released).all() and (released >= 0).all() and released.sum() > 0):
+        raise ColumnError(name, "of the released table holds weights, which must be at least 0 and not all 0")
+    return original, released
+
+
+def is_linked(pair: Pair) -> bool:
+    """Whether released rows and original rows correspond one to one."""
+    sources = pair.source_rows
+    return len(sources) == pair.original.n and bool((np.sort(sources) == np.arange(len(sources))).all())
+
+
+def sample_rows(pair: Pair, size: int, rng: Generator) -> tuple[IntArray, IntArray]:
+    """At most `size` rows of each table at random: the same people where rows correspond, else independent draws."""
+    released = rng.permutation(len(pair.released))[:size]
+    if is_linked(pair):
+        return pair.source_rows[released], released
+    return rng.permutation(pair.original.n)[:size], released
+
+
+def check_whole(owner: str, name: str, value: object, low: int) -> None:
+    """Hold a parameter to being a whole number of at least `low`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
+        raise ParameterError(owner, f"{name} must be a whole number at least {low}", got=repr(value)[:60])
+
+
+def check_share(owner: str, name: str, value: object) -> None:
+    """Hold a parameter to lying strictly between 0 and 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
+        raise ParameterError(owner, f"{name} must be a number between 0 and 1", got=repr(value)[:60])
+
+
+def _zip(role: Role, encoder: Encoder, original: FloatArray, released: FloatArray) -> tuple[Both, ...]:
+    return tuple(
+        Both(name=coding.name, role=role, coding=coding, original=original[:, j], released=released[:, j])
+        for j, coding in enumerate(encoder.codings)
+    )

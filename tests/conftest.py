@@ -1,0 +1,62 @@
+"""A dataframe library is a fixture: one test body runs on every one of them."""
+
+import os
+
+os.environ.setdefault("NUMBA_NUM_THREADS", "2")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads of several workers would spin against each other
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("shoal", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=40)
+settings.load_profile("shoal")
+
+
+def _duckdb(frame):
+    import duckdb
+
+    return duckdb.from_arrow(frame.to_arrow())
+
+
+FRAMES = {
+    "polars": lambda frame: frame,
+    "lazy": lambda frame: frame.lazy(),
+    "pandas": lambda frame: frame.to_pandas(),
+    "pyarrow": lambda frame: frame.to_arrow(),
+    "duckdb": _duckdb,
+}
+
+
+@pytest.fixture(params=list(FRAMES))
+def make_frame(request):
+    """Turns a Polars frame into each of the supported types."""
+    return FRAMES[request.param]
+
+
+@pytest.fixture
+def people():
+    """A small mixed table with its schema's columns."""
+    return pl.DataFrame(
+        {
+            "name": [f"SENTINEL-{i}" for i in range(24)],
+            "age": [20 + 2 * i for i in range(24)],
+            "sex": ["f", "m"] * 12,
+            "town": ["Alba", "Boro", None, "Cove"] * 6,
+            "education": ["none", "school", "college"] * 8,
+            "cost": [float((7 * i) % 24) * 100 for i in range(24)],
+        }
+    )
+
+
+@pytest.fixture
+def people_schema():
+    from shoal import Schema
+
+    return Schema.of(
+        identifier=["name"],
+        quasi=["age", "sex", "town", "education"],
+        sensitive=["cost"],
+        kinds={"education": "ordinal"},
+        levels={"education": ["none", "school", "college"]},
+    )

@@ -1,0 +1,118 @@
+"""Bad input gives a clear error, names the column, never quotes a cell."""
+
+import pandas as pd
+import polars as pl
+import pytest
+
+from shoal import (
+    MDAV,
+    ColumnError,
+    GaussianDither,
+    GuaranteeError,
+    InputError,
+    KMember,
+    ParameterError,
+    Resample,
+    Schema,
+    SchemaError,
+    anonymize,
+)  # fmt: skip
+
+TABLE = pl.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "s": ["w", "x", "y", "z"]})
+SCHEMA = Schema.of(quasi=["a", "s"])
+
+
+@pytest.mark.parametrize("grouper", [KMember, MDAV])
+def test_fewer_people_than_k(grouper):
+    with pytest.raises(GuaranteeError, match="at least k = 5 persons; got 4"):
+        anonymize(TABLE, SCHEMA, group=grouper(k=5), mask=Resample())
+
+
+@pytest.mark.parametrize("k", [1, 0, -3, 2.5, "5", None, True])
+@pytest.mark.parametrize("grouper", [KMember, MDAV])
+def test_k_must_be_a_whole_number_from_two(grouper, k):
+    with pytest.raises(ParameterError, match="k must be a whole number at least 2"):
+        anonymize(TABLE, SCHEMA, group=grouper(k=k), mask=Resample())
+
+
+def test_one_row():
+    with pytest.raises(GuaranteeError):
+        anonymize(TABLE.head(1), SCHEMA, group=MDAV(k=2), mask=Resample())
+
+
+def test_no_quasi_column():
+    with pytest.raises(SchemaError, match="at least one quasi-identifier"):
+        anonymize(TABLE, Schema.of(other=["a", "s"]), group=MDAV(k=2), mask=Resample())
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "7", True])
+def test_seed_rule(seed):
+    with pytest.raises(ParameterError, match="seed must be"):
+        anonymize(TABLE, SCHEMA, group=MDAV(k=2), mask=Resample(), seed=seed)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [{"group": "kmember"}, {"group": KMember}, {"mask": "resample"}, {"mask": []}, {"mask": [Resample]}],
+)
+def test_wrong_methods_name_the_choices(call):
+    with pytest.raises(ParameterError, match="Choose one of"):
+        anonymize(TABLE, SCHEMA, **{"group": MDAV(k=2), "mask": Resample(), **call})
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [GaussianDither(alpha=0), GaussianDither(alpha=float("nan")), GaussianDither(exact=True, weighted=True),
+     GaussianDither(exact=True, inverse="smooth"), GaussianDither(inverse="other"),
+     Resample(replace=False, weighted=True), Resample(weighted=True), GaussianDither(weighted=True)],
+)  # fmt: skip
+def test_wrong_mask_parameters(mask):
+    with pytest.raises(ParameterError):
+        anonymize(TABLE, SCHEMA, group=MDAV(k=2), mask=mask)
+
+
+def test_weighted_only_first_in_a_chain():
+    table = TABLE.with_columns(w=1.0)
+    schema = Schema.of(quasi=["a", "s"], weight="w")
+    with pytest.raises(ParameterError, match="first mask"):
+        anonymize(table, schema, group=MDAV(k=2), mask=[Resample(), Resample(weighted=True)])
+
+
+@pytest.mark.parametrize("mask", [Resample(), GaussianDither(), GaussianDither(exact=True)])
+@pytest.mark.parametrize("grouper", [KMember(k=2), MDAV(k=2)])
+def test_constant_columns_and_one_column_work(grouper, mask):
+    constant = pl.DataFrame({"a": [7.0] * 6, "s": ["x"] * 6})
+    assert anonymize(constant, SCHEMA, group=grouper, mask=mask, seed=1).table["a"].to_list() == [7.0] * 6
+    one = pl.DataFrame({"a": [1.0, 2, 3, 4, 5, 6]})
+    assert len(anonymize(one, Schema.of(quasi=["a"]), group=grouper, mask=mask, seed=1).table) == 6
+
+
+def test_two_hundred_columns_work():
+    table = pl.DataFrame({f"c{j}": [float((i * (j + 3)) % 17) for i in range(60)] for j in range(200)})
+    release = anonymize(table, Schema.of(quasi=table.columns), group=KMember(k=5), mask=GaussianDither(), seed=1)
+    assert release.table.shape == (60, 200)
+    assert release.risk.reidentification.by_group.holds
+
+
+def test_long_texts_work_and_never_show():
+    texts = ["SENTINEL" * 5000, "b", "c", "d"]
+    release = anonymize(TABLE.with_columns(s=pl.Series(texts)), SCHEMA, group=MDAV(k=2), mask=Resample(), seed=1)
+    assert set(release.table["s"]) <= set(texts)
+
+
+@pytest.mark.parametrize(
+    ("table", "error"),
+    [
+        (pd.DataFrame({"a": [1, "SENTINEL", 2.5, 3], "s": list("wxyz")}), ColumnError),
+        (TABLE.with_columns(a=pl.Series([1.0, None, 3.0, 4.0])), ColumnError),
+        (TABLE.with_columns(a=pl.Series([1.0, float("inf"), 3.0, 4.0])), ColumnError),
+        (TABLE.head(0), InputError),
+        (TABLE.drop("s"), SchemaError),
+        (TABLE.with_columns(z=1), SchemaError),
+        ("SENTINEL", InputError),
+    ],
+)
+def test_unusable_tables(table, error):
+    with pytest.raises(error) as caught:
+        anonymize(table, SCHEMA, group=MDAV(k=2), mask=Resample())
+    assert "SENTINEL" not in str(caught.value)

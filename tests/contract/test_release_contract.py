@@ -1,0 +1,177 @@
+"""One suite over every grouper, every mask and every dataframe type."""
+
+import itertools
+
+import numpy as np
+import polars as pl
+import pytest
+
+from shoal import anonymize, risk
+from shoal.frame import enter, series
+from shoal.recipe import GROUPERS, MASKS
+
+SEED = 11
+PAIRS = list(itertools.product(GROUPERS, MASKS))
+
+
+def run(table, schema, grouper, mask, seed=SEED, k=4):
+    return anonymize(table, schema, group=grouper(k=k), mask=mask(), seed=seed)
+
+
+def plain(table):
+    return enter(table).to_polars()
+
+
+@pytest.mark.parametrize(("grouper", "mask"), PAIRS)
+def test_release_on_every_frame(make_frame, people, people_schema, grouper, mask):
+    table = make_frame(people)
+    release = run(table, people_schema, grouper, mask)
+    assert type(release.table) is type(table)
+    out = plain(release.table)
+    assert out.columns == ["age", "sex", "town", "education", "cost"]
+    assert plain(table).equals(people), "the input was touched"
+    assert np.bincount(release.labels).min() >= 4
+    assert sorted(release.source_rows) == list(range(24))
+
+
+@pytest.mark.parametrize(("grouper", "mask"), PAIRS)
+def test_every_frame_gives_the_same_release(people, people_schema, grouper, mask):
+    first = plain(run(people, people_schema, grouper, mask).table)
+    for other in (people.to_pandas(), people.to_arrow(), people.lazy()):
+        assert plain(run(other, people_schema, grouper, mask).table).equals(first, null_equal=True)
+
+
+@pytest.mark.parametrize(("grouper", "mask"), PAIRS)
+def test_seeds_repeat_and_differ(people, people_schema, grouper, mask):
+    first, again, other = (run(people, people_schema, grouper, mask, seed) for seed in (1, 1, 2))
+    assert first.table.equals(again.table)
+    assert first.source_rows.tolist() == again.source_rows.tolist()
+    assert first.source_rows.tolist() != other.source_rows.tolist()
+
+
+@pytest.mark.parametrize(("grouper", "mask"), PAIRS)
+def test_columns_that_are_not_masked_follow_their_person(people, people_schema, grouper, mask):
+    release = run(people, people_schema, grouper, mask)
+    assert release.table["cost"].to_list() == people["cost"].gather(release.source_rows).to_list()
+
+
+@pytest.mark.parametrize(("grouper", "mask"), PAIRS)
+def test_bound_holds_for_every_record_without_tolerance(people, people_schema, grouper, mask):
+    release = run(people, people_schema, grouper, mask)
+    by_group = release.risk.reidentification.by_group
+    assert by_group.holds
+    assert by_group.largest <= by_group.bound <= 1 / 4
+
+
+@pytest.mark.parametrize(("grouper", "mask"), PAIRS)
+def test_released_categories_occur_in_the_original(people, people_schema, grouper, mask):
+    out = run(people, people_schema, grouper, mask).table
+    for name in ("sex", "town", "education"):
+        assert set(out[name]) <= set(people[name])
+
+
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("grouper", GROUPERS)
+def test_a_permuted_file_gives_the_same_groups(grouper, mask):
+    rng = np.random.default_rng(5)
+    table = pl.DataFrame({"a": rng.normal(size=40), "b": rng.normal(size=40), "y": rng.normal(size=40)})
+    from shoal import Schema
+
+    schema = Schema.of(quasi=["a", "b"], sensitive=["y"])
+    order = rng.permutation(40)
+    first = run(table, schema, grouper, mask)
+    second = run(table[order], schema, grouper, mask)
+    groups = {frozenset(np.flatnonzero(first.labels == g)) for g in set(first.labels)}
+    moved = {frozenset(order[second.labels == g]) for g in set(second.labels)}
+    assert groups == moved
+    assert sorted(first.table["a"]) == sorted(second.table["a"])
+
+
+@pytest.mark.parametrize("grouper", GROUPERS)
+def test_collapsing_mask_is_k_anonymous(people, people_schema, grouper):
+    from shoal import Centroid
+
+    release = run(people, people_schema, grouper, Centroid)
+    assert risk.classes(release.table, people_schema).k >= 4
+    assert release.claims[0].kind == "k-anonymity"
+    assert release.claims[0].basis == "verified"
+
+
+@pytest.mark.parametrize(("grouper", "mask"), PAIRS)
+def test_claims_are_based(people, people_schema, grouper, mask):
+    release = run(people, people_schema, grouper, mask)
+    kinds = {claim.kind: claim for claim in release.claims}
+    assert kinds["re-identification bound"].basis == "proved"
+    assert kinds["re-identification bound"].value == 1 / 4
+    assert kinds["re-identification frequency"].basis == "measured"
+    assert "cost" in " ".join(kinds["re-identification bound"].assumptions)
+
+
+@pytest.mark.parametrize(("grouper", "mask"), PAIRS)
+def test_nothing_of_a_person_in_the_repr(people, people_schema, grouper, mask):
+    release = run(people, people_schema, grouper, mask)
+    words = repr(release) + repr(release.risk) + repr(release.utility) + repr(release.claims)
+    assert "SENTINEL" not in words
+    assert "Alba" not in words
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_units_stay_together_and_the_bound_counts_persons(mask):
+    from shoal import KMember, Schema
+
+    rng = np.random.default_rng(3)
+    who = np.repeat(np.arange(20), rng.integers(1, 4, 20))
+    table = pl.DataFrame({"who": who, "a": rng.normal(size=len(who)), "b": rng.integers(0, 3, len(who))})
+    schema = Schema.of(unit="who", quasi=["a", "b"])
+    release = anonymize(table, schema, group=KMember(k=3), mask=mask(), seed=1)
+    assert "who" not in release.table.columns
+    for person in range(20):
+        assert len(set(release.labels[who == person])) == 1
+    for group in set(release.labels):
+        assert len(set(who[release.labels == group])) >= 3
+    bound = next(c for c in release.claims if c.kind == "re-identification bound").value
+    sizes = np.bincount(release.labels)
+    worst = max((who == p).sum() / sizes[release.labels[who == p][0]] for p in range(20))
+    assert bound == max(worst, 1 / 3)
+
+
+def test_masks_chain(people, people_schema):
+    from shoal import MDAV, Centroid, GaussianDither, Resample
+
+    chain = [GaussianDither(), Resample(replace=False), Centroid()]
+    release = anonymize(people, people_schema, group=MDAV(k=4), mask=chain, seed=1)
+    assert risk.classes(release.table, people_schema).k >= 4
+    assert len(release.recipe.masks) == 3
+
+
+def test_weighted_masks_keep_the_weighted_distribution():
+    from shoal import CellDither, GaussianDither, KMember, Resample, Schema, utility
+
+    rng = np.random.default_rng(8)
+    a = rng.integers(0, 6, 6000)
+    table = pl.DataFrame({"a": a, "b": rng.integers(0, 2, 6000), "w": np.where(a > 3, 9.0, 1.0)})
+    schema = Schema.of(quasi=["a", "b"], weight="w", kinds={"a": "ordinal", "b": "nominal"})
+    for mask in (Resample(weighted=True), CellDither(weighted=True), GaussianDither(weighted=True)):
+        release = anonymize(table, schema, group=KMember(k=200), mask=mask, seed=2)
+        kept = utility.histogram_intersection(table, release.table, schema, weighted=True)
+        assert kept > 0.93, type(mask).__name__
+
+
+def test_missing_rule_drops_rows_and_labels_say_so():
+    from shoal import MDAV, Resample, Schema
+
+    table = pl.DataFrame({"a": [1.0, None, 3.0, 4.0, 5.0], "y": [1, 2, 3, 4, 5]})
+    schema = Schema.of(quasi=["a"], sensitive=["y"], missing={"a": "drop"})
+    release = anonymize(table, schema, group=MDAV(k=2), mask=Resample(), seed=0)
+    assert release.labels[1] == -1
+    assert 1 not in release.source_rows
+    assert len(release.table) == 4
+    assert any("left out" in note for note in release.notes)
+
+
+def test_series_of_a_release_has_no_trace_of_the_row(people, people_schema):
+    from shoal import KMember, Resample
+
+    out = run(people.to_pandas(), people_schema, KMember, Resample).table
+    assert list(out.index) == list(range(24))
+    assert series(enter(out), "age").len() == 24

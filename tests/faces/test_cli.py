@@ -1,0 +1,234 @@
+"""The command line, from a clean directory, as a new user would run it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from shoal.datasets import health_survey, health_survey_schema
+
+SHOAL = [sys.executable, "-c", "from shoal.cli.main import run; run()"]
+
+
+def shoal(*words, cwd, **options):
+    return subprocess.run([*SHOAL, *map(str, words)], cwd=cwd, capture_output=True, text=True, check=False, **options)
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory):
+    """A folder with a survey, its schema, and one release of it."""
+    folder = tmp_path_factory.mktemp("room")
+    health_survey(400, seed=1).write_csv(folder / "people.csv")
+    health_survey_schema().write(folder / "schema.toml")
+    done = shoal("anonymize", "people.csv", "-s", "schema.toml", "-o", "release", "--seed", 5, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    folder.joinpath("anonymize.txt").write_text(done.stdout)
+    return folder
+
+
+def test_help_has_examples(tmp_path):
+    for words in ([], ["anonymize"], ["risk"], ["verify"], ["schema"], ["schema", "infer"], ["demo"]):
+        done = shoal(*words, "--help", cwd=tmp_path)
+        assert done.returncode == 0
+        assert "Usage" in done.stdout
+    assert "Examples" in shoal("anonymize", "--help", cwd=tmp_path).stdout
+
+
+def test_version(tmp_path):
+    assert shoal("--version", cwd=tmp_path).stdout.startswith("shoal 0.")
+
+
+def test_release_has_its_files_and_nothing_more(room):
+    found = sorted(str(path.relative_to(room / "release")) for path in (room / "release").rglob("*"))
+    assert found == [
+        "internal",
+        "internal/replay.toml",
+        "internal/report.html",
+        "manifest.json",
+        "release.csv",
+        "report.html",
+    ]
+    assert (room / "release" / "internal").stat().st_mode & 0o077 == 0
+
+
+def test_claims_are_printed(room):
+    text = room.joinpath("anonymize.txt").read_text()
+    assert "re-identification bound 0.2 proved" in text
+    assert "assumes:" in text
+
+
+def test_manifest(room):
+    manifest = json.loads((room / "release" / "manifest.json").read_text())
+    assert manifest["recipe"]["group"] == {"method": "k-member", "k": 5, "response_weight": 1.0}
+    assert manifest["output"]["rows"] == 400
+    assert {claim["basis"] for claim in manifest["claims"]} == {"proved", "measured"}
+    assert manifest["risk"]
+    assert manifest["utility"]
+
+
+def test_no_seed_or_input_hash_outside_internal(room):
+    import hashlib
+    import tomllib
+
+    replay = tomllib.loads((room / "release/internal/replay.toml").read_text())
+    assert replay["seed"] == 5
+    digest = hashlib.sha256((room / "people.csv").read_bytes()).hexdigest()
+    assert replay["input"]["sha256"] == digest
+    for path in (room / "release").glob("*.*"):
+        text = path.read_text()
+        assert digest not in text
+        assert replay["key"] not in text
+        assert str(room) not in text
+        assert '"seed"' not in text
+
+
+def test_verify(room):
+    done = shoal("verify", "release", cwd=room)
+    assert done.returncode == 0, done.stdout
+    done = shoal("verify", "release", "--original", "people.csv", "--json", cwd=room)
+    assert done.returncode == 0, done.stdout
+    checks = {check["name"]: check["holds"] for check in json.loads(done.stdout)["checks"]}
+    assert checks["replay"]
+    assert checks["input"]
+    assert checks["re-identification bound"]
+
+
+def test_verify_finds_a_changed_table(room, tmp_path):
+    import shutil
+
+    shutil.copytree(room / "release", tmp_path / "release")
+    table = tmp_path / "release/release.csv"
+    table.write_text(table.read_text().replace("0", "1", 1))
+    done = shoal("verify", "release", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "fails" in done.stdout
+
+
+def test_replay_gives_the_same_bytes(room, tmp_path):
+    done = shoal("anonymize", "--replay", room / "release/internal/replay.toml", "-o", tmp_path / "again", cwd=room)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "again/release.csv").read_bytes() == (room / "release/release.csv").read_bytes()
+
+
+def test_without_a_seed_two_runs_differ(room, tmp_path):
+    for name in ("one", "two"):
+        shoal("anonymize", "people.csv", "-s", "schema.toml", "-o", tmp_path / name, cwd=room)
+    assert (tmp_path / "one/release.csv").read_bytes() != (tmp_path / "two/release.csv").read_bytes()
+
+
+@pytest.mark.parametrize("format", ["tsv", "parquet", "dta", "sav", "xpt"])
+def test_formats(room, tmp_path, format):
+    words = ["-g", "mdav", "-m", "centroid", "-f", format]
+    done = shoal("anonymize", "people.csv", "-s", "schema.toml", "-o", tmp_path / "out", *words, cwd=room)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / f"release.{format}").is_file()
+    assert shoal("verify", tmp_path / "out", cwd=room).returncode == 0
+
+
+def test_centroid_release_is_k_anonymous_on_disk(room, tmp_path):
+    out = tmp_path / "out"
+    done = shoal("anonymize", "people.csv", "-s", "schema.toml", "-o", out, "-m", "centroid", "-k", 7, cwd=room)
+    assert done.returncode == 0, done.stderr
+    quasi = ["gender", "age_group", "education", "income"]
+    assert pl.read_csv(out / "release.csv").group_by(quasi).len()["len"].min() >= 7
+    assert "holds" in shoal("verify", out, cwd=room).stdout
+
+
+def test_schema_infer_then_check(room, tmp_path):
+    done = shoal("schema", "infer", "people.csv", "-o", tmp_path / "s.toml", cwd=room)
+    assert done.returncode == 0, done.stderr
+    assert "#" in (tmp_path / "s.toml").read_text()
+    assert shoal("schema", "infer", "people.csv", "-o", tmp_path / "s.toml", cwd=room).returncode == 4
+    assert shoal("schema", "check", "people.csv", "-s", tmp_path / "s.toml", cwd=room).returncode == 0
+
+
+def test_risk(room):
+    done = shoal("risk", "people.csv", "-s", "schema.toml", cwd=room)
+    assert done.returncode == 0, done.stderr
+    assert "k" in done.stdout
+    done = shoal("risk", "people.csv", "-s", "schema.toml", "--json", cwd=room)
+    assert json.loads(done.stdout)
+
+
+def test_demo(tmp_path):
+    done = shoal("demo", "--rows", 500, "--out", "demo", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for name in ("centroid", "resample", "cell-dither", "gaussian-dither"):
+        assert name in done.stdout
+    assert (tmp_path / "demo/report.html").is_file()
+
+
+BAD = [
+    (["anonymize", "people.csv", "-s", "schema.toml"], 2, "--out"),
+    (["anonymize", "people.csv", "-o", "x"], 2, "--schema"),
+    (["anonymize", "-s", "schema.toml", "-o", "x"], 2, "FILE"),
+    (["anonymize", "people.csv", "-s", "schema.toml", "-o", "x", "-k", "1"], 2, "at least 2"),
+    (["anonymize", "people.csv", "-s", "schema.toml", "-o", "x", "-k", "five"], 2, "five"),
+    (["anonymize", "people.csv", "-s", "schema.toml", "-o", "x", "-m", "blur"], 2, "known method"),
+    (["anonymize", "people.csv", "-s", "schema.toml", "-o", "x", "-f", "docx"], 2, "format"),
+    (["anonymize", "people.csv", "-s", "schema.toml", "-o", "people.csv"], 2, "input"),
+    (["anonymize", "people.csv", "-s", "schema.toml", "-o", "."], 4, "already holds"),
+    (["anonymize", "people.csv", "-s", "schema.toml", "-o", ".", "--overwrite"], 2, "manifest.json"),
+    (["anonymize", "people.csv", "-s", "schema.toml", "-o", "x", "-k", "401"], 3, "at least k = 401"),
+    (["anonymize", "nobody.csv", "-s", "schema.toml", "-o", "x"], 4, "nobody.csv"),
+    (["anonymize", "people.csv", "-s", "nobody.toml", "-o", "x"], 4, "nobody.toml"),
+    (["anonymize", "empty.csv", "-s", "schema.toml", "-o", "x"], 4, "empty.csv"),
+    (["anonymize", "twice.csv", "-s", "schema.toml", "-o", "x"], 4, "unique"),
+    (["anonymize", "short.csv", "-s", "schema.toml", "-o", "x"], 4, "income"),
+    (["anonymize", "people.csv", "-s", "role.toml", "-o", "x"], 4, "role must be one of"),
+    (["anonymize", "people.csv", "-s", "kind.toml", "-o", "x"], 4, "kind must be one of"),
+    (["anonymize", "people.csv", "-s", "schema.toml", "-o", "people.csv/inside"], 4, "folder"),
+    (["verify", "nowhere"], 4, "manifest"),
+    (["anonymize", "--replay", "schema.toml", "-o", "x"], 4, "must hold"),
+]
+
+
+@pytest.mark.parametrize(("words", "code", "said"), BAD)
+def test_bad_input_says_why_and_writes_nothing(room, words, code, said):
+    (room / "empty.csv").write_text("")
+    (room / "twice.csv").write_text("a,a\n1,2\n")
+    (room / "short.csv").write_text("gender,age_group,education,cost,weight\nF,1,1,1,1\n")
+    text = (room / "schema.toml").read_text()
+    (room / "role.toml").write_text(text.replace('role = "sensitive"', 'role = "secret"'))
+    (room / "kind.toml").write_text(text.replace('kind = "ordinal"', 'kind = "sorted"'))
+    before = sorted(path.name for path in room.iterdir())
+    done = shoal(*words, cwd=room)
+    assert (done.returncode, said in done.stderr.replace("\n", " ")) == (code, True), done.stderr
+    assert "Traceback" not in done.stderr
+    assert sorted(path.name for path in room.iterdir()) == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_a_stopped_run_leaves_no_release(tmp_path, how):
+    health_survey(20_000, seed=1).write_csv(tmp_path / "people.csv")
+    health_survey_schema().write(tmp_path / "schema.toml")
+    words = ["anonymize", "people.csv", "-s", "schema.toml", "-o", "release"]
+    process = subprocess.Popen([*SHOAL, *words], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while not list(tmp_path.glob(".release.partial-*")) and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(how)
+    process.communicate()
+    assert not (tmp_path / "release").exists()
+    left = list(tmp_path.glob(".release.partial-*"))
+    if how != signal.SIGKILL:
+        assert not left
+        return
+    done = shoal(*words, "-m", "centroid", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert not list(tmp_path.glob(".release.partial-*"))
+
+
+def test_paths_with_spaces_and_letters(room, tmp_path):
+    folder = Path(tmp_path / "Æ folder")
+    folder.mkdir()
+    (folder / "people.csv").write_bytes((room / "people.csv").read_bytes())
+    done = shoal("anonymize", "people.csv", "-s", room / "schema.toml", "-o", "ut gång", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "ut gång" / "report.html").is_file()

@@ -1,0 +1,309 @@
+"""The page, read as a reader, a listener and an intruder would."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from shoal.claim import Claim
+from shoal.errors import ParameterError
+from shoal.report import Evidence, render
+from shoal.report.measured import capped, guarded
+from shoal.schema import Schema
+
+Read = Callable[[str], Any]
+Gather = Callable[..., Evidence]
+SEED = 918273645546372819
+
+
+@pytest.fixture(scope="module")
+def external(evidence: Evidence) -> str:
+    return render(evidence, "external")
+
+
+@pytest.fixture(scope="module")
+def internal(evidence: Evidence) -> str:
+    labels = np.arange(240) // 5
+    given = {"seed": SEED, "replay": "internal/replay.toml", "labels": labels, "timings": {"group": 1.25}}
+    return render(evidence, "internal", internal=given)
+
+
+@pytest.fixture(params=["external", "internal"])
+def page(request: pytest.FixtureRequest) -> str:
+    return str(request.getfixturevalue(request.param))
+
+
+class TestBothPages:
+    def test_every_element_is_closed(self, page: str, read_page: Read) -> None:
+        assert read_page(page).unbalanced == []
+
+    def test_nothing_is_fetched_or_run(self, page: str, read_page: Read) -> None:
+        found = read_page(page)
+        names = {tag for tag, _ in found.tags}
+        assert not names & {"script", "link", "img", "iframe", "object", "embed", "video", "audio", "form", "base"}
+        for _, attributes in found.tags:
+            assert not any(name.startswith("on") for name in attributes)
+            assert (attributes.get("href") or "#").startswith("#")
+            assert "src" not in attributes
+        assert "http:" not in page
+        assert "https:" not in page
+        assert "@import" not in page
+        assert re.findall(r"url\((?!#)", page) == []
+
+    def test_headings_are_in_order(self, page: str, read_page: Read) -> None:
+        levels = [level for level, _ in read_page(page).headings]
+        assert levels[0] == 1
+        assert levels.count(1) == 1
+        assert all(after <= before + 1 for before, after in pairwise(levels))
+
+    def test_links_lead_somewhere_and_ids_are_unique(self, page: str, read_page: Read) -> None:
+        found = read_page(page)
+        ids = [attributes["id"] for _, attributes in found.tags if "id" in attributes]
+        assert len(ids) == len(set(ids))
+        targets = {str(link["href"])[1:] for link in found.found("a")}
+        assert targets <= set(ids)
+        assert {"summary", "claims", "risk", "utility", "columns", "method", "decision", "provenance"} <= targets
+
+    def test_pictures_have_names_and_tables_have_captions_and_heads(self, page: str, read_page: Read) -> None:
+        found = read_page(page)
+        assert found.found("html")[0]["lang"] == "en"
+        assert all(svg["role"] == "img" and svg["aria-label"] for svg in found.found("svg"))
+        assert len(found.found("svg")) == 3 + 6
+        assert len(found.found("caption")) == len(found.found("table"))
+        assert all(head.get("scope") in ("row", "col") for head in found.found("th"))
+
+    def test_words_that_a_tool_must_not_say(self, page: str, read_page: Read) -> None:
+        text = read_page(page).text.lower()
+        for word in ("compliant", "certified", "is safe", "guaranteed anonymous", "hipaa", "gdpr"):
+            assert word not in text
+        assert "shoal documents; a person decides" in text
+
+    def test_claims_are_told_in_full(self, page: str, read_page: Read) -> None:
+        text = read_page(page).text
+        for words in (
+            "An intruder finds a person",
+            "The seed stays inside.",
+            "Ties are broken at random.",
+            "per person",
+        ):
+            assert words in text
+
+    def test_the_person_who_decides_has_empty_lines(self, page: str, read_page: Read) -> None:
+        sign = next(table for table in read_page(page).tables if table[0][0] == "Recipient and purpose")
+        assert {"Name", "Role", "Date", "Valid until", "Signature"} <= {row[0] for row in sign}
+        assert all(row[1] == "" for row in sign)
+
+    def test_no_person_stands_out(self, page: str) -> None:
+        lowered = page.lower()
+        assert "sentinel" not in lowered
+        for value in ("98,765,432", "98765432", "13,579", "13579"):
+            assert value not in lowered
+
+    def test_colours_have_contrast(self, page: str) -> None:
+        colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6});", page))
+        for ink in ("ink", "soft", "accent", "warn"):
+            for ground in ("paper", "tint"):
+                assert contrast(colours[ink], colours[ground]) >= 4.5
+
+
+class TestExternal:
+    def test_no_seed_no_path_no_replay(self, evidence: Evidence, gather_by_hand: Gather, survey: Any) -> None:
+        recipe = {
+            "group": {"method": "mdav", "k": 5, "seed": SEED},
+            "mask": [{"method": "resample", "replace": False}],
+            "seed": SEED,
+            "input": "/srv/secret/input.csv",
+        }
+        page = render(gather_by_hand(*survey, recipe=recipe), "external")
+        assert str(SEED) not in page
+        assert "secret" not in page
+        assert "replay.toml" not in page
+
+    def test_internal_facts_are_refused(self, evidence: Evidence) -> None:
+        with pytest.raises(ParameterError, match="internal facts"):
+            render(evidence, "external", internal={"seed": SEED})
+
+    def test_no_small_count(self, external: str, read_page: Read) -> None:
+        people = read_page(external).people
+        assert len(people) > 40
+        assert all(count == 0 or count >= 5 for count in people)
+
+    def test_changed_shares_and_small_classes_are_not_shown(self, external: str, read_page: Read) -> None:
+        found = read_page(external)
+        assert "Inside only" not in found.text
+        assert "Unique people" not in found.text
+        assert "Values changed" not in found.text
+
+
+class TestInternal:
+    def test_it_adds_what_inside_needs(self, internal: str, read_page: Read) -> None:
+        text = read_page(internal).text
+        for words in (str(SEED), "internal/replay.toml", "Unique people", "What to watch", "1.2 s", "48 groups"):
+            assert words in text
+        assert "must not leave the secure room" in text
+
+    def test_class_sizes_are_exact(self, internal: str, evidence: Evidence, read_page: Read) -> None:
+        table = next(table for table in read_page(internal).tables if table[0][0] == "People who share it")
+        assert [row[1] for row in table[1:6]] == [f"{n:,}" for n in evidence.small.before]
+
+    def test_labels_are_never_written(self, evidence: Evidence) -> None:
+        page = render(evidence, "internal", internal={"labels": [7654321] * 120 + [-1] * 5 + [7654322] * 115})
+        assert "7654321" not in page
+        assert "2 groups" in page
+
+    def test_it_needs_no_facts(self, evidence: Evidence, read_page: Read) -> None:
+        assert "What to watch" in read_page(render(evidence, "internal")).text
+
+
+def test_an_unknown_audience_is_refused(evidence: Evidence) -> None:
+    with pytest.raises(ParameterError, match="audience must be external or internal"):
+        render(evidence, "everybody")  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("no_pictures")
+class TestOddTables:
+    @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(
+        st.lists(
+            st.tuples(
+                st.sampled_from(["level-aa", "level-bb", "level-cc", "level-dd", None]),
+                st.integers(0, 3),
+                st.one_of(st.none(), st.floats(-1e4, 1e4)),
+                st.sampled_from(["ill-ee", "ill-ff", "ill-gg"]),
+            ),
+            min_size=3,
+            max_size=50,
+        ),
+        st.integers(2, 6),
+    )
+    def test_the_small_cell_rule_on_whole_pages(
+        self, gather_by_hand: Gather, read_page: Read, rows: list[tuple[Any, ...]], k: int
+    ) -> None:
+        names = {"a": pl.String, "b": pl.Int64, "y": pl.Float64, "z": pl.String}
+        table = pl.DataFrame(rows, schema=names, orient="row")
+        schema = Schema.of(quasi=["a", "b"], sensitive=["y", "z"])
+        page = read_page(render(gather_by_hand(table, schema, k), "external"))
+        assert all(count == 0 or count >= k for count in page.people)
+        for column in (0, 3):
+            for level, held in Counter(row[column] for row in rows).items():
+                assert held >= k or level is None or level not in page.text
+        for found in page.tables:
+            if found[0] == ["Value", "Before", "Share", "After", "Share"]:
+                assert sum(int(row[1].replace(",", "")) for row in found[1:]) == len(rows)
+
+    def test_names_from_data_are_text(self, gather_by_hand: Gather, read_page: Read) -> None:
+        evil = '<script>alert("1")</script>'
+        table = pl.DataFrame({evil: [evil] * 10 + ["b"] * 10, "y' onload='x": range(20)})
+        schema = Schema.of(quasi=[evil], sensitive=["y' onload='x"])
+        given = {
+            "notes": [evil],
+            "title": evil,
+            "created": evil,
+            "versions": {evil: evil},
+            "hashes": {evil: evil},
+            "claims": [Claim(kind=evil, value=1, scope=evil, basis="measured", statement=evil, assumptions=(evil,))],
+        }
+        evidence = gather_by_hand(table, schema, **given)
+        for html in (render(evidence, "external"), render(evidence, "internal", internal={evil: evil, "seed": evil})):
+            page = read_page(html)
+            assert not page.found("script")
+            assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
+            assert page.unbalanced == []
+            assert evil in page.text
+
+    @pytest.mark.parametrize(
+        ("table", "roles"),
+        [
+            ({"a": list(range(20))}, {"quasi": ["a"]}),
+            ({"a": [3] * 20}, {"quasi": ["a"]}),
+            ({"a": ["x"] * 20, "b": [2.5] * 20}, {"quasi": ["a"], "sensitive": ["b"]}),
+            ({"a": ["x", "y", None, "z"] * 5}, {"quasi": ["a"]}),
+            ({"a": [None] * 20, "b": list(range(20))}, {"quasi": ["a", "b"], "kinds": {"a": "nominal"}}),
+            ({"a": [1, 2] * 10, "y": [None] * 19 + [1.5]}, {"quasi": ["a"], "sensitive": ["y"]}),
+            ({"a": [1, 2] * 10, "who": [i // 4 for i in range(20)]}, {"quasi": ["a"], "unit": "who"}),
+            ({"a": [1, 2, 3]}, {"quasi": ["a"]}),
+        ],
+    )
+    def test_small_and_plain_tables(
+        self, gather_by_hand: Gather, read_page: Read, table: dict[str, list[Any]], roles: dict[str, Any]
+    ) -> None:
+        evidence = gather_by_hand(pl.DataFrame(table), Schema.of(**roles), 5)
+        for audience in ("external", "internal"):
+            page = read_page(render(evidence, audience))  # type: ignore[arg-type]
+            assert page.unbalanced == []
+            assert "nan" not in re.findall(r"\b\w+\b", page.text.lower())
+        assert all(count == 0 or count >= 5 for count in read_page(render(evidence, "external")).people)
+
+    def test_many_columns_are_limited_and_said_so(self, gather_by_hand: Gather, read_page: Read) -> None:
+        rng = np.random.default_rng(0)
+        table = pl.DataFrame({f"column {i}": rng.integers(0, 4, 40) for i in range(200)})
+        schema = Schema.of(quasi=[f"column {i}" for i in range(40)], other=[f"column {i}" for i in range(40, 200)])
+        page = read_page(render(gather_by_hand(table, schema), "external"))
+        assert "The first 24 of 40 columns are shown." in page.text
+        assert "The first 15 of 40 columns are shown." in page.text
+        assert len(page.found("svg")) == 3 + 24
+        assert {f"column {i}" for i in range(200)} <= set(page.row_heads)
+
+    def test_few_rows_left_out_are_not_counted(
+        self, gather_by_hand: Gather, read_page: Read, pair_by_hand: Any
+    ) -> None:
+        for n_missing, words in ((2, "Fewer than 5 rows were left out"), (7, "7 rows were left out")):
+            text = left_out_page(n_missing, read_page)
+            assert words in text
+            assert "42" not in text
+
+    def test_a_share_above_the_bound_and_a_rare_share_are_not_told(self) -> None:
+        assert capped(0.5, 5) == "over 20%"
+        assert capped(0.2, 5) == "20%"
+        assert capped(0.5, 5, internal=True) == "50%"
+        assert guarded(3 / 1000, 1000, 5) == "under 0.5%"
+        assert guarded(997 / 1000, 1000, 5) == "over 99.5%"
+        assert guarded(0.0, 1000, 5) == "0%"
+        assert guarded(5 / 1000, 1000, 5) == "0.5%"
+        assert guarded(3 / 1000, 1000, 5, internal=True) == "0.3%"
+
+
+def left_out_page(n_missing: int, read_page: Read) -> str:
+    """The text of the page of a table of which some rows have no number."""
+    from shoal import report
+    from shoal.pair import Pair
+    from shoal.risk import assess as assess_risk
+    from shoal.utility import assess as assess_utility
+
+    table = pl.DataFrame({"a": [None] * n_missing + [float(i % 4) for i in range(40)]})
+    schema = Schema.of(quasi=["a"], missing={"a": "drop"})
+    order = np.arange(n_missing, n_missing + 40)[::-1].copy()
+    pair = Pair.of(table, table[order], schema, order)
+    evidence = report.gather(
+        pair,
+        recipe={"mask": ["centroid"]},
+        claims=[],
+        risk=assess_risk(pair, k=5),
+        utility=assess_utility(pair),
+        k=5,
+        notes=pair.original.notes,
+        versions={},
+        created="2025-01-15",
+    )
+    return str(read_page(render(evidence, "external")).text)
+
+
+def contrast(ink: str, ground: str) -> float:
+    """The contrast ratio of WCAG 2."""
+
+    def light(colour: str) -> float:
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    bright, dark = sorted((light(ink), light(ground)), reverse=True)
+    return (bright + 0.05) / (dark + 0.05)

@@ -1,0 +1,56 @@
+"""Pictures: inline, named, their own ids, nothing executable."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+
+from shoal.report import Evidence, plots
+from shoal.report.marginal import marginals_of
+from shoal.schema import Schema
+
+
+def test_a_picture_is_one_image_with_a_name(evidence: Evidence, read_page: Callable[[str], Any]) -> None:
+    made = [
+        plots.class_size_plot(evidence.sizes, "sizes & more"),
+        plots.risk_plot(evidence.risks, "risks"),
+        plots.correlation_plot(evidence.correlations, "correlations"),
+        *(plots.marginal_plot(marginal, marginal.column) for marginal in evidence.marginals),
+    ]
+    for picture in made:
+        page = read_page(picture)
+        assert not page.unbalanced
+        assert page.tags[0][0] == "svg"
+        assert page.tags[0][1]["role"] == "img"
+        assert page.tags[0][1]["aria-label"]
+        assert not any("role" in attributes for _, attributes in page.tags[1:])
+        assert "http" not in picture
+    ids = re.findall(r'\bid="([^"]+)"', "".join(made))
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r"url\(#([^)]+)\)", "".join(made))) <= set(ids)
+
+
+def test_the_same_picture_is_drawn_once(evidence: Evidence) -> None:
+    plots._svg.cache_clear()
+    first = plots.risk_plot(evidence.risks, "one name")
+    second = plots.risk_plot(evidence.risks, "another name")
+    assert plots._svg.cache_info().misses == 1
+    assert first.replace("one name", "another name") == second
+
+
+def test_names_of_levels_are_text(pair_by_hand: Callable[..., Any], read_page: Callable[[str], Any]) -> None:
+    level = "<script>alert('x')</script> & \"q\" datum.x {signal}"
+    table = pl.DataFrame({"x": [level] * 10 + ["url(#a)"] * 10})
+    marginal = marginals_of(pair_by_hand(table, Schema.of(quasi=["x"]), 5)[0], ["x"], 5)[0]
+    picture = plots.marginal_plot(marginal, level)
+    assert not read_page(picture).found("script")
+    assert "<script" not in picture
+
+
+def test_long_names_that_begin_alike_stay_apart(pair_by_hand: Callable[..., Any]) -> None:
+    table = pl.DataFrame({"x": ["a" * 60 + "1"] * 10 + ["a" * 60 + "2"] * 10})
+    marginal = marginals_of(pair_by_hand(table, Schema.of(quasi=["x"]), 5)[0], ["x"], 5)[0]
+    assert "(2)" in plots.marginal_plot(marginal, "x")

@@ -1,0 +1,70 @@
+"""Prosecutor, journalist and marketer by double loops."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoal import risk
+from shoal.errors import ParameterError, SchemaError
+from shoal.schema import Schema
+
+SCHEMA = Schema.of(quasi=["q"], weight="w")
+rows = st.lists(st.tuples(st.integers(0, 4), st.floats(0, 50)), min_size=1, max_size=25)
+
+
+@settings(max_examples=40, deadline=None)
+@given(rows, st.sampled_from([0.0, 0.2, 0.5]))
+def test_weights_give_the_size_in_the_population(given_rows, threshold):
+    table = pl.DataFrame({"q": [q for q, _ in given_rows], "w": [w for _, w in given_rows]})
+    found = risk.attackers(table, SCHEMA, threshold=threshold)
+    n, total = len(given_rows), sum(w for _, w in given_rows)
+    prosecutor, journalist = [], []
+    for q, _ in given_rows:
+        f = sum(1 for other, _ in given_rows if other == q)
+        F = max(f, sum(w for other, w in given_rows if other == q)) if total > n * (1 + 1e-6) else f
+        prosecutor.append(1 / f)
+        journalist.append(1 / F)
+    for attacker, risks in ((found.prosecutor, prosecutor), (found.journalist, journalist)):
+        assert attacker.largest == pytest.approx(max(risks))
+        assert attacker.mean == pytest.approx(sum(risks) / n)
+    assert found.prosecutor.above_share == pytest.approx(sum(x > threshold for x in prosecutor) / n)
+    assert found.marketer == pytest.approx(sum(journalist) / n)
+    assert found.journalist.largest <= found.prosecutor.largest
+
+
+def test_a_number_scales_every_class():
+    table = pl.DataFrame({"q": [1, 1, 2, 3]})
+    found = risk.attackers(table, Schema.of(quasi=["q"]), population=40)
+    assert (found.prosecutor.largest, found.prosecutor.mean, found.prosecutor.above_share) == (1.0, 0.75, 1.0)
+    assert (found.journalist.largest, found.marketer, found.population) == pytest.approx((0.1, 0.075, 40.0))
+
+
+def test_without_a_population_the_table_is_it():
+    found = risk.attackers(pl.DataFrame({"q": [1, 1, 2]}), Schema.of(quasi=["q"]))
+    assert found.journalist == found.prosecutor
+    assert found.marketer == pytest.approx(2 / 3)
+    assert found.population is None
+
+
+def test_persons_not_rows():
+    table = pl.DataFrame({"q": [1, 1, 1], "u": ["a", "a", "b"]})
+    assert risk.attackers(table, Schema.of(quasi=["q"], unit="u")).prosecutor.largest == 0.5
+
+
+def test_words_and_bad_input():
+    table = pl.DataFrame({"q": ["SENTINEL", None]})
+    schema = Schema.of(quasi=["q"])
+    json.dumps(risk.attackers(table, schema).to_dict(), allow_nan=False)
+    for wrong in (-0.1, 1.5, float("nan")):
+        with pytest.raises(ParameterError, match="threshold"):
+            risk.attackers(table, schema, threshold=wrong)
+    with pytest.raises(ParameterError, match="population"):
+        risk.attackers(table, schema, population=1)
+    with pytest.raises(SchemaError) as caught:
+        risk.attackers(table.rename({"q": "p"}), schema)
+    assert "SENTINEL" not in str(caught.value)

@@ -1,0 +1,34 @@
+import pickle
+
+import pytest
+
+from shoal import errors
+from shoal.errors import ColumnError, FileError, GuaranteeError, InputError, ParameterError, SchemaError, ShoalError
+
+
+def test_message_is_composed_from_the_fields():
+    error = ParameterError("KMember", "k must be at least 2", got="1", hint="Raise k.")
+    assert str(error) == "KMember: k must be at least 2; got 1. Raise k."
+    assert str(GuaranteeError("x", "must hold")) == "x: must hold."
+
+
+@pytest.mark.parametrize(
+    ("cls", "code"),
+    [(ParameterError, 2), (GuaranteeError, 3), (InputError, 4), (SchemaError, 4), (ColumnError, 4), (FileError, 4)],
+)
+def test_exit_codes(cls, code):
+    assert cls("owner", "must").exit_code == code
+    assert issubclass(cls, ShoalError)
+
+
+def test_every_error_survives_a_pickle():
+    for name in errors.__all__:
+        cls = getattr(errors, name)
+        error = cls("a", "must b", got="c", hint="D.")
+        again = pickle.loads(pickle.dumps(error))
+        assert str(again) == str(error)
+        assert type(again) is cls
+
+
+def test_column_error_names_the_column():
+    assert "column 'age'" in str(ColumnError("age", "must be numeric"))
