@@ -260,6 +260,14 @@ def test_equal_rows_of_two_matrices():
     assert first.tolist() == [second[1], second[0]]
 
 
+def test_texts_kept_as_objects_are_counted_as_any():
+    texts = ["x", None, "y", float("nan"), "x", "y", "y"]
+    table = pd.DataFrame({"a": pd.Series(texts, dtype=object), "b": [1, 1, 1, 1, 1, 1, 2]})
+    assert classes_of(enter(table), ["a", "b"]).row_sizes.tolist() == [2, 2, 2, 2, 2, 2, 1]
+    dates = pd.DataFrame({"a": pd.Series([datetime.date(2020, 1, 1), None, datetime.date(2020, 1, 1)], dtype=object)})
+    assert classes_of(enter(dates), ["a"]).row_sizes.tolist() == [2, 1, 2]
+
+
 def test_no_key_is_one_class_and_no_row_is_none():
     table = enter(pl.DataFrame({"a": [1, 2]}))
     assert classes_of(table, []).sizes.tolist() == [2]

@@ -173,7 +173,7 @@ def classes_of(frame: Frame, names: Sequence[str], unit: str | Codes | None = No
     With `unit`, the name of a column or the person of each row, sizes count distinct persons. Without any name, all
     rows are one class. A column that isn't there raises a SchemaError that names it.
     """
-    key = combine([codes(_column(frame, name)) for name in names], n_rows=len(frame))
+    key = combine([_column_codes(frame, name) for name in names], n_rows=len(frame))
     if unit is None:
         return Classes(labels=key.values, sizes=np.bincount(key.values, minlength=key.n))
     person = persons(_column(frame, unit)) if isinstance(unit, str) else unit
@@ -244,6 +244,25 @@ def combine(columns: Sequence[Codes], *, n_rows: int | None = None, dense: bool 
             key = _dense(key)
         key = Codes(values=key.values * column.n + column.values, n=key.n * column.n)
     return _dense(key) if dense else key
+
+
+def _column_codes(frame: Frame, name: str) -> Codes:
+    column = _pandas_texts(frame, name) if name in frame.columns else None
+    return codes(_column(frame, name)) if column is None else column
+
+
+def _pandas_texts(frame: Frame, name: str) -> Codes | None:
+    """Texts that pandas keeps as objects, numbered by pandas: to convert each would take several times as long."""
+    if not frame.implementation.is_pandas() or frame[name].to_native().dtype != object:
+        return None
+    import pandas as pd
+
+    column = frame[name].to_native()
+    if pd.api.types.infer_dtype(column, skipna=True) != "string":
+        return None
+    values, distinct = pd.factorize(column)
+    absent = values < 0
+    return Codes(values=np.where(absent, len(distinct), values), n=len(distinct) + bool(absent.any()))
 
 
 def _column(frame: Frame, name: str) -> pl.Series:

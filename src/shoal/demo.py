@@ -38,7 +38,7 @@ class Trial:
         shown = spell(self.mask).split(",")
         plain = spell(type(self.mask)()).split(",")
         changed = [part.rpartition(":")[2] for part, usual in zip(shown, plain, strict=True) if part != usual]
-        return ", ".join([shown[0].partition(":")[0], *changed])
+        return ", ".join([shown[0].partition(":")[0], *(part.removesuffix("=true") for part in changed)])
 
 
 def trials(n: int, k: int, seed: int, progress: Callable[[str], None]) -> list[Trial]:

@@ -19,6 +19,8 @@ from shoal.schema import Column, Kind, Schema
 
 __all__ = ["Prepared", "floats", "levels_like", "prepare"]
 
+_LARGEST = 1e100  # squares and their sums stay finite
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
@@ -177,6 +179,8 @@ def _check_numbers(content: pl.Series, column: Column) -> None:
     values = floats(content)
     if np.isinf(values).any():
         raise ColumnError(column.name, "must hold finite numbers", got=f"{int(np.isinf(values).sum())} infinite")
+    if (np.abs(values) > _LARGEST).any():
+        raise ColumnError(column.name, f"must hold numbers of a size up to {_LARGEST:g}", hint="Rescale the column.")
     if column.role == "weight" and not (np.nanmin(values) >= 0 and np.nansum(values) > 0):
         raise ColumnError(column.name, "holds weights, which must be at least 0 and not all 0")
     if column.bounds is not None:

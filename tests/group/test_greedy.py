@@ -34,9 +34,7 @@ def oracle(points, k):
         clusters.append(members)
         last = points[members[-1]]
     for row in left:
-        rises = [
-            len(c) / (len(c) + 1) * squared_distances(points[[row]], points[c].mean(axis=0))[0] for c in clusters
-        ]
+        rises = [len(c) / (len(c) + 1) * squared_distances(points[[row]], points[c].mean(axis=0))[0] for c in clusters]
         labels[row] = np.argmin(rises)
         clusters[labels[row]].append(row)
     return labels
@@ -53,8 +51,10 @@ def normal(n, d, seed=0):
 
 @pytest.mark.parametrize(
     ("n", "d", "k"),
-    [(1, 1, 1), (5, 2, 5), (9, 3, 5), (10, 3, 5), (14, 1, 5), (15, 1, 5), (300, 1, 3), (400, 10, 7), (301, 5, 2)]
-    + [(700, 4, 5), (2500, 2, 50), (1203, 8, 5), (333, 6, 100), (60, 200, 4), (9000, 3, 1500)],
+    [
+        *[(1, 1, 1), (5, 2, 5), (9, 3, 5), (10, 3, 5), (14, 1, 5), (15, 1, 5), (300, 1, 3), (400, 10, 7), (301, 5, 2)],
+        *[(700, 4, 5), (2500, 2, 50), (1203, 8, 5), (333, 6, 100), (60, 200, 4), (3000, 3, 700)],
+    ],
 )
 def test_is_the_rule_on_normal_points(n, d, k):
     points = normal(n, d)

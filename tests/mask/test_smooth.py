@@ -34,6 +34,14 @@ def test_without_continuous_columns_it_is_the_exact_inverse():
         assert_array_equal(inverse_smooth(u, target, numeric, mass), inverse(u, target, mass))
 
 
+def test_one_column_is_read_off_its_straightened_quantile_function():
+    column = np.sort(np.random.default_rng(13).lognormal(size=500))
+    u = np.linspace(0.001, 0.999, 4999)
+    value = inverse_smooth(u[:, None], column[:, None], np.array([True]))[:, 0]
+    assert np.abs(np.interp(value, column, (np.arange(500) + 0.5) / 500) - u).max() < 0.2 / 500
+    assert (np.diff(value) > 0).all()
+
+
 def test_continuous_columns_are_numeric_and_hardly_repeat():
     rng = np.random.default_rng(2)
     values = np.column_stack([rng.random(1000), rng.random(1000), rng.integers(0, 90, 1000)])

@@ -196,8 +196,13 @@ def read_page() -> Callable[[str], Page]:
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the drawing out where only tables and text are looked at."""
-    from shoal.report import measured
-    from shoal.report.html import tag
+    from shoal.report import attacks, kept
+    from shoal.report.markup import tag
 
-    for name in ("class_size_plot", "risk_plot", "correlation_plot", "marginal_plot"):
-        monkeypatch.setattr(measured, name, lambda shown, label: tag("svg", role="img", aria_label=label))
+    for home, name in (
+        (attacks, "class_size_plot"),
+        (attacks, "risk_plot"),
+        (kept, "correlation_plot"),
+        (kept, "marginal_plot"),
+    ):
+        monkeypatch.setattr(home, name, lambda shown, label: tag("svg", role="img", aria_label=label))

@@ -50,8 +50,18 @@ def test_bands_begin_at_one_two_and_multiples_of_k(pair_by_hand: Callable[..., A
 def test_few_unique_people_are_hidden_in_a_wider_band(pair_by_hand: Callable[..., Any]) -> None:
     groups = [1, 2, *np.repeat(np.arange(10, 20), 3)]
     bands, small = class_sizes(pair_by_hand(pl.DataFrame({"a": groups}), Schema.of(quasi=["a"]), 5)[0], 5)
-    assert [(band.label, band.records[0]) for band in bands.bands] == [("1 or more", 32)]
+    assert [(band.label, band.records[0]) for band in bands.bands] == [("1–4", 32), ("5 or more", 0)]
     assert small.before[0] == 2
+
+
+def test_a_table_of_unique_people_says_so(pair_by_hand: Callable[..., Any]) -> None:
+    pair, _ = pair_by_hand(pl.DataFrame({"a": range(20)}), Schema.of(quasi=["a"]), 5)
+    bands, _ = class_sizes(pair, 5)
+    assert [(band.label, band.records) for band in bands.bands] == [
+        ("1", (20, 20)),
+        ("2–4", (0, 0)),
+        ("5 or more", (0, 0)),
+    ]
 
 
 def test_units_count_once(pair_by_hand: Callable[..., Any]) -> None:

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from shoal.claim import Claim
 from shoal.errors import ParameterError
 from shoal.report import Evidence, render
-from shoal.report.measured import capped, guarded
 from shoal.schema import Schema
 
 Read = Callable[[str], Any]
@@ -253,6 +252,19 @@ class TestOddTables:
         assert len(page.found("svg")) == 3 + 24
         assert {f"column {i}" for i in range(200)} <= set(page.row_heads)
 
+    def test_many_sensitive_columns_are_limited_and_said_so(self, gather_by_hand: Gather, read_page: Read) -> None:
+        rng = np.random.default_rng(0)
+        table = pl.DataFrame({"a": range(20), **{f"y{i}": rng.integers(0, 4, 20) for i in range(20)}})
+        schema = Schema.of(quasi=["a"], sensitive=[f"y{i}" for i in range(20)])
+        assert "The first 12 of 20 columns" in read_page(render(gather_by_hand(table, schema), "external")).text
+
+    def test_nothing_is_called_proved_without_such_a_claim(self, gather_by_hand: Gather, read_page: Read) -> None:
+        table, schema = pl.DataFrame({"a": range(20)}), Schema.of(quasi=["a"])
+        text = read_page(render(gather_by_hand(table, schema, claims=[]), "external")).text
+        assert "by proof" not in text
+        assert "Proved" not in text
+        assert "by proof" in read_page(render(gather_by_hand(table, schema), "external")).text
+
     def test_few_rows_left_out_are_not_counted(
         self, gather_by_hand: Gather, read_page: Read, pair_by_hand: Any
     ) -> None:
@@ -260,16 +272,6 @@ class TestOddTables:
             text = left_out_page(n_missing, read_page)
             assert words in text
             assert "42" not in text
-
-    def test_a_share_above_the_bound_and_a_rare_share_are_not_told(self) -> None:
-        assert capped(0.5, 5) == "over 20%"
-        assert capped(0.2, 5) == "20%"
-        assert capped(0.5, 5, internal=True) == "50%"
-        assert guarded(3 / 1000, 1000, 5) == "under 0.5%"
-        assert guarded(997 / 1000, 1000, 5) == "over 99.5%"
-        assert guarded(0.0, 1000, 5) == "0%"
-        assert guarded(5 / 1000, 1000, 5) == "0.5%"
-        assert guarded(3 / 1000, 1000, 5, internal=True) == "0.3%"
 
 
 def left_out_page(n_missing: int, read_page: Read) -> str:

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from scipy.special import ndtr
-from scipy.stats import chisquare, kstest
+from scipy.stats import chisquare, kstest, spearmanr
 
 from shoal.mask.cells import draw_cells, forward_cells, pick_members
 from shoal.mask.mixture import components, draw, forward, merge
@@ -123,5 +123,5 @@ def test_released_marginals_are_the_original_ones():
     common = observed >= 10
     pooled = np.append(counts[common], counts[~common].sum()), np.append(observed[common], observed[~common].sum())
     assert chisquare(*pooled).pvalue > LEVEL
-    assert np.abs(np.corrcoef(released.T) - np.corrcoef(values.T)).max() < 0.06
+    assert np.abs(spearmanr(released).statistic - spearmanr(values).statistic).max() < 0.05
     assert np.array_equal(np.sort(inverse_ranked(u, values), axis=0), np.sort(values, axis=0))

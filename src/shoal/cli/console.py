@@ -55,9 +55,17 @@ def steps(total: int) -> Iterator[Callable[[str], None]]:
 
 def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table; the first column is text, the others are numbers."""
-    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", box=None, pad_edge=False)
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        header_style="bold",
+        box=None,
+        pad_edge=False,
+        padding=(0, 1),
+    )
     for i, name in enumerate(header):
-        table.add_column(name, justify="left" if i == 0 else "right", overflow="fold")
+        table.add_column(name, justify="left" if i == 0 else "right", no_wrap=i == 0)
     for row in rows:
         table.add_row(*[_escape(cell) for cell in row])
     out.print(table)

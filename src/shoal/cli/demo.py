@@ -39,7 +39,7 @@ def demo(
         shown = next(trial for trial in done if trial.mask == MASKS[4])
         shown.release.write(out, overwrite=overwrite, progress=step)
     bootstrap = float(done[0].release.utility.bootstrap_intersection)
-    head = ["mask", "k-anonymous", "mean risk", "largest", "intersection", "corr. change", "R²", "seconds"]
+    head = ["mask", "k-anon.", "mean risk", "largest", "joint kept", "corr. Δ", "R²", "s"]
     print_table(f"Simulated survey, {rows:,} people, k-member groups of {k}", head, [_row(trial) for trial in done])
     screen.print(_LEGEND.format(bound=1 / k, bootstrap=bootstrap, baseline=_baseline(done[0])))
     screen.print(f"Open [bold]{out / 'report.html'}[/] to see the evidence of the {shown.name} release.")
@@ -47,10 +47,14 @@ def demo(
 
 
 _LEGEND = """\
-[dim]risk: probability that matching on the quasi-identifiers finds a person's record; proved to be at most {bound:.3g}.
-intersection: how much of the joint distribution is kept; a bootstrap of the original has {bootstrap:.3f}.
-corr. change: largest change of a correlation with cost. R²: model trained on the release, tested on the original
-(trained on the original: {baseline}). seconds: grouping and masking, the first one with compiling.[/]"""
+[dim]risk: chance that matching on the quasi-identifiers finds a person's record;
+  proved to be at most {bound:.3g}
+joint kept: overlap of the joint histograms of the quasi-identifiers;
+  a bootstrap of the original has {bootstrap:.3f}
+corr. Δ: largest change of a correlation with cost
+R²: model trained on the release, tested on other people's original records
+  (trained on the original: {baseline})
+s: seconds of grouping and masking, the first with compiling[/]"""
 
 
 def _row(trial: Trial) -> list[str]:

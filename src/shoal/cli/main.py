@@ -37,14 +37,20 @@ app.add_typer(schema.app, name="schema")
 app.command("demo", epilog=demo.EXAMPLES)(demo.demo)
 
 
-@app.callback()
-def main(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
-) -> None:
-    """Nothing but the version; the work is in the sub-commands."""
-    if version:
+def _print_version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"shoal {__version__}")
         raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Nothing of its own; the work is in the sub-commands."""
 
 
 def run() -> None:

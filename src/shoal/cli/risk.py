@@ -88,4 +88,3 @@ def _tell(found: dict[str, Any], n: int) -> None:
         out.print(f"re-identification by nearest match: {found['reidentification'].expected:.2%}")
         out.print(f"linkage, nearest or second nearest: {found['linkage'].share:.2%}")
         out.print(f"combinations equal to their own person's: {found['verbatim'].own_share:.2%}")
-

@@ -27,6 +27,7 @@ from shoal.errors import ParameterError
 from shoal.group.copies import on_grid
 from shoal.group.greedy import kmember
 from shoal.group.maximum_distance import mdav
+from shoal.group.seams import mend
 
 __all__ = ["Kernel", "Plan", "by_blocks", "choose", "kd_blocks", "partition"]
 
@@ -57,7 +58,7 @@ def partition(points: FloatArray, k: int, method: Literal["kmember", "mdav"]) ->
 
 
 def choose(n_rows: int, n_columns: int, k: int) -> Plan:
-    """Choose the plan for a number of rows and columns: exact up to `exact_rows`, blocks of at most that size beyond."""
+    """Choose exactly one block up to `exact_rows`, and beyond it blocks of at most that size."""
     n_blocks = _n_blocks(n_rows, k, exact_rows(n_columns))
     block_rows = -(-n_rows // n_blocks)
     return Plan(strategy="exact" if n_blocks == 1 else "blocks", n_blocks=n_blocks, block_rows=block_rows)
@@ -94,7 +95,7 @@ def by_blocks(points: FloatArray, k: int, kernel: Kernel, block_rows: int) -> In
         for rows, block_labels in zip(blocks, pool.map(lambda rows: kernel(points[rows], k), blocks), strict=True):
             labels[rows] = block_labels + n_groups
             n_groups += len(rows) // k
-    return labels
+    return labels if len(blocks) == 1 else mend(points, labels, _n_cores())
 
 
 def _n_blocks(n_rows: int, k: int, block_rows: int) -> int:

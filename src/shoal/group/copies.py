@@ -63,7 +63,8 @@ def on_grid(points: FloatArray) -> FloatArray:
         raise InputError("grouping", "needs finite numbers", hint="Declare how missing numbers are treated.")
     largest = np.abs(points).max(axis=0, initial=0.0)
     exponent = np.frexp(largest)[1] + len(points).bit_length() - 52
-    return np.ldexp(np.rint(np.ldexp(points, -exponent)), exponent) + 0.0  # + 0.0 turns -0.0 into 0.0
+    rounded: FloatArray = np.ldexp(np.rint(np.ldexp(points, -exponent)), exponent)
+    return rounded + 0.0  # turns -0.0 into 0.0
 
 
 def distinct(points: FloatArray) -> Copies:

@@ -10,9 +10,10 @@ An edge is removable if both parts keep at least k vertices. As long as a compon
 
 Ties: the longest edge, then the lowest edge number. Components don't influence each other, so their order is free.
 
-The tree is rooted once. A component's vertices with at least k below them lie in depth-first order, so what hangs on
-one of them is a run; a cut moves that run to the end, and only sizes, class counts and divergences on the way up
-to the component's root change. A cut costs a look at those vertices: n²/k in all at worst, with a small constant.
+The tree is rooted once. Only vertices with at least k below them can lose the edge above them; they are kept in
+depth-first order, so that what hangs on one of them is a run. A cut moves that run to the end of its component, and
+only sizes, class counts and divergences on the way up to the component's root change. A cut costs a look at the
+component's listed vertices: n²/k in all at worst, with a small constant.
 
 Most looks need no logarithm. JSD is a sum of convex functions j of the shares f_c with j'' = F / (2 ln 2 · f (f + F)),
 which falls as f grows, so with parts A and B of a component P
@@ -50,9 +51,25 @@ class _Rooted(NamedTuple):
     order: IntArray
 
 
-class _Below(NamedTuple):
-    """What hangs on each vertex (itself included): vertices, rows, rows by class, rows · JSD, and listed vertices."""
+class _Parts(NamedTuple):
+    """The vertices with at least k below them, numbered in depth-first order, and what hangs on each.
 
+    Parameters
+    ----------
+    vertex, up
+        Which vertex it is, and the number of its parent.
+    edge, length
+        The edge above it.
+    size, rows, counts, excess
+        Vertices below it (itself included), their rows, rows by class, and rows · JSD.
+    listed
+        How many of the numbered vertices are among them.
+    """
+
+    vertex: IntArray
+    up: IntArray
+    edge: IntArray
+    length: FloatArray
     size: IntArray
     rows: IntArray
     counts: IntArray
@@ -66,159 +83,156 @@ def cut(
 ) -> IntArray:
     """The group of each vertex, numbered in depth-first order."""
     tree = _rooted(low, high)
-    below = _below(tree, kinds)
-    heavy = _heavy(tree, below, kinds, k)
+    parts = _parts(tree, length, kinds, k)
     cuts = np.zeros(len(tree.parent), np.bool_)
-    run, bounds = np.empty(len(heavy), np.int64), np.zeros(len(heavy))
-    begins, ends = np.empty(len(heavy) + 1, np.int64), np.empty(len(heavy) + 1, np.int64)
-    begins[0], ends[0], top = 0, len(heavy), 1
+    n = len(parts.vertex)
+    members, run, bounds = np.arange(n), np.empty(n, np.int64), np.empty(n)
+    begins, ends, top = np.zeros(n + 1, np.int64), np.full(n + 1, n), 1
     while top > 0:
         a, b = begins[top - 1], ends[top - 1]
-        if rule == DIVERGENCE:
-            _bound_all(tree, below, heavy[a:b], length, kinds, k, bounds)
-        at = _best(tree, below, heavy[a:b], length, kinds, columns, k, rule, t, bounds)
+        _bound(members[a:b], parts.size, parts.rows, parts.counts, parts.length, kinds.overall, kinds.total,
+               kinds.n_columns, k, rule == DIVERGENCE, bounds)  # fmt: skip
+        at = _best(members[a:b], parts, kinds, columns, rule, t, bounds)
         if at < 0:
             top -= 1
             continue
-        n_run = below.listed[heavy[a + at]]
-        _sever(tree, below, heavy[a:b], at, cuts, kinds, run)
-        ends[top - 1], begins[top], ends[top] = b - n_run, b - n_run, b
+        v = members[a + at]
+        cuts[parts.vertex[v]] = True
+        _take_off(parts, kinds, v, members[a])
+        _to_end(members[a:b], at, parts.listed[v], run)
+        ends[top - 1], begins[top], ends[top] = b - parts.listed[v], b - parts.listed[v], b
         top += 1
     return _labels(tree, cuts)
 
 
 @njit(cache=True, nogil=True)
+def _bound(
+    members: IntArray, size: IntArray, rows: IntArray, counts: IntArray, length: FloatArray, overall: IntArray,
+    total: int, n_columns: int, k: int, by_divergence: bool, out: FloatArray,
+) -> None:  # fmt: skip
+    """For each edge of a component, a lower bound on r_e (0 for the other rules), or −1 if it isn't removable.
+
+    The arrays come one by one: this loop is most of the work, and a call per edge would cost more than the sum.
+    """
+    root = members[0]
+    all_rows, out[0] = rows[root], -1.0
+    for i in range(1, len(members)):
+        v = members[i]
+        out[i] = 0.0 if size[v] >= k and size[root] - size[v] >= k else -1.0
+        if out[i] < 0.0 or not by_divergence:
+            continue
+        part = rows[v]
+        if length[v] == 0.0:
+            for c in range(len(overall)):
+                if counts[v, c] * all_rows != counts[root, c] * part:
+                    out[i] = np.inf
+                    break
+            continue
+        one, other, gap = 1.0 / part, 1.0 / (all_rows - part), 0.0
+        for c in range(len(overall)):
+            f, g, F = counts[v, c] * one, (counts[root, c] - counts[v, c]) * other, overall[c] / total
+            M = max(f, g)
+            if M > 0.0:
+                gap += F * (f - g) * (f - g) / (M * (M + F))
+        gain = _QUARTER_BIT * gap * part * (all_rows - part) / all_rows
+        out[i] = max(0.0, gain * (1.0 - _NEARLY_ZERO) - _NEARLY_ZERO) / (all_rows * n_columns * length[v])
+
+
+@njit(cache=True, nogil=True)
 def _best(
-    tree: _Rooted, below: _Below, heavy: IntArray, length: FloatArray, kinds: Kinds, columns: IntArray,
-    k: int, rule: int, t: float, bounds: FloatArray,
-) -> int:  # fmt: skip
-    """Place in `heavy` of the vertex whose edge upwards is to be cut, or −1."""
-    best, best_ratio, best_length, best_edge, root = -1, np.inf, -1.0, -1, heavy[0]
+    members: IntArray, parts: _Parts, kinds: Kinds, columns: IntArray, rule: int, t: float, bounds: FloatArray
+) -> int:
+    """Place in `members` of the vertex whose edge upwards is to be cut, or −1."""
+    length, edge, root = parts.length, parts.edge, members[0]
+    best, best_ratio, best_length, best_edge = -1, np.inf, -1.0, -1
     if rule == DIVERGENCE:
-        best_ratio = _first_ratio(tree, below, heavy, length, kinds, k, bounds)
-    for i in range(1, len(heavy)):
-        v, e = heavy[i], tree.edge[heavy[i]]
-        if not _removable(below, root, v, k) or bounds[i] > best_ratio:
+        best_ratio = _first_ratio(members, parts, kinds, bounds)
+    for i in range(1, len(members)):
+        if bounds[i] < 0.0 or bounds[i] > best_ratio:
             continue
-        ratio = _ratio(below, root, v, length[e], kinds) if rule == DIVERGENCE else 0.0
-        if ratio > best_ratio or (ratio == best_ratio and not _longer(length, e, best_edge, best_length)):
+        v = members[i]
+        ratio = _ratio(parts, root, v, kinds) if rule == DIVERGENCE else 0.0
+        if ratio > best_ratio:
             continue
-        if rule != CLOSE or _both_close(below, root, v, kinds, columns, t):
-            best, best_ratio, best_length, best_edge = i, ratio, length[e], e
+        if ratio == best_ratio and (
+            length[v] < best_length or (length[v] == best_length and edge[v] > best_edge)
+        ):
+            continue
+        if rule != CLOSE or _both_close(parts, root, v, kinds, columns, t):
+            best, best_ratio, best_length, best_edge = i, ratio, length[v], edge[v]
     return best
 
 
 @njit(cache=True, nogil=True)
-def _removable(below: _Below, root: int, v: int, k: int) -> bool:
-    return bool(below.size[v] >= k and below.size[root] - below.size[v] >= k)
-
-
-@njit(cache=True, nogil=True)
-def _longer(length: FloatArray, e: int, best_edge: int, best_length: float) -> bool:
-    return bool(length[e] > best_length or (length[e] == best_length and e < best_edge))
-
-
-@njit(cache=True, nogil=True)
-def _bound_all(
-    tree: _Rooted, below: _Below, heavy: IntArray, length: FloatArray, kinds: Kinds, k: int, bounds: FloatArray
-) -> None:
-    for i in range(1, len(heavy)):
-        if _removable(below, heavy[0], heavy[i], k):
-            bounds[i] = _bound(below, heavy[0], heavy[i], length[tree.edge[heavy[i]]], kinds)
-
-
-@njit(cache=True, nogil=True)
-def _first_ratio(
-    tree: _Rooted, below: _Below, heavy: IntArray, length: FloatArray, kinds: Kinds, k: int, bounds: FloatArray
-) -> float:
-    """r_e of the edge with the smallest bound: nothing above it can be the best."""
+def _first_ratio(members: IntArray, parts: _Parts, kinds: Kinds, bounds: FloatArray) -> float:
+    """r_e of the edge with the smallest bound: what is bounded above it can't be the best."""
     first = -1
-    for i in range(1, len(heavy)):
-        if _removable(below, heavy[0], heavy[i], k) and (first < 0 or bounds[i] < bounds[first]):
+    for i in range(1, len(members)):
+        if bounds[i] >= 0.0 and (first < 0 or bounds[i] < bounds[first]):
             first = i
-    return np.inf if first < 0 else _ratio(below, heavy[0], heavy[first], length[tree.edge[heavy[first]]], kinds)
+    return np.inf if first < 0 else _ratio(parts, members[0], members[first], kinds)
 
 
 @njit(cache=True, nogil=True)
-def _bound(below: _Below, root: int, v: int, length: float, kinds: Kinds) -> float:
-    """A lower bound on r_e of the edge above `v`, without logarithms."""
-    all_rows, part = below.rows[root], below.rows[v]
-    if length == 0.0:
-        return 0.0 if _same_mix(below, root, v) else np.inf
-    one, other, scale = 1.0 / part, 1.0 / (all_rows - part), 1.0 / kinds.total
-    total = 0.0
-    for c in range(len(kinds.overall)):
-        f, g = below.counts[v, c] * one, (below.counts[root, c] - below.counts[v, c]) * other
-        M, F = max(f, g), kinds.overall[c] * scale
-        if M > 0.0:
-            total += F * (f - g) * (f - g) / (M * (M + F))
-    gain = _QUARTER_BIT * total * part * (all_rows - part) / all_rows
-    return max(0.0, gain * (1.0 - _NEARLY_ZERO) - _NEARLY_ZERO) / (all_rows * kinds.n_columns * length)
-
-
-@njit(cache=True, nogil=True)
-def _ratio(below: _Below, root: int, v: int, length: float, kinds: Kinds) -> float:
+def _ratio(parts: _Parts, root: int, v: int, kinds: Kinds) -> float:
     """r_e of the edge above `v`."""
-    all_rows, rows = below.rows[root], below.rows[root] - below.rows[v]
-    rest = 0.0
+    rows, rest = parts.rows[root] - parts.rows[v], 0.0
     for c in range(len(kinds.overall)):
-        rest += excess(below.counts[root, c] - below.counts[v, c], rows, kinds.overall[c], kinds.total)
-    gain = (below.excess[v] + rest) - below.excess[root]
-    if gain <= _NEARLY_ZERO:
-        even = _same_mix(below, root, v)
-        if length == 0.0:
-            return 0.0 if even else np.inf
-        gain = 0.0 if even or gain < 0.0 else gain
-    elif length == 0.0:
+        rest += excess(parts.counts[root, c] - parts.counts[v, c], rows, kinds.overall[c], kinds.total)
+    gain = (parts.excess[v] + rest) - parts.excess[root]
+    if gain <= _NEARLY_ZERO and _same_mix(parts, root, v):
+        return 0.0
+    if parts.length[v] == 0.0:
         return np.inf
-    return gain / (all_rows * kinds.n_columns * length)
+    return max(gain, 0.0) / (parts.rows[root] * kinds.n_columns * parts.length[v])
 
 
 @njit(cache=True, nogil=True)
-def _same_mix(below: _Below, root: int, v: int) -> bool:
+def _same_mix(parts: _Parts, root: int, v: int) -> bool:
     """Whether both parts have the same class shares; only then is the numerator of r_e zero."""
-    for c in range(below.counts.shape[1]):
-        if below.counts[v, c] * below.rows[root] != below.counts[root, c] * below.rows[v]:
+    for c in range(parts.counts.shape[1]):
+        if parts.counts[v, c] * parts.rows[root] != parts.counts[root, c] * parts.rows[v]:
             return False
     return True
 
 
 @njit(cache=True, nogil=True)
-def _both_close(below: _Below, root: int, v: int, kinds: Kinds, columns: IntArray, t: float) -> bool:
-    rows, rest = below.rows[v], below.rows[root] - below.rows[v]
+def _both_close(parts: _Parts, root: int, v: int, kinds: Kinds, columns: IntArray, t: float) -> bool:
+    rows, rest = parts.rows[v], parts.rows[root] - parts.rows[v]
+    limit = 2.0 * t * kinds.total * _ROOM
     for j in range(len(columns) - 1):
         one, other = 0, 0
         for c in range(columns[j], columns[j + 1]):
-            one += abs(below.counts[v, c] * kinds.total - rows * kinds.overall[c])
-            other += abs((below.counts[root, c] - below.counts[v, c]) * kinds.total - rest * kinds.overall[c])
-        limit = 2.0 * t * kinds.total * _ROOM
+            one += abs(parts.counts[v, c] * kinds.total - rows * kinds.overall[c])
+            other += abs((parts.counts[root, c] - parts.counts[v, c]) * kinds.total - rest * kinds.overall[c])
         if one > limit * rows or other > limit * rest:
             return False
     return True
 
 
 @njit(cache=True, nogil=True)
-def _sever(
-    tree: _Rooted, below: _Below, heavy: IntArray, at: int, cuts: BoolArray, kinds: Kinds, run: IntArray
-) -> None:
-    """Cut the edge above `heavy[at]`: take it off its ancestors, and move its run to the end of the component."""
-    v, root = heavy[at], heavy[0]
-    n_run = below.listed[v]
-    cuts[v] = True
+def _take_off(parts: _Parts, kinds: Kinds, v: int, root: int) -> None:
+    """Subtract what hangs on `v` from everything between it and the component's root."""
     u = v
     while u != root:
-        u = tree.parent[u]
-        below.size[u] -= below.size[v]
-        below.rows[u] -= below.rows[v]
-        below.listed[u] -= n_run
-        below.counts[u] -= below.counts[v]
-        below.excess[u] = excess_sum(below.counts[u], below.rows[u], kinds.overall, kinds.total)
+        u = parts.up[u]
+        parts.size[u] -= parts.size[v]
+        parts.rows[u] -= parts.rows[v]
+        parts.listed[u] -= parts.listed[v]
+        for c in range(len(kinds.overall)):
+            parts.counts[u, c] -= parts.counts[v, c]
+        parts.excess[u] = excess_sum(parts.counts[u], parts.rows[u], kinds.overall, kinds.total)
+
+
+@njit(cache=True, nogil=True)
+def _to_end(members: IntArray, at: int, n_run: int, run: IntArray) -> None:
+    """Move `n_run` members from place `at` to the end."""
     for i in range(n_run):
-        run[i] = heavy[at + i]
-    for i in range(at + n_run, len(heavy)):
-        heavy[i - n_run] = heavy[i]
+        run[i] = members[at + i]
+    for i in range(at + n_run, len(members)):
+        members[i - n_run] = members[i]
     for i in range(n_run):
-        heavy[len(heavy) - n_run + i] = run[i]
+        members[len(members) - n_run + i] = run[i]
 
 
 @njit(cache=True, nogil=True)
@@ -246,35 +260,41 @@ def _rooted(low: IntArray, high: IntArray) -> _Rooted:
 
 
 @njit(cache=True, nogil=True)
-def _below(tree: _Rooted, kinds: Kinds) -> _Below:
-    n = len(tree.parent)
-    counts = np.zeros((n, len(kinds.overall)), np.int64)
-    below = _Below(np.ones(n, np.int64), np.empty(n, np.int64), counts, np.empty(n), np.zeros(n, np.int64))
+def _parts(tree: _Rooted, length: FloatArray, kinds: Kinds, k: int) -> _Parts:
+    size, rows, counts = _sums(tree, kinds)
+    vertex = tree.order[size[tree.order] >= k]
+    number = np.full(len(size), -1)
+    number[vertex] = np.arange(len(vertex))
+    up, lengths, listed = np.full(len(vertex), -1), np.zeros(len(vertex)), np.ones(len(vertex), np.int64)
+    divergence = np.empty(len(vertex))
+    for i in range(len(vertex) - 1, -1, -1):
+        v = vertex[i]
+        divergence[i] = excess_sum(counts[v], rows[v], kinds.overall, kinds.total)
+        if i > 0:
+            up[i], lengths[i] = number[tree.parent[v]], length[tree.edge[v]]
+            listed[up[i]] += listed[i]
+    edge = tree.edge[vertex]
+    return _Parts(vertex, up, edge, lengths, size[vertex], rows[vertex], counts[vertex], divergence, listed)
+
+
+@njit(cache=True, nogil=True)
+def _sums(tree: _Rooted, kinds: Kinds) -> tuple[IntArray, IntArray, IntArray]:
+    """Vertices, rows and rows by class below each vertex."""
+    n, n_classes = len(tree.parent), len(kinds.overall)
+    size, rows, counts = np.ones(n, np.int64), np.empty(n, np.int64), np.zeros((n, n_classes), np.int64)
     for u in range(n):
         kind = kinds.of[u]
-        below.rows[u] = kinds.rows[kind]
+        rows[u] = kinds.rows[kind]
         for i in range(kinds.starts[kind], kinds.starts[kind + 1]):
             counts[u, kinds.codes[i]] = kinds.counts[i]
     for i in range(n - 1, 0, -1):
         u = tree.order[i]
         above = tree.parent[u]
-        below.size[above] += below.size[u]
-        below.rows[above] += below.rows[u]
-        counts[above] += counts[u]
-    return below
-
-
-@njit(cache=True, nogil=True)
-def _heavy(tree: _Rooted, below: _Below, kinds: Kinds, k: int) -> IntArray:
-    """The vertices with at least k below them, in depth-first order; `below.listed` counts them."""
-    heavy = tree.order[below.size[tree.order] >= k]
-    for i in range(len(heavy) - 1, -1, -1):
-        u = heavy[i]
-        below.excess[u] = excess_sum(below.counts[u], below.rows[u], kinds.overall, kinds.total)
-        below.listed[u] += 1
-        if tree.parent[u] >= 0:
-            below.listed[tree.parent[u]] += below.listed[u]
-    return heavy
+        size[above] += size[u]
+        rows[above] += rows[u]
+        for c in range(n_classes):
+            counts[above, c] += counts[u, c]
+    return size, rows, counts
 
 
 @njit(cache=True, nogil=True)

@@ -27,7 +27,7 @@ __all__ = ["ClassGrouper", "Classes", "Mix", "class_codes", "class_names", "jens
 
 Classes = Literal["compound", "each"]
 
-_MOST_COUNTS = 2**26  # persons times classes, or times kinds of persons
+_MOST_COUNTS = 2**24  # persons times classes (or kinds of persons): some minutes of work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

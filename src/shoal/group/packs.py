@@ -75,8 +75,8 @@ def fill(packs: Packs, points: FloatArray, order: IntArray, n_packs: int) -> Non
 def vacate(packs: Packs, point: int) -> int:
     """Remove a point; return the number of its pack."""
     coordinates, members, counts, seats = packs
-    p, lane = seats[point, 0], seats[point, 1]
-    last = counts[p] - 1
+    p: int = seats[point, 0]
+    lane, last = seats[point, 1], counts[p] - 1
     counts[p] = last
     mover = members[p, last]
     members[p, lane] = mover

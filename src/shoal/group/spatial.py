@@ -34,7 +34,7 @@ from shoal.group.kd_order import kd_order
 from shoal.group.near_heap import offer
 from shoal.group.packs import PACK, Packs, distances, fill, room_for, squared_distance, vacate
 
-__all__ = ["Index", "furthest_by_boxes", "furthest_by_shells", "index_of", "nearest", "remove"]
+__all__ = ["Index", "for_a_thread", "furthest_by_boxes", "furthest_by_shells", "index_of", "nearest", "remove"]
 
 _FAN = 32  # children of a node
 _TOP = 4 * _FAN  # most nodes at the top: many enough that leaves fill their packs
@@ -106,6 +106,15 @@ def index_of(copies: Copies) -> Index:
     )
     _rebuild(index)
     return index
+
+
+def for_a_thread(index: Index) -> Index:
+    """The same points with room to work of its own, for searches at the same time."""
+    return index._replace(
+        stack=np.empty_like(index.stack),
+        stack_bounds=np.empty_like(index.stack_bounds),
+        work=np.empty_like(index.work),
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -267,9 +276,7 @@ def _furthest_lane(
 
 
 @njit(cache=True, nogil=True)
-def _shrink(
-    boxes: FloatArray, parent: IntArray, leaf: int, lanes: FloatArray, count: int, x: FloatArray
-) -> None:
+def _shrink(boxes: FloatArray, parent: IntArray, leaf: int, lanes: FloatArray, count: int, x: FloatArray) -> None:
     """Draw the boxes around a leaf tight, in the columns and as far up as `x`, which has gone, was at the border."""
     for j in range(len(x)):
         family, i = leaf // _FAN, leaf % _FAN

@@ -97,15 +97,15 @@ def components(values: FloatArray, offsets: IntArray, alpha: float, mass: IntArr
 
     Notes
     -----
-    Groups that hold the same rows give the same component bit by bit, however often each row occurs when all are
-    equal. The factor is built by rotations from √α·I, so it exists for every positive alpha and any group, of
-    whatever rank. Cost n·d².
+    Groups that hold the same rows in the same order give the same component, bit by bit; so do groups of equal rows,
+    whatever their number. The factor is built by rotations from √α·I, so it exists for every positive alpha and any
+    group, of whatever rank. Cost n·d².
     """
     mass = np.ones(len(values), dtype=np.int64) if mass is None else mass
     groups, d = len(offsets) - 1, values.shape[1]
     centroid, factor = np.empty((groups, d)), np.zeros((groups, d, d))
     steps = np.concatenate([[0], np.cumsum(mass)])
-    _fit(values, offsets, mass, steps, math.sqrt(alpha), centroid, factor)
+    _fit(np.ascontiguousarray(values), offsets, mass, steps, math.sqrt(alpha), centroid, factor)
     total = np.diff(steps[offsets])
     return Mixture(share=total.astype(np.float64) / total.sum(), centroid=centroid, factor=factor)
 
@@ -144,8 +144,8 @@ def forward(x: FloatArray, mixture: Mixture, home: IntArray | None = None, toler
 
     Notes
     -----
-    Cost n·c·d evaluations of φ and Φ, 1 to 2 ns each, on all cores. Memory beyond input and output is c·d² plus a fixed
-    amount per thread.
+    Cost n·c·d evaluations of φ and Φ, about 3 ns of processor time each with AVX2, on all cores. Memory beyond input
+    and output is c·d² plus a fixed amount per thread.
     """
     if tolerance < _FINEST:
         raise ParameterError("forward", f"tolerance must be at least {_FINEST:g}", got=f"{tolerance:g}")

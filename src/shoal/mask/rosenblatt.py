@@ -167,6 +167,10 @@ def _look_up(u: FloatArray, rows: FloatArray, steps: IntArray, found: FloatArray
             start, stop = run_of(rows, j, rows[at, j], start, stop)
 
 
+# The two searches below are compiled into the kernels of `cells` and `smooth` as well: after changing them, clear
+# those modules' compiled caches.
+
+
 @njit(cache=True, nogil=True)
 def step_reached(steps: IntArray, start: int, stop: int, u: float) -> int:
     """Return the first row r in [start, stop) with F(r) ≥ u, F the share of mass up to and including r."""

@@ -40,7 +40,6 @@ def manifest(release: Release, *, file: str, sha256: str, key: str, created: str
         "removed": [c.name for c in release.schema.columns if c.name not in release.schema.released],
         "schema": {"sha256": release.schema.fingerprint()},
         "input": {
-            "rows": len(release.labels),
             "commitment": commitment(fingerprint(release), key),
             "method": "HMAC-SHA-256 of the input's SHA-256, under the key in internal/replay.toml",
         },

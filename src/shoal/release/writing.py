@@ -77,6 +77,7 @@ def _write_evidence(release: Release, stage: Path, table: Path) -> None:
         notes=release.notes,
         versions=versions(),
         created=created,
+        hashes={"released table, SHA-256": digest, "input, keyed hash": words["input"]["commitment"]},
     )
     write_text(stage / "report.html", report.render(evidence, "external"))
     internal = {"seed": release.seed, "replay": "internal/replay.toml", "labels": release.labels}

@@ -45,6 +45,12 @@ METHOD_WORDS = {
     "grouping).",
     "mdav": "Each person was put into a group of at least {k} people who resemble each other (MDAV grouping, by "
     "maximum distance to the average).",
+    "mst": "Each person was put into a group of at least {k} people who are near each other (by cutting the longest "
+    "edges of a minimum spanning tree).",
+    "crest": "Each person was put into a group of at least {k} people who are near each other and mixed in what is "
+    "sensitive (class restricted spanning tree).",
+    "t-close-mst": "Each person was put into a group of at least {k} people who are near each other and as mixed in "
+    "what is sensitive as the table is (t-close minimum spanning tree).",
     "centroid": "All members of a group got the same values: the group's average, or the level nearest to it.",
     "resample": "Each person got the values of a randomly drawn member of the group.",
     "resample-permuted": "The values of each group were dealt out anew among its members at random.",

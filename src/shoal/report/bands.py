@@ -81,7 +81,7 @@ def class_sizes(pair: Pair, k: int) -> tuple[Bands, SmallClasses]:
     )
 
 
-def risk_bands(risks: FloatArray, people: IntArray, bound: float, k: int) -> Bands:
+def risk_bands(risks: FloatArray, people: IntArray | None, bound: float, k: int) -> Bands:
     """Records by their probability of being found; `bound` is the largest that is promised."""
     top = max(bound, float(risks.max(initial=0.0)))
     step = _tenth(top)
@@ -92,10 +92,10 @@ def risk_bands(risks: FloatArray, people: IntArray, bound: float, k: int) -> Ban
     return _banded([cells.astype(np.int64)], (people,), [float(edge) for edge in edges], ends, k, "risks")
 
 
-def _size_bands(row_sizes: tuple[IntArray, IntArray], people: Sequence[IntArray], k: int) -> Bands:
+def _size_bands(row_sizes: tuple[IntArray, IntArray], people: Sequence[IntArray | None], k: int) -> Bands:
     largest = max(int(sizes.max()) for sizes in row_sizes)
-    doubling = [k * 2**i for i in range(largest.bit_length())]
-    starts = [1, *(start for start in sorted({2, *doubling}) if 1 < start <= largest)]
+    doubling = [k * 2**i for i in range(1, largest.bit_length()) if k * 2**i <= largest]
+    starts = sorted({1, 2, k, *doubling})
     cells = [np.searchsorted(starts, sizes, side="right") - 1 for sizes in row_sizes]
     ends = [float(start - 1) for start in starts[1:]]
     return _banded(cells, people, [float(start) for start in starts], ends, k, "sizes")
@@ -121,14 +121,14 @@ def _tenth(top: float) -> float:
 
 def _banded(
     cells: Sequence[IntArray],
-    people: Sequence[IntArray],
+    people: Sequence[IntArray | None],
     starts: list[float],
     ends: list[float],
     k: int,
     kind: str,
 ) -> Bands:
     n = len(starts)
-    runs = merge_neighbours([Tally.of(c, p, n) for c, p in zip(cells, people, strict=True)], k)
+    runs = merge_neighbours([Tally.of(c, p, n) for c, p in zip(cells, people, strict=True)], k, keep_empty_ends=True)
     counts = [np.bincount(c, minlength=n) for c in cells]
     made = []
     for run in runs:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shoal.report.evidence import Evidence
-from shoal.report.html import Child, Html, rows_table, section, tag
+from shoal.report.markup import Child, Html, rows_table, section, tag
 from shoal.report.words import count, number, percent, seconds
 
 __all__ = ["inside"]

@@ -334,11 +334,19 @@ def _edge(value: float | None) -> str:
     return (plain if float(plain.replace(",", "")) == value and abs(value) < 1e12 else f"{value:.6g}").replace("-", "−")
 
 
-def people_of(pair: Pair) -> tuple[IntArray, IntArray]:
-    """The person of each original row, and of each released one; rows of unknown source are one person, at most."""
+def people_of(pair: Pair) -> tuple[IntArray | None, IntArray | None]:
+    """The person of each original row, and of each released one; None where each row is another person.
+
+    Released rows of unknown source count as one person, to be careful.
+    """
+    if pair.schema.unit is None:
+        return None, None if _are_distinct(pair.source_rows) else pair.source_rows
     units = pair.original.units()
-    known = pair.source_rows >= 0
-    return units, np.where(known, units[pair.source_rows], -1)
+    return units, np.where(pair.source_rows >= 0, units[pair.source_rows], -1)
+
+
+def _are_distinct(source_rows: IntArray) -> bool:
+    return bool((source_rows >= 0).all()) and int(np.bincount(source_rows).max(initial=0)) <= 1
 
 
 def _weights(pair: Pair) -> tuple[FloatArray | None, FloatArray | None]:

@@ -8,10 +8,11 @@ from importlib.resources import files
 from typing import Any, Literal, get_args
 
 from shoal.errors import ParameterError
+from shoal.report.attacks import risk
 from shoal.report.evidence import Evidence
-from shoal.report.html import Html, join, tag
 from shoal.report.inside import inside
-from shoal.report.measured import headline_tiles, risk, utility
+from shoal.report.kept import utility
+from shoal.report.markup import Html, join, tag
 from shoal.report.sections import claims, columns, decision, method, provenance, summary
 
 __all__ = ["Audience", "render"]
@@ -45,7 +46,20 @@ def render(evidence: Evidence, audience: Audience, *, internal: Mapping[str, Any
 
     Returns
     -------
-    A complete HTML document.
+    A complete HTML document. Drawing takes some 0.05 s a picture, once for both audiences.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> from shoal import report
+    >>> table, schema = shoal.datasets.health_survey(200, seed=1), shoal.datasets.health_survey_schema()
+    >>> release = shoal.anonymize(table, schema, seed=7)
+    >>> evidence = report.gather(
+    ...     release.pair, recipe=release.recipe.to_dict(), claims=release.claims, risk=release.risk,
+    ...     utility=release.utility, k=5, notes=release.notes, versions={}, created="2025-01-15",
+    ... )
+    >>> report.render(evidence, "external").startswith("<!DOCTYPE html>")
+    True
     """
     if audience not in get_args(Audience):
         raise ParameterError("report", "audience must be external or internal", got=repr(audience)[:40])
@@ -58,7 +72,7 @@ def render(evidence: Evidence, audience: Audience, *, internal: Mapping[str, Any
 
 def _sections(evidence: Evidence, internal: bool, given: Mapping[str, Any]) -> dict[str, Html]:
     parts = {
-        "summary": summary(evidence, headline_tiles(evidence)),
+        "summary": summary(evidence),
         "claims": claims(evidence),
         "risk": risk(evidence, internal=internal),
         "utility": utility(evidence),

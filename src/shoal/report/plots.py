@@ -19,8 +19,8 @@ import numpy as np
 from shoal.arrays import FloatArray
 from shoal.report.bands import Bands
 from shoal.report.correlation import Correlations
-from shoal.report.html import Html
 from shoal.report.marginal import Cell, Marginal
+from shoal.report.markup import Html
 
 __all__ = ["class_size_plot", "correlation_plot", "marginal_plot", "risk_plot"]
 

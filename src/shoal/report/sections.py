@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from shoal.claim import Claim
 from shoal.report.account import ColumnAccount
 from shoal.report.evidence import Evidence
-from shoal.report.html import Child, Html, join, rows_table, section, tag
+from shoal.report.markup import Child, Html, join, rows_table, section, tag
+from shoal.report.pieces import bullets, is_share, proved_bound
 from shoal.report.words import between, count, number, percent, plural
 
 __all__ = ["claims", "columns", "decision", "method", "provenance", "summary"]
@@ -22,14 +23,14 @@ BASES = {
 PRIVATE_WORDS = ("seed", "key", "path", "file", "input", "output", "source", "directory", "folder")
 
 
-def summary(evidence: Evidence, tiles: Sequence[Html]) -> Html:
+def summary(evidence: Evidence) -> Html:
     """What this is, in a few sentences and four numbers."""
     return section(
         "summary",
         "Summary",
         tag("p", _what_it_is(evidence)),
         tag("p", _rows_words(evidence)),
-        tag("dl", *tiles, class_="tiles"),
+        tag("dl", *_headline_tiles(evidence), class_="tiles"),
         tag(
             "p",
             "Shoal documents; a person decides. This page says what was done, what is promised and on what basis, and "
@@ -80,7 +81,8 @@ def method(evidence: Evidence, *, internal: bool) -> Html:
         tag("h3", "How the table was made"),
         tag("ol", *(tag("li", step) for step in evidence.method)),
         rows_table("Parameters", ("Step", "Method", "Parameters"), parameters) if parameters else None,
-        *_noted(evidence.notes),
+        tag("h3", "Notes of the run") if evidence.notes else None,
+        bullets(evidence.notes),
         tag("h3", "Known limits"),
         tag("ul", *(tag("li", limit) for limit in evidence.limits)),
         tag("h3", "The small-cell rule on this page"),
@@ -135,6 +137,33 @@ def provenance(evidence: Evidence) -> Html:
     )
 
 
+def _headline_tiles(evidence: Evidence) -> list[Html]:
+    """Four numbers for a first look."""
+    found, kept = evidence.risk.reidentification, evidence.utility
+    bound = proved_bound(evidence)
+    beside = f"No more than {percent(bound)} for any person, by proof" if bound else "One attack on this release"
+    whom = "people" if evidence.has_unit else "records"
+    return [
+        _tile("Smallest group (k)", f"{evidence.k} {whom}", "Each person hides in a group of at least this many"),
+        _tile("Rows released", count(evidence.n_released), _rows_beside(evidence)),
+        _tile("Found by nearest match", percent(found.expected), beside),
+        _tile(
+            "Distribution kept",
+            percent(kept.histogram_intersection),
+            f"A fresh sample of the same people keeps {percent(kept.bootstrap_intersection.value)}",
+        ),
+    ]
+
+
+def _rows_beside(evidence: Evidence) -> str:
+    return f"{evidence.left_out.capitalize()} were left out" if evidence.left_out else "All that came in"
+
+
+def _tile(name: str, value: str, beside: str) -> Html:
+    shown = tag("dd", tag("span", value, class_="figure"), tag("div", beside, class_="beside"))
+    return tag("div", tag("dt", name), shown, class_="tile")
+
+
 def _what_it_is(evidence: Evidence) -> str:
     return (
         "This page is the evidence for one released table. The table was made from records about people so that each "
@@ -157,17 +186,13 @@ def _n_kept(evidence: Evidence) -> int:
 
 
 def _claim_row(claim: Claim) -> tuple[Child, ...]:
-    style = percent if _is_share(claim) else number
-    spread = between(claim.interval, "percent" if _is_share(claim) else "number")
+    style = percent if is_share(claim) else number
+    spread = between(claim.interval, "percent" if is_share(claim) else "number")
     value = join([style(claim.value), tag("div", spread, class_="spread") if spread else None])
     basis = tag("span", claim.basis, class_=f"basis {claim.basis}")
     assumptions = tag("ul", *(tag("li", text) for text in claim.assumptions), class_="assumptions")
     words = join([claim.statement, tag("div", "Assumes:", assumptions) if claim.assumptions else None])
     return claim.kind, value, basis, claim.scope, words
-
-
-def _is_share(claim: Claim) -> bool:
-    return "re-identification" in claim.kind and 0 <= claim.value <= 1
 
 
 def _column_row(account: ColumnAccount, internal: bool) -> tuple[Child, ...]:
@@ -198,12 +223,6 @@ def _value(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "none"}[value]
     return number(value) if isinstance(value, int | float) else str(value)
-
-
-def _noted(notes: Sequence[str]) -> list[Child]:
-    if not notes:
-        return []
-    return [tag("h3", "Notes of the run"), tag("ul", *(tag("li", note) for note in notes))]
 
 
 def _rule_words(k: int, internal: bool) -> str:

@@ -38,8 +38,14 @@ class Tally:
     """Whether somebody is in two cells, so that counts of cells don't add up."""
 
     @classmethod
-    def of(cls, cells: IntArray, people: IntArray, n_cells: int) -> Tally:
-        """From the cell and the person of each row; a person with several rows in a cell counts once in it."""
+    def of(cls, cells: IntArray, people: IntArray | None, n_cells: int) -> Tally:
+        """From the cell and the person of each row; a person with several rows in a cell counts once in it.
+
+        Without `people`, each row is a person.
+        """
+        if people is None:
+            counts = np.bincount(cells, minlength=n_cells)
+            return cls(cells=cells, people=np.arange(len(cells)), counts=counts, overlap=False)
         number = people - people.min(initial=0)
         span = int(number.max(initial=0)) + 1
         entries = np.unique(cells * span + number)
@@ -61,8 +67,11 @@ def is_small(count: int, k: int) -> bool:
     return 0 < count < k
 
 
-def merge_neighbours(tallies: Sequence[Tally], k: int) -> Partition:
-    """Runs of neighbouring cells, as short as the rule allows, none small in any of `tallies`."""
+def merge_neighbours(tallies: Sequence[Tally], k: int, *, keep_empty_ends: bool = False) -> Partition:
+    """Runs of neighbouring cells, as short as the rule allows, none small in any of `tallies`.
+
+    Empty runs at either end join their neighbour, unless `keep_empty_ends`.
+    """
     runs: list[tuple[int, ...]] = []
     open_run: tuple[int, ...] = ()
     for cell in range(len(tallies[0].counts)):
@@ -74,7 +83,7 @@ def merge_neighbours(tallies: Sequence[Tally], k: int) -> Partition:
         open_run = (*runs.pop(), *open_run)
     if open_run and not _is_small_run(tallies, open_run, k):
         runs.append(open_run)
-    return _without_empty_ends(tallies, runs)
+    return tuple(runs) if keep_empty_ends else _without_empty_ends(tallies, runs)
 
 
 def pool_small(tallies: Sequence[Tally], k: int, *, most: int | None = None) -> tuple[Partition, tuple[int, ...]]:

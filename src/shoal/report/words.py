@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-__all__ = ["between", "count", "listed", "number", "percent", "plural", "seconds"]
+__all__ = ["ABSENT", "between", "count", "listed", "number", "percent", "plural", "seconds"]
 
 ABSENT = "–"
 NOISE = 1e-12

@@ -102,7 +102,7 @@ def attackers(table: Any, schema: Schema, population: float | None = None, thres
     >>> import polars as pl, shoal
     >>> table = pl.DataFrame({"age": [30, 30, 41, 41, 41, 57]})
     >>> result = shoal.risk.attackers(table, shoal.Schema.of(quasi=["age"]), population=60)
-    >>> result.prosecutor.largest, result.journalist.largest, result.marketer
+    >>> result.prosecutor.largest, result.journalist.largest, round(result.marketer, 3)
     (1.0, 0.1, 0.05)
     """
     return measure(enter(table), schema, population, threshold)

@@ -158,13 +158,14 @@ def measure(
 ) -> ClassReport:
     """`classes` of a frame that has already entered; `persons` stand in for a unit column that it lost."""
     found = table_classes(frame, schema, persons)
+    records = _records_by_size(found)
     return ClassReport(
         k=found.k,
         n_records=len(frame),
         n_classes=found.n_classes,
-        n_unique=int((found.row_sizes == 1).sum()),
+        n_unique=records.get(1, 0),
         histogram=found.histogram(),
-        records_by_size=_records_by_size(found),
+        records_by_size=records,
         sensitive={name: _diversity(frame, found, schema[name]) for name in _chosen(frame, schema, sensitive)},
     )
 
@@ -190,8 +191,11 @@ def released_persons(pair: Pair) -> Codes | None:
 
 
 def _records_by_size(found: Classes) -> dict[int, int]:
-    sizes, rows = np.unique(found.row_sizes, return_counts=True)
-    return {int(size): int(count) for size, count in zip(sizes, rows, strict=True)}
+    rows = np.bincount(found.labels, minlength=found.n_classes)
+    sizes, place = np.unique(found.sizes, return_inverse=True)
+    totals = np.zeros(len(sizes), dtype=np.int64)
+    np.add.at(totals, place, rows)
+    return {int(size): int(total) for size, total in zip(sizes, totals, strict=True)}
 
 
 def _chosen(frame: Frame, schema: Schema, sensitive: Sequence[str] | str | None) -> Sequence[str]:

@@ -18,11 +18,11 @@ from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.classes import equal_rows
 from shoal.pair import Pair
 
-__all__ = ["Matches", "Place", "match", "match_pair", "rows_in_ties", "runner_up"]
+__all__ = ["TOLERANCE", "Matches", "Place", "known_codes", "match", "match_pair", "rows_in_ties", "runner_up"]
 
 Place: TypeAlias = Callable[[FloatArray], FloatArray]
 
-_TOLERANCE = 1e-9
+TOLERANCE = 1e-9
 _BLOCK = 4_000_000
 _LEAF = 32
 _WORTH_THREADS = 2_000
@@ -42,6 +42,8 @@ class Matches:
         Pairs of distinct points: `target` is nearest to `query`, or ties with the nearest. Sorted by `query`.
     exact
         Whether each distinct query point is also a target point.
+    second
+        Distance of each distinct query to the second nearest target point; infinite where it was not looked for.
     """
 
     queries: IntArray
@@ -50,6 +52,7 @@ class Matches:
     query: IntArray
     target: IntArray
     exact: BoolArray
+    second: FloatArray
 
     @property
     def n_queries(self) -> int:
@@ -82,7 +85,9 @@ def match(queries: FloatArray, targets: FloatArray, place: Place) -> Matches:
     target_rows, target_of = _representatives(target_ids, n)
     same = target_of[query_ids[query_rows]]
     lost = np.flatnonzero(same < 0)
-    asked, found = _search(place(queries[query_rows[lost]]), place(targets[target_rows]), skip=0)
+    asked, found, distance = _search(place(queries[query_rows[lost]]), place(targets[target_rows]), skip=0)
+    second = np.full(len(query_rows), np.inf)
+    second[lost] = distance
     query = np.concatenate([np.flatnonzero(same >= 0), lost[asked]])
     target = np.concatenate([same[same >= 0], found])
     order = np.argsort(query, kind="stable")
@@ -93,6 +98,7 @@ def match(queries: FloatArray, targets: FloatArray, place: Place) -> Matches:
         query=query[order],
         target=target[order],
         exact=same >= 0,
+        second=second,
     )
 
 
@@ -100,7 +106,7 @@ def runner_up(queries: FloatArray, targets: FloatArray, asked: IntArray) -> tupl
     """The second nearest of distinct `targets`, with ties, for the rows `asked` of `queries`, as pairs."""
     if len(targets) < 2 or len(asked) == 0:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    found, target = _search(queries[asked], targets, skip=1)
+    found, target, _ = _search(queries[asked], targets, skip=1)
     return asked[found], target
 
 
@@ -149,13 +155,16 @@ def _representatives(ids: IntArray, n: int) -> tuple[IntArray, IntArray]:
     return row[occurs], np.where(occurs, np.cumsum(occurs) - 1, -1)
 
 
-def _search(queries: FloatArray, targets: FloatArray, skip: int) -> tuple[IntArray, IntArray]:
-    """Targets that tie with neighbour number `skip` (from 0), for each query: ask for ever more until the tie ends."""
+def _search(queries: FloatArray, targets: FloatArray, skip: int) -> tuple[IntArray, IntArray, FloatArray]:
+    """Targets that tie with neighbour number `skip` (from 0), for each query: ask for ever more until the tie ends.
+
+    The third array is the distance of each query to the neighbour after that one, infinite where there is none.
+    """
     from scipy.spatial import cKDTree
 
-    none = np.empty(0, dtype=np.int64)
+    none, following = np.empty(0, dtype=np.int64), np.full(len(queries), np.inf)
     if len(queries) == 0:
-        return none, none
+        return none, none, following
     queries, targets = _some_column(queries), _some_column(targets)
     inner = cKDTree(targets, leafsize=_LEAF).indices
     tree = cKDTree(targets[inner], leafsize=_LEAF)
@@ -166,22 +175,28 @@ def _search(queries: FloatArray, targets: FloatArray, skip: int) -> tuple[IntArr
     while len(rows):
         wanted = min(wanted, len(targets))
         size = max(1, _BLOCK // wanted)
-        answers = [_ask(tree, queries, rows[i : i + size], wanted, skip) for i in range(0, len(rows), size)]
+        blocks = [rows[i : i + size] for i in range(0, len(rows), size)]
+        answers = [_ask(tree, queries, block, wanted, skip, following) for block in blocks]
         found += [(query, inner[target]) for query, target, _ in answers]
         rows = np.concatenate([unsettled for _, _, unsettled in answers])
         wanted *= 4
-    return np.concatenate([query for query, _ in found]), np.concatenate([target for _, target in found])
+    query = np.concatenate([query for query, _ in found])
+    return query, np.concatenate([target for _, target in found]), following
 
 
 def _some_column(points: FloatArray) -> FloatArray:
     return points if points.shape[1] else np.zeros((len(points), 1))
 
 
-def _ask(tree: Any, queries: FloatArray, rows: IntArray, wanted: int, skip: int) -> tuple[IntArray, IntArray, IntArray]:
+def _ask(
+    tree: Any, queries: FloatArray, rows: IntArray, wanted: int, skip: int, following: FloatArray
+) -> tuple[IntArray, IntArray, IntArray]:
     """Pairs of the queries whose ties end within `wanted` neighbours, and the queries whose ties don't."""
     workers = -1 if len(rows) > _WORTH_THREADS else 1
     distance, target = tree.query(queries[rows], k=np.arange(1, wanted + 1), workers=workers)
-    limit = distance[:, skip] * (1 + _TOLERANCE)
+    if wanted > skip + 1:
+        following[rows] = distance[:, skip + 1]
+    limit = distance[:, skip] * (1 + TOLERANCE)
     settled = (distance[:, -1] > limit) | (wanted == tree.n)
     tied = (distance <= limit[:, None]) & settled[:, None]
     tied[:, :skip] = False

@@ -20,7 +20,7 @@ import numpy as np
 from shoal.arrays import FloatArray, IntArray
 from shoal.encode import Coding
 from shoal.pair import Pair
-from shoal.risk.nearest import Matches, known_codes, match, rows_in_ties, runner_up
+from shoal.risk.nearest import TOLERANCE, Matches, known_codes, match, rows_in_ties, runner_up
 from shoal.risk.uncertainty import wilson
 from shoal.schema import Schema
 
@@ -132,8 +132,18 @@ def _probabilities(pair: Pair) -> tuple[FloatArray, FloatArray]:
     first[known] = h1 / t1
     both[known] = 1 - (t1 - h1) * (t1 - h1 - 1) / np.maximum(1, t1 * (t1 - 1))
     lone = np.flatnonzero((t1 == 1) & (h1 == 0))
+    if n_persons == len(person):
+        own = _own_distance(pair, codes, known[lone])
+        both[known[lone]] = 0.0
+        lone = lone[own <= matches.second[point[lone]] * (1 + TOLERANCE)]
     both[known[lone]] = _second(pair, matches, codes, point[lone], owner[lone], n_persons)
     return first, both
+
+
+def _own_distance(pair: Pair, codes: FloatArray, rows: IntArray) -> FloatArray:
+    """Distance of released rows to their source: further than the second nearest, a row needs no second search."""
+    gap = scaled(pair, codes[rows]) - scaled(pair, pair.original_codes[pair.source_rows[rows]])
+    return np.sqrt((gap**2).sum(axis=1))
 
 
 def _second(
@@ -158,6 +168,7 @@ def _next_matches(pair: Pair, matches: Matches, codes: FloatArray, asked: IntArr
         query=query[order],
         target=target[order],
         exact=matches.exact,
+        second=matches.second,
     )
 
 

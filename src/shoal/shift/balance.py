@@ -15,6 +15,7 @@ import numpy as np
 
 from shoal.arrays import FloatArray
 from shoal.shift.populations import Populations
+from shoal.shift.tally import sums_by
 
 __all__ = ["LevelBalance", "balance_table", "effective_sample_size", "imbalance"]
 
@@ -44,7 +45,7 @@ def balance_table(
     rows: list[LevelBalance] = []
     cells = populations.design.cells(populations.points)
     for j, factor in enumerate(populations.design.factors):
-        shares = [_shares(np.bincount(cells[:, j], weights=mass, minlength=factor.n_cells)) for mass in masses]
+        shares = [_shares(sums_by(cells[:, j], mass, factor.n_cells)) for mass in masses]
         for i, level in enumerate(factor.labels()):
             row = [float(share[i]) for share in shares]
             if any(row):

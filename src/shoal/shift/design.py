@@ -6,8 +6,8 @@ A `Design` is learnt from the existing market and the members and then applies t
 - **cells**: for each column the level, or for a number the interval, that it falls in; `joint_cells` numbers their
   combinations, on which the ratio of two empirical distributions is taken;
 - the **matrix** of a sum of univariate functions. ``"dummy"``: one indicator per cell but the first, so each function
-  is arbitrary. ``"numeric"``: numbers and the positions of ordinal levels enter as they are, so each function is linear;
-  nominal columns have no order and keep their indicators. No intercept: the models add it.
+  is arbitrary. ``"numeric"``: numbers and the positions of ordinal levels enter as they are, so each function is
+  linear; nominal columns have no order and keep their indicators. No intercept: the models add it.
 
 A numeric column of at most `bins` distinct values has one cell per value; another is cut at the quantiles of the
 existing market. Numbers and positions are standardised, which changes no prediction.
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -85,7 +86,7 @@ class Factor:
         if self.levels is not None:
             return [*self.levels, "missing"]
         ends = [f"{cut:.6g}" for cut in self.cuts]
-        middle = [f"{low} to {high}" for low, high in zip(ends, ends[1:], strict=False)]
+        middle = [f"{low} to {high}" for low, high in pairwise(ends)]
         outer = [f"up to {ends[0]}", *middle, f"above {ends[-1]}"] if ends else ["all"]
         return [*outer, "missing"]
 
@@ -102,7 +103,8 @@ class Factor:
     def _indicators(self, cells: IntArray) -> FloatArray:
         """One column for each cell that was seen, but the first of them."""
         kept = np.flatnonzero(self.seen)[1:]
-        return (cells[:, None] == kept[None, :]).astype(np.float64)
+        out: FloatArray = (cells[:, None] == kept[None, :]).astype(np.float64)
+        return out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,4 +217,5 @@ def weighted_quantiles(values: FloatArray, weights: FloatArray, bins: int) -> Fl
     heights = np.cumsum(weights[order])
     targets = heights[-1] * np.arange(1, bins) / bins
     cuts = np.unique(values[order][np.searchsorted(heights, targets)])
-    return cuts[cuts < values.max()]
+    below: FloatArray = cuts[cuts < values.max()]
+    return below

@@ -5,7 +5,7 @@ With masses n₁ and n₀ of ones and zeros on each row x, it maximises
     Σ n₁ log μ(x) + n₀ log(1 − μ(x)) − ρ/2·|β|²,     μ(x) = 1 / (1 + exp(−β₀ − βᵀx)),
 
 where the masses are scaled to a sum of 1 and ρ = 1e-9 only keeps the equations solvable where columns depend on each
-other. If ones and zeros can be told apart perfectly there is no maximum; `separated` says so.
+other. If ones and zeros can be told apart (almost) perfectly there is no maximum; `separated` says so.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Logit", "newton_logit"]
 
 _RIDGE = 1e-9
 _ITERATIONS = 60
-_FAR = 18.0  # a fitted log-odds beyond this is a separation: e^18 is 66 million
+_TOLD_APART = 1e-3  # mean log-loss below which ones and zeros don't overlap; no information is log 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,9 +43,9 @@ class Logit:
 def newton_logit(X: FloatArray, zeros: FloatArray, ones: FloatArray) -> Logit:
     """Fit the masses `ones` against `zeros` on the rows of X."""
     total = zeros.sum() + ones.sum()
-    zeros, both = zeros / total, (zeros + ones) / total
+    zeros, both = np.multiply(zeros, 1 / total), np.multiply(zeros + ones, 1 / total)
     Z = np.column_stack((np.ones(len(X)), X))
-    beta = np.zeros(Z.shape[1])
+    beta: FloatArray = np.zeros(Z.shape[1])
     value = _loss(Z, beta, zeros, both)
     for _ in range(_ITERATIONS):
         step = _step(Z, beta, zeros, both)
@@ -53,17 +53,15 @@ def newton_logit(X: FloatArray, zeros: FloatArray, ones: FloatArray) -> Logit:
         if value - new < 1e-14:
             break
         value = new
-    reached = np.abs(Z[both > 0] @ beta).max(initial=0.0)
-    return Logit(coefficients=beta, separated=bool(reached > _FAR))
+    return Logit(coefficients=beta, separated=value < _TOLD_APART)
 
 
 def _step(Z: FloatArray, beta: FloatArray, zeros: FloatArray, both: FloatArray) -> FloatArray:
     mu = _sigmoid(Z @ beta)
     gradient = Z.T @ (both * mu - (both - zeros)) + _RIDGE * beta
-    hessian = (Z * (both * mu * (1 - mu))[:, None]).T @ Z
+    hessian: FloatArray = (Z * (both * mu * (1 - mu))[:, None]).T @ Z
     hessian[np.diag_indices_from(hessian)] += _RIDGE
-    step: FloatArray = np.linalg.solve(hessian, gradient)
-    return step
+    return np.linalg.solve(hessian, gradient).astype(np.float64)
 
 
 def _descend(

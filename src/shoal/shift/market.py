@@ -1,7 +1,7 @@
 """Market risk: what enrollees of a new market will cost, learnt from members of an existing one.
 
-Costs are known of members only, p(x, y | E=1, M=0); of the new market only covariates are known, p(x | M=1). Members are
-weighted towards the new market (`shoal.shift.weights`), a cost model is fitted to the weighted members
+Costs are known of members only, p(x, y | E=1, M=0); of the new market only covariates are known, p(x | M=1). Members
+are weighted towards the new market (`shoal.shift.weights`), a cost model is fitted to the weighted members
 (`shoal.shift.models`), and the prediction is averaged over the new market's people, each weighing its survey weight
 times its probability of enrolment when that is known. Members may be an anonymised release: x̂ takes the place of x in
 training, while market tables, which hold no costs, stay as they are (Wei, Ramamurthy and Varshney 2015).
@@ -20,25 +20,21 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
-from shoal.errors import InputError, ParameterError
-from shoal.frame import series
+from shoal.errors import ParameterError
 from shoal.params import Help, Range, check
-from shoal.prepare import floats
-from shoal.rng import stream
 from shoal.schema import Schema
-from shoal.shift.accuracy import group_error
-from shoal.shift.assessment import MarketAssessment, Segment, WeightCell
+from shoal.shift.assessment import MarketAssessment, Segment
 from shoal.shift.design import Design
+from shoal.shift.enrolment import LIKE_MEMBERS, enrolment_words, likelihood
 from shoal.shift.models import Fitter, check_costs, fitter_of, model_name
-from shoal.shift.people import Members, People, named, read_market, read_members
-from shoal.shift.populations import Population, Populations, meet
-from shoal.shift.weights import Shift, ShiftWeights, mass_ratio, normalised, weigh
+from shoal.shift.people import Members, People, read_market, read_members
+from shoal.shift.populations import meet
+from shoal.shift.prediction import Ground
+from shoal.shift.segments import Level, levels_of, unseen_levels, weight_map
+from shoal.shift.weights import Shift, weigh
 
 __all__ = ["MarketRisk"]
 
-FOLDS = 5
-MOST_LEVELS = 12
-"""Columns with more cells are left out of segments and weight maps."""
 ENOUGH = 30
 """Members from which a segment has an error of its own."""
 
@@ -84,7 +80,7 @@ class MarketRisk:
 
     shift: Annotated[Literal["none", "ratio", "logistic"], Help("how members are weighted")] = "ratio"
     coding: Annotated[Literal["dummy", "numeric"], Help("how covariates enter the model")] = "dummy"
-    model: Annotated[Any, Help("cost model")] = None
+    model: Annotated[object, Help("cost model")] = None
     response: Annotated[str | None, Help("the cost column")] = None
     smoothing: Annotated[float, Range(low=0), Help("records added to each cell")] = 0.0
     cap: Annotated[float | None, Range(low=1), Help("largest weight, as a multiple of the mean")] = None
@@ -150,14 +146,47 @@ class MarketRisk:
         _check_numbers(group_size, cost_factor, bootstrap)
         new = read_market(new_market, fitted.members.schema, "new market")
         populations = meet(fitted.design, [fitted.members, fitted.existing, new], self.limit)
-        job = _Job(
-            fitted=fitted,
-            coding=self.coding,
-            populations=populations,
-            likelihood=_enrolment(enrolment, new_market, new, populations),
-            seed=seed,
+        weights = weigh(fitted.shift, populations, fitted.members.n_original, fitted.members.rows)
+        ground = Ground.of(
+            populations,
+            self.coding,
+            fitted.members.costs * cost_factor,
+            fitted.shift,
+            fitted.fitter,
+            likelihood(enrolment, new_market, new, populations),
+            seed,
         )
-        return _assess(job, self, new, enrolment, group_size, cost_factor, name, bootstrap)
+        fit = _Fit.of(ground, weights.values[fitted.members.rows], bootstrap)
+        m = float(fit.target.sum()) if group_size is None else float(group_size)
+        group = _Group(m=m, floor=0.0 if (ground.costs >= 0).all() else -math.inf)
+        error = group.error(fit.mean, fit.draws[:, 0], fit.mse)
+        _, existing, market = populations.tables
+        unseen = unseen_levels(populations, fit.target, self.limit)
+        return MarketAssessment(
+            name=name,
+            mean=fit.mean,
+            total=fit.mean * m,
+            interval=group.interval(fit.mean, error),
+            sampling_interval=_middle(fit.draws[:, 0], fit.mean),
+            relative_error=_share_of(error, fit.mean),
+            relative_bias=_share_of(_spread(fit.draws[:, 0], fit.mean), fit.mean),
+            r_squared=1 - fit.mse / fit.variance if fit.variance > 0 else math.nan,
+            cv_squared=_share_of(fit.variance, fit.member_mean**2),
+            weighted_member_mean=fit.member_mean,
+            group_size=m,
+            cost_factor=float(cost_factor),
+            enrolment=enrolment_words(enrolment),
+            method=f"{self.shift} shift, {self.coding} coding, {model_name(self.model)}",
+            n_members=fitted.members.n,
+            n_new=new.n,
+            segments=fit.segments(ground.members.point, group),
+            weights=weights,
+            weight_map=()
+            if self.shift == "none"
+            else weight_map(populations, ground.weights(existing.mass, market.mass)),
+            draws=fit.draws[:, 0],
+            notes=(*weights.notes, *unseen, *_remarks(enrolment, group_size, m)),
+        )
 
     def _shift(self) -> Shift:
         check(self)
@@ -181,303 +210,86 @@ class _Fitted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Job:
-    """One market on common ground with members and existing market.
+class _Group:
+    """`m` people to whom the errors of (3.6) apply: mean squared error of one, mean squares of the bias."""
 
-    `likelihood` is the mean probability of enrolment on each combination; None: like the members, to be estimated.
-    """
+    m: float
+    floor: float
 
-    fitted: _Fitted
-    coding: Literal["dummy", "numeric"]
-    populations: Populations
-    likelihood: FloatArray | None
-    seed: int
+    def error(self, mean: float, draws: FloatArray, mse: float, share: float = 1.0) -> float:
+        """Root mean squared error of the mean cost of `share` of the group."""
+        m = max(1.0, self.m * share)
+        return math.sqrt((m - 1) / m * _spread(draws, mean) ** 2 + mse / m)
 
-    @property
-    def members(self) -> Population:
-        return self.populations.tables[0]
-
-    def target(self, member_mass: FloatArray, existing: FloatArray, new: FloatArray) -> FloatArray:
-        """Mass of the new market's enrolment on each combination."""
-        if self.likelihood is not None:
-            return new * self.likelihood
-        cells = self.populations.in_cells
-        odds = mass_ratio(cells(member_mass) / member_mass.sum(), cells(existing) / existing.sum())
-        return new * (odds / odds.max())[self.populations.cell]
-
-
-def _assess(
-    job: _Job,
-    risk: MarketRisk,
-    new: People,
-    enrolment: Any,
-    group_size: float | None,
-    cost_factor: float,
-    name: str,
-    bootstrap: int,
-) -> MarketAssessment:
-    populations, fitted = job.populations, job.fitted
-    members, existing, market = populations.tables
-    diagnostics = weigh(fitted.shift, populations, fitted.members.n_original, fitted.members.rows)
-    target = _checked_target(job.target(members.mass, existing.mass, market.mass))
-    notes = [*diagnostics.notes, *_unseen(job, target, risk.limit)]
-    X = populations.design.matrix(populations.points, job.coding)
-    a = fitted.members.weights * diagnostics.values[fitted.members.rows]
-    y = fitted.members.costs * cost_factor
-    predicted = fitted.fitter(X, members.point, y, a)(X)
-    errors = _squared_errors(job, X, y, a)
-    m = float(target.sum()) if group_size is None else float(group_size)
-    levels = _levels(job, target)
-    draws = _bootstrap(job, X, y, levels, bootstrap)
-    mean = float(target @ predicted / target.sum())
-    mse = float(a @ errors / a.sum())
-    y_mean = float(a @ y / a.sum())
-    variance = float(a @ (y - y_mean) ** 2 / a.sum())
-    spread = _spread(draws[:, 0], mean)
-    floor = 0.0 if (y >= 0).all() else -math.inf
-    error = math.sqrt((m - 1) / m * spread**2 + mse / m) if m >= 1 else math.sqrt(mse)
-    notes += _told(enrolment, group_size, job, m)
-    return MarketAssessment(
-        name=name,
-        mean=mean,
-        total=mean * m,
-        interval=(max(floor, mean - 1.96 * error), mean + 1.96 * error),
-        sampling_interval=_middle(draws[:, 0], mean),
-        relative_error=_relative(mean, m, spread, mse, variance),
-        relative_bias=spread / abs(mean) if mean else math.nan,
-        r_squared=1 - mse / variance if variance > 0 else math.nan,
-        cv_squared=variance / y_mean**2 if y_mean else math.nan,
-        weighted_member_mean=y_mean,
-        group_size=m,
-        cost_factor=float(cost_factor),
-        enrolment=_enrolment_words(enrolment),
-        method=f"{risk.shift} shift, {risk.coding} coding, {model_name(risk.model)}",
-        n_members=members.n,
-        n_new=new.n,
-        segments=_segments(job, levels, predicted, target, errors, a, draws, m, floor),
-        weights=diagnostics,
-        weight_map=_weight_map(job, diagnostics),
-        draws=draws[:, 0],
-        notes=tuple(notes),
-    )
-
-
-def _relative(mean: float, m: float, spread: float, mse: float, variance: float) -> float:
-    if not mean or variance <= 0:
-        return math.nan
-    return group_error(max(1.0, m), spread / mean, 1 - mse / variance, variance / mean**2)
-
-
-def _squared_errors(job: _Job, X: FloatArray, y: FloatArray, a: FloatArray) -> FloatArray:
-    """Squared error of each member's cost, predicted by a model that didn't see it."""
-    point = job.members.point
-    fold = stream(job.seed, "market", "folds").permutation(len(y)) % FOLDS
-    out = np.empty(len(y))
-    for j in range(FOLDS):
-        held = fold == j
-        rest = np.where(held, 0.0, a)
-        seen = rest > 0
-        if not seen.any():
-            out[held] = (y[held] - np.average(y)) ** 2
-            continue
-        predict = job.fitted.fitter(X, point[seen], y[seen], rest[seen])
-        out[held] = (predict(X)[point[held]] - y[held]) ** 2
-    return out
-
-
-def _bootstrap(job: _Job, X: FloatArray, y: FloatArray, levels: list[_Level], repeats: int) -> FloatArray:
-    """Means of the whole and of each level, in each repeat of a Bayesian bootstrap of all three tables."""
-    out = np.empty((repeats, 1 + len(levels)))
-    for b in range(repeats):
-        target, predicted = _repeat(job, X, y, b)
-        out[b, 0] = target @ predicted / target.sum()
-        for i, level in enumerate(levels, 1):
-            mass = target[level.points]
-            out[b, i] = mass @ predicted[level.points] / mass.sum() if mass.sum() > 0 else np.nan
-    return out
-
-
-def _repeat(job: _Job, X: FloatArray, y: FloatArray, b: int) -> tuple[FloatArray, FloatArray]:
-    """Target masses and predictions on the combinations, from redrawn tables."""
-    members, existing, new = job.populations.tables
-    v = members.weights * stream(job.seed, "market", "members", b).standard_exponential(members.n)
-    here = existing.redrawn(stream(job.seed, "market", "existing", b))
-    there = new.redrawn(stream(job.seed, "market", "new", b))
-    mass = np.bincount(members.point, weights=v, minlength=len(X))
-    raw = job.fitted.shift.factors(job.populations, here, there)
-    w, _ = normalised(raw, members, job.fitted.shift.cap)
-    a = v * w[members.point]
-    there_enrolled = job.target(mass, here, there)
-    return there_enrolled, job.fitted.fitter(X, members.point, y, a)(X)
+    def interval(self, mean: float, error: float) -> tuple[float, float]:
+        """Mean ± 1.96 errors, not below 0 where costs aren't."""
+        return max(self.floor, mean - 1.96 * error), mean + 1.96 * error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Level:
-    """One level of one column, and the combinations that have it."""
+class _Fit:
+    """What the weighted members say: their weights, squared errors and moments, the prediction and its repeats."""
 
-    column: str
-    label: str
-    points: IntArray
+    a: FloatArray
+    errors: FloatArray
+    predicted: FloatArray
+    target: FloatArray
+    levels: tuple[Level, ...]
+    draws: FloatArray
+    mean: float
+    member_mean: float
+    variance: float
 
+    @property
+    def mse(self) -> float:
+        return float(np.average(self.errors, weights=self.a))
 
-def _levels(job: _Job, target: FloatArray) -> list[_Level]:
-    design = job.populations.design
-    cells = design.cells(job.populations.points)
-    out = []
-    for j, factor in enumerate(design.factors):
-        mass = np.bincount(cells[:, j], weights=target, minlength=factor.n_cells)
-        if (mass > 0).sum() > MOST_LEVELS:
-            continue
-        labels = factor.labels()
-        for cell in np.flatnonzero(mass > 0):
-            points = np.flatnonzero(cells[:, j] == cell)
-            out.append(_Level(column=factor.name, label=labels[cell], points=points))
-    return out
-
-
-def _segments(
-    job: _Job,
-    levels: list[_Level],
-    predicted: FloatArray,
-    target: FloatArray,
-    errors: FloatArray,
-    a: FloatArray,
-    draws: FloatArray,
-    m: float,
-    floor: float,
-) -> tuple[Segment, ...]:
-    out = []
-    for i, level in enumerate(levels, 1):
-        inside = np.isin(job.members.point, level.points)
-        mass = target[level.points]
-        share = float(mass.sum() / target.sum())
-        mean = float(mass @ predicted[level.points] / mass.sum())
-        own = inside if inside.sum() >= ENOUGH and a[inside].sum() > 0 else np.ones(len(a), dtype=np.bool_)
-        mse = float(a[own] @ errors[own] / a[own].sum())
-        size = max(1.0, m * share)
-        error = math.sqrt((size - 1) / size * _spread(draws[:, i], mean) ** 2 + mse / size)
-        out.append(
-            Segment(
-                column=level.column,
-                level=level.label,
-                share=share,
-                n_members=int(inside.sum()),
-                mean=mean,
-                total=mean * m * share,
-                interval=(max(floor, mean - 1.96 * error), mean + 1.96 * error),
-            )
+    @classmethod
+    def of(cls, ground: Ground, values: FloatArray, bootstrap: int) -> _Fit:
+        members, existing, new = ground.populations.tables
+        a = members.weights * values
+        target = ground.target(members.mass, existing.mass, new.mass)
+        levels = levels_of(ground.populations, target)
+        everybody = np.arange(len(target))
+        predicted = ground.predict(a)
+        centre = float(np.average(ground.costs, weights=a))
+        return cls(
+            a=a,
+            errors=ground.squared_errors(a),
+            predicted=predicted,
+            target=target,
+            levels=levels,
+            draws=ground.bootstrap([everybody, *(level.points for level in levels)], bootstrap),
+            mean=float(np.average(predicted, weights=target)),
+            member_mean=centre,
+            variance=float(np.average((ground.costs - centre) ** 2, weights=a)),
         )
-    return tuple(out)
 
+    def segments(self, point: IntArray, group: _Group) -> tuple[Segment, ...]:
+        return tuple(self._segment(level, i, point, group) for i, level in enumerate(self.levels, 1))
 
-def _weight_map(job: _Job, diagnostics: ShiftWeights) -> tuple[WeightCell, ...]:
-    """Mean weights of the existing market's people at each pair of levels of two columns."""
-    populations = job.populations
-    members, existing, new = populations.tables
-    raw = job.fitted.shift.factors(populations, existing.mass, new.mass)
-    w, _ = normalised(raw, members, job.fitted.shift.cap)
-    cells = populations.design.cells(populations.points)
-    factors = populations.design.factors
-    few = [j for j, factor in enumerate(factors) if 1 < factor.n_cells - 1 <= MOST_LEVELS]
-    pairs = [(i, j) for n, i in enumerate(few) for j in few[n + 1 :]] if diagnostics.method != "none" else []
-    out: list[WeightCell] = []
-    for i, j in pairs:
-        labels = (factors[i].labels(), factors[j].labels())
-        shape = (factors[i].n_cells, factors[j].n_cells)
-        key = np.ravel_multi_index((cells[:, i], cells[:, j]), shape)
-        mass, weighted, q = (
-            np.bincount(key, weights=x, minlength=shape[0] * shape[1])
-            for x in (existing.mass, existing.mass * w, new.mass / new.mass.sum())
+    def _segment(self, level: Level, i: int, point: IntArray, group: _Group) -> Segment:
+        inside = np.isin(point, level.points)
+        mass = self.target[level.points]
+        share = float(mass.sum() / self.target.sum())
+        mean = float(np.average(self.predicted[level.points], weights=mass))
+        own = inside if inside.sum() >= ENOUGH and self.a[inside].any() else np.ones(len(point), dtype=np.bool_)
+        mse = float(np.average(self.errors[own], weights=self.a[own]))
+        return Segment(
+            column=level.column,
+            level=level.label,
+            share=share,
+            n_members=int(inside.sum()),
+            mean=mean,
+            total=mean * group.m * share,
+            interval=group.interval(mean, group.error(mean, self.draws[:, i], mse, share)),
         )
-        for place in np.flatnonzero(mass > 0):
-            row, column = np.unravel_index(place, shape)
-            out.append(
-                WeightCell(
-                    columns=(factors[i].name, factors[j].name),
-                    levels=(labels[0][row], labels[1][column]),
-                    weight=float(weighted[place] / mass[place]),
-                    new_share=float(q[place]),
-                )
-            )
-    return tuple(out)
-
-
-def _unseen(job: _Job, target: FloatArray, limit: float) -> list[str]:
-    """Levels of the new market that no member has: the model can't know their cost."""
-    design = job.populations.design
-    cells = design.cells(job.populations.points)
-    notes = []
-    for j, factor in enumerate(design.factors):
-        there = np.bincount(cells[:, j], weights=target, minlength=factor.n_cells) / target.sum()
-        seen = np.bincount(cells[:, j], weights=job.members.mass, minlength=factor.n_cells) > 0
-        gaps = np.flatnonzero((there > 0) & ~seen)
-        share = float(there[gaps].sum())
-        if share == 0:
-            continue
-        words = f"{named([factor.labels()[i] for i in gaps])} ({share:.1%} of the new market)"
-        if share > limit:
-            raise InputError(
-                "new market",
-                f"must not hold more than {limit:.0%} people of levels that no member has",
-                got=f"column '{factor.name}', {words}",
-                hint="Merge levels, leave these people out, or raise limit.",
-            )
-        notes.append(f"No member has {factor.name} = {words}; their cost is extrapolated from other levels.")
-    return notes
-
-
-def _enrolment(given: Any, table: Any, new: People, populations: Populations) -> FloatArray | None:
-    """Mean probability of enrolment on each combination; None: to be estimated from the members."""
-    if isinstance(given, str) and given == "members":
-        return None
-    market = populations.tables[2]
-    if given is None:
-        return np.ones(len(populations.points))
-    chances = _chances(given, table, new)
-    sums = np.bincount(market.point, weights=market.weights * chances, minlength=len(populations.points))
-    return mass_ratio(sums, market.mass)
-
-
-def _chances(given: Any, table: Any, new: People) -> FloatArray:
-    from shoal.frame import enter
-
-    if isinstance(given, str):
-        frame = enter(table, owner="new market")
-        if given not in frame.columns:
-            raise ParameterError(
-                "assess",
-                "enrolment must be 'members', a column of the new market, or a probability for each row",
-                got=repr(given)[:60],
-            )
-        values = floats(series(frame, given))
-    else:
-        values = np.asarray(given, dtype=np.float64)
-    if values.shape != (new.n_original,):
-        raise InputError("enrolment", "must be one probability for each row", got=f"shape {values.shape}")
-    chances: FloatArray = values[new.rows]
-    if not (np.isfinite(chances).all() and (chances >= 0).all() and (chances <= 1).all() and chances.any()):
-        raise InputError("enrolment", "must hold probabilities from 0 to 1, not all 0, none missing")
-    return chances
-
-
-def _checked_target(target: FloatArray) -> FloatArray:
-    if not target.sum() > 0:
-        raise InputError(
-            "enrolment",
-            "must leave somebody of the new market",
-            got="expected enrolment 0",
-            hint="Where enrolment is estimated, the new market has nobody like any member.",
-        )
-    return target
 
 
 def _check_numbers(group_size: float | None, cost_factor: float, bootstrap: int) -> None:
+    sized = group_size is None or (_is_number(group_size) and group_size >= 1)
     rules = (
-        (
-            group_size is None or (_is_number(group_size) and group_size >= 1),
-            "group_size must be at least 1",
-            group_size,
-        ),
+        (sized, "group_size must be at least 1", group_size),
         (_is_number(cost_factor) and cost_factor > 0, "cost_factor must be greater than 0", cost_factor),
         (isinstance(bootstrap, int) and bootstrap >= 2, "bootstrap must be a whole number of at least 2", bootstrap),
     )
@@ -490,23 +302,19 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _told(enrolment: Any, group_size: float | None, job: _Job, m: float) -> list[str]:
+def _remarks(enrolment: Any, group_size: float | None, m: float) -> list[str]:
     notes = []
     if enrolment is None:
         notes.append("No enrolment was given: the prediction is for the whole market, everybody enrolling alike.")
-    if job.likelihood is None and group_size is None:
+    if isinstance(enrolment, str) and enrolment == LIKE_MEMBERS and group_size is None:
         notes.append("Enrolment is estimated up to a constant: give group_size, or the total is of unknown scale.")
     if m < 1:
         notes.append("The group counts fewer than one person; the interval is that of a single one.")
     return notes
 
 
-def _enrolment_words(given: Any) -> str:
-    if given is None:
-        return "everybody alike"
-    if isinstance(given, str):
-        return "like the members" if given == "members" else f"by the column {given}"
-    return "by the given probabilities"
+def _share_of(value: float, whole: float) -> float:
+    return value / abs(whole) if whole else math.nan
 
 
 def _spread(draws: FloatArray, mean: float) -> float:
@@ -516,5 +324,5 @@ def _spread(draws: FloatArray, mean: float) -> float:
 
 
 def _middle(draws: FloatArray, mean: float) -> tuple[float, float]:
-    low, high = np.nanquantile(draws, [0.025, 0.975])
+    low, high = np.quantile(draws, [0.025, 0.975])
     return min(float(low), mean), max(float(high), mean)

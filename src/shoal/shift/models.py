@@ -17,6 +17,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,6 +25,7 @@ import numpy as np
 from shoal.arrays import FloatArray, IntArray
 from shoal.errors import ColumnError, ParameterError
 from shoal.shift.logistic import newton_logit
+from shoal.shift.tally import ratio, sums_by
 
 __all__ = ["MODELS", "Fitter", "Predictor", "check_costs", "fitter_of", "least_squares", "model_name"]
 
@@ -100,8 +102,8 @@ def _fit_log(X: FloatArray, row: IntArray, y: FloatArray, w: FloatArray) -> Pred
 
 def _fit_two_part(X: FloatArray, row: IntArray, y: FloatArray, w: FloatArray) -> Predictor:
     spends = y > 0
-    ones = np.bincount(row, weights=w * spends, minlength=len(X))
-    zeros = np.bincount(row, weights=w * ~spends, minlength=len(X))
+    ones = sums_by(row, w * spends, len(X))
+    zeros = sums_by(row, w * ~spends, len(X))
     amount = _fit_gamma(X, row[spends], y[spends], w[spends])
     if zeros.sum() == 0:
         return amount
@@ -158,17 +160,26 @@ def _weight_parameter(model: Any) -> str:
 
 
 def _quietly(model: Any, X: FloatArray, y: FloatArray, w: FloatArray) -> Any:
-    """Fit without the solver's remarks about dependent columns: its fallback finds the same prediction."""
-    with warnings.catch_warnings():
+    """Fit on one thread, since the tables are small, and without the solver's remarks about dependent columns.
+
+    Its fallback finds the same prediction.
+    """
+    with warnings.catch_warnings(), _pools().limit(limits=1):
         warnings.simplefilter("ignore")
         return model.fit(X, y, sample_weight=w)
 
 
+@cache
+def _pools() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
 def _pooled(n: int, row: IntArray, y: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Weight and weighted mean of the members on each distinct row."""
-    mass = np.bincount(row, weights=w, minlength=n)
-    sums = np.bincount(row, weights=w * y, minlength=n)
-    return mass, np.divide(sums, mass, out=np.zeros(n), where=mass > 0)
+    mass = sums_by(row, w, n)
+    return mass, ratio(sums_by(row, w * y, n), mass)
 
 
 def _linear(beta: FloatArray) -> Predictor:

@@ -16,6 +16,7 @@ from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.errors import ColumnError
 from shoal.shift.design import Design, distinct_rows, joint_cells
 from shoal.shift.people import People, named
+from shoal.shift.tally import sums_by
 
 __all__ = ["Population", "Populations", "meet"]
 
@@ -75,7 +76,7 @@ class Populations:
 
     def in_cells(self, mass: FloatArray) -> FloatArray:
         """Masses of combinations summed over the cells."""
-        return np.bincount(self.cell, weights=mass, minlength=self.n_cells)
+        return sums_by(self.cell, mass, self.n_cells)
 
 
 def meet(design: Design, tables: Sequence[People], limit: float) -> Populations:
@@ -118,6 +119,6 @@ def _population(people: People, point: IntArray, n_points: int) -> Population:
         owner=people.owner,
         point=point,
         weights=people.weights,
-        mass=np.bincount(point, weights=people.weights, minlength=n_points),
-        squares=np.bincount(point, weights=people.weights**2, minlength=n_points),
+        mass=sums_by(point, people.weights, n_points),
+        squares=sums_by(point, people.weights**2, n_points),
     )

@@ -31,7 +31,8 @@ from shoal.shift.design import Design, joint_cells, weighted_quantiles
 from shoal.shift.logistic import newton_logit
 from shoal.shift.people import Members, read_market, read_members
 from shoal.shift.populations import Populations, meet
-from shoal.shift.weights import Shift, mass_ratio
+from shoal.shift.tally import ratio, sums_by
+from shoal.shift.weights import Shift
 
 __all__ = ["TransferWeights", "transfer_density_ratio", "transfer_weights"]
 
@@ -148,7 +149,7 @@ def transfer_density_ratio(p_xy: FloatArray, p_t: FloatArray, q_x: FloatArray, p
         q(x | t) and p(x | t), at the x of each cell.
     """
     pooled = p_t @ p_xy
-    return mass_ratio(p_xy[t], pooled) * mass_ratio(q_x, p_x)
+    return ratio(p_xy[t], pooled) * ratio(q_x, p_x)
 
 
 def _describe(
@@ -182,9 +183,9 @@ def _ratio(options: _Transfer, members: list[Members], t: int, populations: Popu
     y_cell = np.searchsorted(weighted_quantiles(y, v, options.response_bins), y, side="left")
     (cell,), n_cells = joint_cells([np.column_stack((np.concatenate(x_cell), y_cell)).astype(np.int64)])
     task = np.repeat(np.arange(len(members)), [table.n for table in members])
-    p_xy = np.array([np.bincount(cell, weights=v * (task == i), minlength=n_cells) for i in range(len(members))])
+    p_xy = np.array([sums_by(cell, v * (task == i), n_cells) for i in range(len(members))])
     totals = p_xy.sum(axis=1)
-    first = mass_ratio(p_xy[t] / totals[t], totals / totals.sum() @ (p_xy / totals[:, None]))
+    first = ratio(p_xy[t] / totals[t], totals / totals.sum() @ (p_xy / totals[:, None]))
     return first[cell] * _second_factor(options, t, populations)[_points(populations)]
 
 

@@ -3,8 +3,8 @@
 A model is trained on covariates distributed like p and used on covariates distributed like q. If the outcome depends
 on x alike in both, weighting each training row by w(x) = q(x) / p(x) makes the weighted training risk converge to
 the risk on q. With three populations (Wei, Ramamurthy and Varshney 2015, section 3) the training rows are *members*
-of the existing market, p(x | E=1, M=0), and the use is on members of a new market, p(x | E=1, M=1); if enrolment depends
-on x alone, the same for both markets, the weight is
+of the existing market, p(x | E=1, M=0), and the use is on members of a new market, p(x | E=1, M=1); if enrolment
+depends on x alone, alike in both markets, the weight is
 
     w(x) = p(x | M=1) / p(x | M=0).
 
@@ -19,8 +19,7 @@ lacks. Not promised: that enrolment or cost depends on x alone. No data can show
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -34,6 +33,7 @@ from shoal.shift.design import Design
 from shoal.shift.logistic import newton_logit
 from shoal.shift.people import People, read_market, settle
 from shoal.shift.populations import Population, Populations, meet
+from shoal.shift.tally import ratio
 
 __all__ = ["Shift", "ShiftWeights", "logistic_weights", "ratio_weights", "weigh"]
 
@@ -127,7 +127,7 @@ class Shift:
             sizes = [max(1, table.n) for table in populations.tables[1:]]
             masses = [populations.in_cells(mass) for mass in (existing, new)]
             p, q = (cell_shares(mass, n, self.smoothing) for mass, n in zip(masses, sizes, strict=True))
-            return mass_ratio(q, p)[populations.cell]
+            return ratio(q, p)[populations.cell]
         return self._odds(populations, existing, new)
 
     def _odds(self, populations: Populations, existing: FloatArray, new: FloatArray) -> FloatArray:
@@ -228,9 +228,9 @@ def logistic_weights(
 
     Notes
     -----
-    Both markets count alike in the regression, whatever their sizes; the intercept is left out, since weights matter up to
-    a constant. In the papers' tables these weights cut the bias of the dummy-coded model in most areas and raised that of
-    the numeric one in most. Cost: a few Newton steps on the distinct combinations.
+    Both markets count alike in the regression, whatever their sizes; the intercept is left out, since weights matter
+    up to a constant. In the papers' tables these weights cut the bias of the dummy-coded model in most areas and
+    raised that of the numeric one in most. Cost: a few Newton steps on the distinct combinations.
 
     Examples
     --------
@@ -273,11 +273,6 @@ def weigh(shift: Shift, populations: Populations, n_original: int | None = None,
     )
 
 
-def mass_ratio(q: FloatArray, p: FloatArray) -> FloatArray:
-    """q / p, and 0 where p is 0."""
-    return np.divide(q, p, out=np.zeros_like(q), where=p > 0)
-
-
 def cell_shares(mass: FloatArray, n: int, smoothing: float) -> FloatArray:
     """Shares of the cells, with `smoothing` of n records added to each."""
     total = mass.sum()
@@ -314,7 +309,7 @@ def _weigh_tables(shift: Shift, existing: Any, new: Any, schema: Schema, members
     settled = settle(existing, schema, "existing market")
     here = read_market(existing, settled, "existing market")
     there = read_market(new, settled, "new market")
-    own: People = here if members is None else replace(read_market(members, settled, "members"))
+    own: People = here if members is None else read_market(members, settled, "members")
     design = Design.learn([here, own], settled, shift.bins)
     return weigh(shift, meet(design, [own, here, there], shift.limit), own.n_original, own.rows)
 
@@ -334,7 +329,7 @@ def _check_cover(shift: Shift, populations: Populations) -> None:
     if shift.method == "ratio" and shift.smoothing == 0 and uncovered > shift.limit:
         raise InputError(
             "ratio weights",
-            f"need an existing market with people in at least {1 - shift.limit:.0%} of the new market's cells by weight",
+            f"need people of the existing market where at least {1 - shift.limit:.0%} of the new market are",
             got=f"{uncovered:.0%} of the new market without weight",
             hint="Use coarser levels or fewer bins, add smoothing (smoothing=0.5), or use logistic weights.",
         )
@@ -360,14 +355,3 @@ def _notes(shift: Shift, uncovered: float, unmatched: float, n_capped: int, effe
     if shift.method != "none" and effective < FEW_EFFECTIVE:
         notes.append(f"The weighted members say as much as {effective:.0f} equally weighted ones: expect wide errors.")
     return tuple(notes)
-
-
-def weights_by(populations: Populations, w: FloatArray, columns: Sequence[int]) -> dict[tuple[int, ...], float]:
-    """Mean weight of the existing market's people in each combination of the cells of `columns`."""
-    cells = populations.design.cells(populations.points)[:, list(columns)]
-    mass = populations.tables[1].mass
-    out: dict[tuple[int, ...], float] = {}
-    for key in {tuple(int(x) for x in row) for row in cells[mass > 0]}:
-        there = (cells == np.array(key)).all(axis=1)
-        out[key] = float(mass[there] @ w[there] / mass[there].sum())
-    return out

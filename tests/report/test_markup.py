@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.report.html import Html, rows_table, section, tag
+from shoal.report.markup import Html, rows_table, section, tag
 
 
 @given(st.text())

@@ -1,0 +1,62 @@
+"""Write the parts of the reference that follow from the code: `docs/reference/cli.md`.
+
+`make docs` runs it; a test fails when the page is stale.
+"""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import typer.main
+
+from shoal.cli.main import app
+
+PAGE = Path(__file__).parent / "reference" / "cli.md"
+HEAD = """# Command line
+
+Generated from the code by `make docs`. Every command has `--help`.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    root = typer.main.get_command(app)
+    return "\n".join([HEAD, *(_section(name, command) for name, command in _commands(root, "shoal"))])
+
+
+def _commands(command: Any, name: str) -> list[tuple[str, Any]]:
+    children = getattr(command, "commands", None)
+    if children is None:
+        return [(name, command)]
+    return [found for child in children for found in _commands(children[child], f"{name} {child}")]
+
+
+def _section(name: str, command: Any) -> str:
+    arguments = " ".join(_argument(p) for p in command.params if p.param_type_name == "argument")
+    rows = [_row(p) for p in command.params if p.name != "help"]
+    table = ["| | | default |", "| --- | --- | --- |", *rows]
+    examples = [line for line in (command.epilog or "").splitlines() if line.startswith("shoal")]
+    parts = [f"## {name}", f"`{' '.join(filter(None, [name, '[options]', arguments]))}`", inspect.cleandoc(command.help)]
+    if examples:
+        parts.append("\n".join(["```", *examples, "```"]))
+    return "\n\n".join([*parts, "\n".join(table)]) + "\n"
+
+
+def _argument(parameter: Any) -> str:
+    name = parameter.name.upper()
+    return name if parameter.required else f"[{name}]"
+
+
+def _row(parameter: Any) -> str:
+    names = ", ".join(f"`{name}`" for name in parameter.opts) if parameter.opts else f"`{parameter.name}`"
+    if parameter.param_type_name == "argument":
+        names = f"`{parameter.name.upper()}`"
+    default = parameter.default
+    shown = "" if default in (None, False, ()) or callable(default) else f"`{default}`"
+    return f"| {names} | {parameter.help or ''} | {shown} |"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

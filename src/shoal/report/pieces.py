@@ -1,0 +1,58 @@
+"""Small pieces that several sections of the page share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shoal.claim import Claim
+from shoal.report.evidence import Evidence
+from shoal.report.markup import Child, Html, tag
+from shoal.report.words import ABSENT, count, percent
+
+__all__ = ["bullets", "capped", "guarded", "is_share", "people", "proved_bound", "too_few"]
+
+
+def people(records: int) -> Html:
+    """A count of people's records, marked so that the small-cell rule can be checked on the page."""
+    return tag("span", count(records), class_="people")
+
+
+def too_few(evidence: Evidence) -> Html:
+    """What stands where not even one cell may be shown."""
+    return tag("p", f"Fewer than {evidence.k} people: nothing is shown.", class_="note")
+
+
+def bullets(texts: Sequence[Child], kind: str | None = None) -> Html | None:
+    """A list, if there is anything to list."""
+    return tag("ul", *(tag("li", text) for text in texts), class_=kind) if texts else None
+
+
+def is_share(claim: Claim) -> bool:
+    """Whether a claim's value is a probability of re-identification, told in percent."""
+    return "re-identification" in claim.kind and 0 <= claim.value <= 1
+
+
+def proved_bound(evidence: Evidence) -> float | None:
+    """The proved limit of re-identification, where the release carries such a claim."""
+    proved = [claim.value for claim in evidence.claims if claim.basis == "proved" and is_share(claim)]
+    return min(proved, default=None)
+
+
+def guarded(share: float, n: int, evidence: Evidence, *, internal: bool) -> str:
+    """A share of `n` records; outside it does not tell counts of 1 to k − 1 people, nor of all but so many.
+
+    Where people have several rows, a share of rows doesn't tell how many people there are, so it is not told outside.
+    """
+    k, held = evidence.k, round(share * n)
+    if internal or held in (0, n):
+        return percent(share)
+    if evidence.has_unit:
+        return ABSENT
+    if held < k:
+        return f"under {percent(k / n)}"
+    return f"over {percent(1 - k / n)}" if n - held < k else percent(share)
+
+
+def capped(risk: float, k: int, *, internal: bool) -> str:
+    """A risk 1/f of a class of f people; outside it does not tell an f below k."""
+    return f"over {percent(1 / k)}" if risk > (1 + 1e-9) / k and not internal else percent(risk)

@@ -1,0 +1,385 @@
+"""The market-risk study of Wei, Ramamurthy and Varshney (2015, 2018), on simulated or real files.
+
+What it repeats: Tables 1 and 2 (R² and relative bias of each new market without shift, with logistic and with ratio
+weights), Figures 3 to 5 (re-identification by mask), Figures 6 to 10 (bias, R² and histogram intersection against k,
+for Centroid, Resample and GaussianDither), which include the 2015 paper's Table 1 and Figures 2 to 4.
+
+How it differs: splits come in pairs that exchange training and test half, so that a costly patient in one half weighs
+against both signs; masks keep the distribution weighted by survey weight and enrolment; and what a mask does is told
+as the **difference from the unprotected model in the same split**, with the standard error of that difference,
+because the error of a bias itself (about a point at 50 splits) is nearly all common to the methods.
+
+What to expect as k grows: masks of the dither family keep the distribution of x only. x and y decouple, the model
+flattens, and a market whose people are dearer than the members looks too cheap by a share of that gap, the *lost
+share*; `MarketRiskStudy.lost_share` estimates it as the slope of the paired differences on the gaps over the regions.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+
+from shoal.arrays import FloatArray
+from shoal.errors import InputError, ParameterError
+from shoal.params import Help, Range, check
+from shoal.schema import Schema
+from shoal.shift.tally import sums_by
+from shoal.study.market_reidentification import ClassRisks, class_risks
+from shoal.study.market_scene import PLAN, Scene, set_scene
+from shoal.study.market_split import CODINGS, MASKS, SHIFTS, SplitResult, halves, run_split
+
+__all__ = ["KS", "Check", "MarketRiskStudy", "Settings", "run"]
+
+KS = (2, 5, 10, 20, 50, 100, 200, 500, 1000)
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The numbers of a study.
+
+    Parameters
+    ----------
+    splits
+        Random half splits; the papers took 20 and 200. More of them narrow the standard errors.
+    ks
+        Sizes of groups; those above half of the records are left out.
+    n, seed
+        Size and seed of the simulated survey; `seed` also drives regions, splits and masks.
+    n_regions, strength
+        Simulated regions and how much they differ.
+    age, plan
+        The column that enrolment depends on, and its distribution among the enrolled.
+    draws
+        Masked files per mask and k for re-identification.
+    workers
+        Processes.
+    """
+
+    splits: Annotated[int, Range(low=2), Help("random half splits")] = 50
+    ks: tuple[int, ...] = KS
+    n: Annotated[int, Range(low=200), Help("records of the simulated survey")] = 15_000
+    seed: Annotated[int, Range(low=0), Help("seed of everything")] = 0
+    n_regions: Annotated[int, Range(low=1), Help("simulated regions")] = 18
+    strength: Annotated[float, Range(low=0), Help("how much simulated regions differ")] = 1.0
+    age: str | None = "age_group"
+    plan: tuple[float, ...] | None = PLAN
+    draws: Annotated[int, Range(low=1), Help("masked files for re-identification")] = 5
+    workers: Annotated[int, Range(low=1), Help("processes")] = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One number that the study was to reach."""
+
+    name: str
+    value: float
+    rule: str
+    holds: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-safe words."""
+        return {"name": self.name, "value": self.value, "rule": self.rule, "holds": self.holds}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarketRiskStudy:
+    """All splits of a study.
+
+    `bias` (percent) and `r_squared` have axes split, variant, shift, coding, market; `intersection` split, variant,
+    shift, market; `gap` split, market. Variant 0 is unprotected, then come the masks of each k; market 0 is the
+    baseline without shift, the others are `regions`.
+    """
+
+    settings: Settings
+    regions: tuple[str, ...]
+    ks: tuple[int, ...]
+    bias: FloatArray
+    r_squared: FloatArray
+    intersection: FloatArray
+    gap: FloatArray
+    baseline_overlap: FloatArray
+    risks: tuple[ClassRisks, ...]
+    n_records: int
+
+    def variant(self, mask: str, k: int) -> int:
+        """Place of a mask at a k; k = 1 is the unprotected model."""
+        return 0 if k == 1 else 1 + self.ks.index(k) * len(MASKS) + list(MASKS).index(mask)
+
+    def values(self, what: str, mask: str, k: int, shift: str, coding: str = "dummy") -> FloatArray:
+        """``"bias"``, ``"r_squared"`` or ``"intersection"``, by split and market."""
+        s, v = SHIFTS.index(shift), self.variant(mask, k)
+        if what == "intersection":
+            return self.intersection[:, v, s]
+        out: FloatArray = getattr(self, what)[:, v, s, CODINGS.index(coding)]
+        return out
+
+    def difference(self, what: str, mask: str, k: int, shift: str, coding: str = "dummy") -> FloatArray:
+        """The same less that of the unprotected model in the same split."""
+        return self.values(what, mask, k, shift, coding) - self.values(what, mask, 1, shift, coding)
+
+    def lost_share(self, mask: str, k: int, shift: str, coding: str) -> tuple[float, float]:
+        """Share of the cost gap between members and new enrollees that the mask loses, and its standard error."""
+        gap = self.gap[:, 1:].mean(axis=0)
+        weights = gap / (gap @ gap)
+        return summary(-self.difference("bias", mask, k, shift, coding)[:, 1:] @ weights)
+
+    def checks(self) -> tuple[Check, ...]:
+        """The numbers that the study was to reach."""
+        return tuple(_checks(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Settings, checks, tables and curves as JSON-safe words."""
+        return {
+            "settings": {name: getattr(self.settings, name) for name in self.settings.__slots__},
+            "regions": list(self.regions),
+            "n_records": self.n_records,
+            "checks": [item.to_dict() for item in self.checks()],
+            "tables": {coding: self.table(coding) for coding in CODINGS},
+            "curves": self.curves(),
+            "reidentification": [risk.to_dict() for risk in self.risks],
+        }
+
+    def table(self, coding: str) -> list[dict[str, Any]]:
+        """R² and bias of each region without protection: Tables 1 and 2."""
+        rows = []
+        for r, name in enumerate(self.regions, 1):
+            row: dict[str, Any] = {"region": name}
+            for shift in SHIFTS:
+                row[f"r_squared_{shift}"] = summary(self.values("r_squared", "", 1, shift, coding)[:, r])[0]
+                mean, error = summary(self.values("bias", "", 1, shift, coding)[:, r])
+                row[f"bias_{shift}"], row[f"bias_{shift}_se"] = mean, error
+                row[f"intersection_{shift}"] = summary(self.values("intersection", "", 1, shift)[:, r])[0]
+            rows.append(row)
+        return rows
+
+    def curves(self) -> list[dict[str, Any]]:
+        """Means over the regions, worst regions and the case without market shift, for every variant: Figures 6-10."""
+        rows = []
+        for k in (1, *self.ks):
+            for mask in ("none",) if k == 1 else MASKS:
+                for shift in SHIFTS:
+                    rows += [self._curve(mask, k, shift, coding) for coding in CODINGS]
+        return rows
+
+    def _curve(self, mask: str, k: int, shift: str, coding: str) -> dict[str, Any]:
+        bias, r_squared = (self.values(what, mask, k, shift, coding) for what in ("bias", "r_squared"))
+        change = self.difference("bias", mask, k, shift, coding)
+        worst = np.abs(change[:, 1:].mean(axis=0)).argmax() + 1
+        mean, error = summary(change[:, 1:].mean(axis=1))
+        overlap = self.values("intersection", mask, k, shift)
+        lost, lost_error = self.lost_share(mask, k, shift, coding)
+        return {
+            "mask": mask,
+            "k": k,
+            "shift": shift,
+            "coding": coding,
+            "bias": float(bias[:, 1:].mean()),
+            "absolute_bias": float(np.abs(bias[:, 1:].mean(axis=0)).mean()),
+            "r_squared": float(r_squared[:, 1:].mean()),
+            "intersection": float(overlap[:, 1:].mean()),
+            "bias_difference": mean,
+            "bias_difference_se": error,
+            "worst_region": self.regions[worst - 1],
+            "worst_difference": summary(change[:, worst])[0],
+            "worst_difference_se": summary(change[:, worst])[1],
+            "no_shift_bias": float(bias[:, 0].mean()),
+            "no_shift_bias_difference": summary(change[:, 0])[0],
+            "no_shift_bias_difference_se": summary(change[:, 0])[1],
+            "no_shift_r_squared": float(r_squared[:, 0].mean()),
+            "no_shift_intersection": float(overlap[:, 0].mean()),
+            "lost_share": lost,
+            "lost_share_se": lost_error,
+        }
+
+
+def run(
+    table: Any = None,
+    schema: Schema | None = None,
+    regions: Any = None,
+    *,
+    region_column: str = "region",
+    settings: Settings | None = None,
+    progress: Progress | None = None,
+) -> MarketRiskStudy:
+    """Run the study.
+
+    Parameters
+    ----------
+    table, schema
+        A survey with costs, such as MEPS cut into the papers' groups; None: the simulated survey.
+    regions, region_column
+        People of the new markets with the name of their region, such as an ACS file; None: simulated regions.
+    settings
+        Splits, ks, seed and so on.
+    progress
+        Called with the number of splits done and their total.
+
+    Notes
+    -----
+    Cost: about two seconds of one core a split (7,500 members, nine k, three masks, 18 regions).
+
+    Examples
+    --------
+    >>> from shoal.study.market_risk import Settings, run
+    >>> study = run(settings=Settings(splits=2, ks=(5,), n=600, n_regions=2, draws=1))
+    >>> study.bias.shape
+    (2, 4, 3, 2, 3)
+    """
+    settings = settings or Settings()
+    check(settings)
+    scene = _scene(table, schema, regions, region_column, settings)
+    ks = tuple(k for k in sorted(set(settings.ks)) if 1 < k <= scene.n // 4)
+    if not ks:
+        raise ParameterError("study", "ks must hold a size from 2 to a quarter of the records", got=repr(settings.ks))
+    results = _all_splits(scene, ks, settings, progress or _quiet)
+    members = scene.members(halves(scene.n, 0, settings.seed)[0])
+    base = _shares(sums_by(scene.cell, scene.weights, scene.n_cells))
+    return MarketRiskStudy(
+        settings=settings,
+        regions=scene.names,
+        ks=ks,
+        bias=np.array([result.bias for result in results]),
+        r_squared=np.array([result.r_squared for result in results]),
+        intersection=np.array([result.intersection for result in results]),
+        gap=np.array([result.gap for result in results]),
+        baseline_overlap=np.minimum(_shares(scene.tilt * base), base).sum(axis=1)[1:],
+        risks=class_risks(members, ks, settings.draws, settings.seed),
+        n_records=scene.n,
+    )
+
+
+def summary(values: FloatArray) -> tuple[float, float]:
+    """Mean over splits and its standard error, by pairs of splits that share a division."""
+    mean = float(values.mean())
+    n_pairs = (len(values) + 1) // 2
+    if n_pairs < 2:
+        return mean, float("nan")
+    sums = np.bincount(np.arange(len(values)) // 2, weights=values - mean)
+    return mean, float(np.sqrt(np.sum(sums**2) * n_pairs / (n_pairs - 1)) / len(values))
+
+
+def _scene(table: Any, schema: Schema | None, regions: Any, region_column: str, settings: Settings) -> Scene:
+    if (table is None) != (schema is None):
+        raise ParameterError("study", "a table needs its schema, and a schema its table")
+    if table is None or schema is None:
+        from shoal.datasets import health_survey, health_survey_schema
+
+        table, schema = health_survey(settings.n, settings.seed), health_survey_schema()
+    scene = set_scene(
+        table,
+        schema,
+        age=settings.age,
+        plan=settings.plan,
+        regions=regions,
+        region_column=region_column,
+        n_regions=settings.n_regions,
+        strength=settings.strength,
+        seed=settings.seed,
+    )
+    if scene.n < 120:
+        raise InputError("study", "needs at least 120 records", got=f"{scene.n}")
+    return scene
+
+
+def _all_splits(scene: Scene, ks: Sequence[int], settings: Settings, progress: Progress) -> list[SplitResult]:
+    progress(0, settings.splits)
+    if settings.workers == 1:
+        return [_told(run_split(scene, i, ks, settings.seed), i, settings, progress) for i in range(settings.splits)]
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from multiprocessing import get_context
+
+    workers = min(settings.workers, settings.splits)
+    # Threads of a forked process can hang in Polars, and kernels on all cores in each process get in each other's way.
+    with _one_thread_each(), ProcessPoolExecutor(workers, get_context("spawn"), _enter, (scene,)) as pool:
+        jobs = {pool.submit(_split, i, tuple(ks), settings.seed): i for i in range(settings.splits)}
+        done = {}
+        for job in as_completed(jobs):
+            done[jobs[job]] = job.result()
+            progress(len(done), settings.splits)
+    return [done[i] for i in range(settings.splits)]
+
+
+_stage: list[Scene] = []
+
+
+def _enter(scene: Scene) -> None:
+    """Keep the scene in a worker process."""
+    _stage[:] = [scene]
+
+
+def _split(split: int, ks: tuple[int, ...], seed: int) -> SplitResult:
+    return run_split(_stage[0], split, ks, seed)
+
+
+def _told(result: SplitResult, split: int, settings: Settings, progress: Progress) -> SplitResult:
+    progress(split + 1, settings.splits)
+    return result
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    names = ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(dict.fromkeys(names, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _checks(study: MarketRiskStudy) -> Iterator[Check]:
+    none, weighted = (study.values("intersection", "", 1, shift)[:, 1:].mean(axis=0) for shift in ("none", "ratio"))
+    gain = float((weighted - none).min())
+    yield _at_least("histogram intersection gained by ratio weights, least over the regions", gain, 0.0)
+    plain, shifted = (_absolute_bias(study, shift, "numeric") for shift in ("none", "ratio"))
+    yield _at_least(
+        "points of |bias| that ratio weights save, numeric coding, mean over the regions", plain - shifted, 0.0
+    )
+    for mask, most in (("resample", 3.0), ("gaussian", 6.0)):
+        worst = max(_worst(study, mask, k) for k in study.ks if k <= 200) if min(study.ks) <= 200 else float("nan")
+        name = f"paired bias difference of {mask} up to k = 200, ratio weights, worst region and coding"
+        yield Check(name=name, value=worst, rule=f"at most {most:g} points", holds=worst <= most)
+    if 200 in study.ks:
+        yield from _centroid_checks(study)
+
+
+def _centroid_checks(study: MarketRiskStudy) -> Iterator[Check]:
+    bias = float(np.abs(study.difference("bias", "centroid", 200, "ratio")[:, 1:].mean(axis=0)).max())
+    fit = float(study.values("r_squared", "centroid", 200, "ratio")[:, 1:].mean())
+    ruined = bias > 10 or fit < 0
+    rule = "more than 10 points, or R² below 0"
+    yield Check(name="paired bias difference of centroid at k = 200, dummy coding", value=bias, rule=rule, holds=ruined)
+    yield Check(name="R² of centroid at k = 200, dummy coding", value=fit, rule=rule, holds=ruined)
+
+
+def _at_least(name: str, value: float, least: float) -> Check:
+    return Check(name=name, value=value, rule=f"greater than {least:g}", holds=value > least)
+
+
+def _absolute_bias(study: MarketRiskStudy, shift: str, coding: str) -> float:
+    return float(np.abs(study.values("bias", "", 1, shift, coding)[:, 1:].mean(axis=0)).mean())
+
+
+def _worst(study: MarketRiskStudy, mask: str, k: int) -> float:
+    """Largest |mean paired difference| over regions and codings."""
+    means = [study.difference("bias", mask, k, "ratio", coding)[:, 1:].mean(axis=0) for coding in CODINGS]
+    return float(np.abs(means).max())
+
+
+def _shares(mass: FloatArray) -> FloatArray:
+    shares: FloatArray = mass / mass.sum(axis=-1, keepdims=True)
+    return shares
+
+
+def _quiet(done: int, total: int) -> None:
+    """Say nothing."""
