@@ -25,6 +25,8 @@ from shoal.errors import InputError, ParameterError
 __all__ = ["Copies", "distinct", "on_grid", "prepare"]
 
 _STRIDE = 4  # the kernels take columns four at a time
+_HUGE = 1e100  # squares of distances stay finite
+_LEAST_EXPONENT = -400  # and don't underflow
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -58,11 +60,13 @@ def prepare(method: str, points: FloatArray, k: int) -> Copies:
 
 
 def on_grid(points: FloatArray) -> FloatArray:
-    """Round each column to a dyadic grid on which all sums over rows are exact."""
-    if not np.isfinite(points).all():
-        raise InputError("grouping", "needs finite numbers", hint="Declare how missing numbers are treated.")
+    """Round each column to a dyadic grid on which all sums over rows are exact; below 1e-120 all is zero."""
+    if not (np.abs(points) < _HUGE).all():
+        raise InputError(
+            "grouping", f"needs numbers below {_HUGE:g}", hint="Declare how missing and infinite numbers are treated."
+        )
     largest = np.abs(points).max(axis=0, initial=0.0)
-    exponent = np.frexp(largest)[1] + len(points).bit_length() - 52
+    exponent = np.maximum(np.frexp(largest)[1] + len(points).bit_length() - 52, _LEAST_EXPONENT)
     rounded: FloatArray = np.ldexp(np.rint(np.ldexp(points, -exponent)), exponent)
     return rounded + 0.0  # turns -0.0 into 0.0
 
