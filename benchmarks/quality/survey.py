@@ -44,7 +44,7 @@ def main(n, ks):
     table, schema = shoal.datasets.health_survey(n, seed=1), shoal.datasets.health_survey_schema()
     bootstrap = float(shoal.utility.bootstrap_intersection(table, schema))
     print(f"n = {n:,}; a bootstrap's histogram intersection: {bootstrap:.3f}")
-    print(f"{'mask':<26} {'k':>5} {'intersection':>12} {'mean risk':>10} {'max risk':>9} {'R2':>7} {'bias %':>7}")
+    print(f"{'mask':<26} {'k':>5} {'intersection':>12} {'mean risk':>10} {'max risk':>9} {'R2':>7} {'Δbias %':>7}")
     means, last = {}, {}
     for name, mask in MASKS.items():
         for k in ks:
@@ -54,7 +54,7 @@ def main(n, ks):
             last[name] = kept
             print(
                 f"{name:<26} {k:>5} {kept:>12.3f} {found.by_group.mean:>10.4f} {found.by_group.largest:>9.4f} "
-                f"{regression.trained_on_released.r_squared:>7.3f} {regression.trained_on_released.relative_bias:>7.2f}  {mark}"
+                f"{regression.trained_on_released.r_squared:>7.3f} {regression.bias_difference:>7.2f}  {mark}"
             )
     ratio = means["gaussian-dither", ks[0]] / means["resample", ks[0]]
     print(f"Gaussian's mean risk over Resample's at k = {ks[0]}: {ratio:.2f} ({'ok' if ratio <= 0.5 else 'TOO HIGH'})")

@@ -75,10 +75,16 @@ def print_claims(claims: Sequence[Claim]) -> None:
     """Each claim with its basis and its assumptions."""
     out.print("[bold]Claims[/]")
     for claim in claims:
-        out.print(f"  [bold]{_escape(claim.kind)}[/] {claim.value:.4g} [cyan]{claim.basis}[/], {_escape(claim.scope)}")
-        out.print(f"    {_escape(claim.statement)}")
+        _indented(2, f"[bold]{_escape(claim.kind)}[/] {claim.value:.4g} [cyan]{claim.basis}[/], {_escape(claim.scope)}")
+        _indented(4, _escape(claim.statement))
         for assumption in claim.assumptions:
-            out.print(f"    [dim]assumes: {_escape(assumption)}[/]")
+            _indented(4, f"[dim]assumes: {_escape(assumption)}[/]")
+
+
+def _indented(columns: int, text: str) -> None:
+    from rich.padding import Padding
+
+    out.print(Padding(text, (0, 0, 0, columns)))
 
 
 def _escape(text: str) -> str:

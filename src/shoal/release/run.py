@@ -193,8 +193,8 @@ def _released(prepared: Prepared, encoder: Encoder, codes: FloatArray, order: In
 
 
 def _spoken(notes: Mapping[str, Any]) -> tuple[str, ...]:
-    said = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in notes.items())
-    return (f"grouping: {said}",) if said else ()
+    said = ", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in notes.items())
+    return (f"grouping {said}",) if said else ()
 
 
 def _checked_seed(seed: int | None) -> int:
