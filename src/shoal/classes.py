@@ -257,10 +257,9 @@ def _pandas_texts(frame: Frame, name: str) -> Codes | None:
         return None
     import pandas as pd
 
-    column = frame[name].to_native()
-    if pd.api.types.infer_dtype(column, skipna=True) != "string":
+    values, distinct = pd.factorize(frame[name].to_native())
+    if not all(isinstance(value, str) for value in distinct):  # nothing else equals a text, so the rest are texts too
         return None
-    values, distinct = pd.factorize(column)
     absent = values < 0
     return Codes(values=np.where(absent, len(distinct), values), n=len(distinct) + bool(absent.any()))
 
@@ -307,7 +306,8 @@ def _from_dictionary(column: pl.Series) -> Codes:
         # The two zeros are one value. NumPy's sum makes them so; Polars' leaves a column as it is when 0 is added.
         column = pl.Series(column.to_numpy() + 0.0).fill_nan(None)
     encoded = column.to_arrow().dictionary_encode(null_encoding="encode")
-    return Codes(values=encoded.indices.to_numpy().astype(np.int64), n=len(encoded.dictionary))
+    # Through Polars: Arrow's own way to NumPy would import pandas.
+    return Codes(values=pl.Series(encoded.indices).to_numpy().astype(np.int64), n=len(encoded.dictionary))
 
 
 def _dense(key: Codes) -> Codes:

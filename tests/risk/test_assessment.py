@@ -129,9 +129,23 @@ def test_names_are_what_is_promised():
     assert callable(shoal.risk.classes)
 
 
-def test_import_stays_light():
-    code = (
-        "import sys, shoal.risk; print(sorted(m for m in ('scipy', 'numba', 'sklearn', 'pandas') if m in sys.modules))"
-    )
+@pytest.mark.parametrize(
+    ("work", "heavy"),
+    [
+        ("", ("scipy", "numba", "sklearn", "pandas")),
+        (
+            "shoal.risk.classes(pl.DataFrame({'q': ['a', 'b'], 's': [0.1, 0.2]}), schema)",
+            ("numba", "sklearn", "pandas"),
+        ),
+    ],
+)
+def test_imports_stay_light(work, heavy):
+    code = f"""
+import sys, polars as pl, shoal.risk
+from shoal.schema import Schema
+schema = Schema.of(quasi=["q"], sensitive=["s"])
+{work}
+print([name for name in {heavy!r} if name in sys.modules])
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -135,7 +135,7 @@ def _probabilities(pair: Pair) -> tuple[FloatArray, FloatArray]:
     if n_persons == len(person):
         own = _own_distance(pair, codes, known[lone])
         both[known[lone]] = 0.0
-        lone = lone[own <= matches.second[point[lone]] * (1 + TOLERANCE)]
+        lone = lone[own <= matches.second[point[lone]] * (1 + 2 * TOLERANCE)]
     both[known[lone]] = _second(pair, matches, codes, point[lone], owner[lone], n_persons)
     return first, both
 
@@ -143,7 +143,8 @@ def _probabilities(pair: Pair) -> tuple[FloatArray, FloatArray]:
 def _own_distance(pair: Pair, codes: FloatArray, rows: IntArray) -> FloatArray:
     """Distance of released rows to their source: further than the second nearest, a row needs no second search."""
     gap = scaled(pair, codes[rows]) - scaled(pair, pair.original_codes[pair.source_rows[rows]])
-    return np.sqrt((gap**2).sum(axis=1))
+    squares: FloatArray = (gap**2).sum(axis=1)
+    return np.sqrt(squares)
 
 
 def _second(
