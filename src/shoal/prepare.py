@@ -17,7 +17,7 @@ from shoal.errors import ColumnError, InputError, SchemaError
 from shoal.frame import Frame, enter, pick, series, with_columns
 from shoal.schema import Column, Kind, Schema
 
-__all__ = ["Prepared", "floats", "levels_like", "prepare"]
+__all__ = ["Prepared", "floats", "kind_of", "levels_like", "prepare"]
 
 _LARGEST = 1e100  # squares and their sums stay finite
 
@@ -101,14 +101,15 @@ def _check_columns(frame: Frame, schema: Schema) -> None:
 
 
 def _settle(content: pl.Series, column: Column) -> Column:
-    kind = column.kind or _kind_of(content, column)
+    kind = column.kind or kind_of(content, column)
     levels = column.levels
     if kind == "ordinal" and levels is None and content.dtype == pl.Enum:
         levels = tuple(content.dtype.categories)  # type: ignore[attr-defined]
     return replace(column, kind=kind, levels=levels)
 
 
-def _kind_of(content: pl.Series, column: Column) -> Kind:
+def kind_of(content: pl.Series, column: Column) -> Kind:
+    """The kind of a column for which the schema names none."""
     if column.role == "weight" or column.bounds is not None:
         return "numeric"
     if column.levels is not None or content.dtype == pl.Enum or content.dtype.is_temporal():

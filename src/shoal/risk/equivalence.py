@@ -18,7 +18,7 @@ from shoal.classes import Classes, Codes, Contents, classes_of, codes, contents_
 from shoal.errors import InputError, SchemaError
 from shoal.frame import Frame, enter, series
 from shoal.pair import Pair
-from shoal.prepare import levels_like
+from shoal.prepare import kind_of, levels_like
 from shoal.schema import Column, Kind, Schema
 
 __all__ = ["ClassReport", "Diversity", "classes", "measure", "released_persons", "table_classes"]
@@ -210,7 +210,7 @@ def _chosen(frame: Frame, schema: Schema, sensitive: Sequence[str] | str | None)
 
 def _diversity(frame: Frame, found: Classes, column: Column) -> Diversity:
     content = series(frame, column.name)
-    kind = column.kind or _kind_of(content, column)
+    kind = column.kind or kind_of(content, column)
     values = contents_of(found, _sensitive_codes(content, column, kind))
     distinct = values.distinct()
     return Diversity(
@@ -234,12 +234,3 @@ def _sensitive_codes(content: pl.Series, column: Column, kind: Kind) -> Codes:
 def _closeness(values: Contents, kind: Kind) -> float:
     distance = values.variation() if kind == "nominal" else values.ordered_distance()
     return float(distance.max())
-
-
-def _kind_of(content: pl.Series, column: Column) -> Kind:
-    """The kind that `prepare` would settle, for a table that is looked at as it is."""
-    if column.bounds is not None:
-        return "numeric"
-    if column.levels is not None or content.dtype == pl.Enum or content.dtype.is_temporal():
-        return "ordinal"
-    return "numeric" if content.dtype.is_numeric() else "nominal"
