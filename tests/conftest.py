@@ -45,6 +45,7 @@ def people():
             "town": ["Alba", "Boro", None, "Cove"] * 6,
             "education": ["none", "school", "college"] * 8,
             "cost": [float((7 * i) % 24) * 100 for i in range(24)],
+            "ill": ["no", "no", "yes"] * 8,
         }
     )
 
@@ -56,7 +57,7 @@ def people_schema():
     return Schema.of(
         identifier=["name"],
         quasi=["age", "sex", "town", "education"],
-        sensitive=["cost"],
+        sensitive=["cost", "ill"],
         kinds={"education": "ordinal"},
         levels={"education": ["none", "school", "college"]},
     )

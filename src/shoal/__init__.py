@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from shoal import datasets, risk, utility
+    from shoal import datasets, risk, shift, utility
     from shoal.claim import Claim
     from shoal.errors import ColumnError, FileError, GuaranteeError, InputError, ParameterError, SchemaError, ShoalError
     from shoal.files import read_table
-    from shoal.group import MDAV, KMember
-    from shoal.mask import CellDither, Centroid, GaussianDither, Resample
+    from shoal.group import MDAV, MST, Crest, KMember, TCloseMST
+    from shoal.mask import CellDither, Centroid, GaussianDither, MicroPerturb, Resample
     from shoal.release import Release, anonymize, replay, verify
     from shoal.schema import Schema
+    from shoal.shift import MarketRisk
 
 _HOME = {
     "Claim": "claim",
@@ -33,40 +34,51 @@ _HOME = {
     "read_table": "files",
     "KMember": "group",
     "MDAV": "group",
+    "MST": "group",
+    "TCloseMST": "group",
+    "Crest": "group",
     "Centroid": "mask",
     "Resample": "mask",
     "CellDither": "mask",
     "GaussianDither": "mask",
+    "MicroPerturb": "mask",
     "Release": "release",
     "anonymize": "release",
     "replay": "release",
     "verify": "release",
     "Schema": "schema",
+    "MarketRisk": "shift",
 }
-_ROOMS = ("datasets", "risk", "utility")
+_ROOMS = ("datasets", "risk", "shift", "utility")
 
 __all__ = [
     "MDAV",
+    "MST",
     "CellDither",
     "Centroid",
     "Claim",
     "ColumnError",
+    "Crest",
     "FileError",
     "GaussianDither",
     "GuaranteeError",
     "InputError",
     "KMember",
+    "MarketRisk",
+    "MicroPerturb",
     "ParameterError",
     "Release",
     "Resample",
     "Schema",
     "SchemaError",
     "ShoalError",
+    "TCloseMST",
     "anonymize",
     "datasets",
     "read_table",
     "replay",
     "risk",
+    "shift",
     "utility",
     "verify",
 ]

@@ -203,12 +203,14 @@ def _fraction(option: Any, text: str) -> Any:
 
 
 def _plain(value: Any) -> Any:
+    if value is None:
+        return "none"  # TOML has no null
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _property(parameter: Parameter) -> dict[str, Any]:
     names = {int: "integer", float: "number", bool: "boolean", str: "string", type(None): "null"}
-    out: dict[str, Any] = {"description": parameter.help, "default": _plain(parameter.default)}
+    out: dict[str, Any] = {"description": parameter.help, "default": parameter.default}
     options = _options(parameter.type)
     choices = [choice for option in options if get_origin(option) is Literal for choice in get_args(option)]
     kinds = [names[option] for option in options if option in names]

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.errors import ParameterError
-from shoal.group import MDAV, Grouper, KMember
-from shoal.mask import BlindMask, CellDither, Centroid, GaussianDither, Resample
+from shoal.group import MDAV, MST, Crest, Grouper, KMember, TCloseMST
+from shoal.mask import BlindMask, CellDither, Centroid, GaussianDither, MicroPerturb, Resample
 from shoal.params import build, check, to_dict
 
 __all__ = ["GROUPERS", "MASKS", "Recipe", "method_name", "read_method"]
 
-GROUPERS: tuple[type[Grouper], ...] = (KMember, MDAV)
-MASKS: tuple[type[BlindMask], ...] = (Centroid, Resample, CellDither, GaussianDither)
+GROUPERS: tuple[type[Grouper], ...] = (KMember, MDAV, MST, TCloseMST, Crest)
+MASKS: tuple[type[BlindMask], ...] = (Centroid, Resample, CellDither, GaussianDither, MicroPerturb)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,7 @@ def test_release_on_every_frame(make_frame, people, people_schema, grouper, mask
     release = run(table, people_schema, grouper, mask)
     assert type(release.table) is type(table)
     out = plain(release.table)
-    assert out.columns == ["age", "sex", "town", "education", "cost"]
+    assert out.columns == ["age", "sex", "town", "education", "cost", "ill"]
     assert plain(table).equals(people), "the input was touched"
     assert np.bincount(release.labels).min() >= 4
     assert sorted(release.source_rows) == list(range(24))
@@ -74,10 +74,10 @@ def test_released_categories_occur_in_the_original(people, people_schema, groupe
 @pytest.mark.parametrize("grouper", GROUPERS)
 def test_a_permuted_file_gives_the_same_groups(grouper, mask):
     rng = np.random.default_rng(5)
-    table = pl.DataFrame({"a": rng.normal(size=40), "b": rng.normal(size=40), "y": rng.normal(size=40)})
+    table = pl.DataFrame({name: rng.normal(size=40) for name in "aby"}).with_columns(c=pl.Series(["u", "v"] * 20))
     from shoal import Schema
 
-    schema = Schema.of(quasi=["a", "b"], sensitive=["y"])
+    schema = Schema.of(quasi=["a", "b"], sensitive=["y", "c"])
     order = rng.permutation(40)
     first = run(table, schema, grouper, mask)
     second = run(table[order], schema, grouper, mask)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from shoal.group.box_tree import furthest_by_boxes
 from shoal.group.copies import distinct, on_grid
-from shoal.group.spatial import furthest_by_boxes, furthest_by_shells, index_of, nearest, remove
+from shoal.group.shells import furthest_by_shells
+from shoal.group.spatial import index_of, nearest, remove
 
 
 class Remaining:
@@ -33,7 +35,7 @@ class Remaining:
 
 
 def first_row(index, point):
-    return index.rows[index.head[point]]
+    return index.remaining.rows[index.remaining.head[point]]
 
 
 def near_rows(index, centre, n):
@@ -69,8 +71,8 @@ def test_finds_what_brute_force_finds(kind, n, d):
             c = padded(centre, index)
             for size in (1, 4, 37):
                 assert near_rows(index, c, size) == sorted(remaining.nearest(centre, size))
-            assert first_row(index, furthest_by_boxes(index, c)) == remaining.furthest(centre)
-            assert first_row(index, furthest_by_shells(index, c)) == remaining.furthest(centre)
+            assert first_row(index, furthest_by_boxes(index.tree, index.remaining, c)) == remaining.furthest(centre)
+            assert first_row(index, furthest_by_shells(index.shells, index.remaining, c)) == remaining.furthest(centre)
         point = copies.owner[rng.choice(remaining.rows)]
         remaining.remove(first_row(index, point))
         remove(index, point)
@@ -83,7 +85,7 @@ def test_large_index_has_three_levels():
     for centre in rng.standard_normal((10, 2)) * 2:
         c = padded(centre, index)
         assert near_rows(index, c, 5) == sorted(remaining.nearest(centre, 5))
-        assert first_row(index, furthest_by_boxes(index, c)) == remaining.furthest(centre)
+        assert first_row(index, furthest_by_boxes(index.tree, index.remaining, c)) == remaining.furthest(centre)
 
 
 def test_last_point_can_be_removed():

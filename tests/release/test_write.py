@@ -88,10 +88,10 @@ def test_odd_types_survive(tmp_path):
         }
     ).with_columns(pl.col("when").str.to_date(), pl.col("kind").cast(pl.Categorical))
     schema = Schema.of(quasi=["when", "flag", "code", "kind", "note"])
-    for format in ("csv", "tsv", "parquet"):
+    for ending in ("csv", "tsv", "parquet"):
         release = anonymize(table, schema, group=MDAV(k=3), mask=Resample(), seed=1)
-        release.write(tmp_path / format, format=format)
-        assert verify(tmp_path / format).holds
+        release.write(tmp_path / ending, format=ending)
+        assert verify(tmp_path / ending).holds
 
 
 def test_external_files_hold_no_identifier(people, people_schema, tmp_path):

@@ -19,10 +19,13 @@ shoal anonymize people.csv -s schema.toml -o release --k 10 --mask gaussian-dith
 
 shoal anonymize people.sav -s schema.toml -o release --group mdav --mask centroid --format sav
 
+shoal anonymize people.csv -s schema.toml -o release -g crest -m micro-perturb:noise=exact --target-linkage 0.01
+
 shoal anonymize --replay release/internal/replay.toml --out again
 """
 
-_MASKS = "centroid, resample, cell-dither, gaussian-dither; repeat the option to chain masks"
+_GROUPS = "k-member, mdav, mst, t-close-mst, crest; parameters after a colon, as in crest:alpha=1"
+_MASKS = "centroid, resample, cell-dither, gaussian-dither, micro-perturb; repeat the option to chain masks"
 
 
 def anonymize(
@@ -30,7 +33,7 @@ def anonymize(
     schema: Annotated[Path | None, typer.Option("--schema", "-s", help="Schema in TOML: every column's role.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the release; must not exist yet.")] = None,
     k: Annotated[int | None, typer.Option("--k", "-k", help="Smallest group size, at least 2. [default: 5]")] = None,
-    group: Annotated[str, typer.Option("--group", "-g", help="Who hides with whom: k-member or mdav.")] = "k-member",
+    group: Annotated[str, typer.Option("--group", "-g", help=f"Who hides with whom: {_GROUPS}.")] = "k-member",
     mask: Annotated[list[str] | None, typer.Option("--mask", "-m", help=f"What is written instead: {_MASKS}.")] = None,
     seed: Annotated[int | None, typer.Option(help="Leave out when you publish: a secret one is drawn.")] = None,
     format: Annotated[str | None, typer.Option("--format", "-f", help="csv, tsv, parquet, dta, sav, xpt.")] = None,
@@ -40,6 +43,9 @@ def anonymize(
     encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV input; found by itself if left out.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older release in that folder.")] = False,
     replay: Annotated[Path | None, typer.Option(help="Repeat the run of this internal/replay.toml.")] = None,
+    target_linkage: Annotated[
+        float | None, typer.Option(help="Raise k until at most this share of released rows can be linked.")
+    ] = None,
 ) -> None:
     """Hide each person of FILE among at least k others, and write table, report and manifest.
 
@@ -49,7 +55,7 @@ def anonymize(
     from shoal.cli.console import steps
 
     target = _required(out, "--out FOLDER")
-    options = {"k": k, "group": group, "mask": mask or ["gaussian-dither"], "seed": seed}
+    options = {"k": k, "group": group, "mask": mask or ["gaussian-dither"], "seed": seed, "target": target_linkage}
     reading = {"delimiter": delimiter, "encoding": encoding}
     with steps(7) as step:
         release = (
@@ -73,6 +79,7 @@ def _fresh(
     from shoal.recipe import GROUPERS, MASKS, read_method
     from shoal.release.run import anonymize_source
     from shoal.release.staging import check_target
+    from shoal.release.target import anonymize_to_linkage
     from shoal.schema import Schema
 
     defaults = {} if options["k"] is None else {"k": options["k"]}
@@ -84,7 +91,10 @@ def _fresh(
     check_target(target, overwrite=overwrite)
     step("reading")
     source = read_source(path, **reading)
-    return anonymize_source(source, rules, group=grouper, mask=masks, seed=options["seed"], progress=step)
+    method = {"group": grouper, "mask": masks, "seed": options["seed"], "progress": step}
+    if options["target"] is not None:
+        return anonymize_to_linkage(source, rules, options["target"], **method)
+    return anonymize_source(source, rules, **method)
 
 
 def _replayed(path: Path, file: Path | None, step: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from shoal import __version__
-from shoal.cli import anonymize, demo, risk, schema, verify
+from shoal.cli import anonymize, demo, market, risk, schema, study, verify
 from shoal.cli.console import complain
 from shoal.errors import ShoalError
 
@@ -34,6 +34,8 @@ app.command("anonymize", epilog=anonymize.EXAMPLES)(anonymize.anonymize)
 app.command("risk", epilog=risk.EXAMPLES)(risk.risk)
 app.command("verify", epilog=verify.EXAMPLES)(verify.verify)
 app.add_typer(schema.app, name="schema")
+app.command("market", epilog=market.EXAMPLES)(market.market)
+app.add_typer(study.app, name="study")
 app.command("demo", epilog=demo.EXAMPLES)(demo.demo)
 
 

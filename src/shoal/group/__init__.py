@@ -1,7 +1,10 @@
 """Groupers: who hides with whom."""
 
+from shoal.group.crest import Crest
 from shoal.group.grouper import Grouper, Grouping
 from shoal.group.kmember import KMember
 from shoal.group.mdav import MDAV
+from shoal.group.mst import MST
+from shoal.group.tclose import TCloseMST
 
-__all__ = ["MDAV", "Grouper", "Grouping", "KMember"]
+__all__ = ["MDAV", "MST", "Crest", "Grouper", "Grouping", "KMember", "TCloseMST"]

@@ -28,23 +28,11 @@ from numba import njit
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.group.divergence import STEP, share
+from shoal.group.mix import Mix
 from shoal.group.spatial import Index, nearest, remove
 from shoal.group.tournament import Tournament, enter, tournament
 
-__all__ = ["Kinds", "grow"]
-
-
-class Kinds(NamedTuple):
-    """What each kind of vertex brings; see `shoal.group.mix.Mix`."""
-
-    of: IntArray
-    starts: IntArray
-    codes: IntArray
-    counts: IntArray
-    rows: IntArray
-    overall: IntArray
-    total: int
-    n_columns: int
+__all__ = ["grow"]
 
 
 class _Hoods(NamedTuple):
@@ -82,120 +70,150 @@ class _Front(NamedTuple):
     outside: BoolArray
 
 
-@njit(cache=True, nogil=True)
 def grow(
-    index: Index, owner: IntArray, apart: float, points: FloatArray, place: IntArray, kinds: Kinds,
+    points: FloatArray, place: IntArray, mix: Mix, index: Index, owner: IntArray, apart: float,
     alpha: float, b: int, start: int,
 ) -> tuple[IntArray, IntArray, FloatArray]:  # fmt: skip
     """Lower ends, higher ends and squared lengths of the edges, in the order in which they joined.
 
     Parameters
     ----------
+    points, place, mix
+        The vertices, the number of each one's distinct point, and their classes.
     index, owner, apart
-        All vertices, with kind · apart as the first column, and the point of each vertex in it.
-    points, place
-        The vertices without that column, and the number of each one's distinct point.
+        The vertices with kind · apart as a column before the others, and the number of each one's point there.
     start
         The first vertex.
     """
-    n, n_kinds = len(points), len(kinds.rows)
-    low, high, length = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
-    room = max(b - 2, 0)
-    hoods = _Hoods(np.empty((n, room), np.int64), np.empty((n, room), np.int64), np.empty((n, room)), np.zeros(n, np.int64))
-    links = _Links(np.full(n, -1), np.empty(2 * n, np.int64), np.empty(2 * n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64))
-    n_places = place.max() + 1
+    n, n_kinds, n_places, room = len(points), len(mix.rows), int(place.max()) + 1, max(b - 2, 0)
+    hoods = _Hoods(
+        members=np.empty((n, room), dtype=np.int64),
+        hops=np.empty((n, room), dtype=np.int64),
+        squared=np.empty((n, room)),
+        size=np.zeros(n, dtype=np.int64),
+    )
+    links = _Links(
+        first=np.full(n, -1),
+        following=np.empty(2 * n, dtype=np.int64),
+        to=np.empty(2 * n, dtype=np.int64),
+        queue=np.empty(n, dtype=np.int64),
+        origin=np.empty(n, dtype=np.int64),
+    )
     front = _Front(
-        place, np.full((n_places, n_kinds), -1), np.zeros((n_places, n_kinds)), np.empty((n, n_kinds)),
-        np.full(n, -1), np.zeros(n, np.int64), np.bincount(kinds.of, minlength=n_kinds), np.ones(n, np.bool_),
-    )  # fmt: skip
+        place=place,
+        nearest=np.full((n_places, n_kinds), -1),
+        squared=np.zeros((n_places, n_kinds)),
+        divergence=np.empty((n, n_kinds)),
+        target=np.full(n, -1),
+        choice=np.zeros(n, dtype=np.int64),
+        left=np.bincount(mix.kinds, minlength=n_kinds),
+        outside=np.ones(n, dtype=np.bool_),
+    )
+    low, high, squared = np.empty(n - 1, dtype=np.int64), np.empty(n - 1, dtype=np.int64), np.empty(n - 1)
+    _grow(points, mix, index, owner, apart, alpha, start, hoods, links, front, low, high, squared)
+    return low, high, squared
+
+
+@njit(cache=True, nogil=True)
+def _grow(
+    points: FloatArray, mix: Mix, index: Index, owner: IntArray, apart: float, alpha: float, start: int,
+    hoods: _Hoods, links: _Links, front: _Front, low: IntArray, high: IntArray, squared: FloatArray,
+) -> None:  # fmt: skip
+    n, new = len(points), start
     games = tournament(n)
-    changed, counts = np.empty(n, np.int64), np.zeros(len(kinds.overall), np.int64)
+    changed, counts = np.empty(n, np.int64), np.zeros(len(mix.overall), np.int64)
     near, near_rows, centre = np.empty(1), np.empty(1, np.int64), np.empty(index.points.shape[1])
-    new = start
-    for edge in range(n):
+    for edge in range(n - 1):
         front.outside[new] = False
-        front.left[kinds.of[new]] -= 1
+        front.left[mix.kinds[new]] -= 1
         remove(index, owner[new])
-        if edge == n - 1:
-            break
         _gather(points, links, hoods, new)
         n_changed = _announce(points, links, hoods, new, changed)
         changed[n_changed] = new
         for i in range(n_changed + 1):
-            _diverge(hoods, kinds, changed[i], counts, front.divergence[changed[i]])
+            _diverge(hoods, mix, changed[i], counts, front.divergence)
             _bid(games, front, alpha, changed[i])
         u = games.winner[1]
         while front.target[u] < 0 or not front.outside[front.target[u]]:
-            kind = front.choice[u]
-            known = front.nearest[place[u], kind]
-            if front.left[kind] > 0 and (known < 0 or not front.outside[known]):
-                centre[:] = index.points[owner[u]]
-                centre[0] = kind * apart
-                nearest(index, centre, near, near_rows)
-                front.nearest[place[u], kind] = near_rows[0]
-                front.squared[place[u], kind] = near[0]
+            if _is_stale(front, u):
+                _search(index, front, u, owner[u], apart, centre, near, near_rows)
             _bid(games, front, alpha, u)
             u = games.winner[1]
         new = front.target[u]
-        low[edge], high[edge], length[edge] = min(u, new), max(u, new), games.second[u]
+        low[edge], high[edge], squared[edge] = min(u, new), max(u, new), games.second[u]
         _link(links, 2 * edge, u, new)
         _link(links, 2 * edge + 1, new, u)
-    return low, high, length
+
+
+@njit(cache=True, nogil=True)
+def _search(
+    index: Index, front: _Front, u: int, point: int, apart: float,
+    centre: FloatArray, near: FloatArray, near_rows: IntArray,
+) -> None:  # fmt: skip
+    """Find the outside vertex nearest to `u` of the kind behind its key."""
+    kind, place = front.choice[u], front.place[u]
+    for j in range(len(centre)):
+        centre[j] = index.points[point, j]
+    centre[0] = kind * apart
+    nearest(index, centre, near, near_rows)
+    front.nearest[place, kind], front.squared[place, kind] = near_rows[0], near[0]
+
+
+@njit(cache=True, nogil=True)
+def _is_stale(front: _Front, u: int) -> bool:
+    """Whether the nearest outside vertex behind u's key must be searched for."""
+    kind = front.choice[u]
+    known = front.nearest[front.place[u], kind]
+    return bool(front.left[kind] > 0 and (known < 0 or not front.outside[known]))
 
 
 @njit(cache=True, nogil=True)
 def _bid(games: Tournament, front: _Front, alpha: float, u: int) -> None:
     """Give tree vertex `u` the key of its best candidate edge, as far as it is known."""
     p = front.place[u]
-    best, best_squared, best_low, best_high = np.inf, np.inf, -1, -1
+    best = (np.inf, np.inf, -1, -1)
     for kind in range(len(front.left)):
-        if front.left[kind] == 0:
-            continue
-        squared, v = front.squared[p, kind], front.nearest[p, kind]
-        cd = alpha * np.sqrt(squared) + (1.0 - alpha) * front.divergence[u, kind]
-        if v < 0 or not front.outside[v]:
-            v, low, high = -1, -1, -1
-        else:
-            low, high = min(u, v), max(u, v)
-        if cd < best or (
-            cd == best
-            and (squared < best_squared or (squared == best_squared and (low < best_low or (low == best_low and high < best_high))))
-        ):
-            best, best_squared, best_low, best_high = cd, squared, low, high
-            front.target[u], front.choice[u] = v, kind
-    enter(games, u, best, best_squared, best_low, best_high)
+        if front.left[kind] > 0:
+            squared, v = front.squared[p, kind], front.nearest[p, kind]
+            cd = alpha * np.sqrt(squared) + (1.0 - alpha) * front.divergence[u, kind]
+            known = v >= 0 and front.outside[v]
+            key = (cd, squared, min(u, v) if known else -1, max(u, v) if known else -1)
+            if key < best:
+                best = key
+                front.target[u], front.choice[u] = v if known else -1, kind
+    enter(games, u, best[0], best[1], best[2], best[3])
 
 
 @njit(cache=True, nogil=True)
-def _diverge(hoods: _Hoods, kinds: Kinds, u: int, counts: IntArray, out: FloatArray) -> None:
+def _diverge(hoods: _Hoods, mix: Mix, u: int, counts: IntArray, out: FloatArray) -> None:
     """JSD of u's neighbourhood with one more vertex, for each kind of it. `counts` is all 0, before and after."""
-    rows = _tally(kinds, u, counts, 1)
+    rows = _tally(mix, u, counts, 1)
     for i in range(hoods.size[u]):
-        rows += _tally(kinds, hoods.members[u, i], counts, 1)
+        rows += _tally(mix, hoods.members[u, i], counts, 1)
     base, base_rows = 0, -1
-    for kind in range(len(kinds.rows)):
-        together = rows + kinds.rows[kind]
+    for kind in range(len(mix.rows)):
+        together = rows + mix.rows[kind]
         if together != base_rows:
             base, base_rows = 0, together
             for c in range(len(counts)):
-                base += share(counts[c], together, kinds.overall[c], kinds.total)
+                base += share(counts[c], together, mix.overall[c], mix.total)
         parts = base
-        for i in range(kinds.starts[kind], kinds.starts[kind + 1]):
-            c = kinds.codes[i]
-            parts += share(counts[c] + kinds.counts[i], together, kinds.overall[c], kinds.total)
-            parts -= share(counts[c], together, kinds.overall[c], kinds.total)
-        out[kind] = parts * STEP / kinds.n_columns
-    _tally(kinds, u, counts, -1)
+        for i in range(mix.starts[kind], mix.starts[kind + 1]):
+            c = mix.codes[i]
+            parts += share(counts[c] + mix.counts[i], together, mix.overall[c], mix.total)
+            parts -= share(counts[c], together, mix.overall[c], mix.total)
+        out[u, kind] = parts * STEP / (len(mix.columns) - 1)
+    _tally(mix, u, counts, -1)
     for i in range(hoods.size[u]):
-        _tally(kinds, hoods.members[u, i], counts, -1)
+        _tally(mix, hoods.members[u, i], counts, -1)
 
 
 @njit(cache=True, nogil=True)
-def _tally(kinds: Kinds, u: int, counts: IntArray, sign: int) -> int:
-    kind = kinds.of[u]
-    for i in range(kinds.starts[kind], kinds.starts[kind + 1]):
-        counts[kinds.codes[i]] += sign * kinds.counts[i]
-    return int(kinds.rows[kind])
+def _tally(mix: Mix, u: int, counts: IntArray, sign: int) -> int:
+    kind = mix.kinds[u]
+    for i in range(mix.starts[kind], mix.starts[kind + 1]):
+        counts[mix.codes[i]] += sign * mix.counts[i]
+    return int(mix.rows[kind])
 
 
 @njit(cache=True, nogil=True)

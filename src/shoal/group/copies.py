@@ -67,7 +67,8 @@ def on_grid(points: FloatArray) -> FloatArray:
         )
     largest = np.abs(points).max(axis=0, initial=0.0)
     exponent = np.maximum(np.frexp(largest)[1] + len(points).bit_length() - 52, _LEAST_EXPONENT)
-    rounded: FloatArray = np.ldexp(np.rint(np.ldexp(points, -exponent)), exponent)
+    unit = np.ldexp(1.0, exponent)
+    rounded: FloatArray = np.rint(points / unit) * unit
     return rounded + 0.0  # turns -0.0 into 0.0
 
 

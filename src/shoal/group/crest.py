@@ -6,8 +6,8 @@ looks at both. It grows by the candidate edge e with the smallest composite dist
 
     CD_e = α L_e + (1 − α) JSD_{B(e)},                                  (6)
 
-where L_e is the length of e and JSD_{B(e)} the Jensen-Shannon divergence, in bits, between the class mix around e and the
-overall one; B(e) is both ends and the first b − 2 tree vertices met breadth-first from the inner end. Then the
+where L_e is the length of e and JSD_{B(e)} the Jensen-Shannon divergence, in bits, between the class mix around e and
+the overall one; B(e) is both ends and the first b − 2 tree vertices met breadth-first from the inner end. Then the
 removable edge (both parts keep at least k) with the smallest
 
     r_e = (WJSD − JSD_parent) / L_e                                     (9)
@@ -15,8 +15,8 @@ removable edge (both parts keep at least k) with the smallest
 is cut, until none is left. Every candidate is brought up to date whenever the tree grows (Definition 3; keys computed
 once are something else and mix worse). The tree starts at the record nearest the mean.
 
-Promised: every group holds at least k persons. Not promised: any class mix. It is better than without looking at
-classes, but groups of one class can occur; `shoal.risk.class_mix` counts them. `TCloseMST` promises a mix.
+Promised: every group holds at least k persons. Not promised: any class mix. It is as a rule far more even than that of
+`MST`, but groups of one class can occur; `shoal.risk.class_mix` counts them. `TCloseMST` promises a mix.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
 from shoal.group.copies import distinct
-from shoal.group.mix import ClassGrouper, Classes, Mix
-from shoal.group.spanning import Tree, cut_tree, kinds_of, range_points, spanning_tree
+from shoal.group.mix import Classes, ClassGrouper, Mix
+from shoal.group.spanning import Tree, cut_tree, range_points, spanning_tree
 from shoal.params import Help, Range
 from shoal.prepare import Prepared
 
@@ -106,5 +106,5 @@ def composite_tree(points: FloatArray, mix: Mix, alpha: float, b: int) -> Tree:
     apart = 4.0 * (1.0 + float(np.sqrt((np.ptp(points, axis=0) ** 2).sum())))
     copies = distinct(np.column_stack((mix.kinds * apart, points)))
     place = distinct(points).owner
-    low, high, squared = grow(index_of(copies), copies.owner, apart, points, place, kinds_of(mix), alpha, b, start)
+    low, high, squared = grow(points, place, mix, index_of(copies), copies.owner, apart, alpha, b, start)
     return Tree.of(low, high, np.sqrt(squared))

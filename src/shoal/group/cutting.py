@@ -32,23 +32,15 @@ import numpy as np
 from numba import njit
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
-from shoal.group.composite import Kinds
-from shoal.group.divergence import excess, excess_sum
+from shoal.group.divergence import excess
+from shoal.group.mix import Mix
 
 __all__ = ["CLOSE", "DIVERGENCE", "LONGEST", "cut"]
 
 LONGEST, CLOSE, DIVERGENCE = 0, 1, 2
-_NEARLY_ZERO = 1e-9  # below this, whole numbers decide whether a divergence is zero; above rounding error
+_SLACK = 1e-9  # more than the rounding error of a divergence
 _ROOM = 1.0 + 1e-12
 _QUARTER_BIT = 0.25 / math.log(2.0)
-
-
-class _Rooted(NamedTuple):
-    """The tree from a root: each vertex's parent, the edge to it, and the vertices in depth-first order."""
-
-    parent: IntArray
-    edge: IntArray
-    order: IntArray
 
 
 class _Parts(NamedTuple):
@@ -77,32 +69,86 @@ class _Parts(NamedTuple):
     listed: IntArray
 
 
-@njit(cache=True, nogil=True)
-def cut(
-    low: IntArray, high: IntArray, length: FloatArray, kinds: Kinds, columns: IntArray, k: int, rule: int, t: float
-) -> IntArray:
+def cut(low: IntArray, high: IntArray, length: FloatArray, mix: Mix, k: int, rule: int, t: float) -> IntArray:
     """The group of each vertex, numbered in depth-first order."""
-    tree = _rooted(low, high)
-    parts = _parts(tree, length, kinds, k)
-    cuts = np.zeros(len(tree.parent), np.bool_)
-    n = len(parts.vertex)
-    members, run, bounds = np.arange(n), np.empty(n, np.int64), np.empty(n)
-    begins, ends, top = np.zeros(n + 1, np.int64), np.full(n + 1, n), 1
+    n = len(low) + 1
+    parent, edge, order = np.full(n, -1), np.full(n, -1), np.empty(n, dtype=np.int64)
+    _root(low, high, np.full(n, -1), np.empty(2 * n, dtype=np.int64), parent, edge, order)
+    parts = _parts(parent, edge, order, length, mix, k)
+    size, cuts = len(parts.vertex), np.zeros(n, dtype=np.bool_)
+    room = np.empty(size, dtype=np.int64)
+    begins, ends = np.zeros(size + 1, dtype=np.int64), np.full(size + 1, size)
+    _cut(
+        parts,
+        mix.overall,
+        mix.columns,
+        mix.total,
+        k,
+        rule,
+        t,
+        np.arange(size),
+        room,
+        np.empty(size),
+        begins,
+        ends,
+        cuts,
+    )
+    labels = np.zeros(n, dtype=np.int64)
+    _label(parent, order, cuts, labels)
+    return labels
+
+
+def _parts(parent: IntArray, edge: IntArray, order: IntArray, length: FloatArray, mix: Mix, k: int) -> _Parts:
+    brings = np.zeros((len(mix.rows), len(mix.overall)), dtype=np.int64)
+    brings[np.repeat(np.arange(len(mix.rows)), np.diff(mix.starts)), mix.codes] = mix.counts
+    size, rows, counts = np.ones(len(parent), dtype=np.int64), mix.rows[mix.kinds], brings[mix.kinds]
+    _sum_up(parent, order, size, rows, counts)
+    heavy = size >= min(k, len(size))  # the root is always one
+    listed = heavy.astype(np.int64)
+    _sum_up(parent, order, listed, rows.copy(), counts[:, :0].copy())
+    vertex = order[heavy[order]]
+    number = np.full(len(parent), -1)
+    number[vertex] = np.arange(len(vertex))
+    above = edge[vertex]
+    excesses = np.empty(len(vertex))
+    parts = _Parts(
+        vertex=vertex,
+        up=number[parent[vertex]],
+        edge=above,
+        length=np.append(length, 0.0)[above],  # the root's edge is −1
+        size=size[vertex],
+        rows=rows[vertex],
+        counts=counts[vertex],
+        excess=excesses,
+        listed=listed[vertex],
+    )
+    _diverge(parts.counts, parts.rows, mix.overall, mix.total, excesses)
+    return parts
+
+
+@njit(cache=True, nogil=True)
+def _cut(
+    parts: _Parts, overall: IntArray, columns: IntArray, total: int, k: int, rule: int, t: float,
+    members: IntArray, room: IntArray, bounds: FloatArray, begins: IntArray, ends: IntArray, cuts: BoolArray,
+) -> None:  # fmt: skip
+    """Cut until no edge is removable. `members[begins[i]:ends[i]]` are the components still to be looked at."""
+    vertex, _, _, length, size, rows, counts, _, listed = parts
+    top = 1
     while top > 0:
         a, b = begins[top - 1], ends[top - 1]
-        _bound(members[a:b], parts.size, parts.rows, parts.counts, parts.length, kinds.overall, kinds.total,
-               kinds.n_columns, k, rule == DIVERGENCE, bounds)  # fmt: skip
-        at = _best(members[a:b], parts, kinds, columns, rule, t, bounds)
+        _bound(
+            members[a:b], size, rows, counts, length, overall, total, len(columns) - 1, k, rule == DIVERGENCE, bounds
+        )
+        at = _best(members[a:b], parts, overall, columns, total, rule, t, bounds)
         if at < 0:
             top -= 1
             continue
         v = members[a + at]
-        cuts[parts.vertex[v]] = True
-        _take_off(parts, kinds, v, members[a])
-        _to_end(members[a:b], at, parts.listed[v], run)
-        ends[top - 1], begins[top], ends[top] = b - parts.listed[v], b - parts.listed[v], b
+        cuts[vertex[v]] = True
+        _take_off(parts, overall, total, v, members[a])
+        _to_end(members[a:b], at, listed[v], room)
+        ends[top - 1], begins[top], ends[top] = b - listed[v], b - listed[v], b
         top += 1
-    return _labels(tree, cuts)
 
 
 @njit(cache=True, nogil=True)
@@ -135,175 +181,159 @@ def _bound(
             if M > 0.0:
                 gap += F * (f - g) * (f - g) / (M * (M + F))
         gain = _QUARTER_BIT * gap * part * (all_rows - part) / all_rows
-        out[i] = max(0.0, gain * (1.0 - _NEARLY_ZERO) - _NEARLY_ZERO) / (all_rows * n_columns * length[v])
+        out[i] = max(0.0, gain * (1.0 - _SLACK) - _SLACK) / (all_rows * n_columns * length[v])
 
 
 @njit(cache=True, nogil=True)
 def _best(
-    members: IntArray, parts: _Parts, kinds: Kinds, columns: IntArray, rule: int, t: float, bounds: FloatArray
-) -> int:
+    members: IntArray, parts: _Parts, overall: IntArray, columns: IntArray, total: int, rule: int, t: float,
+    bounds: FloatArray,
+) -> int:  # fmt: skip
     """Place in `members` of the vertex whose edge upwards is to be cut, or −1."""
-    length, edge, root = parts.length, parts.edge, members[0]
-    best, best_ratio, best_length, best_edge = -1, np.inf, -1.0, -1
+    _, _, edge, length, _, rows, counts, excesses, _ = parts
+    root, best, best_ratio = members[0], -1, np.inf
     if rule == DIVERGENCE:
-        best_ratio = _first_ratio(members, parts, kinds, bounds)
+        first = _smallest(bounds, len(members))
+        if first > 0:  # what is bounded above its r_e can't be the best
+            best_ratio = _ratio(members[first], root, length, rows, counts, excesses, overall, total, len(columns) - 1)
     for i in range(1, len(members)):
         if bounds[i] < 0.0 or bounds[i] > best_ratio:
             continue
-        v = members[i]
-        ratio = _ratio(parts, root, v, kinds) if rule == DIVERGENCE else 0.0
-        if ratio > best_ratio:
+        v, ratio = members[i], 0.0
+        if rule == DIVERGENCE:
+            ratio = _ratio(v, root, length, rows, counts, excesses, overall, total, len(columns) - 1)
+        if ratio > best_ratio or (best >= 0 and not _better(ratio, best_ratio, v, members[best], length, edge)):
             continue
-        if ratio == best_ratio and (
-            length[v] < best_length or (length[v] == best_length and edge[v] > best_edge)
-        ):
-            continue
-        if rule != CLOSE or _both_close(parts, root, v, kinds, columns, t):
-            best, best_ratio, best_length, best_edge = i, ratio, length[v], edge[v]
+        if rule != CLOSE or _both_close(v, root, rows, counts, overall, columns, total, t):
+            best, best_ratio = i, ratio
     return best
 
 
 @njit(cache=True, nogil=True)
-def _first_ratio(members: IntArray, parts: _Parts, kinds: Kinds, bounds: FloatArray) -> float:
-    """r_e of the edge with the smallest bound: what is bounded above it can't be the best."""
-    first = -1
-    for i in range(1, len(members)):
-        if bounds[i] >= 0.0 and (first < 0 or bounds[i] < bounds[first]):
+def _smallest(bounds: FloatArray, n: int) -> int:
+    """Place of the smallest bound that isn't negative, or 0."""
+    first = 0
+    for i in range(1, n):
+        if bounds[i] >= 0.0 and (first == 0 or bounds[i] < bounds[first]):
             first = i
-    return np.inf if first < 0 else _ratio(parts, members[0], members[first], kinds)
+    return first
 
 
 @njit(cache=True, nogil=True)
-def _ratio(parts: _Parts, root: int, v: int, kinds: Kinds) -> float:
+def _better(ratio: float, best_ratio: float, v: int, best: int, length: FloatArray, edge: IntArray) -> bool:
+    """Smaller r_e; then longer; then lower edge number."""
+    if ratio != best_ratio:
+        return ratio < best_ratio
+    return bool(length[v] > length[best] or (length[v] == length[best] and edge[v] < edge[best]))
+
+
+@njit(cache=True, nogil=True)
+def _ratio(
+    v: int, root: int, length: FloatArray, rows: IntArray, counts: IntArray, excesses: FloatArray,
+    overall: IntArray, total: int, n_columns: int,
+) -> float:  # fmt: skip
     """r_e of the edge above `v`."""
-    rows, rest = parts.rows[root] - parts.rows[v], 0.0
-    for c in range(len(kinds.overall)):
-        rest += excess(parts.counts[root, c] - parts.counts[v, c], rows, kinds.overall[c], kinds.total)
-    gain = (parts.excess[v] + rest) - parts.excess[root]
-    if gain <= _NEARLY_ZERO and _same_mix(parts, root, v):
+    rest, even = 0.0, True
+    for c in range(len(overall)):
+        rest += excess(counts[root, c] - counts[v, c], rows[root] - rows[v], overall[c], total)
+        even = even and counts[v, c] * rows[root] == counts[root, c] * rows[v]
+    if even:  # both parts have the same class shares; only then is the numerator zero
         return 0.0
-    if parts.length[v] == 0.0:
+    if length[v] == 0.0:
         return np.inf
-    return max(gain, 0.0) / (parts.rows[root] * kinds.n_columns * parts.length[v])
+    return float(max((excesses[v] + rest) - excesses[root], 0.0) / (rows[root] * n_columns * length[v]))
 
 
 @njit(cache=True, nogil=True)
-def _same_mix(parts: _Parts, root: int, v: int) -> bool:
-    """Whether both parts have the same class shares; only then is the numerator of r_e zero."""
-    for c in range(parts.counts.shape[1]):
-        if parts.counts[v, c] * parts.rows[root] != parts.counts[root, c] * parts.rows[v]:
-            return False
-    return True
-
-
-@njit(cache=True, nogil=True)
-def _both_close(parts: _Parts, root: int, v: int, kinds: Kinds, columns: IntArray, t: float) -> bool:
-    rows, rest = parts.rows[v], parts.rows[root] - parts.rows[v]
-    limit = 2.0 * t * kinds.total * _ROOM
+def _both_close(
+    v: int, root: int, rows: IntArray, counts: IntArray, overall: IntArray, columns: IntArray, total: int, t: float
+) -> bool:
+    rest = rows[root] - rows[v]
+    limit = 2.0 * t * total * _ROOM
     for j in range(len(columns) - 1):
         one, other = 0, 0
         for c in range(columns[j], columns[j + 1]):
-            one += abs(parts.counts[v, c] * kinds.total - rows * kinds.overall[c])
-            other += abs((parts.counts[root, c] - parts.counts[v, c]) * kinds.total - rest * kinds.overall[c])
-        if one > limit * rows or other > limit * rest:
+            one += abs(counts[v, c] * total - rows[v] * overall[c])
+            other += abs((counts[root, c] - counts[v, c]) * total - rest * overall[c])
+        if one > limit * rows[v] or other > limit * rest:
             return False
     return True
 
 
 @njit(cache=True, nogil=True)
-def _take_off(parts: _Parts, kinds: Kinds, v: int, root: int) -> None:
+def _take_off(parts: _Parts, overall: IntArray, total: int, v: int, root: int) -> None:
     """Subtract what hangs on `v` from everything between it and the component's root."""
+    _, up, _, _, size, rows, counts, excesses, listed = parts
     u = v
     while u != root:
-        u = parts.up[u]
-        parts.size[u] -= parts.size[v]
-        parts.rows[u] -= parts.rows[v]
-        parts.listed[u] -= parts.listed[v]
-        for c in range(len(kinds.overall)):
-            parts.counts[u, c] -= parts.counts[v, c]
-        parts.excess[u] = excess_sum(parts.counts[u], parts.rows[u], kinds.overall, kinds.total)
+        u = up[u]
+        size[u] -= size[v]
+        rows[u] -= rows[v]
+        listed[u] -= listed[v]
+        excesses[u] = 0.0
+        for c in range(len(overall)):
+            counts[u, c] -= counts[v, c]
+            excesses[u] += excess(counts[u, c], rows[u], overall[c], total)
 
 
 @njit(cache=True, nogil=True)
-def _to_end(members: IntArray, at: int, n_run: int, run: IntArray) -> None:
+def _to_end(members: IntArray, at: int, n_run: int, room: IntArray) -> None:
     """Move `n_run` members from place `at` to the end."""
     for i in range(n_run):
-        run[i] = members[at + i]
+        room[i] = members[at + i]
     for i in range(at + n_run, len(members)):
         members[i - n_run] = members[i]
     for i in range(n_run):
-        members[len(members) - n_run + i] = run[i]
+        members[len(members) - n_run + i] = room[i]
 
 
 @njit(cache=True, nogil=True)
-def _rooted(low: IntArray, high: IntArray) -> _Rooted:
-    n = len(low) + 1
-    first, following = np.full(n, -1), np.empty(2 * n, np.int64)
-    for e in range(n - 1):
+def _root(
+    low: IntArray, high: IntArray, first: IntArray, following: IntArray,
+    parent: IntArray, edge: IntArray, order: IntArray,
+) -> None:  # fmt: skip
+    """Root the tree at vertex 0: each vertex's parent, the edge to it, and the vertices in depth-first order."""
+    for e in range(len(low)):
         following[2 * e], first[low[e]] = first[low[e]], 2 * e
         following[2 * e + 1], first[high[e]] = first[high[e]], 2 * e + 1
-    parent, edge, order, stack = np.full(n, -1), np.full(n, -1), np.empty(n, np.int64), np.zeros(n, np.int64)
-    top, done = 1, 0
-    while top > 0:
+    stack, top = np.zeros(len(order), np.int64), 1
+    for done in range(len(order)):
         top -= 1
         u = stack[top]
-        order[done] = u
-        done += 1
-        end = first[u]
+        order[done], end = u, first[u]
         while end >= 0:
             v = high[end // 2] if end % 2 == 0 else low[end // 2]
             if v != parent[u]:
                 parent[v], edge[v], stack[top] = u, end // 2, v
                 top += 1
             end = following[end]
-    return _Rooted(parent, edge, order)
 
 
 @njit(cache=True, nogil=True)
-def _parts(tree: _Rooted, length: FloatArray, kinds: Kinds, k: int) -> _Parts:
-    size, rows, counts = _sums(tree, kinds)
-    vertex = tree.order[size[tree.order] >= k]
-    number = np.full(len(size), -1)
-    number[vertex] = np.arange(len(vertex))
-    up, lengths, listed = np.full(len(vertex), -1), np.zeros(len(vertex)), np.ones(len(vertex), np.int64)
-    divergence = np.empty(len(vertex))
-    for i in range(len(vertex) - 1, -1, -1):
-        v = vertex[i]
-        divergence[i] = excess_sum(counts[v], rows[v], kinds.overall, kinds.total)
-        if i > 0:
-            up[i], lengths[i] = number[tree.parent[v]], length[tree.edge[v]]
-            listed[up[i]] += listed[i]
-    edge = tree.edge[vertex]
-    return _Parts(vertex, up, edge, lengths, size[vertex], rows[vertex], counts[vertex], divergence, listed)
-
-
-@njit(cache=True, nogil=True)
-def _sums(tree: _Rooted, kinds: Kinds) -> tuple[IntArray, IntArray, IntArray]:
-    """Vertices, rows and rows by class below each vertex."""
-    n, n_classes = len(tree.parent), len(kinds.overall)
-    size, rows, counts = np.ones(n, np.int64), np.empty(n, np.int64), np.zeros((n, n_classes), np.int64)
-    for u in range(n):
-        kind = kinds.of[u]
-        rows[u] = kinds.rows[kind]
-        for i in range(kinds.starts[kind], kinds.starts[kind + 1]):
-            counts[u, kinds.codes[i]] = kinds.counts[i]
-    for i in range(n - 1, 0, -1):
-        u = tree.order[i]
-        above = tree.parent[u]
+def _sum_up(parent: IntArray, order: IntArray, size: IntArray, rows: IntArray, counts: IntArray) -> None:
+    """Turn what each vertex brings into what hangs on it."""
+    for i in range(len(order) - 1, 0, -1):
+        u, above = order[i], parent[order[i]]
         size[above] += size[u]
         rows[above] += rows[u]
-        for c in range(n_classes):
+        for c in range(counts.shape[1]):
             counts[above, c] += counts[u, c]
-    return size, rows, counts
 
 
 @njit(cache=True, nogil=True)
-def _labels(tree: _Rooted, cuts: BoolArray) -> IntArray:
-    labels, n_groups = np.zeros(len(cuts), np.int64), 1
-    for i in range(1, len(cuts)):
-        u = tree.order[i]
-        labels[u] = labels[tree.parent[u]]
+def _diverge(counts: IntArray, rows: IntArray, overall: IntArray, total: int, out: FloatArray) -> None:
+    for i in range(len(rows)):
+        out[i] = 0.0
+        for c in range(len(overall)):
+            out[i] += excess(counts[i, c], rows[i], overall[c], total)
+
+
+@njit(cache=True, nogil=True)
+def _label(parent: IntArray, order: IntArray, cuts: BoolArray, labels: IntArray) -> None:
+    n_groups = 1
+    for i in range(1, len(order)):
+        u = order[i]
+        labels[u] = labels[parent[u]]
         if cuts[u]:
             labels[u] = n_groups
             n_groups += 1
-    return labels

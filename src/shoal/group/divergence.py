@@ -16,9 +16,7 @@ import math
 import numpy as np
 from numba import njit
 
-from shoal.arrays import IntArray
-
-__all__ = ["STEP", "excess", "excess_sum", "share"]
+__all__ = ["STEP", "excess", "share"]
 
 _HALF_BIT = 0.5 / math.log(2.0)
 STEP = 2.0**-52
@@ -34,15 +32,6 @@ def excess(count: int, rows: int, overall: int, total: int) -> float:
         return 0.5 * q / total
     x = (p - q) / (p + q)
     return float(_HALF_BIT * (p * np.log1p(x) + q * np.log1p(-x)) / total)
-
-
-@njit(cache=True, nogil=True)
-def excess_sum(counts: IntArray, rows: int, overall: IntArray, total: int) -> float:
-    """All classes' parts: rows · JSD · (number of class columns)."""
-    out = 0.0
-    for c in range(len(overall)):
-        out += excess(counts[c], rows, overall[c], total)
-    return out
 
 
 @njit(cache=True, nogil=True)

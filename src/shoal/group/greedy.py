@@ -19,13 +19,16 @@ import numpy as np
 from numba import njit
 
 from shoal.arrays import FloatArray, IntArray
+from shoal.group.box_tree import furthest_by_boxes, nearest_rows
 from shoal.group.copies import prepare
 from shoal.group.packs import squared_distance
-from shoal.group.spatial import Index, furthest_by_boxes, furthest_by_shells, index_of, nearest, remove
+from shoal.group.remaining import first_row
+from shoal.group.shells import furthest_by_shells
+from shoal.group.spatial import Index, index_of, remove
 
 __all__ = ["kmember"]
 
-_FEW_COLUMNS = 5  # up to so many, boxes find the furthest record faster than shells
+_FEW_COLUMNS = 3  # up to so many, boxes find the furthest record faster than shells
 
 
 def kmember(points: FloatArray, k: int) -> IntArray:
@@ -56,21 +59,24 @@ def kmember(points: FloatArray, k: int) -> IntArray:
 def _grow_clusters(
     index: Index, owner: IntArray, k: int, few_columns: bool, labels: IntArray, sums: FloatArray
 ) -> None:
-    near, near_rows = np.empty(1), np.empty(1, np.int64)
-    centre = _mean(index.points, owner)
+    points, remaining, tree, shells = index.points, index.remaining, index.tree, index.shells
+    near, near_rows, centre = np.empty(1), np.empty(1, np.int64), _mean(points, owner)
     for cluster in range(len(sums)):
-        point = furthest_by_boxes(index, centre) if few_columns else furthest_by_shells(index, centre)
+        if few_columns:
+            point = furthest_by_boxes(tree, remaining, centre)
+        else:
+            point = furthest_by_shells(shells, remaining, centre)
         for size in range(1, k + 1):
-            labels[index.rows[index.head[point]]] = cluster
+            labels[first_row(remaining, point)] = cluster
             for j in range(len(centre)):
-                sums[cluster, j] += index.points[point, j]
+                sums[cluster, j] += points[point, j]
                 centre[j] = sums[cluster, j] / size
             remove(index, point)
             if size < k:
-                nearest(index, centre, near, near_rows)
+                nearest_rows(tree, remaining, centre, near, near_rows)
                 point = owner[near_rows[0]]
         for j in range(len(centre)):
-            centre[j] = index.points[point, j]
+            centre[j] = points[point, j]
 
 
 @njit(cache=True, nogil=True)

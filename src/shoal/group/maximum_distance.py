@@ -16,8 +16,11 @@ import numpy as np
 from numba import njit
 
 from shoal.arrays import FloatArray, IntArray
+from shoal.group.box_tree import furthest_by_boxes, nearest_rows
 from shoal.group.copies import prepare
-from shoal.group.spatial import Index, furthest_by_boxes, furthest_by_shells, index_of, nearest, remove
+from shoal.group.remaining import first_row
+from shoal.group.shells import furthest_by_shells
+from shoal.group.spatial import Index, index_of, remove
 
 __all__ = ["mdav"]
 
@@ -49,23 +52,24 @@ def mdav(points: FloatArray, k: int) -> IntArray:
 @njit(cache=True, nogil=True)
 def _gather_groups(index: Index, owner: IntArray, k: int, few_columns: bool, labels: IntArray) -> None:
     """Label the rows of all groups but the last."""
+    points, remaining, tree, shells = index.points, index.remaining, index.tree, index.shells
     near, near_rows = np.empty(k - 1), np.empty(k - 1, np.int64)
-    total, mean = np.zeros(index.points.shape[1]), np.empty(index.points.shape[1])
+    total, mean = np.zeros(points.shape[1]), np.empty(points.shape[1])
     for point in owner:
-        _add(total, index.points[point], 1.0)
+        _add(total, points[point], 1.0)
     point = 0
     for group in range(len(owner) // k - 1):
         if group % 2 == 0:
             for j in range(len(mean)):
                 mean[j] = total[j] / (len(owner) - group * k)
-            point = furthest_by_shells(index, mean)
+            point = furthest_by_shells(shells, remaining, mean)
         elif few_columns:
-            point = furthest_by_boxes(index, index.points[point])
+            point = furthest_by_boxes(tree, remaining, points[point])
         else:
-            point = furthest_by_shells(index, index.points[point])
+            point = furthest_by_shells(shells, remaining, points[point])
         _take(index, point, group, labels, total)
         if k > 1:
-            nearest(index, index.points[point], near, near_rows)
+            nearest_rows(tree, remaining, points[point], near, near_rows)
         for row in near_rows:
             _take(index, owner[row], group, labels, total)
 
@@ -73,7 +77,7 @@ def _gather_groups(index: Index, owner: IntArray, k: int, few_columns: bool, lab
 @njit(cache=True, nogil=True)
 def _take(index: Index, point: int, group: int, labels: IntArray, total: FloatArray) -> None:
     """Move the first remaining copy of a point from the index to a group."""
-    labels[index.rows[index.head[point]]] = group
+    labels[first_row(index.remaining, point)] = group
     _add(total, index.points[point], -1.0)
     remove(index, point)
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -30,9 +29,8 @@ Classes = Literal["compound", "each"]
 _MOST_COUNTS = 2**24  # persons times classes (or kinds of persons): some minutes of work
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mix:
-    """The classes of persons, as counts.
+class Mix(NamedTuple):
+    """The classes of persons, as counts; the kernels take it as it is.
 
     Parameters
     ----------
@@ -59,19 +57,9 @@ class Mix:
     columns: IntArray
     total: int
 
-    @property
-    def n_kinds(self) -> int:
-        """Number of kinds of persons."""
-        return len(self.rows)
-
-    @property
-    def n_columns(self) -> int:
-        """Number of class columns."""
-        return len(self.columns) - 1
-
     def take(self, order: IntArray) -> Mix:
         """The same persons in another order."""
-        return replace(self, kinds=self.kinds[order])
+        return self._replace(kinds=self.kinds[order])
 
     @classmethod
     def none(cls, n: int) -> Mix:
@@ -81,20 +69,19 @@ class Mix:
     @classmethod
     def of(cls, codes: IntArray, units: IntArray) -> Mix:
         """Count class codes (one column per class column, numbered from 0 without gaps) by person."""
-        sizes = codes.max(axis=0) + 1 if len(codes) else np.zeros(codes.shape[1], dtype=np.int64)
-        columns = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-        held = np.zeros((int(units.max()) + 1, int(columns[-1]) + 1), dtype=np.int64)
-        np.add.at(held, (units, np.zeros(len(units), dtype=np.int64)), 1)
+        columns = np.concatenate(([0], np.cumsum(codes.max(axis=0) + 1))).astype(np.int64)
+        held = np.zeros((int(units.max()) + 1, 1 + int(columns[-1])), dtype=np.int64)
+        held[:, 0] = np.bincount(units)
         for j in range(codes.shape[1]):
             np.add.at(held, (units, 1 + columns[j] + codes[:, j]), 1)
         table, kinds = np.unique(held, axis=0, return_inverse=True)
         kind, code = np.nonzero(table[:, 1:])
         return cls(
-            kinds=kinds.reshape(-1).astype(np.int64),
-            starts=np.concatenate(([0], np.cumsum(np.bincount(kind, minlength=len(table))))).astype(np.int64),
-            codes=code.astype(np.int64),
+            kinds=kinds.reshape(-1),
+            starts=np.searchsorted(kind, np.arange(len(table) + 1)),
+            codes=code,
             counts=table[:, 1:][kind, code],
-            rows=np.ascontiguousarray(table[:, 0]),
+            rows=table[:, 0].copy(),
             overall=held[:, 1:].sum(axis=0),
             columns=columns,
             total=len(codes),
@@ -191,7 +178,7 @@ def _read(prepared: Prepared, units: IntArray, classes: Classes, owner: str) -> 
         codes = compound(codes)
     _check_counts(owner, len(units), int((codes.max(axis=0) + 1).sum()))
     mix = Mix.of(codes, units)
-    _check_counts(owner, len(units), mix.n_kinds)
+    _check_counts(owner, len(units), len(mix.rows))
     return mix
 
 

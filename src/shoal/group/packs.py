@@ -19,7 +19,7 @@ from numba import njit
 
 from shoal.arrays import FloatArray, IntArray
 
-__all__ = ["PACK", "Packs", "distances", "fill", "room_for", "squared_distance", "vacate"]
+__all__ = ["PACK", "Packs", "distances", "fill", "further", "room_for", "squared_distance", "vacate"]
 
 PACK = 32
 
@@ -74,16 +74,15 @@ def fill(packs: Packs, points: FloatArray, order: IntArray, n_packs: int) -> Non
 @njit(cache=True, nogil=True)
 def vacate(packs: Packs, point: int) -> int:
     """Remove a point; return the number of its pack."""
-    coordinates, members, counts, seats = packs
-    p: int = seats[point, 0]
-    lane, last = seats[point, 1], counts[p] - 1
-    counts[p] = last
-    mover = members[p, last]
-    members[p, lane] = mover
-    seats[mover, 1] = lane
+    p: int = packs.seats[point, 0]
+    lane, last = packs.seats[point, 1], packs.counts[p] - 1
+    packs.counts[p] = last
+    mover = packs.members[p, last]
+    packs.members[p, lane] = mover
+    packs.seats[mover, 1] = lane
     donor = 0 if lane == last else last
-    for j in range(coordinates.shape[1]):
-        coordinates[p, j, lane] = coordinates[p, j, donor]
+    for j in range(packs.coordinates.shape[1]):
+        packs.coordinates[p, j, lane] = packs.coordinates[p, j, donor]
     return p
 
 
@@ -114,6 +113,16 @@ def distances(coordinates: FloatArray, p: int, centre: FloatArray, limit: float,
             total = out[lane] + a * a + b * b + c * c + d * d
             out[lane] = total
             hits += total <= limit
+    return hits
+
+
+@njit(cache=True, nogil=True)
+def further(coordinates: FloatArray, p: int, centre: FloatArray, best: float, out: FloatArray) -> int:
+    """Write the squared distances of pack `p` from `centre` to `out`; return how many lanes are at `best` or beyond."""
+    distances(coordinates, p, centre, np.inf, out)
+    hits = 0
+    for lane in range(PACK):
+        hits += out[lane] >= best
     return hits
 
 

@@ -51,54 +51,60 @@ def prim(index: Index) -> tuple[IntArray, IntArray, FloatArray]:
     return low, high, length
 
 
-@njit(cache=True, nogil=True)
 def prim_by_scan(points: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
     """The same tree, by comparing every newcomer with every outside vertex."""
     n = len(points)
-    low, high, length = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
-    x, rows = points.T.copy(), np.arange(n)  # outside vertices in the first places
-    link, best, work = np.zeros(n, np.int64), np.full(n, np.inf), np.empty(n)
-    at = 0
-    for edge in range(n - 1):
-        new, here, last = rows[at], x[:, at].copy(), n - 1 - edge
-        rows[at], link[at], best[at] = rows[last], link[last], best[last]
-        x[:, at] = x[:, last]
-        _squares(x[:, :last], here, work)
-        _relink(rows[:last], new, work, best, link)
-        at = _shortest(rows[:last], best, link)
-        low[edge], high[edge] = min(link[at], rows[at]), max(link[at], rows[at])
-        length[edge] = best[at]
+    low, high, length = np.empty(n - 1, dtype=np.int64), np.empty(n - 1, dtype=np.int64), np.empty(n - 1)
+    columns, rows, link = np.ascontiguousarray(points.T), np.arange(n), np.zeros(n, dtype=np.int64)
+    _scan(columns, rows, link, np.full(n, np.inf), np.empty(n), low, high, length)
     return low, high, length
 
 
 @njit(cache=True, nogil=True)
-def _squares(x: FloatArray, here: FloatArray, out: FloatArray) -> None:
-    """Squared distances from `here`, column by column, so that the loops run over vectors."""
-    for i in range(x.shape[1]):
-        out[i] = 0.0
-    for j in range(len(here)):
-        c, column = here[j], x[j]
-        for i in range(len(column)):
-            out[i] += (column[i] - c) * (column[i] - c)
+def _scan(
+    x: FloatArray, rows: IntArray, link: IntArray, best: FloatArray, work: FloatArray,
+    low: IntArray, high: IntArray, length: FloatArray,
+) -> None:  # fmt: skip
+    """Grow the tree. The outside vertices sit in the first places of all arrays; the last fills each gap."""
+    at, here = 0, np.empty(len(x))
+    for edge in range(len(low)):
+        new, last = rows[at], len(low) - edge
+        for j in range(len(x)):
+            here[j], x[j, at] = x[j, at], x[j, last]
+        rows[at], link[at], best[at] = rows[last], link[last], best[last]
+        _squares(x, here, last, work)
+        _relink(rows, new, last, work, best, link)
+        at = _shortest(rows, last, best, link)
+        low[edge], high[edge] = min(link[at], rows[at]), max(link[at], rows[at])
+        length[edge] = best[at]
 
 
 @njit(cache=True, nogil=True)
-def _relink(rows: IntArray, new: int, work: FloatArray, best: FloatArray, link: IntArray) -> None:
-    for i in range(len(rows)):
+def _squares(x: FloatArray, here: FloatArray, n: int, out: FloatArray) -> None:
+    """Squared distances from `here`, column by column, so that the loops run over vectors."""
+    for i in range(n):
+        out[i] = 0.0
+    for j in range(len(here)):
+        c = here[j]
+        for i in range(n):
+            out[i] += (x[j, i] - c) * (x[j, i] - c)
+
+
+@njit(cache=True, nogil=True)
+def _relink(rows: IntArray, new: int, n: int, work: FloatArray, best: FloatArray, link: IntArray) -> None:
+    for i in range(n):
         # of two equally long edges to one vertex, the one with the lower other end comes first
         if work[i] < best[i] or (work[i] == best[i] and new < link[i]):
             best[i], link[i] = work[i], new
 
 
 @njit(cache=True, nogil=True)
-def _shortest(rows: IntArray, best: FloatArray, link: IntArray) -> int:
-    least = np.inf
-    for i in range(len(rows)):
-        least = min(least, best[i])
-    at, low, high = -1, 0, 0
-    for i in range(len(rows)):
-        if best[i] == least:
+def _shortest(rows: IntArray, n: int, best: FloatArray, link: IntArray) -> int:
+    """The outside vertex with the shortest edge."""
+    at, low, high = 0, min(link[0], rows[0]), max(link[0], rows[0])
+    for i in range(1, n):
+        if best[i] <= best[at]:
             one, other = min(link[i], rows[i]), max(link[i], rows[i])
-            if at < 0 or one < low or (one == low and other < high):
+            if best[i] < best[at] or one < low or (one == low and other < high):
                 at, low, high = i, one, other
     return at

@@ -22,8 +22,10 @@ import numpy as np
 from numba import njit
 
 from shoal.arrays import FloatArray, IntArray
+from shoal.group.box_tree import BoxTree, for_a_thread, nearest_rows
 from shoal.group.copies import distinct
-from shoal.group.spatial import Index, for_a_thread, index_of, nearest
+from shoal.group.remaining import Remaining
+from shoal.group.spatial import index_of
 
 __all__ = ["mend", "neighbours"]
 
@@ -52,17 +54,19 @@ def neighbours(centroids: FloatArray, n: int, n_cores: int = 1) -> IntArray:
     near = np.empty((len(centroids), min(n, len(centroids))), dtype=np.int64)
     chunks = np.array_split(np.arange(len(near)), max(1, min(n_cores, len(near))))
     with ThreadPoolExecutor(n_cores) as pool:
-        list(pool.map(lambda rows: _neighbours(for_a_thread(index), centroids, rows, near), chunks))
+        list(
+            pool.map(lambda rows: _neighbours(for_a_thread(index.tree), index.remaining, centroids, rows, near), chunks)
+        )
     return near
 
 
 @njit(cache=True, nogil=True)
-def _neighbours(index: Index, centroids: FloatArray, rows: IntArray, near: IntArray) -> None:
-    distances, centre = np.empty(near.shape[1]), np.zeros(index.points.shape[1])
+def _neighbours(tree: BoxTree, remaining: Remaining, centroids: FloatArray, rows: IntArray, near: IntArray) -> None:
+    distances, centre = np.empty(near.shape[1]), np.zeros(tree.boxes.shape[2])
     for row in rows:
         for j in range(centroids.shape[1]):
             centre[j] = centroids[row, j]
-        nearest(index, centre, distances, near[row])
+        nearest_rows(tree, remaining, centre, distances, near[row])
 
 
 @njit(cache=True, nogil=True)

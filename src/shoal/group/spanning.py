@@ -15,20 +15,18 @@ point hang on the copy with the lowest row.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
 from shoal.encode import Coding, Encoder
+from shoal.errors import SchemaError
 from shoal.group.copies import Copies, distinct
 from shoal.group.mix import Mix
 from shoal.prepare import Prepared
 
-if TYPE_CHECKING:
-    from shoal.group.composite import Kinds
-
-__all__ = ["Tree", "cut_tree", "kinds_of", "range_points", "spanning_tree"]
+__all__ = ["Tree", "cut_tree", "range_points", "spanning_tree"]
 
 _FEW_POINTS = 5000  # up to so many points, or from so many columns on, scans beat searches
 _MANY_COLUMNS = 10
@@ -63,6 +61,8 @@ class Tree(NamedTuple):
 
 def range_points(prepared: Prepared) -> FloatArray:
     """The quasi-identifiers as points, each column on the scale 0..1."""
+    if not prepared.schema.quasi:
+        raise SchemaError("schema", "must name at least one quasi-identifier to group by")
     encoder = Encoder.fit(prepared, prepared.schema.quasi)
     codes = encoder.codes(prepared.frame)
     encoder._check_width(len(codes))
@@ -98,16 +98,8 @@ def cut_tree(
     from shoal.group import cutting
 
     number = {"longest": cutting.LONGEST, "close": cutting.CLOSE, "divergence": cutting.DIVERGENCE}[rule]
-    labels: IntArray = cutting.cut(*tree, kinds_of(mix), mix.columns, k, number, t)
+    labels: IntArray = cutting.cut(*tree, mix, k, number, t)
     return labels
-
-
-def kinds_of(mix: Mix) -> Kinds:
-    """A mix as the kernels take it."""
-    from shoal.group.composite import Kinds
-
-    n_columns = max(1, mix.n_columns)
-    return Kinds(mix.kinds, mix.starts, mix.codes, mix.counts, mix.rows, mix.overall, mix.total, n_columns)
 
 
 def _grow(points: FloatArray, n_columns: int) -> tuple[IntArray, IntArray, FloatArray]:
@@ -115,9 +107,8 @@ def _grow(points: FloatArray, n_columns: int) -> tuple[IntArray, IntArray, Float
     from shoal.group.prim import prim, prim_by_scan
     from shoal.group.spatial import index_of
 
-    if len(points) <= _FEW_POINTS or n_columns >= _MANY_COLUMNS:
-        return prim_by_scan(points)  # type: ignore[no-any-return]
-    return prim(index_of(_singles(points)))  # type: ignore[no-any-return]
+    by_scan = len(points) <= _FEW_POINTS or n_columns >= _MANY_COLUMNS
+    return prim_by_scan(points) if by_scan else prim(index_of(_singles(points)))
 
 
 def _singles(points: FloatArray) -> Copies:
@@ -128,8 +119,10 @@ def _singles(points: FloatArray) -> Copies:
 
 def _block(coding: Coding, codes: FloatArray) -> FloatArray:
     if not coding.unordered:
-        low, high = codes.min(), codes.max()
-        return ((codes - low) / (high - low if high > low else 1.0))[:, None]
+        half = codes / 2  # differences of halves can't overflow
+        low, high = half.min(), half.max()
+        scaled: FloatArray = (half - low) / (high - low if high > low else 1.0)
+        return scaled[:, None]
     indicators = np.zeros((len(codes), coding.n_levels))
     indicators[np.arange(len(codes)), codes.astype(np.int64)] = np.sqrt(0.5)
     return indicators

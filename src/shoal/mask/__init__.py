@@ -3,6 +3,17 @@
 from shoal.mask.centroid import Centroid
 from shoal.mask.dither import CellDither, GaussianDither
 from shoal.mask.mask import BlindMask, ValueSets, draw_chain, pair_up
+from shoal.mask.micro_perturb import MicroPerturb
 from shoal.mask.resample import Resample
 
-__all__ = ["BlindMask", "CellDither", "Centroid", "GaussianDither", "Resample", "ValueSets", "draw_chain", "pair_up"]
+__all__ = [
+    "BlindMask",
+    "CellDither",
+    "Centroid",
+    "GaussianDither",
+    "MicroPerturb",
+    "Resample",
+    "ValueSets",
+    "draw_chain",
+    "pair_up",
+]

@@ -25,6 +25,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.arrays import FloatArray, Generator, IntArray
+from shoal.claim import Claim
 from shoal.encode import Encoder
 from shoal.errors import ParameterError
 from shoal.params import check
@@ -97,6 +98,10 @@ class BlindMask(ABC):
 
     def caveats(self, sets: ValueSets) -> tuple[str, ...]:
         """What must be said beside a claim about a release made from `sets`."""
+        return ()
+
+    def claims(self, sets: ValueSets) -> tuple[Claim, ...]:
+        """What the mask promises about utility when it alone made the release from `sets`."""
         return ()
 
 

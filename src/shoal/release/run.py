@@ -58,6 +58,7 @@ class Release:
     declared: Schema
     source: Source | None = None
     caveats: tuple[str, ...] = ()
+    mask_claims: tuple[Claim, ...] = ()
 
     def __repr__(self) -> str:
         return f"Release({len(self.source_rows)} rows, {self.recipe})"
@@ -80,7 +81,7 @@ class Release:
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
         """What is promised, each with its basis and assumptions."""
-        return promises(self.recipe, self.pair, self.labels, self.risk, self.caveats)
+        return (*promises(self.recipe, self.pair, self.labels, self.risk, self.caveats), *self.mask_claims)
 
     def write(
         self,
@@ -151,7 +152,9 @@ def anonymize(
     say("grouping")
     grouping = recipe.group.group(prepared, seed)
     say("masking")
-    codes, encoder, caveats = _mask(recipe, prepared, grouping, seed)
+    encoder = Encoder.fit(prepared, prepared.schema.quasi)
+    sets = ValueSets.of(encoder.codes(prepared.frame), grouping.labels, encoder, prepared.weights())
+    codes = _mask(recipe, sets, grouping, seed)
     order = stream(seed, "shuffle").permutation(prepared.n)
     labels = np.full(prepared.n_original, -1, dtype=np.int64)
     labels[prepared.rows] = grouping.labels
@@ -165,7 +168,8 @@ def anonymize(
         seed=seed,
         original=table,
         declared=schema,
-        caveats=caveats,
+        caveats=tuple(dict.fromkeys(text for mask in recipe.masks for text in mask.caveats(sets))),
+        mask_claims=recipe.masks[0].claims(sets) if len(recipe.masks) == 1 else (),
     )
 
 
@@ -174,16 +178,10 @@ def anonymize_source(source: Source, schema: Schema, **method: Any) -> Release:
     return replace(anonymize(source.frame, schema, **method), source=source)
 
 
-def _mask(
-    recipe: Recipe, prepared: Prepared, grouping: Grouping, seed: int
-) -> tuple[FloatArray, Encoder, tuple[str, ...]]:
-    encoder = Encoder.fit(prepared, prepared.schema.quasi)
-    codes = encoder.codes(prepared.frame)
-    sets = ValueSets.of(codes, grouping.labels, encoder, prepared.weights())
+def _mask(recipe: Recipe, sets: ValueSets, grouping: Grouping, seed: int) -> FloatArray:
     streams = [stream(seed, "mask", i) for i in range(len(recipe.masks))]
     drawn = draw_chain(recipe.masks, sets, streams)
-    caveats = tuple(dict.fromkeys(text for mask in recipe.masks for text in mask.caveats(sets)))
-    return pair_up(drawn, grouping.labels, stream(seed, "pairing")), encoder, caveats
+    return pair_up(drawn, grouping.labels, stream(seed, "pairing"))
 
 
 def _released(prepared: Prepared, encoder: Encoder, codes: FloatArray, order: IntArray) -> Frame:

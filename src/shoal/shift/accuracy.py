@@ -61,6 +61,6 @@ def group_error(m: float, bias: float, r_squared: float, cv_squared: float) -> f
     --------
     >>> from shoal.shift import group_error
     >>> round(group_error(10_000, 0.03, 0.03, 7.0), 4)
-    0.0398
+    0.0397
     """
     return float(np.sqrt((m - 1) / m * bias**2 + (1 - r_squared) / m * cv_squared))

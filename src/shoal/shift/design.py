@@ -100,6 +100,14 @@ class Factor:
         linear = np.where(missing, 0.0, (codes - self.centre) / self.scale)
         return np.column_stack((linear, missing)) if self.seen[-1] else linear[:, None]
 
+    def column_names(self, coding: Coding) -> list[str]:
+        """What the columns of its share of the design matrix stand for."""
+        if coding == "dummy" or self.kind == "nominal":
+            labels = self.labels()
+            return [f"{self.name} = {labels[cell]}" for cell in np.flatnonzero(self.seen)[1:]]
+        missing = [f"{self.name} = missing"] if self.levels is not None and self.seen[-1] else []
+        return [self.name, *missing]
+
     def _indicators(self, cells: IntArray) -> FloatArray:
         """One column for each cell that was seen, but the first of them."""
         kept = np.flatnonzero(self.seen)[1:]
@@ -130,6 +138,10 @@ class Design:
         """The design matrix without an intercept."""
         blocks = [factor.columns(codes[:, j], coding) for j, factor in enumerate(self.factors)]
         return np.ascontiguousarray(np.hstack(blocks))
+
+    def column_names(self, coding: Coding) -> list[str]:
+        """What the columns of the design matrix stand for."""
+        return [name for factor in self.factors for name in factor.column_names(coding)]
 
 
 def joint_cells(tables: Sequence[IntArray]) -> tuple[list[IntArray], int]:
@@ -179,8 +191,7 @@ def _learn(tables: Sequence[People], column: Column, bins: int) -> Factor:
 def _learn_numeric(tables: Sequence[People], column: Column, bins: int) -> Factor:
     codes = [floats(series(table.frame, column.name)) for table in tables]
     values = np.unique(np.concatenate(codes))
-    few = len(values) <= bins
-    cuts = values[:-1] / 2 + values[1:] / 2 if few else weighted_quantiles(codes[0], tables[0].weights, bins)
+    cuts = midpoints(values) if len(values) <= bins else weighted_quantiles(codes[0], tables[0].weights, bins)
     blank = Factor(
         name=column.name, kind="numeric", levels=None, cuts=cuts, centre=0.0, scale=1.0,
         seen=np.ones(len(cuts) + 2, dtype=np.bool_),
@@ -209,6 +220,12 @@ def _levels(tables: Sequence[People], column: Column) -> tuple[str, ...]:
     if column.kind == "ordinal" and all(part.dtype == found[0].dtype for part in found):
         return tuple(dict.fromkeys(texts(pl.concat(found).unique().sort())))
     return tuple(sorted({level for part in found for level in texts(part)}))
+
+
+def midpoints(values: FloatArray) -> FloatArray:
+    """Cuts that give each of the sorted `values` a cell of its own."""
+    middle: FloatArray = values[:-1] / 2 + values[1:] / 2
+    return middle
 
 
 def weighted_quantiles(values: FloatArray, weights: FloatArray, bins: int) -> FloatArray:

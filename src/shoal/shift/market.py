@@ -160,7 +160,6 @@ class MarketRisk:
         m = float(fit.target.sum()) if group_size is None else float(group_size)
         group = _Group(m=m, floor=0.0 if (ground.costs >= 0).all() else -math.inf)
         error = group.error(fit.mean, fit.draws[:, 0], fit.mse)
-        _, existing, market = populations.tables
         unseen = unseen_levels(populations, fit.target, self.limit)
         return MarketAssessment(
             name=name,
@@ -181,9 +180,7 @@ class MarketRisk:
             n_new=new.n,
             segments=fit.segments(ground.members.point, group),
             weights=weights,
-            weight_map=()
-            if self.shift == "none"
-            else weight_map(populations, ground.weights(existing.mass, market.mass)),
+            weight_map=() if self.shift == "none" else weight_map(populations, ground.all_weights()),
             draws=fit.draws[:, 0],
             notes=(*weights.notes, *unseen, *_remarks(enrolment, group_size, m)),
         )

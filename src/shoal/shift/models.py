@@ -78,13 +78,13 @@ def least_squares(X: FloatArray, weights: FloatArray, targets: FloatArray) -> Fl
     `weights` and `targets` may have leading dimensions: one fit for each.
     """
     Z = np.column_stack((np.ones(len(X)), X))
-    gram = np.einsum("...c,ci,cj->...ij", weights, Z, Z, optimize=True)
+    gram = np.swapaxes(weights[..., None] * Z, -1, -2) @ Z
     right = (weights * targets) @ Z
     scale = np.sqrt(np.einsum("...ii->...i", gram))
     scale = np.where(scale > 0, scale, 1.0)
     balanced = gram / scale[..., :, None] / scale[..., None, :]
     inverse = np.linalg.pinv(balanced, rcond=1e-10, hermitian=True)
-    solution: FloatArray = np.einsum("...ij,...j->...i", inverse, right / scale) / scale
+    solution: FloatArray = (inverse @ (right / scale)[..., None])[..., 0] / scale
     return solution
 
 

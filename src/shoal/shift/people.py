@@ -85,7 +85,7 @@ def read_market(table: Any, schema: Schema, owner: str) -> People:
     try:
         prepared = prepare(frame.select(wanted), relaxed)
     except ColumnError as error:
-        raise ColumnError(error.column, f"({owner}) {error.rule}", got=error.got, hint=error.hint) from None
+        raise ColumnError(error.column, f"in the {owner} {error.rule}", got=error.got, hint=error.hint) from None
     except InputError as error:
         raise InputError(owner, error.rule, got=error.got, hint=error.hint) from None
     weights = prepared.weights()
@@ -185,7 +185,7 @@ def _check_levels(owner: str, frame: Frame, schema: Schema) -> None:
         if strange:
             raise ColumnError(
                 name,
-                f"of the {owner} must hold only the levels that the schema lists",
+                f"must hold in the {owner} only levels that the schema lists",
                 got=named(strange),
                 hint=f"Code all files alike; the schema lists {named(sorted(declared), 12)}.",
             )

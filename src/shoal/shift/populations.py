@@ -108,7 +108,7 @@ def check_codings(design: Design, people: People, limit: float) -> None:
         if share > limit:
             raise ColumnError(
                 factor.name,
-                f"of the {people.owner} must be coded as in the other tables",
+                f"must be coded in the {people.owner} as in the other tables",
                 got=f"{named(strange)} in {share:.0%} of it, against {named(factor.levels)}",
                 hint="Recode one of the files, or declare the levels in the schema.",
             )

@@ -84,6 +84,11 @@ class Ground:
         raw = self.shift.factors(self.populations, existing, new)
         return normalised(raw, self.members, self.shift.cap)[0]
 
+    def all_weights(self) -> FloatArray:
+        """Importance weight of each combination, from the tables as they are."""
+        _, existing, new = self.populations.tables
+        return self.weights(existing.mass, new.mass)
+
     def target(self, members: FloatArray, existing: FloatArray, new: FloatArray) -> FloatArray:
         """Mass of the new market's enrolment on each combination."""
         likely = self.likelihood

@@ -27,7 +27,7 @@ from shoal.errors import InputError, ParameterError
 from shoal.params import Help, Range, check
 from shoal.schema import Schema
 from shoal.shift.balance import effective_sample_size
-from shoal.shift.design import Design, joint_cells, weighted_quantiles
+from shoal.shift.design import Design, joint_cells, midpoints, weighted_quantiles
 from shoal.shift.logistic import newton_logit
 from shoal.shift.people import Members, read_market, read_members
 from shoal.shift.populations import Populations, meet
@@ -105,7 +105,8 @@ def transfer_weights(
     response
         Name of y, if the schema has several numeric sensitive columns.
     response_bins
-        Cells of y, at the pool's quantiles (ratio). More of them tell tasks apart more finely and borrow less.
+        Cells of y (ratio): one for each value if there are no more, else at the pool's quantiles. More of them tell
+        tasks apart more finely and borrow less.
     bins
         A numeric covariate with more distinct values is cut into this many cells.
     limit
@@ -180,7 +181,10 @@ def _ratio(options: _Transfer, members: list[Members], t: int, populations: Popu
     x_cell = [populations.cell[table.point] for table in populations.tables[:-1]]
     y = np.concatenate([table.costs for table in members])
     v = np.concatenate([table.weights for table in members])
-    y_cell = np.searchsorted(weighted_quantiles(y, v, options.response_bins), y, side="left")
+    values = np.unique(y)
+    few = len(values) <= options.response_bins
+    cuts = midpoints(values) if few else weighted_quantiles(y, v, options.response_bins)
+    y_cell = np.searchsorted(cuts, y, side="left")
     (cell,), n_cells = joint_cells([np.column_stack((np.concatenate(x_cell), y_cell)).astype(np.int64)])
     task = np.repeat(np.arange(len(members)), [table.n for table in members])
     p_xy = np.array([sums_by(cell, v * (task == i), n_cells) for i in range(len(members))])

@@ -45,12 +45,15 @@ class SplitResult:
 
     `bias` (percent) and `r_squared` have axes variant, shift, coding, market; `intersection` variant, shift, market.
     `gap` is how far the true mean cost of each market's enrollees lies from that of the members, in percent of it.
+    `slopes` are the coefficients of the unweighted numeric model by variant, intercept first: they show how far x and
+    y have come apart.
     """
 
     bias: FloatArray
     r_squared: FloatArray
     intersection: FloatArray
     gap: FloatArray
+    slopes: FloatArray
 
 
 def halves(n: int, split: int, seed: int) -> tuple[IntArray, IntArray]:
@@ -70,8 +73,10 @@ def run_split(scene: Scene, split: int, ks: Sequence[int], seed: int) -> SplitRe
     results = [judge.errors(scene.cell[train], costs, weights)]
     for k in ks:
         results += [judge.errors(cell, costs, weights) for cell in mask_members(scene, members, k, split, seed)]
-    bias, r_squared, intersection = (np.array(part) for part in zip(*results, strict=True))
-    return SplitResult(bias=bias, r_squared=r_squared, intersection=intersection, gap=judge.gap(costs, weights))
+    bias, r_squared, intersection, slopes = (np.array(part) for part in zip(*results, strict=True))
+    return SplitResult(
+        bias=bias, r_squared=r_squared, intersection=intersection, slopes=slopes, gap=judge.gap(costs, weights)
+    )
 
 
 def mask_members(scene: Scene, members: Prepared, k: int, split: int, seed: int) -> list[IntArray]:
@@ -112,26 +117,22 @@ class _Judge:
         )
 
     def errors(self, cell: IntArray, costs: FloatArray, weights: FloatArray) -> tuple[FloatArray, ...]:
-        """Bias in percent, R² and intersection of the models trained on members in these cells."""
+        """Bias in percent, R², intersection and slopes of the models trained on members in these cells."""
         n_cells = self.mass.shape[1]
         members = sums_by(cell, weights, n_cells)
         means = ratio(sums_by(cell, weights * costs, n_cells), members)
         weighted = self.weights * members
-        fits = [self._fit(self.X[coding], weighted, means) for coding in CODINGS]
+        betas = [least_squares(self.X[coding], weighted, means) for coding in CODINGS]
+        fits = [beta[..., :1] + beta[..., 1:] @ self.X[coding].T for beta, coding in zip(betas, CODINGS, strict=True)]
         bias = np.stack([self._bias(fit) for fit in fits], axis=1)
         r_squared = np.stack([self._r_squared(fit) for fit in fits], axis=1)
         overlap = np.minimum(_shares(weighted), _shares(self.mass)).sum(axis=-1)
-        return bias, r_squared, overlap
+        return bias, r_squared, overlap, betas[1][0, 0]
 
     def gap(self, costs: FloatArray, weights: FloatArray) -> FloatArray:
         """Percent by which each market's enrollees cost more than the members."""
         own = float(np.average(costs, weights=weights))
         return 100 * (1 - own / self._true_mean())
-
-    def _fit(self, X: FloatArray, weighted: FloatArray, means: FloatArray) -> FloatArray:
-        beta = least_squares(X, weighted, means)
-        predicted: FloatArray = beta[..., :1] + beta[..., 1:] @ X.T
-        return predicted
 
     def _true_mean(self) -> FloatArray:
         mean: FloatArray = self.sums.sum(axis=1) / self.mass.sum(axis=1)

@@ -1,0 +1,184 @@
+"""`shoal market`: what enrollees of new markets will cost, from (anonymised) members of an existing one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shoal.errors import FileError, InputError, ParameterError
+
+if TYPE_CHECKING:
+    from shoal.shift import MarketAssessment
+
+__all__ = ["EXAMPLES", "market"]
+
+EXAMPLES = """Examples:
+
+shoal market --members release/release.csv --existing us.csv --new ca.csv --schema schema.toml --out market.html
+
+shoal market --members release/release.csv --existing us.csv --new areas.csv --by area -s schema.toml -o market.html
+
+shoal market --members members.csv --new prospects.csv -s schema.toml -o market.html --model two-part --enrolment chance
+"""
+
+
+def market(
+    members: Annotated[Path, typer.Option("--members", help="Members with their costs: a released table, or raw.")],
+    new: Annotated[list[Path], typer.Option("--new", help="People of a new market; repeat for several markets.")],
+    schema: Annotated[Path, typer.Option("--schema", "-s", help="Schema of the members, in TOML.")],
+    existing: Annotated[
+        Path | None,
+        typer.Option(help="People of the market the members come from. Left out: --new holds prospective enrollees."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the HTML report there.")] = None,
+    by: Annotated[str | None, typer.Option(help="Column of --new that names the market of each person.")] = None,
+    shift: Annotated[str, typer.Option(help="How members are weighted: ratio, logistic or none.")] = "ratio",
+    coding: Annotated[str, typer.Option(help="How covariates enter the model: dummy or numeric.")] = "dummy",
+    model: Annotated[str, typer.Option(help="least-squares, two-part, log, gamma or tweedie.")] = "least-squares",
+    response: Annotated[
+        str | None, typer.Option(help="The cost column, if several sensitive ones are numeric.")
+    ] = None,
+    enrolment: Annotated[
+        str | None,
+        typer.Option(help="Column of --new with the chance of enrolment, or 'members': people enrol like the members."),
+    ] = None,
+    group_size: Annotated[
+        float | None, typer.Option(help="Number of enrollees in each market. [default: people the file stands for]")
+    ] = None,
+    cost_factor: Annotated[
+        list[str] | None, typer.Option(help="Cost of living there over here: 1.1, or MARKET=1.1; repeat for several.")
+    ] = None,
+    smoothing: Annotated[float, typer.Option(help="Records added to each cell (ratio weights).")] = 0.0,
+    cap: Annotated[float | None, typer.Option(help="Largest weight, as a multiple of the mean.")] = None,
+    bins: Annotated[int, typer.Option(help="Cells of a numeric column with more distinct values.")] = 20,
+    limit: Annotated[float, typer.Option(help="Largest share of a market that may have no weight.")] = 0.2,
+    bootstrap: Annotated[int, typer.Option(help="Repeats of the bootstrap.", min=2)] = 200,
+    seed: Annotated[int, typer.Option(help="Repeats the random choices.", min=0)] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the report if it exists.")] = False,
+) -> None:
+    """Predict what people who enrol in new markets will cost, and rank the markets.
+
+    Members weigh by how frequent people like them are in the new market; a cost model is fitted to them and averaged
+    over the new market's people. The members may be a release of `shoal anonymize`: market files hold no costs and
+    need no protection.
+    """
+    from shoal.cli.console import out as screen
+    from shoal.cli.console import steps
+    from shoal.files import read_table
+    from shoal.schema import Schema
+    from shoal.shift import MarketRisk, rank_markets
+
+    _check_free(out, overwrite)
+    rules = Schema.read(schema)
+    risk = MarketRisk(
+        shift=shift,  # type: ignore[arg-type]
+        coding=coding,  # type: ignore[arg-type]
+        model=model,
+        response=response,
+        smoothing=smoothing,
+        cap=cap,
+        bins=bins,
+        limit=limit,
+    )
+    with steps(3 + len(new)) as step:
+        step("reading")
+        risk.fit(read_table(members), None if existing is None else read_table(existing), rules)
+        markets = _markets(new, by)
+        factors = _cost_factors(cost_factor or [], list(markets))
+        done = []
+        for name, table in markets.items():
+            step(f"assessing {name}")
+            done.append(
+                risk.assess(table, enrolment, group_size, factors[name], name=name, bootstrap=bootstrap, seed=seed)
+            )
+        if out is not None:
+            step("writing")
+            _write(out, done, members)
+    if json:
+        screen.print_json(data={"markets": [rank.assessment.to_dict() for rank in rank_markets(done)]})
+    else:
+        _tell(done, out)
+
+
+def _markets(files: list[Path], by: str | None) -> dict[str, Any]:
+    """The tables by the name of their market: the file's name, or the values of the column `by`."""
+    from shoal.files import read_table
+
+    out: dict[str, Any] = {}
+    for file in files:
+        table = read_table(file)
+        parts = {file.stem: table} if by is None else _parts(table, by, file)
+        for name, part in parts.items():
+            if name in out:
+                raise InputError(str(file), f"names the market '{name}' a second time", hint="Rename one of the files.")
+            out[name] = part
+    return out
+
+
+def _parts(table: Any, by: str, file: Path) -> dict[str, Any]:
+    import polars as pl
+
+    from shoal.shift.people import texts
+
+    if by not in table.columns:
+        raise InputError(str(file), f"must have the column '{by}', which names the market of each person")
+    names = texts(table[by]).fill_null("missing")
+    return {name: table.filter(names == name) for name in names.unique().sort().cast(pl.String)}
+
+
+def _cost_factors(given: list[str], markets: list[str]) -> dict[str, float]:
+    factors = dict.fromkeys(markets, 1.0)
+    for text in given:
+        name, equals, value = text.rpartition("=")
+        if equals and name not in factors:
+            raise ParameterError("--cost-factor", "must name one of the markets", got=repr(name)[:40])
+        factors.update({name: _factor(value)} if equals else dict.fromkeys(markets, _factor(text)))
+    return factors
+
+
+def _factor(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ParameterError("--cost-factor", "must be a number, or MARKET=number", got=repr(text)[:40]) from None
+
+
+def _check_free(out: Path | None, overwrite: bool) -> None:
+    if out is not None and out.exists() and not overwrite:
+        raise FileError(str(out), "already exists", hint="Name another file, or allow overwriting (--overwrite).")
+
+
+def _write(out: Path, done: list[MarketAssessment], members: Path) -> None:
+    from datetime import date
+
+    from shoal.files import write_text
+    from shoal.report.market import render_markets
+
+    write_text(out, render_markets(done, title="Market risk", created=date.today().isoformat(), members=members.name))
+
+
+def _tell(done: list[MarketAssessment], out: Path | None) -> None:
+    from shoal.cli.console import out as screen
+    from shoal.cli.console import print_table
+    from shoal.shift import rank_markets
+
+    rows = [
+        [
+            rank.assessment.name,
+            f"{rank.rank} ({rank.low}-{rank.high})",
+            f"{rank.assessment.mean:,.0f}",
+            f"{rank.assessment.interval[0]:,.0f} to {rank.assessment.interval[1]:,.0f}",
+            f"{rank.assessment.weights.effective_sample_size:,.0f}",
+        ]
+        for rank in rank_markets(done)
+    ]
+    head = ["market", "rank", "mean cost", "95 % interval", "effective members"]
+    print_table("Markets, cheapest first", head, rows)
+    for item in done:
+        for note in item.notes:
+            screen.print(f"{item.name}: {note}", markup=False)
+    if out is not None:
+        screen.print(f"Report: {out}", markup=False)

@@ -1,0 +1,162 @@
+"""Class disclosure: how much does a group tell about its members' classes?
+
+A group whose classes are shared as in the whole table tells nothing; one with a single class gives it away. With n_gc
+of n_g records of group g in class c, N_c of N overall, f_gc = n_gc / n_g and F_c = N_c / N:
+
+    JSD_g = ½ [Σ_c f_gc log2(f_gc / M_gc) + Σ_c F_c log2(F_c / M_gc)],   M_gc = (f_gc + F_c)/2,        (5)
+    X²    = 1/G Σ_g Σ_c (n_gc − n_g F_c)² / (n_g F_c)                                                  (13)
+
+(Li and Sarkar 2013). Groups drawn at random have X² of about C − 1, the number of classes less one: a method that
+ignores the class lies near it, one that sorts by class far above.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shoal.arrays import FloatArray, IntArray
+from shoal.errors import InputError, SchemaError
+from shoal.group.mix import class_codes, class_names, compound, jensen_shannon
+from shoal.prepare import Prepared, prepare
+from shoal.schema import Schema
+
+__all__ = ["ClassMix", "class_mix"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassMix:
+    """The class mix of the groups of a table. It holds numbers of single groups: internal; `to_dict` has summaries.
+
+    Parameters
+    ----------
+    columns
+        The class columns that were looked at, together.
+    n_groups, n_classes
+        Number of groups and of classes.
+    chi_square, random_chi_square
+        X², and C − 1, its approximate value for groups drawn at random.
+    mean_divergence, largest_divergence
+        Mean of JSD over records (the weighted JSD of the table), and the largest of a group; in bits, 0 to 1.
+    homogeneous_groups, homogeneous_share
+        Groups whose records all have one class, and the share of records in them.
+    lone_groups, lone_share
+        Groups in which some class has a single record, and the share of records that are such.
+    divergence
+        JSD of each group, in the order of the labels.
+    """
+
+    releasable: ClassVar[bool] = False
+
+    columns: tuple[str, ...]
+    n_groups: int
+    n_classes: int
+    chi_square: float
+    random_chi_square: float
+    mean_divergence: float
+    largest_divergence: float
+    homogeneous_groups: int
+    homogeneous_share: float
+    lone_groups: int
+    lone_share: float
+    divergence: FloatArray
+
+    def to_dict(self) -> dict[str, Any]:
+        """The summary as JSON-safe words."""
+        return {
+            "columns": list(self.columns),
+            "n_groups": self.n_groups,
+            "n_classes": self.n_classes,
+            "chi_square": self.chi_square,
+            "random_chi_square": self.random_chi_square,
+            "mean_divergence": self.mean_divergence,
+            "largest_divergence": self.largest_divergence,
+            "homogeneous_groups": self.homogeneous_groups,
+            "homogeneous_share": self.homogeneous_share,
+            "lone_groups": self.lone_groups,
+            "lone_share": self.lone_share,
+        }
+
+
+def class_mix(table: Any, schema: Schema, labels: Any, column: str | None = None) -> ClassMix:
+    """How evenly the classes are spread over groups.
+
+    Parameters
+    ----------
+    table, schema
+        The original, of any dataframe type, and its schema.
+    labels
+        Group of each row, as `Grouper.assign` gives it or `release.labels`; a row with a negative label is left out.
+    column
+        The class column; None: all nominal and ordinal sensitive columns as one compound class.
+
+    Notes
+    -----
+    A missing class is a class of its own. Records are counted, not persons, and survey weights play no part. Cost:
+    n plus groups times classes.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> table = pl.DataFrame({"age": range(6), "ill": ["no", "no", "yes", "no", "no", "yes"]})
+    >>> schema = shoal.Schema.of(quasi=["age"], sensitive=["ill"])
+    >>> mix = shoal.risk.class_mix(table, schema, [0, 0, 0, 1, 1, 1])
+    >>> mix.chi_square, mix.random_chi_square, mix.homogeneous_groups, mix.lone_groups
+    (0.0, 1.0, 0, 2)
+    """
+    prepared = prepare(table, schema)
+    groups = _groups(prepared, labels)
+    names = _names(prepared.schema, column)
+    codes = compound(class_codes(prepared, names))[:, 0]
+    inside = groups >= 0
+    return _measure(names, np.unique(groups[inside], return_inverse=True)[1], codes[inside])
+
+
+def _groups(prepared: Prepared, labels: Any) -> IntArray:
+    given = np.asarray(labels)
+    if given.shape != (prepared.n_original,) or not np.issubdtype(given.dtype, np.integer):
+        raise InputError("labels", "must give a whole number for each row of the table", got=f"shape {given.shape}")
+    groups: IntArray = given[prepared.rows].astype(np.int64)
+    if not (groups >= 0).any():
+        raise InputError("labels", "must put at least one row into a group")
+    return groups
+
+
+def _names(schema: Schema, column: str | None) -> tuple[str, ...]:
+    known = class_names(schema)
+    if column is not None and column not in known:
+        raise SchemaError("class_mix", f"column '{column}' must be a nominal or ordinal sensitive column")
+    if not known:
+        raise SchemaError(
+            "class_mix",
+            "needs a sensitive column that is nominal or ordinal",
+            hint="Declare a column of numbers nominal where its values are classes.",
+        )
+    return known if column is None else (column,)
+
+
+def _measure(names: tuple[str, ...], groups: IntArray, codes: IntArray) -> ClassMix:
+    classes = np.unique(codes, return_inverse=True)[1]
+    counts = np.zeros((int(groups.max()) + 1, int(classes.max()) + 1), dtype=np.int64)
+    np.add.at(counts, (groups, classes), 1)
+    sizes, overall, n = counts.sum(axis=1), counts.sum(axis=0), len(groups)
+    expected = sizes[:, None] * (overall / n)
+    divergence = jensen_shannon(counts, overall)
+    homogeneous = (counts > 0).sum(axis=1) == 1
+    lone = (counts == 1).sum(axis=1)
+    return ClassMix(
+        columns=names,
+        n_groups=len(sizes),
+        n_classes=len(overall),
+        chi_square=float(((counts - expected) ** 2 / expected).sum(axis=1).mean()),
+        random_chi_square=float(len(overall) - 1),
+        mean_divergence=float(sizes @ divergence / n),
+        largest_divergence=float(divergence.max()),
+        homogeneous_groups=int(homogeneous.sum()),
+        homogeneous_share=float(sizes[homogeneous].sum() / n),
+        lone_groups=int((lone > 0).sum()),
+        lone_share=float(lone.sum() / n),
+        divergence=divergence,
+    )
