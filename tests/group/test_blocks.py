@@ -90,12 +90,21 @@ def test_plans_for_large_files(n_columns, k):
     assert set(plan.to_dict()) == {"strategy", "n_blocks", "block_rows"}
 
 
+def test_files_of_few_distinct_points_are_grouped_exactly(monkeypatch):
+    assert choose(3_000_000, 8, 5, n_distinct=300).strategy == "exact"
+    monkeypatch.setattr(module, "exact_points", lambda n_columns: 100)
+    points = np.random.default_rng(0).integers(0, 3, (2000, 2)).astype(float)
+    labels, notes = partition(points, 5, "mdav")
+    assert notes == {"strategy": "exact", "n_blocks": 1, "block_rows": 2000}
+    assert np.array_equal(labels, mdav(points, 5))
+
+
 def test_partition_reports_its_plan(monkeypatch):
     points = normal(900, 3)
     labels, notes = partition(points, 5, "mdav")
     assert notes == {"strategy": "exact", "n_blocks": 1, "block_rows": 900}
     assert np.array_equal(labels, mdav(points, 5))
-    monkeypatch.setattr(module, "exact_rows", lambda n_columns: 300)
+    monkeypatch.setattr(module, "exact_points", lambda n_columns: 300)
     labels, notes = partition(points, 5, "kmember")
     assert notes == {"strategy": "blocks", "n_blocks": 3, "block_rows": 300}
     assert np.array_equal(labels, by_blocks(points, 5, kmember, 300))

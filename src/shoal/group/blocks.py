@@ -1,15 +1,16 @@
-"""How large files are grouped: cut into k-d blocks, each block grouped exactly, all cores at work.
+"""How large files are grouped: cut into k-d blocks, each grouped exactly on its own core, the seams mended.
 
-Grouping one record after another does not run in parallel, and in many columns its cost grows faster than n. Cutting
-the points into blocks of neighbours mends both. Each block is a box of the k-d tree with a multiple of k rows (one
-block takes the remainder), so blocks have no leftovers of their own, and every group still holds at least k.
+Records are grouped one after another, which uses one core, and in many columns the cost grows faster than n. Cutting
+the points into blocks of neighbours mends both. Each block holds a multiple of k rows (one takes the remainder), so
+blocks have no leftovers of their own and every group still has at least k members.
 
 A cut is made in the column with the largest variance, then, among rows that are equal there, in the next column and so
-on, last by row number: equal rows stay together as long as they can. The result depends on the points, their order, k
-and the number of blocks, not on the number of cores.
+on, last by row number: equal rows stay together as long as they can. Groups can't straddle a cut; on standard-normal
+points in eight columns that costs some 3 % in squared error for each doubling of the blocks, which `seams.mend` takes
+back. The result depends on the points, their order, k and the number of blocks, not on the number of cores.
 
-Promised: the same group sizes as without blocks. Not promised: the same partition. Groups can't straddle a cut; on
-standard-normal points in eight columns the squared error rises by less than 2 %. `Plan` records what was done.
+Promised: as many groups as without blocks, each of at least k. Not promised: the same partition. `Plan` records which
+way was taken.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.errors import ParameterError
-from shoal.group.copies import on_grid
+from shoal.group.copies import distinct, on_grid
 from shoal.group.greedy import kmember
 from shoal.group.maximum_distance import mdav
 from shoal.group.seams import mend
@@ -50,22 +51,26 @@ class Plan:
 
 
 def partition(points: FloatArray, k: int, method: Literal["kmember", "mdav"]) -> tuple[IntArray, dict[str, Any]]:
-    """Group points by the plan that suits their number; return the labels and the plan."""
-    plan = choose(len(points), points.shape[1], k)
+    """Group points by the plan that suits them; return the labels and the plan."""
+    n_rows, n_columns = points.shape
+    n_distinct = n_rows if n_rows <= exact_points(n_columns) else len(distinct(on_grid(points)).points)
+    plan = choose(n_rows, n_columns, k, n_distinct)
     kernel = _KERNELS[method]
     labels = by_blocks(points, k, kernel, plan.block_rows) if plan.n_blocks > 1 else kernel(points, k)
     return labels, plan.to_dict()
 
 
-def choose(n_rows: int, n_columns: int, k: int) -> Plan:
-    """Choose exactly one block up to `exact_rows`, and beyond it blocks of at most that size."""
-    n_blocks = _n_blocks(n_rows, k, exact_rows(n_columns))
-    block_rows = -(-n_rows // n_blocks)
-    return Plan(strategy="exact" if n_blocks == 1 else "blocks", n_blocks=n_blocks, block_rows=block_rows)
+def choose(n_rows: int, n_columns: int, k: int, n_distinct: int | None = None) -> Plan:
+    """Choose one block if the distinct points are few enough for an exact partition, else blocks as large as may be."""
+    limit = exact_points(n_columns)
+    is_small = (n_rows if n_distinct is None else n_distinct) <= limit
+    block_rows = n_rows if is_small else max(limit, k)
+    n_blocks = _n_blocks(n_rows, k, block_rows)
+    return Plan(strategy="exact" if n_blocks == 1 else "blocks", n_blocks=n_blocks, block_rows=-(-n_rows // n_blocks))
 
 
-def exact_rows(n_columns: int) -> int:
-    """Rows that are grouped exactly in a matter of seconds."""
+def exact_points(n_columns: int) -> int:
+    """Distinct points that are grouped exactly within some ten seconds, were they normal and independent."""
     return 100_000
 
 
