@@ -38,7 +38,11 @@ def _section(name: str, command: Any) -> str:
     rows = [_row(p) for p in command.params if p.name != "help"]
     table = ["| | | default |", "| --- | --- | --- |", *rows]
     examples = [line for line in (command.epilog or "").splitlines() if line.startswith("shoal")]
-    parts = [f"## {name}", f"`{' '.join(filter(None, [name, '[options]', arguments]))}`", inspect.cleandoc(command.help)]
+    parts = [
+        f"## {name}",
+        f"`{' '.join(filter(None, [name, '[options]', arguments]))}`",
+        inspect.cleandoc(command.help),
+    ]
     if examples:
         parts.append("\n".join(["```", *examples, "```"]))
     return "\n\n".join([*parts, "\n".join(table)]) + "\n"

@@ -111,6 +111,30 @@ def test_groups_are_those_of_the_rule(case, rule, t):
     assert sorted(set(labels.tolist())) == list(range(labels.max() + 1))
 
 
+def path(lengths):
+    n = len(lengths)
+    return Tree.of(np.arange(n), np.arange(1, n + 1), np.array(lengths, dtype=float))
+
+
+def test_an_edge_of_length_0_goes_first_between_equal_mixes_and_last_between_others():
+    mix = Mix.of(np.array([[0], [1]] * 3), np.arange(6))
+    even = cut_tree(path([1, 0, 5, 0, 1]), mix, 2, "divergence")
+    assert groups_of(even) == {frozenset({0, 1}), frozenset({2, 3}), frozenset({4, 5})}
+    uneven = cut_tree(path([0, 0, 1, 0, 0]), Mix.of(np.array([[0]] * 3 + [[1]] * 3), np.arange(6)), 2, "divergence")
+    assert groups_of(uneven) == {frozenset({0, 1, 2}), frozenset({3, 4, 5})}
+
+
+def test_equal_mixes_tie_exactly_and_the_longest_goes():
+    """Parts that share a mix which isn't the overall one: rounding must not decide between them."""
+    codes = np.array([[0], [0], [1]] * 4 + [[1]] * 9)
+    labels = cut_tree(
+        path([1.0] * 5 + [3.0] + [1.0] * 5 + [9.0] + [1.0] * 8), Mix.of(codes, np.arange(21)), 3, "divergence"
+    )
+    assert groups_of(labels) == literal(
+        path([1.0] * 5 + [3.0] + [1.0] * 5 + [9.0] + [1.0] * 8), codes[:, 0].tolist(), 3, "divergence"
+    )
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_larger_tree(seed):
     rng = np.random.default_rng(seed)

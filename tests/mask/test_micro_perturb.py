@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal import MDAV, Schema, anonymize
+from shoal import MST, Schema, anonymize
 from shoal.encode import Encoder
 from shoal.errors import InputError, ParameterError
 from shoal.mask import ValueSets
@@ -98,7 +98,7 @@ def test_the_published_inflation_has_its_size():
     """6 to 11 % in the variances for k = 5 where grouping is by distance in a few columns."""
     rng = np.random.default_rng(2)
     table = pl.DataFrame({f"x{j}": rng.normal(size=400) for j in range(4)})
-    labels = MDAV(k=5).assign(table, Schema.of(quasi=table.columns), seed=1)
+    labels = MST(k=5).assign(table, Schema.of(quasi=table.columns), seed=1)
     assert 0.02 < inflation(sets_of(table, labels)).mean() < 0.12
     claim = MicroPerturb(noise="published").claims(sets_of(table, labels))[0]
     assert claim.basis == "published"
@@ -194,12 +194,12 @@ def test_caveats_and_claims_say_what_is_kept():
 
 def test_parameters_are_held_to_their_rules(people, people_schema):
     with pytest.raises(ParameterError, match="noise"):
-        anonymize(people, people_schema, group=MDAV(k=4), mask=MicroPerturb(noise="loud"), seed=1)
+        anonymize(people, people_schema, group=MST(k=4), mask=MicroPerturb(noise="loud"), seed=1)
 
 
 @pytest.mark.parametrize("noise", MODES)
 def test_through_a_release(people, people_schema, noise):
-    release = anonymize(people, people_schema, group=MDAV(k=4), mask=MicroPerturb(noise=noise), seed=1)
+    release = anonymize(people, people_schema, group=MST(k=4), mask=MicroPerturb(noise=noise), seed=1)
     assert release.risk.reidentification.by_group.holds
     for name in ("sex", "town", "education"):
         assert sorted(release.table[name], key=str) == sorted(people[name], key=str)
@@ -207,7 +207,7 @@ def test_through_a_release(people, people_schema, noise):
         assert release.table["age"].mean() == pytest.approx(people["age"].mean(), rel=1e-12)
     if noise == "exact":
         assert release.table["age"].std() == pytest.approx(people["age"].std(), rel=1e-9)
-    again = anonymize(people, people_schema, group=MDAV(k=4), mask=MicroPerturb(noise=noise), seed=1)
+    again = anonymize(people, people_schema, group=MST(k=4), mask=MicroPerturb(noise=noise), seed=1)
     assert again.table.equals(release.table)
 
 

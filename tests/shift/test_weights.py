@@ -143,6 +143,18 @@ def test_different_codings_name_column_and_levels():
         ratio_weights(existing.select("sex"), new.select("sex"), declared)
 
 
+def test_no_error_names_a_level_of_the_members():
+    existing, members = people(1, 100, P), people(2, 100, P).with_columns(sex=pl.lit("SENTINEL"))
+    declared = Schema.of(quasi=["sex"], kinds={"sex": "nominal"}, levels={"sex": ["f", "m"]})
+    with pytest.raises(ColumnError, match="1 others") as caught:
+        ratio_weights(existing.select("sex"), existing.select("sex"), declared, members.select("sex"))
+    assert "SENTINEL" not in str(caught.value)
+    new = existing.with_columns(sex=pl.lit("other"))
+    with pytest.raises(ColumnError, match="'other'.*against 'f', 'm'") as caught:
+        ratio_weights(existing, new, SCHEMA, members)
+    assert "SENTINEL" not in str(caught.value)
+
+
 def test_numbers_and_texts_of_the_same_level_agree():
     existing, new = people(1, 200, P), people(2, 200, Q)
     plain = ratio_weights(existing, new, SCHEMA)
@@ -253,6 +265,8 @@ def test_bad_parameters():
         ratio_weights(existing, new.drop("sex"), SCHEMA)
     with pytest.raises(InputError, match="at least one row"):
         ratio_weights(existing, new.head(0), SCHEMA)
+    with pytest.raises(SchemaError, match="quasi-identifier"):
+        ratio_weights(existing, new, Schema.of(weight="w"))
 
 
 def test_to_dict_is_json_and_holds_no_single_weight():

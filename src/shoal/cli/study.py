@@ -13,6 +13,7 @@ import typer
 from shoal.errors import ParameterError
 
 if TYPE_CHECKING:
+    from shoal.study.camp_crest import CampCrestStudy
     from shoal.study.market_risk import MarketRiskStudy
 
 __all__ = ["app"]
@@ -26,6 +27,14 @@ shoal study market-risk --out study
 shoal study market-risk --splits 200 --out study
 
 shoal study market-risk --table meps.csv --schema meps.toml --regions acs.csv --region-column area --out study
+"""
+
+
+_CAMP_CREST = """Examples:
+
+shoal study camp-crest --out study
+
+shoal study camp-crest --data diabetes.csv --schema diabetes.toml --out study
 """
 
 
@@ -86,6 +95,55 @@ def market_risk(
         )
     write(study, out)
     _tell(study, out)
+
+
+@app.command("camp-crest", epilog=_CAMP_CREST)
+def camp_crest(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the report and the numbers.")] = Path("study"),
+    data: Annotated[
+        Path | None, typer.Option(help="A file with a class column. [default: NMES1988 if installed, else simulated]")
+    ] = None,
+    schema: Annotated[Path | None, typer.Option("--schema", "-s", help="Its schema in TOML.")] = None,
+    level: Annotated[
+        list[float] | None, typer.Option("--level", help="Linkage levels; repeat. [default: 0.05, 0.01]")
+    ] = None,
+    draws: Annotated[int, typer.Option(help="Masked files per perturbation; the paper took 5.", min=1)] = 3,
+    growth: Annotated[float, typer.Option(help="Factor from one k to the next.", min=1.01, max=4)] = 1.3,
+    t: Annotated[float, typer.Option("--t", help="The t of t-closeness.", min=0, max=1)] = 0.2,
+    rows: Annotated[int, typer.Option(help="Records of the simulated file.", min=100)] = 1500,
+    seed: Annotated[int, typer.Option(help="Seed of everything.", min=0)] = 0,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older study in that folder.")] = False,
+) -> None:
+    """Class restricted groups and micro-perturbation: every grouping with every masking at equal linkage."""
+    from shoal.files import read_table
+    from shoal.schema import Schema
+    from shoal.study.camp_crest import LEVELS, Settings, run
+    from shoal.study.camp_crest_page import check_folder, write
+
+    check_folder(out, overwrite)
+    settings = Settings(levels=tuple(level) if level else LEVELS, draws=draws, growth=growth, t=t, n=rows, seed=seed)
+    with _bar("sizes of groups") as progress:
+        study = run(
+            None if data is None else read_table(data),
+            None if schema is None else Schema.read(schema),
+            name="the file given" if data is None else data.name,
+            settings=settings,
+            progress=progress,
+        )
+    write(study, out)
+    _tell_camp_crest(study, out)
+
+
+def _tell_camp_crest(study: CampCrestStudy, out: Path) -> None:
+    from shoal.cli.console import out as screen
+    from shoal.study.camp_crest_findings import findings
+
+    screen.print(f"Data: {study.data}, {study.n_records:,} records", markup=False)
+    for level in study.settings.levels:
+        screen.print(f"\nLinkage at most {level:.3g}", markup=False)
+        for text in findings(study, level):
+            screen.print(f"- {text}", markup=False)
+    screen.print(f"\nReport: {out / 'report.html'}", markup=False)
 
 
 def _shares(text: str) -> tuple[float, ...]:

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from shoal.report.markup import Html, join, tag
-from shoal.report.plots import _picture
+from shoal.report.plots import picture
 
 __all__ = ["altair", "document", "draw"]
 
@@ -46,7 +46,7 @@ def altair() -> Any:
 
 def draw(chart: Any, label: str) -> Html:
     """An Altair chart as inline SVG, one image to a screen reader."""
-    return _picture(chart, label)
+    return picture(chart, label)
 
 
 def _part(heading: str, content: Html) -> Html:

@@ -66,7 +66,7 @@ def class_size_plot(bands: Bands, label: str) -> Html:
             **_when(alt),
         )
     )
-    return _picture(chart, label)
+    return picture(chart, label)
 
 
 def risk_plot(bands: Bands, label: str) -> Html:
@@ -82,7 +82,7 @@ def risk_plot(bands: Bands, label: str) -> Html:
             y=alt.Y("share:Q", title="share of records", axis=alt.Axis(format="~%", tickCount=4)),
         )
     )
-    return _picture(chart, label)
+    return picture(chart, label)
 
 
 def correlation_plot(correlations: Correlations, label: str) -> Html:
@@ -95,7 +95,7 @@ def correlation_plot(correlations: Correlations, label: str) -> Html:
         _heat_map(alt, names, matrix, title, size)
         for title, matrix in (("Before", correlations.before), ("After", correlations.after))
     ]
-    return _picture(alt.hconcat(*sides), label)
+    return picture(alt.hconcat(*sides), label)
 
 
 def marginal_plot(marginal: Marginal, label: str) -> Html:
@@ -103,7 +103,7 @@ def marginal_plot(marginal: Marginal, label: str) -> Html:
     alt = _altair()
 
     bins = [cell for cell in marginal.cells if cell.low is not None or cell.high is not None]
-    return _picture(_histogram(alt, bins, marginal.step or 1.0) if bins else _bars(alt, marginal.cells), label)
+    return picture(_histogram(alt, bins, marginal.step or 1.0) if bins else _bars(alt, marginal.cells), label)
 
 
 def _altair() -> Any:
@@ -190,7 +190,7 @@ def _bars(alt: Any, cells: Sequence[Cell]) -> Any:
     )
 
 
-def _picture(chart: Any, label: str) -> Html:
+def picture(chart: Any, label: str) -> Html:
     spec = json.dumps({**chart.to_dict(), "config": _CONFIG}, sort_keys=True)
     return Html(_svg(spec).replace("<svg", f'<svg role="img" aria-label="{escape(label)}"', 1))
 

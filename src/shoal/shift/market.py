@@ -19,24 +19,21 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from shoal.arrays import FloatArray, IntArray
 from shoal.errors import ParameterError
 from shoal.params import Help, Range, check
 from shoal.schema import Schema
-from shoal.shift.assessment import MarketAssessment, Segment
+from shoal.shift.assessment import MarketAssessment
 from shoal.shift.design import Design
-from shoal.shift.enrolment import LIKE_MEMBERS, enrolment_words, likelihood
+from shoal.shift.enrolment import enrolment_words, likelihood
+from shoal.shift.estimate import Estimate, Group
 from shoal.shift.models import Fitter, check_costs, fitter_of, model_name
 from shoal.shift.people import Members, People, read_market, read_members
 from shoal.shift.populations import meet
 from shoal.shift.prediction import Ground
-from shoal.shift.segments import Level, levels_of, unseen_levels, weight_map
+from shoal.shift.segments import unseen_levels, weight_map
 from shoal.shift.weights import Shift, weigh
 
 __all__ = ["MarketRisk"]
-
-ENOUGH = 30
-"""Members from which a segment has an error of its own."""
 
 
 @dataclass(kw_only=True)
@@ -147,42 +144,44 @@ class MarketRisk:
         new = read_market(new_market, fitted.members.schema, "new market")
         populations = meet(fitted.design, [fitted.members, fitted.existing, new], self.limit)
         weights = weigh(fitted.shift, populations, fitted.members.n_original, fitted.members.rows)
-        ground = Ground.of(
-            populations,
-            self.coding,
-            fitted.members.costs * cost_factor,
-            fitted.shift,
-            fitted.fitter,
-            likelihood(enrolment, new_market, new, populations),
-            seed,
+        ground = Ground(
+            populations=populations,
+            X=populations.design.matrix(populations.points, self.coding),
+            costs=fitted.members.costs * cost_factor,
+            shift=fitted.shift,
+            fitter=fitted.fitter,
+            likelihood=likelihood(enrolment, new_market, new, populations),
+            two_populations=fitted.existing is fitted.members,
+            seed=seed,
         )
-        fit = _Fit.of(ground, weights.values[fitted.members.rows], bootstrap)
-        m = float(fit.target.sum()) if group_size is None else float(group_size)
-        group = _Group(m=m, floor=0.0 if (ground.costs >= 0).all() else -math.inf)
-        error = group.error(fit.mean, fit.draws[:, 0], fit.mse)
-        unseen = unseen_levels(populations, fit.target, self.limit)
+        target = ground.target(*(table.mass for table in populations.tables))
+        notes = [*weights.notes, *unseen_levels(populations, target, self.limit)]
+        estimate = Estimate.of(ground, ground.members.weights * weights.values[fitted.members.rows], target, bootstrap)
+        m = float(target.sum()) if group_size is None else float(group_size)
+        group = Group(m=m, floor=0.0 if (ground.costs >= 0).all() else -math.inf)
+        error = group.error(estimate.spread, estimate.mse)
         return MarketAssessment(
             name=name,
-            mean=fit.mean,
-            total=fit.mean * m,
-            interval=group.interval(fit.mean, error),
-            sampling_interval=_middle(fit.draws[:, 0], fit.mean),
-            relative_error=_share_of(error, fit.mean),
-            relative_bias=_share_of(_spread(fit.draws[:, 0], fit.mean), fit.mean),
-            r_squared=1 - fit.mse / fit.variance if fit.variance > 0 else math.nan,
-            cv_squared=_share_of(fit.variance, fit.member_mean**2),
-            weighted_member_mean=fit.member_mean,
+            mean=estimate.mean,
+            total=estimate.mean * m,
+            interval=group.interval(estimate.mean, error),
+            sampling_interval=estimate.middle(),
+            relative_error=_share_of(error, estimate.mean),
+            relative_bias=_share_of(estimate.spread, estimate.mean),
+            r_squared=estimate.r_squared,
+            cv_squared=_share_of(estimate.variance, estimate.member_mean**2),
+            weighted_member_mean=estimate.member_mean,
             group_size=m,
             cost_factor=float(cost_factor),
             enrolment=enrolment_words(enrolment),
             method=f"{self.shift} shift, {self.coding} coding, {model_name(self.model)}",
             n_members=fitted.members.n,
             n_new=new.n,
-            segments=fit.segments(ground.members.point, group),
+            segments=estimate.segments(ground.members.point, group),
             weights=weights,
             weight_map=() if self.shift == "none" else weight_map(populations, ground.all_weights()),
-            draws=fit.draws[:, 0],
-            notes=(*weights.notes, *unseen, *_remarks(enrolment, group_size, m)),
+            draws=estimate.draws[:, 0],
+            notes=(*notes, *_remarks(ground, enrolment, group_size, m)),
         )
 
     def _shift(self) -> Shift:
@@ -206,83 +205,6 @@ class _Fitted:
     fitter: Fitter
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Group:
-    """`m` people to whom the errors of (3.6) apply: mean squared error of one, mean squares of the bias."""
-
-    m: float
-    floor: float
-
-    def error(self, mean: float, draws: FloatArray, mse: float, share: float = 1.0) -> float:
-        """Root mean squared error of the mean cost of `share` of the group."""
-        m = max(1.0, self.m * share)
-        return math.sqrt((m - 1) / m * _spread(draws, mean) ** 2 + mse / m)
-
-    def interval(self, mean: float, error: float) -> tuple[float, float]:
-        """Mean ± 1.96 errors, not below 0 where costs aren't."""
-        return max(self.floor, mean - 1.96 * error), mean + 1.96 * error
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Fit:
-    """What the weighted members say: their weights, squared errors and moments, the prediction and its repeats."""
-
-    a: FloatArray
-    errors: FloatArray
-    predicted: FloatArray
-    target: FloatArray
-    levels: tuple[Level, ...]
-    draws: FloatArray
-    mean: float
-    member_mean: float
-    variance: float
-
-    @property
-    def mse(self) -> float:
-        return float(np.average(self.errors, weights=self.a))
-
-    @classmethod
-    def of(cls, ground: Ground, values: FloatArray, bootstrap: int) -> _Fit:
-        members, existing, new = ground.populations.tables
-        a = members.weights * values
-        target = ground.target(members.mass, existing.mass, new.mass)
-        levels = levels_of(ground.populations, target)
-        everybody = np.arange(len(target))
-        predicted = ground.predict(a)
-        centre = float(np.average(ground.costs, weights=a))
-        return cls(
-            a=a,
-            errors=ground.squared_errors(a),
-            predicted=predicted,
-            target=target,
-            levels=levels,
-            draws=ground.bootstrap([everybody, *(level.points for level in levels)], bootstrap),
-            mean=float(np.average(predicted, weights=target)),
-            member_mean=centre,
-            variance=float(np.average((ground.costs - centre) ** 2, weights=a)),
-        )
-
-    def segments(self, point: IntArray, group: _Group) -> tuple[Segment, ...]:
-        return tuple(self._segment(level, i, point, group) for i, level in enumerate(self.levels, 1))
-
-    def _segment(self, level: Level, i: int, point: IntArray, group: _Group) -> Segment:
-        inside = np.isin(point, level.points)
-        mass = self.target[level.points]
-        share = float(mass.sum() / self.target.sum())
-        mean = float(np.average(self.predicted[level.points], weights=mass))
-        own = inside if inside.sum() >= ENOUGH and self.a[inside].any() else np.ones(len(point), dtype=np.bool_)
-        mse = float(np.average(self.errors[own], weights=self.a[own]))
-        return Segment(
-            column=level.column,
-            level=level.label,
-            share=share,
-            n_members=int(inside.sum()),
-            mean=mean,
-            total=mean * group.m * share,
-            interval=group.interval(mean, group.error(mean, self.draws[:, i], mse, share)),
-        )
-
-
 def _check_numbers(group_size: float | None, cost_factor: float, bootstrap: int) -> None:
     sized = group_size is None or (_is_number(group_size) and group_size >= 1)
     rules = (
@@ -299,11 +221,11 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _remarks(enrolment: Any, group_size: float | None, m: float) -> list[str]:
+def _remarks(ground: Ground, enrolment: Any, group_size: float | None, m: float) -> list[str]:
     notes = []
-    if enrolment is None:
+    if enrolment is None and not ground.two_populations:
         notes.append("No enrolment was given: the prediction is for the whole market, everybody enrolling alike.")
-    if isinstance(enrolment, str) and enrolment == LIKE_MEMBERS and group_size is None:
+    if ground.likelihood is None and group_size is None:
         notes.append("Enrolment is estimated up to a constant: give group_size, or the total is of unknown scale.")
     if m < 1:
         notes.append("The group counts fewer than one person; the interval is that of a single one.")
@@ -312,14 +234,3 @@ def _remarks(enrolment: Any, group_size: float | None, m: float) -> list[str]:
 
 def _share_of(value: float, whole: float) -> float:
     return value / abs(whole) if whole else math.nan
-
-
-def _spread(draws: FloatArray, mean: float) -> float:
-    """Root mean square distance of the repeats from the estimate."""
-    there = draws[np.isfinite(draws)]
-    return float(np.sqrt(np.mean((there - mean) ** 2))) if len(there) else 0.0
-
-
-def _middle(draws: FloatArray, mean: float) -> tuple[float, float]:
-    low, high = np.quantile(draws, [0.025, 0.975])
-    return min(float(low), mean), max(float(high), mean)

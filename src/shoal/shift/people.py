@@ -21,8 +21,9 @@ from shoal.frame import Frame, enter, series
 from shoal.prepare import floats, prepare
 from shoal.schema import Column, Kind, Schema
 
-__all__ = ["LEAST_MEMBERS", "Members", "People", "named", "read_market", "read_members", "settle", "texts"]
+__all__ = ["LEAST_MEMBERS", "MEMBERS", "Members", "People", "named", "read_market", "read_members", "settle", "texts"]
 
+MEMBERS = "members"
 LEAST_MEMBERS = 30
 """Fewer members say nothing about a market."""
 
@@ -42,6 +43,11 @@ class People:
         """Number of rows."""
         return len(self.rows)
 
+    @property
+    def public(self) -> bool:
+        """Whether an error may name its levels: markets yes, members never."""
+        return self.owner != MEMBERS
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Members(People):
@@ -54,16 +60,17 @@ class Members(People):
 
 def read_members(table: Any, schema: Schema, response: str | None = None) -> Members:
     """Hold the members to the schema; a release is taken as its table."""
-    frame = enter(_table_of(table), owner="members")
+    frame = enter(_table_of(table), owner=MEMBERS)
     name = _response(schema, response)
     wanted = [c for c in schema.columns if c.role in ("quasi", "weight") or c.name == name]
-    _check_columns("members", frame, [column.name for column in wanted])
+    _check_columns(MEMBERS, frame, [column.name for column in wanted])
+    _check_quasi(schema)
     prepared = prepare(frame.select([column.name for column in wanted]), Schema(tuple(wanted)))
     weights = prepared.weights()
     costs = floats(series(prepared.frame, name))
     _check_costs(name, costs)
     return Members(
-        owner="members",
+        owner=MEMBERS,
         frame=prepared.frame,
         weights=np.ones(prepared.n) if weights is None else weights,
         rows=prepared.rows,
@@ -101,6 +108,7 @@ def read_market(table: Any, schema: Schema, owner: str) -> People:
 def settle(table: Any, schema: Schema, owner: str) -> Schema:
     """The quasi-identifiers and the weight of `schema`, with the kinds that `table` shows where none are declared."""
     frame = enter(table, owner=owner)
+    _check_quasi(schema)
     _check_columns(owner, frame, schema.quasi)
     names = [c.name for c in schema.columns if c.role in ("quasi", "weight") and c.name in frame.columns]
     relaxed = Schema(tuple(replace(schema[name], missing="median", bounds=None, levels=None) for name in names))
@@ -162,6 +170,11 @@ def _check_columns(owner: str, frame: Frame, names: Sequence[str]) -> None:
         raise InputError(owner, "must have at least one row", got="0 rows")
 
 
+def _check_quasi(schema: Schema) -> None:
+    if not schema.quasi:
+        raise SchemaError("schema", "must name at least one quasi-identifier, the covariates of the shift")
+
+
 def _check_costs(name: str, costs: FloatArray) -> None:
     absent = int(np.isnan(costs).sum())
     if absent:
@@ -172,7 +185,7 @@ def _check_costs(name: str, costs: FloatArray) -> None:
             hint='Set missing = "drop" (leave those members out), missing = "median", or missing = a number.',
         )
     if len(costs) < LEAST_MEMBERS:
-        raise InputError("members", f"must be at least {LEAST_MEMBERS}", got=f"{len(costs)}")
+        raise InputError(MEMBERS, f"must be at least {LEAST_MEMBERS}", got=f"{len(costs)}")
 
 
 def _check_levels(owner: str, frame: Frame, schema: Schema) -> None:
@@ -186,6 +199,6 @@ def _check_levels(owner: str, frame: Frame, schema: Schema) -> None:
             raise ColumnError(
                 name,
                 f"must hold in the {owner} only levels that the schema lists",
-                got=named(strange),
+                got=f"{len(strange)} others" if owner == MEMBERS else named(strange),
                 hint=f"Code all files alike; the schema lists {named(sorted(declared), 12)}.",
             )

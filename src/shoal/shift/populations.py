@@ -14,8 +14,9 @@ import numpy as np
 
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.errors import ColumnError
+from shoal.frame import series
 from shoal.shift.design import Design, distinct_rows, joint_cells
-from shoal.shift.people import People, named
+from shoal.shift.people import People, named, texts
 from shoal.shift.tally import sums_by
 
 __all__ = ["Population", "Populations", "meet"]
@@ -82,7 +83,7 @@ class Populations:
 def meet(design: Design, tables: Sequence[People], limit: float) -> Populations:
     """Bring tables onto one set of combinations; levels coded differently are an error that names them."""
     for table in tables:
-        check_codings(design, table, limit)
+        check_codings(design, table, tables, limit)
     codes = [design.codes(table) for table in tables]
     points, row = distinct_rows(np.concatenate(codes))
     (cell,), n_cells = joint_cells([design.cells(points)])
@@ -97,7 +98,7 @@ def meet(design: Design, tables: Sequence[People], limit: float) -> Populations:
     )
 
 
-def check_codings(design: Design, people: People, limit: float) -> None:
+def check_codings(design: Design, people: People, others: Sequence[People], limit: float) -> None:
     """Refuse a table of which more than `limit` holds levels of a column that the others don't have."""
     for j, factor in enumerate(design.factors):
         strange = factor.strange_levels(people)
@@ -109,9 +110,21 @@ def check_codings(design: Design, people: People, limit: float) -> None:
             raise ColumnError(
                 factor.name,
                 f"must be coded in the {people.owner} as in the other tables",
-                got=f"{named(strange)} in {share:.0%} of it, against {named(factor.levels)}",
+                got=f"{_told(strange, people)} in {share:.0%} of it{_against(factor.name, people, others)}",
                 hint="Recode one of the files, or declare the levels in the schema.",
             )
+
+
+def _told(levels: Sequence[str], people: People) -> str:
+    return named(levels) if people.public else f"{len(levels)} other levels"
+
+
+def _against(column: str, people: People, others: Sequence[People]) -> str:
+    """The levels of another market, if there is one: those of members are never told."""
+    market = next((other for other in others if other.public and other is not people), None)
+    if market is None:
+        return ""
+    return f", against {named(sorted(texts(series(market.frame, column)).drop_nulls().unique()))}"
 
 
 def _population(people: People, point: IntArray, n_points: int) -> Population:

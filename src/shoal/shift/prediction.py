@@ -16,7 +16,6 @@ import numpy as np
 from shoal.arrays import FloatArray, IntArray
 from shoal.errors import InputError
 from shoal.rng import stream
-from shoal.shift.design import Coding
 from shoal.shift.enrolment import members_likelihood
 from shoal.shift.models import Fitter
 from shoal.shift.populations import Population, Populations
@@ -42,6 +41,8 @@ class Ground:
         The members' costs.
     likelihood
         Mean probability of enrolment on each combination; None: like the members.
+    two_populations
+        Whether the members stand for the existing market too, and are redrawn together with it.
     """
 
     populations: Populations
@@ -50,29 +51,8 @@ class Ground:
     shift: Shift
     fitter: Fitter
     likelihood: FloatArray | None
+    two_populations: bool
     seed: int
-
-    @classmethod
-    def of(
-        cls,
-        populations: Populations,
-        coding: Coding,
-        costs: FloatArray,
-        shift: Shift,
-        fitter: Fitter,
-        likelihood: FloatArray | None,
-        seed: int,
-    ) -> Ground:
-        """Code the combinations."""
-        return cls(
-            populations=populations,
-            X=populations.design.matrix(populations.points, coding),
-            costs=costs,
-            shift=shift,
-            fitter=fitter,
-            likelihood=likelihood,
-            seed=seed,
-        )
 
     @property
     def members(self) -> Population:
@@ -128,10 +108,11 @@ class Ground:
     def _repeat(self, groups: Sequence[IntArray], b: int) -> list[float]:
         members, existing, new = self.populations.tables
         v = members.weights * stream(self.seed, "market", "members", b).standard_exponential(members.n)
-        here = existing.redrawn(stream(self.seed, "market", "existing", b))
+        mass = sums_by(members.point, v, len(self.X))
+        here = mass if self.two_populations else existing.redrawn(stream(self.seed, "market", "existing", b))
         there = new.redrawn(stream(self.seed, "market", "new", b))
         predicted = self.predict(v * self.weights(here, there)[members.point])
-        target = self.target(sums_by(members.point, v, len(self.X)), here, there)
+        target = self.target(mass, here, there)
         return [_mean(predicted[group], target[group]) for group in groups]
 
 

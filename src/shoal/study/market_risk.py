@@ -7,7 +7,8 @@ for Centroid, Resample and GaussianDither), which include the 2015 paper's Table
 How it differs: splits come in pairs that exchange training and test half, so that a costly patient in one half weighs
 against both signs; masks keep the distribution weighted by survey weight and enrolment; and what a mask does is told
 as the **difference from the unprotected model in the same split**, with the standard error of that difference,
-because the error of a bias itself (about a point at 50 splits) is nearly all common to the methods.
+because the error of a bias itself is nearly all common to the methods. Standard errors are over splits of one file:
+another file, or other regions, would move all of them together.
 
 What to expect as k grows: masks of the dither family keep the distribution of x only. Inside a group a cost is handed
 to any x̂ of the group, so what is left of the link between x and y is that between the *groups*. With groups of a
@@ -401,7 +402,8 @@ def _absolute_bias(study: MarketRiskStudy, shift: str, coding: str) -> float:
 def _change(study: MarketRiskStudy, mask: str, k: int) -> FloatArray:
     """Size of the mean paired difference of each coding (down) and region (across)."""
     means = [study.difference("bias", mask, k, "ratio", coding)[:, 1:].mean(axis=0) for coding in CODINGS]
-    return np.abs(np.array(means))
+    sizes: FloatArray = np.abs(np.array(means))
+    return sizes
 
 
 def _shares(mass: FloatArray) -> FloatArray:
