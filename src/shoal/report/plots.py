@@ -191,6 +191,7 @@ def _bars(alt: Any, cells: Sequence[Cell]) -> Any:
 
 
 def picture(chart: Any, label: str) -> Html:
+    """A chart as inline SVG with an accessible name."""
     spec = json.dumps({**chart.to_dict(), "config": _CONFIG}, sort_keys=True)
     return Html(_svg(spec).replace("<svg", f'<svg role="img" aria-label="{escape(label)}"', 1))
 
