@@ -47,6 +47,7 @@ class Coding:
     center: float
     scale: float
     integral: bool
+    bounds: tuple[float, float] | None = None
 
     @property
     def n_levels(self) -> int:
@@ -115,7 +116,7 @@ class Encoder:
 
     def points(self, codes: FloatArray) -> FloatArray:
         """Codes as points between which Euclidean distance makes sense."""
-        self._check_width(len(codes))
+        self.check_width(len(codes))
         blocks = [_block(coding, codes[:, j]) for j, coding in enumerate(self.codings)]
         stacked = np.hstack(blocks) if blocks else np.empty((len(codes), 0))
         return np.ascontiguousarray(stacked)
@@ -137,7 +138,8 @@ class Encoder:
     def _scales(self) -> FloatArray:
         return np.array([coding.scale for coding in self.codings])
 
-    def _check_width(self, n: int) -> None:
+    def check_width(self, n: int) -> None:
+        """Refuse a matrix of points that would be too large, and name the widest column."""
         widest = max(self.codings, key=lambda coding: coding.width, default=None)
         if widest and 8 * n * sum(coding.width for coding in self.codings) > _WIDEST_MATRIX:
             raise ColumnError(
@@ -185,6 +187,7 @@ def _learn_numeric(content: pl.Series, column: Column) -> Coding:
         center=center,
         scale=scale,
         integral=content.dtype.is_integer(),
+        bounds=column.bounds,
     )
 
 

@@ -123,7 +123,7 @@ def test_t_0_keeps_the_mix_and_t_1_is_the_plain_tree():
 
 
 def test_crest_mixes_better_than_distance_alone():
-    from shoal.risk.class_mix import class_mix
+    from shoal.risk.class_mixture import class_mix
 
     rng = np.random.default_rng(0)
     ill = rng.integers(0, 2, 500)

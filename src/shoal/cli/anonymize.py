@@ -124,7 +124,7 @@ def _tell(release: Any, target: Path) -> None:
     print_claims(release.claims)
     screen.print("[bold]Measured[/]")
     for name, value in summary_rows(release):
-        screen.print(f"  {name:<46} {value}")
+        screen.print(f"  {name:<58}{value}")
     screen.print(f"Table, report and manifest: {target}")
     screen.print(f"Keep inside: {target / 'internal'}")
 

@@ -20,6 +20,10 @@ def _risk_rows(release: Release) -> list[tuple[str, str]]:
         rows.append(
             ("re-identification, group formula: mean, largest", _pair(found.by_group.mean, found.by_group.largest))
         )
+    if risk.class_mix is not None:
+        mix = risk.class_mix
+        rows.append(("class mix of groups, X² (random groups)", f"{mix.chi_square:.2f} ({mix.random_chi_square:g})"))
+        rows.append(("records in groups of one class", f"{mix.homogeneous_share:.2%}"))
     return [
         *rows,
         ("linkage, nearest or second nearest", f"{risk.linkage.share:.2%}"),

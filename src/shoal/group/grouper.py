@@ -24,7 +24,7 @@ from shoal.prepare import Prepared, prepare
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
 
-__all__ = ["Grouper", "Grouping"]
+__all__ = ["Grouper", "Grouping", "canonical_order", "quasi_points", "response_points", "unit_points"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +61,8 @@ class Grouper(ABC):
         check(self)
         units = prepared.units()
         self._check_size(int(units.max()) + 1)
-        points = _unit_points(self._points(prepared), units)
-        order = _canonical_order(points, stream(seed, "order"))
+        points = unit_points(self._points(prepared), units)
+        order = canonical_order(points, stream(seed, "order"))
         partition, notes = self._partition(np.ascontiguousarray(points[order]))
         labels = np.empty(len(points), dtype=np.int64)
         labels[order] = partition
@@ -107,7 +107,8 @@ def _encoded(prepared: Prepared, names: Any) -> FloatArray:
     return encoder.points(encoder.codes(prepared.frame))
 
 
-def _unit_points(points: FloatArray, units: IntArray) -> FloatArray:
+def unit_points(points: FloatArray, units: IntArray) -> FloatArray:
+    """One point per person: the mean of their rows."""
     counts = np.bincount(units)
     if len(counts) == len(units):
         out = np.empty_like(points)
@@ -119,7 +120,7 @@ def _unit_points(points: FloatArray, units: IntArray) -> FloatArray:
     return means
 
 
-def _canonical_order(points: FloatArray, rng: Generator) -> IntArray:
+def canonical_order(points: FloatArray, rng: Generator) -> IntArray:
     """Sort by value, then shuffle: the same whatever the order of the file."""
     by_value = np.lexsort(points.T[::-1]) if points.shape[1] else np.arange(len(points))
     return by_value[rng.permutation(len(points))]

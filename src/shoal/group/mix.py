@@ -16,7 +16,7 @@ import numpy as np
 from shoal.arrays import FloatArray, IntArray
 from shoal.encode import Encoder
 from shoal.errors import ColumnError, GuaranteeError, InputError, SchemaError
-from shoal.group.grouper import Grouper, Grouping, _canonical_order, _unit_points
+from shoal.group.grouper import Grouper, Grouping, canonical_order, unit_points
 from shoal.params import check
 from shoal.prepare import Prepared
 from shoal.rng import stream
@@ -97,8 +97,8 @@ class ClassGrouper(Grouper):
         units = prepared.units()
         self._check_size(int(units.max()) + 1)
         mix = _read(prepared, units, self._classes(), type(self).__name__)
-        points = _unit_points(self._points(prepared), units)
-        order = _canonical_order(np.column_stack((points, mix.kinds)), stream(seed, "order"))
+        points = unit_points(self._points(prepared), units)
+        order = canonical_order(np.column_stack((points, mix.kinds)), stream(seed, "order"))
         partition, notes = self._divide(np.ascontiguousarray(points[order]), mix.take(order))
         labels = np.empty(len(points), dtype=np.int64)
         labels[order] = partition

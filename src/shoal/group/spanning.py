@@ -65,7 +65,7 @@ def range_points(prepared: Prepared) -> FloatArray:
         raise SchemaError("schema", "must name at least one quasi-identifier to group by")
     encoder = Encoder.fit(prepared, prepared.schema.quasi)
     codes = encoder.codes(prepared.frame)
-    encoder._check_width(len(codes))
+    encoder.check_width(len(codes))
     blocks = [_block(coding, codes[:, j]) for j, coding in enumerate(encoder.codings)]
     return np.ascontiguousarray(np.hstack(blocks)) + 0.0  # + 0.0 turns -0.0 into 0.0
 

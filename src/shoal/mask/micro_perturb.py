@@ -198,7 +198,7 @@ def inflation(sets: ValueSets) -> FloatArray:
 
 def _coded(sets: ValueSets) -> FloatArray:
     """Numbers and positions as they are, unordered levels as 0-1 indicators."""
-    sets.encoder._check_width(len(sets.values))
+    sets.encoder.check_width(len(sets.values))
     blocks = [_indicators(sets.values[:, j], c) if c.unordered else sets.values[:, j : j + 1]
               for j, c in enumerate(sets.encoder.codings)]  # fmt: skip
     return np.hstack(blocks)

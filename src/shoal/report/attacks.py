@@ -29,6 +29,7 @@ def risk(evidence: Evidence, *, internal: bool) -> Html:
         tag("h3", "Attacks that were tried"),
         _attacks(evidence, internal),
         _inference(evidence),
+        _class_mix(evidence, internal),
         tag("h3", "Probability of being found"),
         *_risk_figure(evidence),
         tag("h3", "How many people share a combination"),
@@ -101,6 +102,32 @@ def _verbatim_rows(evidence: Evidence, internal: bool) -> list[tuple[Child, ...]
         ),
     ]
     return [row for row in rows if row[1] != ABSENT]
+
+
+def _class_mix(evidence: Evidence, internal: bool) -> Html | None:
+    mix, n = evidence.risk.class_mix, evidence.risk.verbatim.n_rows
+    if mix is None:
+        return None
+    rows = [
+        (
+            "Class mix of the groups (X²)",
+            number(mix.chi_square),
+            f"Mean chi-square of a group against the whole table; groups drawn at random have about "
+            f"{number(mix.random_chi_square)}",
+        ),
+        (
+            "Records in groups of one class",
+            guarded(mix.homogeneous_share, n, evidence, internal=internal),
+            "Whoever finds the group knows the class",
+        ),
+        (
+            "Records that are the only one of their class in the group",
+            guarded(mix.lone_share, n, evidence, internal=internal),
+            "Whoever finds the group and knows the class finds the record",
+        ),
+    ]
+    caption = f"Does the group give the class away? Classes: {', '.join(mix.columns)}"
+    return rows_table(caption, ("Measure", "Result", "Meaning"), rows, numeric=(1,))
 
 
 def _inference(evidence: Evidence) -> Html | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from shoal.risk.assessment import RiskReport, assess
 from shoal.risk.attacker_models import AttackerRisk, Attackers, attackers
 from shoal.risk.attribute_inference import ColumnInference, Inference, inference
-from shoal.risk.class_mix import ClassMix, class_mix
+from shoal.risk.class_mixture import ClassMix, class_mix
 from shoal.risk.copies import Verbatim, verbatim
 from shoal.risk.equivalence import ClassReport, Diversity, classes
 from shoal.risk.interval_disclosure import ColumnDisclosure, IntervalDisclosure, intervals

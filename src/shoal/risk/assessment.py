@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from shoal.group.mix import class_names
 from shoal.pair import Pair
 from shoal.risk import (
     attacker_models,
     attribute_inference,
+    class_mixture,
     copies,
     equivalence,
     interval_disclosure,
@@ -31,6 +33,8 @@ class RiskReport:
         Of the released table; with a unit in the schema, classes count persons, found through the original.
     reidentification, linkage, intervals, inference, verbatim
         Of the released table against the original.
+    class_mix
+        How the groups mix the classes of the nominal and ordinal sensitive columns; None without labels or classes.
     k, small_share
         The k that was asked about, and the share of released rows in classes of fewer than k persons.
     """
@@ -45,6 +49,7 @@ class RiskReport:
     intervals: interval_disclosure.IntervalDisclosure
     inference: attribute_inference.Inference
     verbatim: copies.Verbatim
+    class_mix: class_mixture.ClassMix | None = None
     k: int | None = None
     small_share: float | None = None
 
@@ -59,6 +64,7 @@ class RiskReport:
             "intervals": self.intervals.to_dict(),
             "inference": self.inference.to_dict(),
             "verbatim": self.verbatim.to_dict(),
+            "class_mix": self.class_mix.to_dict() if self.class_mix else None,
             "k": self.k,
             "small_share": self.small_share,
         }
@@ -94,6 +100,12 @@ def assess(pair: Pair, labels: Any = None, k: int | None = None, seed: int = 0) 
         intervals=interval_disclosure.measure(pair),
         inference=attribute_inference.measure(pair, matches=matches),
         verbatim=copies.measure(pair),
+        class_mix=_class_mix(pair, labels),
         k=k,
         small_share=None if k is None else classes.small_share(k),
     )
+
+
+def _class_mix(pair: Pair, labels: Any) -> class_mixture.ClassMix | None:
+    names = class_names(pair.schema)
+    return class_mixture.measure(pair.original, labels, names) if names and labels is not None else None

@@ -36,7 +36,7 @@ from shoal.mask import BlindMask, Centroid, MicroPerturb, ValueSets, pair_up
 from shoal.pair import Pair
 from shoal.params import Help, Range, check
 from shoal.prepare import Prepared, prepare
-from shoal.risk import class_mix
+from shoal.risk import ClassMix, class_mix
 from shoal.risk.record_linkage import measure as linkage_of
 from shoal.rng import stream
 from shoal.schema import Schema
@@ -383,7 +383,8 @@ class _Bench:
             start = time.perf_counter()
             labels = GROUPERS[grouping](k, self.settings.t).group(self.prepared, self.settings.seed).labels
             took = time.perf_counter() - start
-            measured = [self._point(grouping, masking, k, labels, took) for masking in waiting]
+            mix = class_mix(self.prepared.frame, self.prepared.schema, labels)
+            measured = [self._point(grouping, masking, k, labels, mix, took) for masking in waiting]
             points += measured
             waiting = [p.masking for p in measured if p.linkage > min(self.settings.levels)]
             if not waiting:
@@ -391,7 +392,7 @@ class _Bench:
         say(len(sizes))
         return points
 
-    def _point(self, grouping: str, masking: str, k: int, labels: IntArray, took: float) -> Point:
+    def _point(self, grouping: str, masking: str, k: int, labels: IntArray, mix: ClassMix, took: float) -> Point:
         start = time.perf_counter()
         first = self._release(grouping, masking, k, labels, 0)
         took += time.perf_counter() - start
@@ -399,7 +400,6 @@ class _Bench:
         if masking != "centroid" and measured[0]["linkage"] <= _NEAR * max(self.settings.levels):
             more = (self._release(grouping, masking, k, labels, draw) for draw in range(1, self.settings.draws))
             measured += [_measures(release, self.classes, self.columns) for release in more]
-        mix = class_mix(self.prepared.frame, self.prepared.schema, labels)
         return Point(
             grouping=grouping,
             masking=masking,

@@ -161,7 +161,7 @@ def _full_row(p: Point, is_best: bool) -> list[Child]:
 def _loss_figures(study: CampCrestStudy) -> Html:
     words = (
         "Figure 5 of the paper for every grouping: ABICO as linkage falls (towards the left) because k grows. The "
-        "paper prints no numbers for its figure; diamonds are its Table 1"
+        "paper prints no numbers for its figure; black diamonds are its Table 1"
         + (f" for {study.paper_data}." if study.paper_data else ", which has no such file.")
     )
     return join([tag("p", words), tag("div", *(_loss_figure(study, g) for g in GROUPERS), class_="multiples")])
@@ -178,8 +178,8 @@ def _loss_figure(study: CampCrestStudy, grouping: str) -> Html:
         if row.data == study.paper_data and PAPER_METHODS[row.method][0] == grouping
     ]
     if printed:
-        marks = alt.Chart(alt.Data(values=printed)).mark_point(shape="diamond", size=80, strokeWidth=1.5, filled=False)
-        chart = chart + marks.encode(**_axes(alt, study, "ABICO (%)"), color=_colour(alt, _MASK_COLOURS, columns=2))
+        marks = alt.Chart(alt.Data(values=printed)).mark_point(shape="diamond", size=90, strokeWidth=2)
+        chart = chart + marks.encode(**_axes(alt, study, "ABICO (%)"), color=alt.value("#23221f"))
     label = f"ABICO against linkage for {grouping}, one line for each masking"
     return figure(draw(chart, label), f"{grouping}.")
 

@@ -23,7 +23,7 @@ from shoal.group.mix import class_codes, class_names, compound, jensen_shannon
 from shoal.prepare import Prepared, prepare
 from shoal.schema import Schema
 
-__all__ = ["ClassMix", "class_mix"]
+__all__ = ["ClassMix", "class_mix", "measure"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,11 +107,15 @@ def class_mix(table: Any, schema: Schema, labels: Any, column: str | None = None
     (0.0, 1.0, 0, 2)
     """
     prepared = prepare(table, schema)
+    return measure(prepared, labels, _names(prepared.schema, column))
+
+
+def measure(prepared: Prepared, labels: Any, names: tuple[str, ...]) -> ClassMix:
+    """The class mix of a prepared table over the columns `names`."""
     groups = _groups(prepared, labels)
-    names = _names(prepared.schema, column)
     codes = compound(class_codes(prepared, names))[:, 0]
     inside = groups >= 0
-    return _measure(names, np.unique(groups[inside], return_inverse=True)[1], codes[inside])
+    return _mix(names, np.unique(groups[inside], return_inverse=True)[1], codes[inside])
 
 
 def _groups(prepared: Prepared, labels: Any) -> IntArray:
@@ -137,7 +141,7 @@ def _names(schema: Schema, column: str | None) -> tuple[str, ...]:
     return known if column is None else (column,)
 
 
-def _measure(names: tuple[str, ...], groups: IntArray, codes: IntArray) -> ClassMix:
+def _mix(names: tuple[str, ...], groups: IntArray, codes: IntArray) -> ClassMix:
     classes = np.unique(codes, return_inverse=True)[1]
     counts = np.zeros((int(groups.max()) + 1, int(classes.max()) + 1), dtype=np.int64)
     np.add.at(counts, (groups, classes), 1)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from shoal import Schema
 from shoal.errors import InputError, SchemaError
 from shoal.group.mix import jensen_shannon
-from shoal.risk.class_mix import class_mix
+from shoal.risk.class_mixture import class_mix
 
 SCHEMA = Schema.of(quasi=["x"], sensitive=["ill"])
 
