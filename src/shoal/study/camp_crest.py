@@ -6,14 +6,15 @@ k that does is the row of the table.
 
 How it differs: the paper compares t-close groups with mean substitution against class restricted groups with
 micro-perturbation, which mixes two things. Here **every grouping meets every masking**, so that a gain can be laid at
-the door of one or the other. X² stands beside C − 1, its value for groups drawn at random. Relative biases divide by
-means and correlations that may be near 0, so the absolute difference of correlations stands beside them. And two
-measures that the paper lacks say what evenly mixed, wide groups cost: SSE/SST, and how much of the link between
-quasi-identifiers and class is left,
+the door of one or the other. t-closeness comes with a t and with a quarter of it, for its mix depends on t. X² stands
+beside C − 1, its value for groups drawn at random. Relative biases divide by means and correlations that may be near
+0, so the absolute difference of correlations stands beside them. And two measures that the paper lacks say what evenly
+mixed, wide groups cost: SSE/SST, and how much of the link between quasi-identifiers and class is left,
 
     link kept = Σ r(Y_j, c) r(X_j, c) / Σ r(X_j, c)²,
 
-over numeric and ordinal quasi-identifiers j and classes c (0-1 coded): 1 is all of it, 0 nothing.
+over numeric and ordinal quasi-identifiers j and classes c (0-1 coded): 1 is all of it, 0 nothing; mean
+substitution, which inflates correlations, can exceed 1.
 """
 
 from __future__ import annotations
@@ -68,6 +69,7 @@ MASKS: dict[str, BlindMask] = {
 GROUPERS: dict[str, Callable[[int, float], Grouper]] = {
     "MST": lambda k, t: MST(k=k),
     "TCloseMST": lambda k, t: TCloseMST(k=k, t=t),
+    "TCloseMST strict": lambda k, t: TCloseMST(k=k, t=t / 4),
     "Partial CREST": lambda k, t: Crest(k=k, alpha=1.0),
     "CREST": lambda k, t: Crest(k=k),
     "MDAV": lambda k, t: MDAV(k=k),
@@ -79,7 +81,7 @@ PAPER_METHODS = {
     "CAMP-CREST": ("CREST", "published"),
 }
 
-_NEAR = 2.5  # times the highest level: above it one draw is enough to see that k must grow
+_NEAR = (0.5, 1.5)  # times a level: farther from every level one draw is enough
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +161,8 @@ class Settings:
     growth
         Factor from one k to the next. Nearer to 1 comes nearer to each level and takes longer.
     t
-        The t of t-closeness. Lowering it evens the class mix of TCloseMST and makes its groups larger.
+        The t of t-closeness; "TCloseMST strict" takes a quarter of it. Lowering it evens the class mix of TCloseMST and
+        makes its groups larger.
     n
         Records of the simulated file, where there is no other.
     seed
@@ -397,7 +400,7 @@ class _Bench:
         first = self._release(grouping, masking, k, labels, 0)
         took += time.perf_counter() - start
         measured = [_measures(first, self.classes, self.columns)]
-        if masking != "centroid" and measured[0]["linkage"] <= _NEAR * max(self.settings.levels):
+        if masking != "centroid" and _is_near(measured[0]["linkage"], self.settings.levels):
             more = (self._release(grouping, masking, k, labels, draw) for draw in range(1, self.settings.draws))
             measured += [_measures(release, self.classes, self.columns) for release in more]
         return Point(
@@ -461,6 +464,12 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 def _first(points: Sequence[Point], level: float) -> Point | None:
     return next((point for point in points if point.linkage <= level), None)
+
+
+def _is_near(share: float, levels: Sequence[float]) -> bool:
+    """Whether a share could stand in the table of some level."""
+    low, high = _NEAR
+    return share <= high * min(levels) or any(low * level <= share <= high * level for level in levels)
 
 
 def _checked(settings: Settings) -> Settings:

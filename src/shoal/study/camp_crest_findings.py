@@ -26,6 +26,7 @@ def findings(study: CampCrestStudy, level: float) -> list[str]:
         _mixes(rows, study),
         _against(rows, "Partial CREST"),
         _against(rows, "TCloseMST"),
+        _against(rows, "TCloseMST strict"),
         _homogeneous(rows),
         _price(rows),
     ]

@@ -22,6 +22,7 @@ _MASK_COLOURS = {"centroid": "#9a4a1f", "published": "#b5892b", "centred": "#6a5
 _GROUP_COLOURS = {
     "MST": "#857e70",
     "TCloseMST": "#9a4a1f",
+    "TCloseMST strict": "#d08a63",
     "Partial CREST": "#b5892b",
     "CREST": "#0b6470",
     "MDAV": "#6a5fa5",
@@ -122,7 +123,8 @@ def _paper_row(row: PaperRow) -> list[Child]:
 def _all_words(study: CampCrestStudy) -> Html:
     return tag(
         "p",
-        "Read down a masking to compare groupings, and inside a grouping to compare maskings. X² beside "
+        "Read down a masking to compare groupings, and inside a grouping to compare maskings. TCloseMST has "
+        f"t = {number(study.settings.t)}, TCloseMST strict t = {number(study.settings.t / 4)}. X² beside "
         f"{study.random_chi_square}, its value for random groups; one class: groups whose records all have one class; "
         "|Δr|: mean absolute difference of correlations, which doesn't explode where a correlation is near 0; "
         "class link: how much of the correlation between quasi-identifiers and class is left. "
@@ -222,7 +224,7 @@ def _axes(alt: Any, study: CampCrestStudy, title: str) -> dict[str, Any]:
     }
 
 
-def _colour(alt: Any, colours: dict[str, str], columns: int = 6) -> Any:
+def _colour(alt: Any, colours: dict[str, str], columns: int = 7) -> Any:
     scale = alt.Scale(domain=list(colours), range=list(colours.values()))
     return alt.Color("line:N", scale=scale, legend=alt.Legend(columns=columns))
 
@@ -231,7 +233,7 @@ def _method(study: CampCrestStudy) -> Html:
     settings = study.settings
     said = (
         f"k grows by about {number(settings.growth)} from 2; the first k whose linkage is at or below a level is in "
-        f"its table. Numbers of perturbations are means over {settings.draws} draws (one where linkage is far above); "
+        f"its table. Numbers of perturbations are means over {settings.draws} draws (one far from every level); "
         "centroid needs one. Times are for grouping and masking once.",
         "Linkage: share of released records whose nearest or second nearest original is their own, columns scaled to "
         "0..1 by their range, ties averaged. Another scale gives another number.",
