@@ -273,6 +273,20 @@ def _values(coding: Coding, codes: FloatArray, original: Frame) -> Any:
         seen = coding.snap(codes).astype(np.int64)
         return original[coding.name].gather_every(1)[coding.examples[seen]]
     if coding.integral and np.all(codes == np.round(codes)):
-        whole = nw.new_series(coding.name, codes.astype(np.int64), backend=original.implementation)
-        return whole.cast(original.schema[coding.name])
+        return _whole(codes.astype(np.int64), coding.name, original)
     return codes
+
+
+def _whole(values: IntArray, name: str, original: Frame) -> Any:
+    """Whole numbers in the original's type, or in the widest one where they don't fit it."""
+    wide = nw.new_series(name, values, backend=original.implementation)
+    ends = _ENDS.get(str(original.schema[name]))
+    fits = ends is not None and len(values) > 0 and ends[0] <= values.min() and values.max() <= ends[1]
+    return wide.cast(original.schema[name]) if fits else wide
+
+
+_ENDS = {
+    f"{kind}{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if kind == "Int" else (0, 2**bits - 1)
+    for kind in ("Int", "UInt")
+    for bits in (8, 16, 32, 64)
+}

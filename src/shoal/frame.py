@@ -36,7 +36,7 @@ def enter(table: Any, *, owner: str = "table") -> Frame:
 
 def leave(frame: Frame, *, like: Any) -> Any:
     """Give `frame` back as the type of dataframe that `like` is."""
-    native = frame.to_native()
+    native = _without_traces(frame.to_native())
     if isinstance(like, nw.DataFrame):
         return frame
     if isinstance(like, pl.LazyFrame):
@@ -45,6 +45,20 @@ def leave(frame: Frame, *, like: Any) -> Any:
         import duckdb
 
         return duckdb.from_arrow(native)
+    return native
+
+
+def _without_traces(native: Any) -> Any:
+    """No category that no row has (it may be a left-out person's), and no metadata of the input."""
+    if hasattr(native, "replace_schema_metadata"):
+        return native.replace_schema_metadata(None)
+    if type(native).__module__.startswith("pandas"):
+        kept = {
+            name: native[name].cat.remove_unused_categories()
+            for name, dtype in native.dtypes.items()
+            if getattr(dtype, "name", "") == "category"
+        }
+        return native.assign(**kept) if kept else native
     return native
 
 

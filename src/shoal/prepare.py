@@ -101,11 +101,29 @@ def _check_columns(frame: Frame, schema: Schema) -> None:
 
 
 def _settle(content: pl.Series, column: Column) -> Column:
+    if column.kind is None and column.levels is None:
+        _check_not_mixed(content, column)
     kind = column.kind or kind_of(content, column)
     levels = column.levels
     if kind == "ordinal" and levels is None and content.dtype == pl.Enum:
         levels = tuple(content.dtype.categories)  # type: ignore[attr-defined]
     return replace(column, kind=kind, levels=levels)
+
+
+def _check_not_mixed(content: pl.Series, column: Column) -> None:
+    """A text column in which most values, but not all, are numbers wants a person's word."""
+    if content.dtype != pl.String:
+        return
+    stripped = content.str.strip_chars()
+    numbers = int(stripped.cast(pl.Float64, strict=False).is_not_null().sum())
+    texts = int((stripped != "").sum()) - numbers
+    if numbers > texts > 0:
+        raise ColumnError(
+            column.name,
+            "mixes numbers and texts, and the schema names no kind for it",
+            got=f"{texts} texts among {numbers} numbers",
+            hint='Correct the texts, or declare kind = "nominal" if the values are codes.',
+        )
 
 
 def kind_of(content: pl.Series, column: Column) -> Kind:
@@ -175,11 +193,17 @@ def _check_numbers(content: pl.Series, column: Column) -> None:
             column.name,
             "is declared numeric and must hold numbers",
             got=f"type {content.dtype}",
-            hint="Convert it, or declare it ordinal or nominal.",
+            hint="Convert it (a decimal comma: read it with decimal=','), or declare it ordinal or nominal.",
         )
     values = floats(content)
     if np.isinf(values).any():
         raise ColumnError(column.name, "must hold finite numbers", got=f"{int(np.isinf(values).sum())} infinite")
+    if content.dtype.is_integer() and (np.abs(values) > 2**53).any():
+        raise ColumnError(
+            column.name,
+            "holds whole numbers too large to compute with exactly",
+            hint="Declare it nominal if they are codes, or give it the role identifier.",
+        )
     if (np.abs(values) > _LARGEST).any():
         raise ColumnError(column.name, f"must hold numbers of a size up to {_LARGEST:g}", hint="Rescale the column.")
     if column.role == "weight" and not (np.nanmin(values) >= 0 and np.nansum(values) > 0):

@@ -116,3 +116,46 @@ def test_unusable_tables(table, error):
     with pytest.raises(error) as caught:
         anonymize(table, SCHEMA, group=MDAV(k=2), mask=Resample())
     assert "SENTINEL" not in str(caught.value)
+
+
+def test_a_grouper_that_breaks_its_promise_is_stopped():
+    import numpy as np
+
+    class Careless(MDAV):
+        def _partition(self, points):
+            return np.arange(len(points)) // 2, {}
+
+    with pytest.raises(GuaranteeError, match="a group of 2"):
+        anonymize(TABLE, SCHEMA, group=Careless(k=3), mask=Resample())
+
+
+def test_numbers_mixed_with_texts_want_a_kind():
+    table = TABLE.with_columns(a=pl.Series(["1", "2", "3", "SENTINEL"]))
+    with pytest.raises(ColumnError, match="1 texts among 3 numbers") as caught:
+        anonymize(table, SCHEMA, group=MDAV(k=2), mask=Resample())
+    assert "SENTINEL" not in str(caught.value)
+    declared = Schema.of(quasi=["a", "s"], kinds={"a": "nominal"})
+    assert len(anonymize(table, declared, group=MDAV(k=2), mask=Resample()).table) == 4
+
+
+def test_whole_numbers_too_large_for_floats():
+    table = TABLE.with_columns(a=pl.Series([2**60, 1, 2, 3]))
+    with pytest.raises(ColumnError, match="too large"):
+        anonymize(table, SCHEMA, group=MDAV(k=2), mask=Resample())
+
+
+def test_small_integer_types_never_wrap():
+    from shoal import MicroPerturb
+
+    table = pl.DataFrame({"a": pl.Series([0, 1, 2, 3, 4] * 8, dtype=pl.UInt8)})
+    for frame in (table, table.to_pandas(), table.to_arrow()):
+        mask = MicroPerturb(keep_types=True)
+        release = anonymize(frame, Schema.of(quasi=["a"]), group=MDAV(k=4), mask=mask, seed=1)
+        assert abs(pl.Series(release.table["a"].to_numpy()).cast(pl.Float64) - 2).max() < 20
+
+
+def test_no_category_of_a_left_out_person_remains():
+    table = pd.DataFrame({"a": [1.0, 2, 3, 4, None], "s": pd.Categorical(["x", "y", "x", "y", "SENTINEL"])})
+    schema = Schema.of(quasi=["a", "s"], missing={"a": "drop"})
+    out = anonymize(table, schema, group=MDAV(k=2), mask=Resample(), seed=1).table
+    assert "SENTINEL" not in list(out["s"].cat.categories)

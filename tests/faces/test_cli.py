@@ -137,6 +137,38 @@ def test_verify_finds_a_changed_table(room, tmp_path):
     assert "fails" in done.stdout
 
 
+def test_verify_finds_a_falsified_manifest(room, tmp_path):
+    import shutil
+
+    shutil.copytree(room / "release", tmp_path / "release")
+    path = tmp_path / "release/manifest.json"
+    words = json.loads(path.read_text())
+    words["claims"][0]["value"] = 0.001
+    path.write_text(json.dumps(words))
+    done = shoal("verify", tmp_path / "release", "--original", "people.csv", cwd=room)
+    assert done.returncode == 3, done.stdout
+
+
+def test_markup_in_names_is_printed_as_it_is(room, tmp_path):
+    out = tmp_path / "o[v2]"
+    done = shoal("anonymize", "people.csv", "-s", "schema.toml", "-o", out, "-m", "centroid", cwd=room)
+    assert done.returncode == 0, done.stderr
+    assert "o[v2]" in done.stdout.replace("\n", "")
+
+
+def test_decimal_commas(room, tmp_path):
+    text = "age;bmi\n" + "\n".join(f"{20 + i};{20 + i},5" for i in range(12)) + "\n"
+    (tmp_path / "odd.csv").write_bytes(text.encode("latin-1"))
+    (tmp_path / "odd.toml").write_text(
+        '[columns.age]\nrole = "quasi"\n[columns.bmi]\nrole = "quasi"\nkind = "numeric"\n'
+    )
+    words = ["anonymize", "odd.csv", "-s", "odd.toml", "-o", "out", "-k", "3"]
+    assert shoal(*words, cwd=tmp_path).returncode == 4
+    done = shoal(*words, "--decimal", ",", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert shoal("verify", "out", "--original", "odd.csv", cwd=tmp_path).returncode == 0
+
+
 def test_replay_gives_the_same_bytes(room, tmp_path):
     done = shoal("anonymize", "--replay", room / "release/internal/replay.toml", "-o", tmp_path / "again", cwd=room)
     assert done.returncode == 0, done.stderr
@@ -196,6 +228,8 @@ BAD = [
     (["anonymize", "people.csv", "-o", "x"], 2, "--schema"),
     (["anonymize", "-s", "schema.toml", "-o", "x"], 2, "FILE"),
     (["anonymize", "people.csv", "-s", "schema.toml", "-o", "x", "-k", "1"], 2, "at least 2"),
+    (["anonymize", "people.csv", "-s", "schema.toml", "-o", "x", "-k", "9", "-g", "mdav:k=3"], 2, "must agree"),
+    (["anonymize", "--replay", "release/internal/replay.toml", "-o", "x", "-k", "9"], 2, "--k"),
     (["anonymize", "people.csv", "-s", "schema.toml", "-o", "x", "-k", "five"], 2, "integer"),
     (["anonymize", "people.csv", "-s", "schema.toml", "-o", "x", "-m", "blur"], 2, "known method"),
     (["anonymize", "people.csv", "-s", "schema.toml", "-o", "x", "-f", "docx"], 2, "format"),

@@ -44,6 +44,14 @@ def test_overwrite_replaces_a_release_only(tmp_path):
     assert (tmp_path / "out" / "thesis.doc").read_text() == "precious"
 
 
+def test_overwrite_spares_a_folder_with_other_files(tmp_path):
+    (tmp_path / "web" / "src").mkdir(parents=True)
+    (tmp_path / "web" / "manifest.json").write_text("{}")
+    with pytest.raises(ParameterError, match="nothing else"), staged(tmp_path / "web", overwrite=True):
+        pass
+    assert (tmp_path / "web" / "src").is_dir()
+
+
 def test_leftovers_of_dead_processes_are_swept(tmp_path):
     dead, alive = tmp_path / ".out.partial-999999999", tmp_path / f".out.partial-{os.getppid()}"
     dead.mkdir()

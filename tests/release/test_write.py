@@ -52,7 +52,7 @@ def test_a_failing_claim_removes_everything(survey, tmp_path, monkeypatch):
 def test_k_is_counted_on_the_file(survey, tmp_path, monkeypatch):
     table, schema = survey
     release = anonymize(table, schema, group=MDAV(k=5), mask=Centroid(), seed=3)
-    monkeypatch.setattr(writing, "_smallest_class", lambda *_: 4)
+    monkeypatch.setattr(writing, "smallest_class", lambda *_: 4)
     with pytest.raises(GuaranteeError, match="5-anonymous"):
         release.write(tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

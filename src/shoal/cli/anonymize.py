@@ -41,6 +41,7 @@ def anonymize(
         str | None, typer.Option(help="Delimiter of a CSV input; found by itself if left out.")
     ] = None,
     encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV input; found by itself if left out.")] = None,
+    decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV input.")] = ".",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older release in that folder.")] = False,
     replay: Annotated[Path | None, typer.Option(help="Repeat the run of this internal/replay.toml.")] = None,
     target_linkage: Annotated[
@@ -56,7 +57,10 @@ def anonymize(
 
     target = _required(out, "--out FOLDER")
     options = {"k": k, "group": group, "mask": mask or ["gaussian-dither"], "seed": seed, "target": target_linkage}
-    reading = {"delimiter": delimiter, "encoding": encoding}
+    reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
+    _check_replay(
+        replay, {"--k": k, "--mask": mask, "--seed": seed, "--schema": schema, "--target-linkage": target_linkage}
+    )
     with steps(7) as step:
         release = (
             _replayed(replay, file, step) if replay else _fresh(file, schema, target, overwrite, options, reading, step)
@@ -64,6 +68,12 @@ def anonymize(
         kind = format or _format_of(release, replay)
         release.write(target, format=kind, overwrite=overwrite, progress=step)
     _tell(release, target)
+
+
+def _check_replay(replay: Path | None, others: dict[str, Any]) -> None:
+    given = [name for name, value in others.items() if value is not None]
+    if replay is not None and given:
+        raise ParameterError("anonymize", f"--replay repeats a run as it was, without {', '.join(given)}")
 
 
 def _fresh(
@@ -84,6 +94,8 @@ def _fresh(
 
     defaults = {} if options["k"] is None else {"k": options["k"]}
     grouper = read_method(options["group"], GROUPERS, defaults)
+    if defaults and grouper.k != options["k"]:
+        raise ParameterError("anonymize", "--k and the k of --group must agree", got=f"{options['k']} and {grouper.k}")
     masks = [read_method(text, MASKS) for text in options["mask"]]
     path, rules = _required(file, "FILE"), Schema.read(_required(schema, "--schema FILE"))
     if path.resolve() == target.resolve():
@@ -120,13 +132,13 @@ def _tell(release: Any, target: Path) -> None:
 
     screen.print(f"[bold]{len(release.source_rows):,} rows released[/] by {release.recipe}")
     for note in release.notes:
-        screen.print(f"  [dim]{note}[/]", markup=True)
+        screen.print(f"  {note}", markup=False, style="dim")
     print_claims(release.claims)
     screen.print("[bold]Measured[/]")
     for name, value in summary_rows(release):
         screen.print(f"  {name:<58}{value}")
-    screen.print(f"Table, report and manifest: {target}")
-    screen.print(f"Keep inside: {target / 'internal'}")
+    screen.print(f"Table, report and manifest: {target}", markup=False)
+    screen.print(f"Keep inside: {target / 'internal'}", markup=False)
 
 
 def _required(value: Path | None, name: str) -> Path:

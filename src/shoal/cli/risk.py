@@ -27,6 +27,9 @@ def risk(
     ] = None,
     population: Annotated[int | None, typer.Option(help="People in the population the table is a sample of.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    delimiter: Annotated[str | None, typer.Option(help="Delimiter of CSV files; found by itself if left out.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Encoding of CSV files; found by itself if left out.")] = None,
+    decimal: Annotated[str, typer.Option(help="Decimal sign of CSV files.")] = ".",
 ) -> None:
     """Measure equivalence classes, uniqueness and attackers; with --original also re-identification and linkage."""
     from shoal.cli.console import out, steps
@@ -34,10 +37,11 @@ def risk(
     from shoal.schema import Schema
 
     rules = Schema.read(schema)
+    reading: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     with steps(2) as step:
         step("reading")
-        table = read_table(file)
-        before = None if original is None else read_table(original)
+        table = read_table(file, **reading)
+        before = None if original is None else read_table(original, **reading)
         step("measuring")
         found = _measure(table, before, rules, population)
     if json:

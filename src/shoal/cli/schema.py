@@ -26,6 +26,9 @@ def infer(
     file: Annotated[Path, typer.Argument(help="The table to look at.")],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write there; the screen if left out.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
+    delimiter: Annotated[str | None, typer.Option(help="Delimiter of a CSV file; found by itself if left out.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV file; found by itself if left out.")] = None,
+    decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV file.")] = ".",
 ) -> None:
     """Propose a commented schema for FILE; correct it before you use it."""
     from shoal.errors import FileError
@@ -34,7 +37,7 @@ def infer(
 
     if out is not None and out.exists() and not overwrite:
         raise FileError(str(out), "already exists", hint="Name another file, or allow overwriting (--overwrite).")
-    text = propose(read_table(file)).to_toml()
+    text = propose(read_table(file, delimiter=delimiter, encoding=encoding, decimal=decimal)).to_toml()
     if out is None:
         typer.echo(text)
     else:
@@ -46,6 +49,9 @@ def infer(
 def check(
     file: Annotated[Path, typer.Argument(help="The table.")],
     schema: Annotated[Path, typer.Option("--schema", "-s", help="Its schema in TOML.")],
+    delimiter: Annotated[str | None, typer.Option(help="Delimiter of a CSV file; found by itself if left out.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV file; found by itself if left out.")] = None,
+    decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV file.")] = ".",
 ) -> None:
     """Hold FILE to its schema and say what each column is."""
     from shoal.cli.console import out, print_table
@@ -53,8 +59,9 @@ def check(
     from shoal.prepare import prepare
     from shoal.schema import Schema
 
-    prepared = prepare(read_table(file), Schema.read(schema))
+    table = read_table(file, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    prepared = prepare(table, Schema.read(schema))
     rows = [[c.name, c.role, c.kind or "", str(c.missing)] for c in prepared.schema.columns]
     print_table(f"{prepared.n:,} of {prepared.n_original:,} rows usable", ["column", "role", "kind", "missing"], rows)
     for note in prepared.notes:
-        out.print(note)
+        out.print(note, markup=False)

@@ -27,6 +27,8 @@ def verify(
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Measure a written release again; exit code 3 if a check fails."""
+    from rich.markup import escape
+
     from shoal.cli.console import out, steps
     from shoal.release import verify as check_again
 
@@ -37,6 +39,6 @@ def verify(
         out.print_json(data=result.to_dict())
     else:
         for check in result.checks:
-            out.print(f"{_MARKS[check.holds]:<24} {check.name}: {check.detail}")
+            out.print(f"{_MARKS[check.holds]:<24} {escape(f'{check.name}: {check.detail}')}")
     if not result.holds:
         raise typer.Exit(3)

@@ -35,13 +35,13 @@ __all__ = ["Kernel", "Plan", "by_blocks", "choose", "kd_blocks", "partition"]
 Kernel: TypeAlias = Callable[[FloatArray, int], IntArray]
 
 _EXACT = (  # up to so many columns, so many points
-    (3, 2_000_000),
-    (4, 1_000_000),
-    (6, 700_000),
-    (8, 500_000),
-    (12, 150_000),
-    (16, 60_000),
-    (32, 30_000),
+    (3, 1_000_000),
+    (4, 400_000),
+    (6, 200_000),
+    (8, 100_000),
+    (12, 50_000),
+    (16, 30_000),
+    (32, 20_000),
     (64, 15_000),
 )
 _KERNELS: Mapping[str, Kernel] = {"kmember": kmember, "mdav": mdav}
@@ -80,7 +80,7 @@ def choose(n_rows: int, n_columns: int, k: int, n_distinct: int | None = None) -
 
 
 def exact_points(n_columns: int) -> int:
-    """Distinct points that are grouped exactly: some ten to thirty seconds on one core, were they normal."""
+    """Distinct points that are grouped exactly: a few seconds on one core, were they normal."""
     return next((points for columns, points in _EXACT if n_columns <= columns), 10_000)
 
 

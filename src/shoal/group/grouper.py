@@ -24,7 +24,7 @@ from shoal.prepare import Prepared, prepare
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
 
-__all__ = ["Grouper", "Grouping", "canonical_order", "quasi_points", "response_points", "unit_points"]
+__all__ = ["Grouper", "Grouping", "canonical_order", "quasi_points", "require_sizes", "response_points", "unit_points"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +66,7 @@ class Grouper(ABC):
         partition, notes = self._partition(np.ascontiguousarray(points[order]))
         labels = np.empty(len(points), dtype=np.int64)
         labels[order] = partition
+        require_sizes(self, labels)
         return Grouping(labels=labels[units], notes=notes)
 
     @abstractmethod
@@ -84,6 +85,14 @@ class Grouper(ABC):
                 got=f"{n_persons}",
                 hint="Lower k or add records.",
             )
+
+
+def require_sizes(grouper: Grouper, labels: IntArray) -> None:
+    """Hold the groups of persons to k, whatever the kernel did."""
+    smallest = int(np.bincount(labels).min())
+    if smallest < grouper.k:
+        name = type(grouper).__name__
+        raise GuaranteeError(name, f"every group must hold at least {grouper.k} persons", got=f"a group of {smallest}")
 
 
 def quasi_points(prepared: Prepared) -> FloatArray:

@@ -16,7 +16,7 @@ import numpy as np
 from shoal.arrays import FloatArray, IntArray
 from shoal.encode import Encoder
 from shoal.errors import ColumnError, GuaranteeError, InputError, SchemaError
-from shoal.group.grouper import Grouper, Grouping, canonical_order, unit_points
+from shoal.group.grouper import Grouper, Grouping, canonical_order, require_sizes, unit_points
 from shoal.params import check
 from shoal.prepare import Prepared
 from shoal.rng import stream
@@ -102,6 +102,7 @@ class ClassGrouper(Grouper):
         partition, notes = self._divide(np.ascontiguousarray(points[order]), mix.take(order))
         labels = np.empty(len(points), dtype=np.int64)
         labels[order] = partition
+        require_sizes(self, labels)
         return Grouping(labels=labels[units], notes={**_notes(prepared.schema, mix), **notes})
 
     @abstractmethod

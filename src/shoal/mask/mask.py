@@ -5,14 +5,15 @@ record had which. It gives back as many rows per group as came in. `pair_up` the
 records by a random permutation. So, given the grouping, the released rows of one group are exchangeable whatever
 the mask does, and the following holds for every blind mask and every chain of them.
 
-**Bound.** An intruder knows record i's true values x_i, matches on the quasi-identifiers alone and breaks ties at
-random. The matched row is fixed before the permutation of group ℓ is drawn, up to ties, and any row of the group is
-equally likely to be record i's. Hence
+**Bound.** An intruder knows record i's true values x_i and picks a released row by any rule that uses the released
+quasi-identifiers alone. The choice does not depend on the permutation of group ℓ, so any row of the group is equally
+likely to be record i's. Hence
 
     P(hit i) = P(match lands in i's group) / n_ℓ  ≤  1/n_ℓ  ≤  1/k.
 
 It assumes that the intruder doesn't use the sensitive or other columns, which are published as they are, and
-doesn't know the seed.
+doesn't know the seed; and that nobody chose among several releases by looking at how well they hide people, since
+a selected permutation is no longer uniform.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def manifest(release: Release, *, file: str, sha256: str, key: str, created: str
         },
         "output": {"file": file, "rows": len(frame), "columns": frame.columns, "sha256": sha256},
         "claims": [claim.to_dict() for claim in release.claims],
-        "risk": release.risk.to_dict(),
+        "risk": release.risk.external(),
         "utility": release.utility.external(),
         "notes": list(release.notes),
         "versions": versions(),

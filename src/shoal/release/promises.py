@@ -45,7 +45,7 @@ def _k_anonymity(recipe: Recipe, pair: Pair, risk: RiskReport) -> Claim:
     return Claim(
         kind="k-anonymity",
         value=k,
-        scope="per record",
+        scope="per record" if pair.schema.unit is None else "per person",
         basis="verified",
         statement=f"Every combination of quasi-identifiers in the released table is shared by at least {k} {whom}.",
         assumptions=("The quasi-identifiers are all the columns that can be matched against outside knowledge.",),
@@ -54,9 +54,7 @@ def _k_anonymity(recipe: Recipe, pair: Pair, risk: RiskReport) -> Claim:
 
 def _bound(recipe: Recipe, pair: Pair, labels: IntArray, caveats: Sequence[str]) -> Claim:
     k, schema = recipe.group.k, pair.schema
-    bound = 1 / k
-    if schema.unit is not None:
-        bound = max(bound, unit_bound(labels[pair.original.rows], pair.original.units()))
+    bound = max(1 / k, unit_bound(labels[pair.original.rows], pair.original.units()))
     return Claim(
         kind="re-identification bound",
         value=bound,

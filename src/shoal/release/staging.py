@@ -41,10 +41,18 @@ def check_target(target: Path, *, overwrite: bool) -> None:
         raise FileError(
             str(target), "already holds files", hint="Name another folder, or allow overwriting (--overwrite)."
         )
-    if not (target / "manifest.json").is_file():
+    strange = [path.name for path in target.iterdir() if not _belongs(path)]
+    if strange or not (target / "manifest.json").is_file():
         raise ParameterError(
-            str(target), "can be overwritten only if it holds a release (manifest.json)", hint="Name another folder."
+            str(target),
+            "can be overwritten only if it holds a release (manifest.json) and nothing else",
+            got=f"{len(strange)} other files",
+            hint="Name another folder.",
         )
+
+
+def _belongs(path: Path) -> bool:
+    return path.name in ("manifest.json", "report.html", "internal") or path.stem == "release"
 
 
 def _make_stage(target: Path) -> Path:
@@ -61,7 +69,8 @@ def _make_stage(target: Path) -> Path:
 
 def _sweep(target: Path) -> None:
     for left in target.parent.glob(f".{target.name}.partial-*"):
-        if not _is_alive(left.name.rpartition("-")[2]):
+        is_last_copy = left.suffix == ".old" and not target.exists()
+        if not is_last_copy and not _is_alive(left.name.rpartition("-")[2].removesuffix(".old")):
             shutil.rmtree(left, ignore_errors=True)
 
 
@@ -79,5 +88,10 @@ def _swap(stage: Path, target: Path) -> None:
     old = stage.with_name(f"{stage.name}.old")
     if target.exists():
         target.rename(old)
-    stage.rename(target)
+    try:
+        stage.rename(target)
+    except BaseException:
+        if old.exists():
+            old.rename(target)
+        raise
     shutil.rmtree(old, ignore_errors=True)

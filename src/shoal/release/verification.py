@@ -17,6 +17,8 @@ from shoal.files import read_table, sha256, write_table
 from shoal.frame import enter
 from shoal.release.manifest import commitment, fingerprint, read_manifest
 from shoal.release.replaying import read_replay, replay
+from shoal.release.run import Release
+from shoal.release.writing import keeps_bound, smallest_class
 from shoal.risk import classes
 from shoal.schema import Schema
 
@@ -105,7 +107,7 @@ def _check_claim(claim: Mapping[str, Any], path: Path, words: Mapping[str, Any])
 
 def _is_counted(claim: Mapping[str, Any]) -> bool:
     """Whether the claim can be checked on the released table alone."""
-    return bool(claim["kind"] == "k-anonymity")
+    return bool(claim["kind"] == "k-anonymity" and claim["scope"] == "per record")
 
 
 def _schema(words: Mapping[str, Any]) -> Schema:
@@ -120,11 +122,27 @@ def _repeat(folder: Path, original: Path, words: Mapping[str, Any]) -> list[Chec
         labels = release.source.labels if release.source else None
         write_table(enter(release.table).to_polars(), again, labels=labels)
         same = sha256(again) == words["output"]["sha256"]
-    by_group = release.risk.reidentification.by_group
     proof = commitment(fingerprint(release), recorded["key"]) == words["input"]["commitment"]
-    holds = by_group is not None and by_group.holds
+    claims = [claim.to_dict() for claim in release.claims] == list(words["claims"])
+    recipe = release.recipe.to_dict() == words["recipe"]
     return [
         Check(name="input", holds=proof, detail="commitment in the manifest fits the original"),
         Check(name="replay", holds=same, detail="the run repeated gives the same bytes" if same else "other bytes"),
-        Check(name="re-identification bound", holds=holds, detail="holds by the group formula for every record"),
+        Check(name="manifest", holds=claims and recipe, detail="recipe and claims are those of the repeated run"),
+        Check(
+            name="re-identification bound",
+            holds=keeps_bound(release),
+            detail="holds by the group formula for every record",
+        ),
+        *_persons(release, folder / str(words["output"]["file"])),
+    ]
+
+
+def _persons(release: Release, path: Path) -> list[Check]:
+    """k-anonymity counted in persons, which only the original knows."""
+    claimed = [c for c in release.claims if c.kind == "k-anonymity" and c.scope == "per person"]
+    k = smallest_class(release, read_table(path)) if claimed else 0
+    return [
+        Check(name=f"k-anonymity {c.value:g}", holds=k >= c.value, detail=f"smallest class: {k} persons")
+        for c in claimed
     ]

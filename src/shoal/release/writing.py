@@ -21,7 +21,7 @@ from shoal.risk import classes
 if TYPE_CHECKING:
     from shoal.release.run import Release
 
-__all__ = ["FORMATS", "write"]
+__all__ = ["FORMATS", "keeps_bound", "smallest_class", "write"]
 
 FORMATS = ("csv", "tsv", "parquet", "dta", "sav", "xpt")
 
@@ -57,9 +57,15 @@ def check_written(release: Release, path: Path) -> None:
         _require(same, f"must read back column '{name}' as it was released")
     for claim in release.claims:
         if claim.kind == "k-anonymity":
-            _require(_smallest_class(release, written) >= claim.value, f"must be {claim.value:g}-anonymous")
+            _require(smallest_class(release, written) >= claim.value, f"must be {claim.value:g}-anonymous")
+    _require(keeps_bound(release), "must keep the re-identification bound for every record")
+
+
+def keeps_bound(release: Release) -> bool:
+    """Whether the group formula of every record is within the bound that the release claims."""
     by_group = release.risk.reidentification.by_group
-    _require(by_group is not None and by_group.holds, "must keep the re-identification bound for every record")
+    claimed = [claim.value for claim in release.claims if claim.kind == "re-identification bound"]
+    return by_group is not None and by_group.holds and all(by_group.bound <= value for value in claimed)
 
 
 def _write_evidence(release: Release, stage: Path, table: Path) -> None:
@@ -84,7 +90,7 @@ def _write_evidence(release: Release, stage: Path, table: Path) -> None:
     write_text(stage / "internal" / "report.html", report.render(evidence, "internal", internal=internal))
 
 
-def _smallest_class(release: Release, written: pl.DataFrame) -> int:
+def smallest_class(release: Release, written: pl.DataFrame) -> int:
     """k of the written table, in persons where the schema names a unit."""
     unit = release.schema.unit
     if unit is None:
