@@ -15,7 +15,7 @@ import polars as pl
 from shoal.arrays import AnyArray, IntArray
 from shoal.errors import ColumnError, InputError
 
-__all__ = ["Frame", "enter", "leave", "pick", "series", "with_columns"]
+__all__ = ["Frame", "adopt", "enter", "leave", "pick", "series", "with_columns"]
 
 Frame: TypeAlias = nw.DataFrame[Any]
 
@@ -86,6 +86,17 @@ def with_columns(frame: Frame, columns: Mapping[str, AnyArray | nw.Series[Any]])
         for name, column in columns.items()
     ]
     return frame.with_columns(*made) if made else frame
+
+
+def adopt(column: pl.Series, like: Frame) -> nw.Series[Any]:
+    """A Polars series as a column that `like` can take."""
+    if like.implementation.is_pandas():
+        return nw.from_native(column.to_pandas(), series_only=True)
+    if like.implementation.is_pyarrow():
+        import pyarrow as pa
+
+        return nw.from_native(pa.chunked_array([column.to_arrow()]), series_only=True)
+    return nw.from_native(column, series_only=True)
 
 
 def _adopt(table: Any, owner: str) -> Any:

@@ -1,7 +1,8 @@
 """An original and a release of it, side by side: what every measure of risk and utility looks at.
 
 `Pair.of` holds the original to the schema, learns the codes of the quasi-identifiers from it, and reads the release
-with the same codes, so that both are points in one space.
+with the same codes, so that both are points in one space. Coarsened cells are read as `shoal.reading` says; then
+`cells` also number the classes of the release as it was written, because an intruder who knows the recoding looks there.
 """
 
 from __future__ import annotations
@@ -10,15 +11,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 
-from shoal.arrays import FloatArray, IntArray
+from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.classes import classes_of
 from shoal.encode import Encoder
 from shoal.errors import InputError, SchemaError
-from shoal.frame import Frame, enter
+from shoal.frame import Frame, enter, series
 from shoal.prepare import Prepared, prepare
+from shoal.reading import read_release
 from shoal.schema import Schema
 
-__all__ = ["Pair"]
+__all__ = ["NOBODY", "Pair"]
+
+NOBODY = -1
+"""The source row of a released row that stands for nobody, as in a synthetic table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +45,11 @@ class Pair:
         The codes of the quasi-identifiers, learnt from the original.
     original_codes, released_codes
         The quasi-identifiers of both as numbers: values, or positions of levels.
+    exact
+        Which cells of the release are single values; None where all are.
+    cells
+        For a coarsened release: the class of each original record (−1: not released) and of each released row, by
+        what was written.
     """
 
     original: Prepared
@@ -46,27 +58,50 @@ class Pair:
     encoder: Encoder
     original_codes: FloatArray
     released_codes: FloatArray
+    exact: BoolArray | None = None
+    cells: tuple[IntArray, IntArray] | None = None
 
     @classmethod
     def of(cls, original: Any, released: Any, schema: Schema, source_rows: Any = None) -> Pair:
-        """Bring both tables into one space; `source_rows=None` says that they have the same row order."""
+        """Bring both tables into one space.
+
+        `source_rows=None` says that they have the same row order, all −1 that no released row is anybody's.
+        """
         prepared = prepare(original, schema)
         frame = enter(released, owner="released table")
         _check_has(frame, schema)
         encoder = Encoder.fit(prepared, schema.quasi)
+        positions, codes = _positions(prepared, len(frame), source_rows), encoder.codes(prepared.frame)
+        reading = read_release(frame, encoder, codes, positions)
         return cls(
             original=prepared,
             released=frame,
-            source_rows=_positions(prepared, len(frame), source_rows),
+            source_rows=positions,
             encoder=encoder,
-            original_codes=encoder.codes(prepared.frame),
-            released_codes=encoder.codes(frame),
+            original_codes=codes,
+            released_codes=reading.codes,
+            exact=reading.exact if reading.is_coarse else None,
+            cells=_cells(frame, schema, positions, prepared.n) if reading.is_coarse else None,
         )
 
     @property
     def schema(self) -> Schema:
         """The schema, with every kind settled."""
         return self.original.schema
+
+    def released_column(self, name: str) -> pl.Series:
+        """A column of the release as it can be compared with the original's: coarse cells by their typical value."""
+        column = series(self.released, name)
+        if self.exact is None or name not in self.encoder.names:
+            return column
+        j = self.encoder.names.index(name)
+        if self.exact[:, j].all():
+            return column
+        codes, coding = self.released_codes[:, j], self.encoder.codings[j]
+        if coding.levels is None:
+            return pl.Series(name, codes).fill_nan(None)
+        place = pl.Series(codes.astype(np.int64))
+        return coding.levels.gather(place.set(place == len(coding.levels), None)).alias(name)
 
     def original_points(self) -> FloatArray:
         """The original's quasi-identifiers as points for Euclidean distance."""
@@ -85,11 +120,22 @@ def _check_has(frame: Frame, schema: Schema) -> None:
         raise InputError("released table", "must have at least one row", got="0 rows")
 
 
+def _cells(frame: Frame, schema: Schema, source_rows: IntArray, n: int) -> tuple[IntArray, IntArray]:
+    """The class of each original record and of each released row; a person of several rows is where the last one is."""
+    written = classes_of(frame, schema.quasi).labels
+    own = np.full(n, -1, dtype=np.int64)
+    known = source_rows >= 0
+    own[source_rows[known]] = written[known]
+    return own, written
+
+
 def _positions(prepared: Prepared, n_released: int, source_rows: Any) -> IntArray:
     if source_rows is None:
         _check_same_length(prepared, n_released)
         return np.arange(n_released)
     given = np.asarray(source_rows, dtype=np.int64)
+    if given.shape == (n_released,) and (given == NOBODY).all():
+        return given
     if given.shape != (n_released,) or (len(given) and not 0 <= given.min() <= given.max() < prepared.n_original):
         raise InputError("source_rows", "must give an original row number for each released row")
     position = np.full(prepared.n_original, -1, dtype=np.int64)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -149,6 +149,8 @@ def _is_of(value: object, option: Any) -> bool:
         return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
     if option is int:
         return isinstance(value, int) and not isinstance(value, bool)
+    if _is_list(option):
+        return isinstance(value, list | tuple)
     origin = get_origin(option) or option
     return isinstance(origin, type) and isinstance(value, origin)
 
@@ -165,6 +167,10 @@ def _type_words(kind: Any) -> str:
     for option in _options(kind):
         if get_origin(option) is Literal:
             words.append("one of " + ", ".join(repr(choice) for choice in get_args(option)))
+        elif _is_list(option):
+            words.append("a list")
+        elif _is_mapping(option):
+            words.append("a value for each of some columns")
         else:
             words.append(names.get(option, getattr(option, "__name__", str(option))))
     return " or ".join(words)
@@ -173,7 +179,7 @@ def _type_words(kind: Any) -> str:
 def _read(parameter: Parameter, value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    for option in _options(parameter.type):
+    for option in sorted(_options(parameter.type), key=lambda option: option is not type(None)):
         reading = _read_as(option, value)
         if reading is not _UNREADABLE:
             return reading
@@ -194,7 +200,27 @@ def _read_as(option: Any, text: str) -> Any:
             return option(text) if "/" not in text else _fraction(option, text)
         except ValueError:
             return _UNREADABLE
+    if _is_list(option):
+        return tuple(part for part in text.split("/") if part)
+    if _is_mapping(option):
+        pairs = [part.split("=", 1) for part in text.split("/")]
+        return {pair[0]: _number(pair[1]) for pair in pairs} if all(len(p) == 2 for p in pairs) else _UNREADABLE
     return text if option is str or get_origin(option) is Literal else _UNREADABLE
+
+
+def _is_list(option: Any) -> bool:
+    return (get_origin(option) or option) in (list, tuple, Sequence)
+
+
+def _is_mapping(option: Any) -> bool:
+    return (get_origin(option) or option) in (dict, Mapping)
+
+
+def _number(text: str) -> Any:
+    try:
+        return int(text) if text.lstrip("+-").isdigit() else float(text)
+    except ValueError:
+        return text
 
 
 def _fraction(option: Any, text: str) -> Any:
@@ -205,6 +231,10 @@ def _fraction(option: Any, text: str) -> Any:
 def _plain(value: Any) -> Any:
     if value is None:
         return "none"  # TOML has no null
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 

@@ -1,8 +1,9 @@
-"""A recipe: which grouper and which masks, in words that a file, a command line and a person can share.
+"""A recipe: how a release is made, in words that a file, a command line and a person can share.
 
-Methods are written by their name in small letters with hyphens, parameters after a colon::
+There are three sorts: a grouper with a chain of masks (`Recipe`), a chain of coarseners (`Coarsening`), and a
+synthesizer (`Synthesis`). Methods are written by their name in small letters with hyphens, parameters after a colon::
 
-    k-member:k=5,response_weight=0.5        gaussian-dither:alpha=1/3,exact=true
+    k-member:k=5,response_weight=0.5        gaussian-dither:alpha=1/3,exact=true        mondrian:k=5
 """
 
 from __future__ import annotations
@@ -10,17 +11,46 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
+from shoal.coarsen import Coarsener
 from shoal.errors import ParameterError
 from shoal.group import MDAV, MST, Crest, Grouper, KMember, TCloseMST
-from shoal.mask import BlindMask, CellDither, Centroid, GaussianDither, MicroPerturb, Resample
+from shoal.mask import (
+    AwareMask,
+    BlindMask,
+    CellDither,
+    Centroid,
+    GaussianDither,
+    MicroPerturb,
+    Resample,
+)
 from shoal.params import build, check, to_dict
 
-__all__ = ["GROUPERS", "MASKS", "Recipe", "method_name", "read_method"]
+__all__ = [
+    "COARSENERS",
+    "GROUPERS",
+    "MASKS",
+    "AnyRecipe",
+    "Coarsening",
+    "Mask",
+    "Recipe",
+    "method_name",
+    "read_method",
+    "read_recipe",
+]
+
+Mask: TypeAlias = BlindMask | AwareMask
 
 GROUPERS: tuple[type[Grouper], ...] = (KMember, MDAV, MST, TCloseMST, Crest)
-MASKS: tuple[type[BlindMask], ...] = (Centroid, Resample, CellDither, GaussianDither, MicroPerturb)
+MASKS: tuple[type[Mask], ...] = (
+    Centroid,
+    Resample,
+    CellDither,
+    GaussianDither,
+    MicroPerturb,
+)
+COARSENERS: tuple[type[Coarsener], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,23 +58,31 @@ class Recipe:
     """One grouper and a chain of masks."""
 
     group: Grouper
-    masks: tuple[BlindMask, ...]
+    masks: tuple[Mask, ...]
 
     @classmethod
-    def of(cls, group: Grouper, mask: BlindMask | Sequence[BlindMask]) -> Recipe:
+    def of(cls, group: Grouper, mask: Mask | Sequence[Mask]) -> Recipe:
         """Take one mask or several; a wrong parameter is an error here, before any data is read."""
-        masks = (mask,) if isinstance(mask, BlindMask) else tuple(mask)
-        if not isinstance(group, Grouper):
-            raise ParameterError(
-                "anonymize", "group must be a grouper", got=type(group).__name__, hint=_offer(GROUPERS)
-            )
-        wrong = [type(item).__name__ for item in masks if not isinstance(item, BlindMask)]
-        if wrong or not masks:
-            got = wrong[0] if wrong else "none"
-            raise ParameterError("anonymize", "mask must be a mask or a list of masks", got=got, hint=_offer(MASKS))
-        for method in (group, *masks):
-            check(method)
+        masks = (mask,) if isinstance(mask, BlindMask | AwareMask) else tuple(mask)
+        _check_methods("anonymize", "group must be a grouper", [group], Grouper, GROUPERS)
+        _check_methods("anonymize", "mask must be a mask or a list of masks", masks, (BlindMask, AwareMask), MASKS)
         return cls(group=group, masks=masks)
+
+    @property
+    def k(self) -> int:
+        """How many persons each group holds at least."""
+        return self.group.k
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether the last mask is blind, so that the re-identification bound holds."""
+        return isinstance(self.masks[-1], BlindMask)
+
+    @property
+    def collapses(self) -> bool:
+        """Whether the rows of a group are made equal at the end."""
+        last = self.masks[-1]
+        return isinstance(last, BlindMask) and last.collapses
 
     @classmethod
     def from_dict(cls, words: Mapping[str, Any]) -> Recipe:
@@ -62,6 +100,64 @@ class Recipe:
         return ", then ".join(spell(method) for method in (self.group, *self.masks))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coarsening:
+    """A chain of coarseners: each works on what the one before it wrote."""
+
+    methods: tuple[Coarsener, ...]
+
+    @classmethod
+    def of(cls, method: Coarsener | Sequence[Coarsener]) -> Coarsening:
+        """Take one coarsener or several; a wrong parameter is an error here, before any data is read."""
+        methods = (method,) if not isinstance(method, Sequence) else tuple(method)
+        rule = "method must be a coarsener or a list of coarseners"
+        _check_methods("coarsen", rule, methods, Coarsener, COARSENERS)
+        return cls(methods=methods)
+
+    @classmethod
+    def from_dict(cls, words: Mapping[str, Any]) -> Coarsening:
+        """Read a recipe from the words of `to_dict`."""
+        return cls(methods=tuple(_from_words(method, COARSENERS) for method in words["coarsen"]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The recipe as JSON- and TOML-safe words."""
+        return {"coarsen": [_words(method) for method in self.methods]}
+
+    @property
+    def k(self) -> int:
+        """How many persons share each written combination at least; 1 where nothing is promised."""
+        return max(method.k for method in self.methods)
+
+    @property
+    def is_blind(self) -> bool:
+        """The rows of a class are equal: no rule on them tells whose is which."""
+        return True
+
+    @property
+    def collapses(self) -> bool:
+        """Rows of a class are equal by definition."""
+        return True
+
+    def __str__(self) -> str:
+        return ", then ".join(spell(method) for method in self.methods)
+
+
+AnyRecipe: TypeAlias = Recipe | Coarsening
+
+
+def read_recipe(words: Mapping[str, Any]) -> AnyRecipe:
+    """Read a recipe of any sort from the words of its `to_dict`."""
+    return Coarsening.from_dict(words) if "coarsen" in words else Recipe.from_dict(words)
+
+
+def _check_methods(owner: str, rule: str, given: Sequence[Any], kinds: Any, choices: Sequence[type[Any]]) -> None:
+    wrong = [type(method).__name__ for method in given if not isinstance(method, kinds)]
+    if wrong or not given:
+        raise ParameterError(owner, rule, got=wrong[0] if wrong else "none", hint=_offer(choices))
+    for method in given:
+        check(method)
+
+
 def method_name(cls: type) -> str:
     """The name of a method class in small letters with hyphens: GaussianDither is gaussian-dither."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", cls.__name__).lower()
@@ -69,7 +165,7 @@ def method_name(cls: type) -> str:
 
 def spell(method: Any) -> str:
     """A method with its parameters, as it is written on the command line."""
-    words = [f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in _parts(method)]
+    words = [f"{name}={_short(value)}" for name, value in _parts(method)]
     return ":".join(part for part in (method_name(type(method)), ",".join(words).lower()) if part)
 
 
@@ -95,6 +191,14 @@ def _find(name: str, choices: Sequence[type[Any]]) -> type[Any]:
 
 def _offer(choices: Sequence[type[Any]]) -> str:
     return f"Choose one of: {', '.join(method_name(cls) for cls in choices)}."
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "/".join(f"{name}={_short(item)}" for name, item in value.items()) or "none"
+    if isinstance(value, list | tuple):
+        return "/".join(map(_short, value)) or "none"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _parts(method: Any) -> list[tuple[str, Any]]:

@@ -8,6 +8,7 @@ compare: `numeric`, `ordinal` (levels with an order) or `nominal` (levels withou
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import os
@@ -15,10 +16,12 @@ import sys
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from shoal.errors import FileError, SchemaError
+from shoal.rule import Rule
 
 __all__ = ["Column", "Kind", "Missing", "Role", "Schema"]
 
@@ -26,6 +29,7 @@ Role = Literal["identifier", "quasi", "sensitive", "weight", "unit", "other"]
 Kind = Literal["numeric", "ordinal", "nominal"]
 Missing: TypeAlias = Literal["error", "drop", "median"] | float
 Level: TypeAlias = str | int | float | bool
+Words: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +49,12 @@ class Column:
     missing
         What to do with a missing number: ``"error"``, ``"drop"`` the row, ``"median"``, or a number to put in its
         place. A missing category is always a level of its own.
+    edges
+        The public edges of the bins of a numeric column, for synthesis: increasing, within the bounds.
+    hierarchy
+        How the column is coarsened step by step, in the words of `shoal.coarsen.Hierarchy`.
+    metric
+        How far apart two values are, in the words of `shoal.metric.Metric`.
     """
 
     name: str
@@ -53,11 +63,15 @@ class Column:
     levels: tuple[Level, ...] | None = None
     bounds: tuple[float, float] | None = None
     missing: Missing = "error"
+    edges: tuple[float, ...] | None = None
+    hierarchy: Words | None = None
+    metric: Words | None = None
 
     def __post_init__(self) -> None:
         self._check_name()
         self._check_words()
         self._check_domain()
+        self._check_details()
 
     def _check_name(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -87,6 +101,19 @@ class Column:
         if self.bounds is not None and not (all(map(_is_number, self.bounds)) and self.bounds[0] < self.bounds[1]):
             raise _wrong(self.name, "bounds must be a lower and a higher number")
 
+    def _check_details(self) -> None:
+        if self.edges is not None and (
+            self.kind in ("ordinal", "nominal")
+            or len(self.edges) < 2
+            or not all(map(_is_number, self.edges))
+            or any(low >= high for low, high in pairwise(self.edges))
+        ):
+            raise _wrong(self.name, "edges belong to numeric columns and must be at least two increasing numbers")
+        for entry in ("hierarchy", "metric"):
+            words = getattr(self, entry)
+            if words is not None and not (isinstance(words, Mapping) and isinstance(words.get("kind"), str)):
+                raise _wrong(self.name, f"{entry} must be a table that names its kind")
+
     def to_dict(self) -> dict[str, Any]:
         """The declared parts only, as TOML- and JSON-safe words."""
         words: dict[str, Any] = {"role": self.role}
@@ -98,17 +125,22 @@ class Column:
             words["bounds"] = [float(end) for end in self.bounds]
         if self.missing != "error":
             words["missing"] = self.missing
+        if self.edges is not None:
+            words["edges"] = [float(edge) for edge in self.edges]
+        for entry in ("hierarchy", "metric"):
+            if getattr(self, entry) is not None:
+                words[entry] = dict(getattr(self, entry))
         return words
 
     @classmethod
     def from_dict(cls, name: str, words: Mapping[str, Any]) -> Column:
         """Read one column from its words; unknown words are an error that names them."""
-        unknown = set(words) - {"role", "kind", "levels", "bounds", "missing"}
+        unknown = set(words) - _ENTRIES
         if unknown:
             raise _wrong(name, f"unknown entry {', '.join(sorted(unknown))}")
         if "role" not in words:
             raise _wrong(name, f"role must be given: one of {', '.join(get_args(Role))}")
-        levels, bounds = words.get("levels"), words.get("bounds")
+        levels, bounds, edges = words.get("levels"), words.get("bounds"), words.get("edges")
         return cls(
             name=name,
             role=words["role"],
@@ -116,7 +148,13 @@ class Column:
             levels=None if levels is None else tuple(_listed(name, "levels", levels)),
             bounds=None if bounds is None else _pair(name, bounds),
             missing=words.get("missing", "error"),
+            edges=None if edges is None else tuple(_listed(name, "edges", edges)),
+            hierarchy=_spelled(words.get("hierarchy")),
+            metric=_spelled(words.get("metric")),
         )
+
+
+_ENTRIES = {"role", "kind", "levels", "bounds", "missing", "edges", "hierarchy", "metric"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +172,7 @@ class Schema:
     """
 
     columns: tuple[Column, ...]
+    rules: tuple[Rule, ...] = ()
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]
@@ -143,6 +182,10 @@ class Schema:
         for role in ("weight", "unit"):
             if len(self._having(role)) > 1:
                 raise SchemaError("schema", f"at most one column may have the role {role}")
+        for rule in self.rules:
+            for name in rule.columns:
+                if name not in names:
+                    raise SchemaError("rules", f"speak of the column '{name}', which the schema doesn't have")
 
     @classmethod
     def of(
@@ -158,8 +201,15 @@ class Schema:
         levels: Mapping[str, Sequence[Level]] | None = None,
         bounds: Mapping[str, tuple[float, float]] | None = None,
         missing: Mapping[str, Missing] | None = None,
+        edges: Mapping[str, Sequence[float]] | None = None,
+        hierarchies: Mapping[str, Any] | None = None,
+        metrics: Mapping[str, Any] | None = None,
+        rules: Iterable[Words | Rule] = (),
     ) -> Schema:
-        """Declare a schema in one call: role by role, then what is known of single columns."""
+        """Declare a schema in one call: role by role, then what is known of single columns, then rules.
+
+        Hierarchies and metrics are given as words or as values with `to_dict`, metrics also as a bare kind.
+        """
         roles = {
             "identifier": _names(identifier),
             "quasi": _names(quasi),
@@ -174,13 +224,22 @@ class Schema:
                 if name in entries:
                     raise SchemaError("schema", f"column '{name}' must have exactly one role")
                 entries[name] = {"role": role}
-        details = {"kind": kinds, "levels": levels, "bounds": bounds, "missing": missing}
+        details = {
+            "kind": kinds,
+            "levels": levels,
+            "bounds": bounds,
+            "missing": missing,
+            "edges": edges,
+            "hierarchy": hierarchies,
+            "metric": metrics,
+        }
         for entry, given in details.items():
             for name, value in (given or {}).items():
                 if name not in entries:
                     raise SchemaError("schema", f"column '{name}' is given a {entry} but no role")
                 entries[name][entry] = value
-        return cls(tuple(Column.from_dict(name, words) for name, words in entries.items()))
+        columns = tuple(Column.from_dict(name, words) for name, words in entries.items())
+        return cls(columns, tuple(rule if isinstance(rule, Rule) else Rule.from_dict(rule) for rule in rules))
 
     @classmethod
     def infer(cls, table: Any) -> Schema:
@@ -199,7 +258,7 @@ class Schema:
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise SchemaError(str(path), f"must be a TOML file ({error})") from None
         try:
-            return cls.from_dict(words)
+            return cls.from_dict(_with_tables(words, Path(path).parent))
         except SchemaError as error:
             raise SchemaError(f"{path}, {error.owner}", error.rule, got=error.got, hint=error.hint) from None
 
@@ -209,11 +268,19 @@ class Schema:
         columns = words.get("columns") if isinstance(words, Mapping) else None
         if (
             not isinstance(columns, Mapping)
-            or set(words) != {"columns"}
+            or not set(words) <= {"columns", "rules"}
             or not all(isinstance(entry, Mapping) for entry in columns.values())
         ):
-            raise SchemaError("schema", "must have a table [columns.NAME] for every column, and nothing else")
-        return cls(tuple(Column.from_dict(name, entry) for name, entry in columns.items()))
+            raise SchemaError(
+                "schema", "must have a table [columns.NAME] for every column, [[rules]] if there are any, nothing else"
+            )
+        rules = words.get("rules", [])
+        if not isinstance(rules, list | tuple) or not all(isinstance(rule, Mapping) for rule in rules):
+            raise SchemaError("rules", "must be written as [[rules]], one table for each")
+        return cls(
+            tuple(Column.from_dict(name, entry) for name, entry in columns.items()),
+            tuple(Rule.from_dict(rule) for rule in rules),
+        )
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the schema as a TOML file (whole or not at all)."""
@@ -223,11 +290,13 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """The schema as TOML- and JSON-safe words."""
-        return {"columns": {column.name: column.to_dict() for column in self.columns}}
+        words: dict[str, Any] = {"columns": {column.name: column.to_dict() for column in self.columns}}
+        return words | ({"rules": [rule.to_dict() for rule in self.rules]} if self.rules else {})
 
     def to_toml(self, comments: Mapping[str, str] | None = None) -> str:
         """The schema as TOML text, with a comment above each column that `comments` names."""
-        return "\n".join(_toml_column(column, (comments or {}).get(column.name, "")) for column in self.columns)
+        parts = [_toml_column(column, (comments or {}).get(column.name, "")) for column in self.columns]
+        return "\n".join([*parts, *map(_toml_rule, self.rules)])
 
     def fingerprint(self) -> str:
         """SHA-256 of what the schema says, whatever the order of its entries in the file."""
@@ -276,7 +345,9 @@ class Schema:
     @property
     def released(self) -> Schema:
         """The schema of the released table: without identifiers and without the unit."""
-        return Schema(tuple(c for c in self.columns if c.role not in ("identifier", "unit")))
+        kept = tuple(c for c in self.columns if c.role not in ("identifier", "unit"))
+        names = {column.name for column in kept}
+        return Schema(kept, tuple(rule for rule in self.rules if names.issuperset(rule.columns)))
 
     def with_columns(self, columns: Iterable[Column]) -> Schema:
         """A schema in which each of `columns` stands in the place of the one of the same name."""
@@ -314,6 +385,40 @@ def _is_number(value: object) -> bool:
 
 def _wrong(name: str, rule: str, got: str = "") -> SchemaError:
     return SchemaError(f"schema, column '{name}'", rule, got=got)
+
+
+def _toml_rule(rule: Rule) -> str:
+    import tomli_w
+
+    return tomli_w.dumps({"rules": [rule.to_dict()]})
+
+
+def _spelled(given: Any) -> Any:
+    """A hierarchy or metric in words: a value gives its own, a bare text is a kind."""
+    if isinstance(given, str):
+        return {"kind": given}
+    return given.to_dict() if hasattr(given, "to_dict") else given
+
+
+def _with_tables(words: Any, folder: Path) -> Any:
+    """Entries that name a `file` get its rows instead, so that the schema is whole in itself."""
+    if isinstance(words, Mapping) and isinstance(words.get("file"), str) and "kind" in words:
+        rest = {name: value for name, value in words.items() if name != "file"}
+        return rest | {"rows": _rows(folder / words["file"])}
+    if isinstance(words, Mapping):
+        return {name: _with_tables(value, folder) for name, value in words.items()}
+    return words
+
+
+def _rows(path: Path) -> list[list[str]]:
+    """The rows of a small delimited file, each cell as text; comma, semicolon or tab."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(str(path), "must be a readable UTF-8 text file", got=getattr(error, "strerror", "")) from None
+    first = text.split("\n", 1)[0]
+    delimiter = max(";\t,", key=first.count)
+    return [row for row in csv.reader(text.splitlines(), delimiter=delimiter) if row]
 
 
 def _toml_column(column: Column, comment: str) -> str:

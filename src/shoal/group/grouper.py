@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -44,6 +44,8 @@ class Grouper(ABC):
     """Gives every record a group of at least `k` persons."""
 
     k: int
+    leaves_small: ClassVar[bool] = False
+    """Whether it may leave groups of fewer than `k` persons, for a mask to push back into larger ones."""
 
     def assign(self, table: Any, schema: Schema, seed: int | None = None) -> IntArray:
         """Return one label per row of `table`; every group holds at least `k` persons.
@@ -66,7 +68,8 @@ class Grouper(ABC):
         partition, notes = self._partition(np.ascontiguousarray(points[order]))
         labels = np.empty(len(points), dtype=np.int64)
         labels[order] = partition
-        require_sizes(self, labels)
+        if not self.leaves_small:
+            require_sizes(self, labels)
         return Grouping(labels=labels[units], notes=notes)
 
     @abstractmethod

@@ -1,8 +1,19 @@
 """Recipe to release: run, verify, write, or refuse."""
 
+from shoal.release.coarsening import coarsen, coarsen_source
+from shoal.release.release import Release
 from shoal.release.replaying import replay
-from shoal.release.run import Release, anonymize
+from shoal.release.run import anonymize
 from shoal.release.target import anonymize_to_linkage
 from shoal.release.verification import Verification, verify
 
-__all__ = ["Release", "Verification", "anonymize", "anonymize_to_linkage", "replay", "verify"]
+__all__ = [
+    "Release",
+    "Verification",
+    "anonymize",
+    "anonymize_to_linkage",
+    "coarsen",
+    "coarsen_source",
+    "replay",
+    "verify",
+]

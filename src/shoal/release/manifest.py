@@ -22,7 +22,7 @@ from shoal.errors import FileError
 from shoal.frame import enter
 
 if TYPE_CHECKING:
-    from shoal.release.run import Release
+    from shoal.release.release import Release
 
 __all__ = ["commitment", "fingerprint", "fresh_key", "manifest", "read_manifest", "replay_text", "versions"]
 

@@ -1,15 +1,18 @@
 """Which claims a recipe earns, and on what basis.
 
-- A chain that ends in a mask which makes the rows of a group equal: **k-anonymity**, verified by counting.
-- Any chain of blind masks: the **re-identification bound** of `shoal.mask.mask`, proved. With one row per person it is
-  1/k. Where persons have several rows, person u is hit with probability at most (rows of u)/(rows of u's group), and
-  the claim is the largest of these.
+- Rows of a group made equal, by coarsening or by a mask that does so at the end of a chain: **k-anonymity**, verified
+  by counting.
+- A chain that ends in a blind mask, and any coarsening: the **re-identification bound** of `shoal.mask.mask`, proved.
+  (The rows of a class are equal and in random order, so no rule tells them apart.) With one row per person it is 1/k.
+  Where persons have several rows, person u is hit with probability at most (rows of u)/(rows of u's group), and the
+  claim is the largest of these.
+- A chain that ends in an aware mask: the **group size**, verified, which limits nobody's risk by itself.
 - Always: the **re-identification** that the nearest-match attack really achieves, measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -17,7 +20,7 @@ from shoal.arrays import IntArray
 from shoal.claim import Claim
 from shoal.group import KMember
 from shoal.pair import Pair
-from shoal.recipe import Recipe
+from shoal.recipe import AnyRecipe, Recipe
 from shoal.risk import RiskReport
 from shoal.schema import Schema
 
@@ -25,11 +28,23 @@ __all__ = ["promises", "unit_bound"]
 
 
 def promises(
-    recipe: Recipe, pair: Pair, labels: IntArray, risk: RiskReport, caveats: Sequence[str]
+    recipe: AnyRecipe, pair: Pair, labels: IntArray, risk: RiskReport, caveats: Sequence[str]
 ) -> tuple[Claim, ...]:
     """The claims of a release made by `recipe`."""
-    earned = [_bound(recipe, pair, labels, caveats), _measured(risk)]
-    return (_k_anonymity(recipe, pair, risk), *earned) if recipe.masks[-1].collapses else tuple(earned)
+    return (*_hidden(recipe, pair, labels, risk, caveats), _measured(risk))
+
+
+def _hidden(
+    recipe: AnyRecipe, pair: Pair, labels: IntArray, risk: RiskReport, caveats: Sequence[str]
+) -> Iterator[Claim]:
+    if recipe.k < 2:
+        return
+    if recipe.collapses or (not recipe.is_blind and risk.classes.k >= recipe.k):
+        yield _k_anonymity(recipe.k, pair)
+    if recipe.is_blind:
+        yield _bound(recipe, pair, labels, caveats)
+    else:
+        yield _group_size(recipe.k, pair, caveats)
 
 
 def unit_bound(labels: IntArray, units: IntArray) -> float:
@@ -39,8 +54,7 @@ def unit_bound(labels: IntArray, units: IntArray) -> float:
     return float(np.max(held[1] / sizes[held[0][:, 0]]))
 
 
-def _k_anonymity(recipe: Recipe, pair: Pair, risk: RiskReport) -> Claim:
-    k = recipe.group.k
+def _k_anonymity(k: int, pair: Pair) -> Claim:
     whom = "records" if pair.schema.unit is None else "persons"
     return Claim(
         kind="k-anonymity",
@@ -52,8 +66,24 @@ def _k_anonymity(recipe: Recipe, pair: Pair, risk: RiskReport) -> Claim:
     )
 
 
-def _bound(recipe: Recipe, pair: Pair, labels: IntArray, caveats: Sequence[str]) -> Claim:
-    k, schema = recipe.group.k, pair.schema
+def _group_size(k: int, pair: Pair, caveats: Sequence[str]) -> Claim:
+    whom = "records" if pair.schema.unit is None else "persons"
+    return Claim(
+        kind="group size",
+        value=k,
+        scope="per record" if pair.schema.unit is None else "per person",
+        basis="verified",
+        statement=f"Every group that records were stirred in or moved to holds at least {k} {whom}.",
+        assumptions=(
+            "The size of a group limits nobody's risk by itself: a record's own row took part in what was written. Go "
+            "by the measured risk.",
+            *caveats,
+        ),
+    )
+
+
+def _bound(recipe: AnyRecipe, pair: Pair, labels: IntArray, caveats: Sequence[str]) -> Claim:
+    k, schema = recipe.k, pair.schema
     bound = max(1 / k, unit_bound(labels[pair.original.rows], pair.original.units()))
     return Claim(
         kind="re-identification bound",
@@ -68,7 +98,7 @@ def _bound(recipe: Recipe, pair: Pair, labels: IntArray, caveats: Sequence[str])
     )
 
 
-def _bound_assumptions(recipe: Recipe, schema: Schema, has_heavy_unit: bool) -> list[str]:
+def _bound_assumptions(recipe: AnyRecipe, schema: Schema, has_heavy_unit: bool) -> list[str]:
     kept = [name for name in (*schema.sensitive, *schema.other, schema.weight) if name]
     said = [
         "The quasi-identifiers are all the columns that the intruder can match on, and ties are broken at random.",
@@ -79,7 +109,7 @@ def _bound_assumptions(recipe: Recipe, schema: Schema, has_heavy_unit: bool) -> 
             f"The intruder does not know the columns published unchanged ({', '.join(kept)}); "
             "whoever knows them can link through them."
         )
-    if isinstance(recipe.group, KMember) and recipe.group.response_weight > 0 and schema.sensitive:
+    if _groups_by_response(recipe) and schema.sensitive:
         said.append(
             "Numeric sensitive columns took part in the grouping, so members of a group resemble each other there."
         )
@@ -88,6 +118,10 @@ def _bound_assumptions(recipe: Recipe, schema: Schema, has_heavy_unit: bool) -> 
             "Some persons have several rows of their group; the bound is the largest share that one person holds."
         )
     return said
+
+
+def _groups_by_response(recipe: AnyRecipe) -> bool:
+    return isinstance(recipe, Recipe) and isinstance(recipe.group, KMember) and recipe.group.response_weight > 0
 
 
 def _measured(risk: RiskReport) -> Claim:

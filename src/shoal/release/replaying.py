@@ -8,8 +8,10 @@ from typing import Any
 
 from shoal.errors import FileError, InputError
 from shoal.files import Source, read_source
-from shoal.recipe import Recipe
-from shoal.release.run import Progress, Release, anonymize, anonymize_source
+from shoal.recipe import Coarsening, read_recipe
+from shoal.release.coarsening import coarsen, coarsen_source
+from shoal.release.release import Progress, Release
+from shoal.release.run import anonymize, anonymize_source
 from shoal.schema import Schema
 
 __all__ = ["read_replay", "replay"]
@@ -30,8 +32,13 @@ def replay(
         The input file, where it is no longer where it was.
     """
     words = read_replay(Path(path))
-    recipe, schema = Recipe.from_dict(words["recipe"]), Schema.from_dict(words["schema"])
-    method = {"group": recipe.group, "mask": recipe.masks, "seed": words["seed"], "progress": progress}
+    recipe, schema = read_recipe(words["recipe"]), Schema.from_dict(words["schema"])
+    options = {"seed": words["seed"], "progress": progress}
+    if isinstance(recipe, Coarsening):
+        if table is not None:
+            return coarsen(table, schema, recipe.methods, **options)
+        return coarsen_source(_same_input(words, input), schema, recipe.methods, **options)
+    method = {"group": recipe.group, "mask": recipe.masks, **options}
     if table is not None:
         return anonymize(table, schema, **method)
     return anonymize_source(_same_input(words, input), schema, **method)

@@ -16,7 +16,8 @@ from typing import Any
 
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.files import Source
-from shoal.release.run import Progress, Release, anonymize
+from shoal.release.release import Progress, Release, quiet
+from shoal.release.run import anonymize
 from shoal.risk import linkage
 from shoal.schema import Schema
 
@@ -55,7 +56,7 @@ def anonymize_to_linkage(
     if isinstance(target, bool) or not isinstance(target, int | float) or not 0 < target < 1:
         raise ParameterError("anonymize", "target linkage must be between 0 and 1", got=repr(target)[:40])
     native = table.frame if isinstance(table, Source) else table
-    group, found = _large_enough(native, schema, target, group, method.get("mask"), progress or _quiet)
+    group, found = _large_enough(native, schema, target, group, method.get("mask"), progress or quiet)
     release = anonymize(native, schema, group=group, progress=progress, **method)
     note = f"k = {group.k} was chosen on pilot releases, whose mean linkage was {found:.2%} (target {target:.2%})"
     return replace(release, notes=(*release.notes, note), source=table if native is not table else None)
@@ -83,7 +84,3 @@ def _raised(group: Any, n: int, found: float, target: float) -> Any:
             hint="Raise the target, or choose another mask.",
         )
     return replace(group, k=k)
-
-
-def _quiet(step: str) -> None:
-    """Say nothing."""

@@ -16,8 +16,8 @@ from shoal.errors import FileError
 from shoal.files import read_table, sha256, write_table
 from shoal.frame import enter
 from shoal.release.manifest import commitment, fingerprint, read_manifest
+from shoal.release.release import Release
 from shoal.release.replaying import read_replay, replay
-from shoal.release.run import Release
 from shoal.release.writing import keeps_bound, smallest_class
 from shoal.risk import classes
 from shoal.schema import Schema

@@ -19,7 +19,7 @@ from shoal.release.staging import staged
 from shoal.risk import classes
 
 if TYPE_CHECKING:
-    from shoal.release.run import Release
+    from shoal.release.release import Release
 
 __all__ = ["FORMATS", "keeps_bound", "smallest_class", "write"]
 
@@ -62,9 +62,11 @@ def check_written(release: Release, path: Path) -> None:
 
 
 def keeps_bound(release: Release) -> bool:
-    """Whether the group formula of every record is within the bound that the release claims."""
+    """Whether the group formula of every record is within the bound that the release claims, if it claims one."""
     by_group = release.risk.reidentification.by_group
     claimed = [claim.value for claim in release.claims if claim.kind == "re-identification bound"]
+    if not claimed:
+        return True
     return by_group is not None and by_group.holds and all(by_group.bound <= value for value in claimed)
 
 
@@ -79,7 +81,7 @@ def _write_evidence(release: Release, stage: Path, table: Path) -> None:
         claims=release.claims,
         risk=release.risk,
         utility=release.utility,
-        k=release.recipe.group.k,
+        k=max(2, release.recipe.k),
         notes=release.notes,
         versions=versions(),
         created=created,

@@ -196,4 +196,6 @@ def _changed_shares(pair: Pair) -> dict[str, float]:
         return {}
     own = pair.original_codes[pair.source_rows[known]]
     differs = ~((own == pair.released_codes[known]) | (np.isnan(own) & np.isnan(pair.released_codes[known])))
+    if pair.exact is not None:
+        differs |= ~pair.exact[known]
     return dict(zip(pair.encoder.names, map(float, differs.mean(axis=0)), strict=True))

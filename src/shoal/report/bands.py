@@ -73,6 +73,9 @@ class SmallClasses:
 def class_sizes(pair: Pair, k: int) -> tuple[Bands, SmallClasses]:
     """Records by the size of their class, before and after: in bands for everybody, and exactly for inside."""
     first, second, n = equal_rows(pair.original_codes, pair.released_codes)
+    if pair.cells is not None:
+        second = pair.cells[1]
+        n = max(n, int(second.max()) + 1)
     people = people_of(pair)
     before, after = Tally.of(first, people[0], n).counts, Tally.of(second, people[1], n).counts
     return (

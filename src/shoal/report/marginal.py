@@ -124,7 +124,7 @@ class _Cut:
 
 
 def _marginal(pair: Pair, column: Column, people: _Both, weights: _Both, k: int) -> Marginal:
-    cut = _cut(series(pair.original.frame, column.name), series(pair.released, column.name), column, k)
+    cut = _cut(series(pair.original.frame, column.name), pair.released_column(column.name), column, k)
     tallies = (Tally.of(cut.before, people[0], cut.n), Tally.of(cut.after, people[1], cut.n))
     if cut.kind == "levels":
         shown, pool = pool_small(tallies, k, most=MOST_LEVELS)

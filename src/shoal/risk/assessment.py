@@ -85,7 +85,9 @@ _INSIDE = {
 }
 
 
-def assess(pair: Pair, labels: Any = None, k: int | None = None, seed: int = 0) -> RiskReport:
+def assess(
+    pair: Pair, labels: Any = None, k: int | None = None, seed: int = 0, *, exchangeable: bool = True
+) -> RiskReport:
     """Measure every risk of a release.
 
     Parameters
@@ -98,6 +100,8 @@ def assess(pair: Pair, labels: Any = None, k: int | None = None, seed: int = 0) 
         The size that classes should have, for `small_share`.
     seed
         Seed of the simulated part of re-identification.
+    exchangeable
+        Whether the released rows of a group are exchangeable, as blind masks make them; the group formula needs it.
 
     Notes
     -----
@@ -108,7 +112,7 @@ def assess(pair: Pair, labels: Any = None, k: int | None = None, seed: int = 0) 
     classes = equivalence.measure(released, schema, persons=persons)
     return RiskReport(
         classes=classes,
-        reidentification=matching.measure(pair, seed=seed, labels=labels, matches=matches),
+        reidentification=matching.measure(pair, seed=seed, labels=labels if exchangeable else None, matches=matches),
         linkage=record_linkage.measure(pair),
         uniqueness=population.measure(released, schema, persons=persons),
         attackers=attacker_models.measure(released, schema, persons=persons),

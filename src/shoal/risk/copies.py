@@ -68,8 +68,8 @@ def verbatim(original: Any, released: Any, schema: Schema, source_rows: Any = No
 
     Notes
     -----
-    Values are compared exactly; missing equals missing. With a unit column any row of the same person counts as own.
-    Weights play no part. Cost: O(n · columns).
+    Values are compared exactly; missing equals missing; an interval or a set is no copy of a value. With a unit column
+    any row of the same person counts as own. Weights play no part. Cost: O(n · columns).
 
     Examples
     --------
@@ -85,7 +85,8 @@ def verbatim(original: Any, released: Any, schema: Schema, source_rows: Any = No
 
 def measure(pair: Pair) -> Verbatim:
     """`verbatim` of an existing pair."""
-    theirs, shown, n = equal_rows(pair.original_codes, pair.released_codes)
+    released = pair.released_codes if pair.exact is None else np.where(pair.exact, pair.released_codes, np.nan)
+    theirs, shown, n = equal_rows(pair.original_codes, released)
     person = pair.original.units()
     holders = _persons_at(theirs, person, n)
     return Verbatim(

@@ -67,9 +67,27 @@ class Matches:
 
 
 def match_pair(pair: Pair) -> Matches:
-    """The released rows nearest to each original row, by Euclidean distance between standardised points."""
+    """The released rows nearest to each original row, by Euclidean distance between standardised points.
+
+    In a coarsened release the intruder, who knows the recoding, finds the class that the record was written to: the
+    rows of that class are nearest and tie. A record that was left out goes to the nearest rows as they are read.
+    """
     codes = known_codes(pair)
-    return match(pair.original_codes, codes, pair.encoder.points)
+    if pair.cells is None:
+        return match(pair.original_codes, codes, pair.encoder.points)
+    return match(*_in_cells(pair, codes), lambda part: pair.encoder.points(part[:, :-1]))
+
+
+def _in_cells(pair: Pair, codes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Originals as their class is read, and released rows, both with the number of their class as a last column."""
+    assert pair.cells is not None
+    own, written = pair.cells
+    example = np.zeros(int(written.max()) + 1, dtype=np.int64)
+    example[written] = np.arange(len(written))
+    known = own >= 0
+    seen = pair.original_codes.copy()
+    seen[known] = codes[example[own[known]]]
+    return np.column_stack((seen, own)), np.column_stack((codes, written))
 
 
 def known_codes(pair: Pair) -> FloatArray:

@@ -1,0 +1,5 @@
+"""Coarsening: less exact values, until each person looks like others."""
+
+from shoal.coarsen.coarsener import SUPPRESSED, Coarsened, Coarsener
+
+__all__ = ["SUPPRESSED", "Coarsened", "Coarsener"]

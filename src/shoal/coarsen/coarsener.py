@@ -1,0 +1,58 @@
+"""Write less exact values until each person looks like others: what every coarsener shares.
+
+A coarsener sees a prepared table and says what is written instead of each quasi-identifier (an interval, a set, a
+wider category, a mean, or ``*`` where a value is suppressed) and which records are left out. Rows whose written
+quasi-identifiers are equal form a class. What it promises is counted on the written file afterwards: every class
+holds at least k persons, and the sensitive columns are as mixed as was asked for.
+
+Counting rules: a missing value is a level of its own, a suppressed cell likewise, a suppressed record is in no class.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from shoal.arrays import BoolArray
+from shoal.prepare import Prepared
+
+__all__ = ["SUPPRESSED", "Coarsened", "Coarsener"]
+
+SUPPRESSED = "*"
+"""What is written in place of a suppressed cell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coarsened:
+    """What a coarsener writes.
+
+    Parameters
+    ----------
+    columns
+        The new content of the quasi-identifiers that changed, one value per prepared row, kept or not.
+    kept
+        Which prepared rows are released; the others are suppressed records.
+    notes
+        What was done, in words and counts that may leave the secure room.
+    details
+        Loss, levels chosen, whether the optimum was found, and so on; JSON-safe, may leave the secure room.
+    """
+
+    columns: Mapping[str, pl.Series]
+    kept: BoolArray
+    notes: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Coarsener(ABC):
+    """Coarsens the quasi-identifiers until every class holds at least `k` persons."""
+
+    k: int
+
+    @abstractmethod
+    def apply(self, prepared: Prepared, seed: int) -> Coarsened:
+        """Coarsen a prepared table; the seed decides ties only."""

@@ -1,0 +1,146 @@
+"""Run a chain of masks, blind and aware ones in any order.
+
+A run of blind masks sees value sets only, and its rows are handed to the records of a group by a random permutation
+at its end. Given the groups as they are then, the rows of one group are exchangeable, whatever came before: so a chain
+that *ends* in blind masks keeps the re-identification bound of `shoal.mask.mask`, with the groups that the aware masks
+left. A chain that ends in an aware mask promises nothing of the kind; what it leaves is measured after each step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shoal.arrays import FloatArray, IntArray
+from shoal.claim import Claim
+from shoal.encode import Encoder
+from shoal.errors import GuaranteeError
+from shoal.group import Grouping
+from shoal.mask import AwareMask, BlindMask, Masking, ValueSets, draw_chain, pair_up
+from shoal.pair import Pair
+from shoal.prepare import Prepared
+from shoal.recipe import Mask, Recipe, method_name
+from shoal.risk import matching, record_linkage
+from shoal.rng import stream
+
+__all__ = ["Chained", "run_chain"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chained:
+    """What a chain of masks wrote: codes and groups in prepared row order, and what is to be said of them."""
+
+    codes: FloatArray
+    labels: IntArray
+    caveats: tuple[str, ...]
+    claims: tuple[Claim, ...]
+    steps: tuple[Mapping[str, Any], ...]
+
+
+def run_chain(recipe: Recipe, prepared: Prepared, encoder: Encoder, grouping: Grouping, seed: int) -> Chained:
+    """Apply the masks of `recipe` in turn; a group that is still too small at the end is a GuaranteeError."""
+    codes = encoder.codes(prepared.frame)
+    state = Masking(prepared=prepared, encoder=encoder, codes=codes, labels=grouping.labels, minimum=recipe.k)
+    runs = list(_runs(recipe.masks))
+    watched = not all(run.is_blind for run in runs)
+    steps = [_measured("before any mask", state)] if watched else []
+    caveats: list[str] = []
+    claims: tuple[Claim, ...] = ()
+    for run in runs:
+        caveats += run.caveats(state)
+        claims = run.claims(state) if len(recipe.masks) == 1 else ()
+        state = run.apply(state, seed, alone=len(runs) == 1)
+        steps += [_measured(run.name, state)] if watched else []
+    _require_sizes(recipe, state)
+    return Chained(
+        codes=state.codes,
+        labels=state.labels,
+        caveats=tuple(dict.fromkeys(caveats)),
+        claims=claims,
+        steps=tuple(steps),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run:
+    """One aware mask, or blind masks that follow each other; `first` is the place of the first in the chain."""
+
+    first: int
+    masks: tuple[Mask, ...]
+
+    @property
+    def is_blind(self) -> bool:
+        return isinstance(self.masks[0], BlindMask)
+
+    @property
+    def name(self) -> str:
+        return ", then ".join(method_name(type(mask)) for mask in self.masks)
+
+    def caveats(self, state: Masking) -> list[str]:
+        seen: Any = _sets(state) if self.is_blind else state
+        return [text for mask in self.masks for text in mask.caveats(seen)]
+
+    def claims(self, state: Masking) -> tuple[Claim, ...]:
+        mask = self.masks[0]
+        return mask.claims(_sets(state)) if isinstance(mask, BlindMask) else ()
+
+    def apply(self, state: Masking, seed: int, *, alone: bool) -> Masking:
+        streams = [stream(seed, "mask", self.first + i) for i in range(len(self.masks))]
+        mask = self.masks[0]
+        if isinstance(mask, AwareMask):
+            return mask.apply(state, streams[0])
+        blind = [mask for mask in self.masks if isinstance(mask, BlindMask)]
+        drawn = draw_chain(blind, _sets(state), streams)
+        pairing = stream(seed, "pairing") if alone else stream(seed, "pairing", self.first)
+        return state.holding(pair_up(drawn, state.labels, pairing))
+
+
+def _runs(masks: Sequence[Mask]) -> Iterator[_Run]:
+    blind: list[Mask] = []
+    for i, mask in enumerate(masks):
+        if isinstance(mask, BlindMask):
+            blind.append(mask)
+            if i + 1 < len(masks) and isinstance(masks[i + 1], BlindMask):
+                continue
+            yield _Run(first=i + 1 - len(blind), masks=tuple(blind))
+            blind = []
+        else:
+            yield _Run(first=i, masks=(mask,))
+
+
+def _sets(state: Masking) -> ValueSets:
+    return ValueSets.of(state.codes, state.labels, state.encoder, state.prepared.weights())
+
+
+def _measured(name: str, state: Masking) -> Mapping[str, Any]:
+    """What an intruder achieves on the table as it is now, and what the last mask has to say."""
+    prepared, encoder = state.prepared, state.encoder
+    pair = Pair(
+        original=prepared,
+        released=prepared.frame,
+        source_rows=np.arange(prepared.n),
+        encoder=encoder,
+        original_codes=encoder.codes(prepared.frame),
+        released_codes=state.codes,
+    )
+    said = dict(state.records[-1]) if state.records else {}
+    return said | {
+        "step": name,
+        "reidentification": matching.measure(pair, trials=1).expected,
+        "linkage": record_linkage.measure(pair).share,
+    }
+
+
+def _require_sizes(recipe: Recipe, state: Masking) -> None:
+    small = state.persons() < recipe.k
+    if small.any():
+        n_records = int(state.sizes[small].sum())
+        raise GuaranteeError(
+            type(recipe.group).__name__,
+            f"leaves records in groups of fewer than {recipe.k} persons",
+            got=f"{n_records} records in {int(small.sum())} groups",
+            hint="Put PushBack first in the chain of masks (--mask push-back), or choose larger radii.",
+        )

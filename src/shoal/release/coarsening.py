@@ -1,0 +1,145 @@
+"""Run coarseners on a table: each in turn, then shuffle. The result is a release like any other.
+
+Rows whose written quasi-identifiers are equal form a class; `labels` of the release are these classes. The sensitive,
+weight and other columns stay as they were, identifiers and the unit column go, suppressed records go, and the rows
+come in random order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.arrays import IntArray
+from shoal.classes import classes_of
+from shoal.coarsen import Coarsened, Coarsener
+from shoal.errors import GuaranteeError
+from shoal.files import Source
+from shoal.frame import Frame, adopt, leave, pick, with_columns
+from shoal.prepare import Prepared, prepare
+from shoal.recipe import Coarsening, method_name
+from shoal.release.release import Progress, Release, checked_seed, quiet
+from shoal.rng import stream
+from shoal.schema import Column, Kind, Schema
+
+__all__ = ["coarsen", "coarsen_source"]
+
+
+def coarsen(
+    table: Any,
+    schema: Schema,
+    method: Coarsener | Sequence[Coarsener],
+    *,
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> Release:
+    """Write less exact quasi-identifiers until each person of `table` shares them with at least k − 1 others.
+
+    Parameters
+    ----------
+    table
+        pandas, Polars (eager or lazy), PyArrow or DuckDB; the release has the same type.
+    schema
+        The role of every column, and its hierarchy where it has one.
+    method
+        What is written instead: a coarsener, or a list of them, each working on what the one before it wrote.
+    seed
+        Decides ties and the order of rows. Leave it out when you publish.
+    progress
+        Called with the name of each step as it begins.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> table = shoal.datasets.health_survey(1000, seed=1)
+    >>> schema = shoal.datasets.health_survey_schema()
+    >>> release = shoal.coarsen(table, schema, shoal.Mondrian(k=5), seed=7)
+    >>> shoal.risk.classes(release.table, schema).k >= 5, release.claims[0].kind
+    (True, 'k-anonymity')
+    """
+    recipe = Coarsening.of(method)
+    say = progress or quiet
+    seed = checked_seed(seed)
+    say("checking the table")
+    state = _State.of(table, schema)
+    for i, step in enumerate(recipe.methods):
+        say(f"coarsening ({method_name(type(step))})")
+        state = state.after(step, stream_seed(seed, i))
+    return _release(table, schema, recipe, state, seed)
+
+
+def coarsen_source(source: Source, schema: Schema, method: Coarsener | Sequence[Coarsener], **options: Any) -> Release:
+    """`coarsen` for a file read with `shoal.files.read_source`: its release can be replayed from the file."""
+    return replace(coarsen(source.frame, schema, method, **options), source=source)
+
+
+def stream_seed(seed: int, i: int) -> int:
+    """A seed of its own for the i-th coarsener."""
+    return int(stream(seed, "coarsen", i).integers(2**62))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _State:
+    """The table between two coarseners, and which original row each of its rows is."""
+
+    first: Prepared
+    frame: Frame
+    schema: Schema
+    rows: IntArray
+    notes: tuple[str, ...]
+    steps: tuple[Mapping[str, Any], ...] = ()
+
+    @classmethod
+    def of(cls, table: Any, schema: Schema) -> _State:
+        first = prepare(table, schema)
+        return cls(first=first, frame=first.frame, schema=first.schema, rows=first.rows, notes=first.notes)
+
+    def after(self, step: Coarsener, seed: int) -> _State:
+        now = prepare(self.frame, self.schema) if self.steps else self.first
+        done = step.apply(now, seed)
+        if not done.kept.any():
+            raise GuaranteeError(method_name(type(step)), "would leave no record", hint="Lower k or the conditions.")
+        frame = with_columns(now.frame, {name: adopt(new, now.frame) for name, new in done.columns.items()})
+        kept = np.flatnonzero(done.kept)
+        return replace(
+            self,
+            frame=pick(frame, kept),
+            schema=_rewritten(now.schema, done),
+            rows=self.rows[now.rows][kept] if self.steps else self.rows[kept],
+            notes=(*self.notes, *done.notes),
+            steps=(*self.steps, {"step": method_name(type(step)), **done.details}),
+        )
+
+
+def _rewritten(schema: Schema, done: Coarsened) -> Schema:
+    """The schema of what was written: a coarse column has no declared domain any more."""
+    return schema.with_columns(_plain(schema[name], new) for name, new in done.columns.items())
+
+
+def _plain(column: Column, new: pl.Series) -> Column:
+    numeric = column.kind == "numeric" and new.dtype.is_numeric()
+    kind: Kind | None = "numeric" if numeric else "nominal" if new.dtype == pl.String else None
+    return Column(name=column.name, role=column.role, kind=kind, missing=column.missing)
+
+
+def _release(table: Any, schema: Schema, recipe: Coarsening, state: _State, seed: int) -> Release:
+    order = stream(seed, "shuffle").permutation(len(state.rows))
+    keep = [name for name in state.frame.columns if name in schema.released]
+    labels = np.full(state.first.n_original, -1, dtype=np.int64)
+    labels[state.rows] = classes_of(state.frame, schema.quasi).labels
+    return Release(
+        table=leave(pick(state.frame.select(keep), order), like=table),
+        schema=state.first.schema,
+        recipe=recipe,
+        notes=state.notes,
+        labels=labels,
+        source_rows=state.rows[order],
+        seed=seed,
+        original=table,
+        declared=schema,
+        steps=state.steps,
+    )
