@@ -33,7 +33,7 @@ def test_typical_values():
     assert pair.released_column("edu").to_list() == ["none", "none", "college", "college", "college", "school"]
     assert pair.released_column("town").to_list() == ["a", "a", "c", "c", "c", None]
     assert pair.exact.tolist()[0] == [False, True, True]
-    assert pair.exact.tolist()[5] == [True, False, True]
+    assert pair.exact.tolist()[5] == [True, False, False]
 
 
 def test_the_intruder_finds_the_class_and_no_more():

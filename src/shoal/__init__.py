@@ -14,11 +14,21 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from shoal import datasets, risk, shift, utility
     from shoal.claim import Claim
+    from shoal.coarsen import Generalize, Hierarchy, Mondrian, Recode, SafeHarbor, Suppress
     from shoal.errors import ColumnError, FileError, GuaranteeError, InputError, ParameterError, SchemaError, ShoalError
     from shoal.files import read_table
-    from shoal.group import MDAV, MST, Crest, KMember, TCloseMST
-    from shoal.mask import CellDither, Centroid, GaussianDither, MicroPerturb, Resample
-    from shoal.release import Release, anonymize, replay, verify
+    from shoal.group import MDAV, MST, Ball, Crest, KMember, TCloseMST
+    from shoal.mask import (
+        CellDither,
+        Centroid,
+        Flatten,
+        GaussianDither,
+        MicroPerturb,
+        PushBack,
+        Resample,
+        Shuffle,
+    )
+    from shoal.release import Release, anonymize, coarsen, replay, verify
     from shoal.schema import Schema
     from shoal.shift import MarketRisk
 
@@ -32,18 +42,29 @@ _HOME = {
     "ColumnError": "errors",
     "FileError": "errors",
     "read_table": "files",
+    "Generalize": "coarsen",
+    "Hierarchy": "coarsen",
+    "Mondrian": "coarsen",
+    "Recode": "coarsen",
+    "SafeHarbor": "coarsen",
+    "Suppress": "coarsen",
     "KMember": "group",
     "MDAV": "group",
     "MST": "group",
     "TCloseMST": "group",
     "Crest": "group",
+    "Ball": "group",
     "Centroid": "mask",
     "Resample": "mask",
     "CellDither": "mask",
     "GaussianDither": "mask",
     "MicroPerturb": "mask",
+    "PushBack": "mask",
+    "Flatten": "mask",
+    "Shuffle": "mask",
     "Release": "release",
     "anonymize": "release",
+    "coarsen": "release",
     "replay": "release",
     "verify": "release",
     "Schema": "schema",
@@ -54,26 +75,37 @@ _ROOMS = ("datasets", "risk", "shift", "utility")
 __all__ = [
     "MDAV",
     "MST",
+    "Ball",
     "CellDither",
     "Centroid",
     "Claim",
     "ColumnError",
     "Crest",
     "FileError",
+    "Flatten",
     "GaussianDither",
+    "Generalize",
     "GuaranteeError",
+    "Hierarchy",
     "InputError",
     "KMember",
     "MarketRisk",
     "MicroPerturb",
+    "Mondrian",
     "ParameterError",
+    "PushBack",
+    "Recode",
     "Release",
     "Resample",
+    "SafeHarbor",
     "Schema",
     "SchemaError",
     "ShoalError",
+    "Shuffle",
+    "Suppress",
     "TCloseMST",
     "anonymize",
+    "coarsen",
     "datasets",
     "read_table",
     "replay",

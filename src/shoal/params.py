@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 from shoal.errors import ParameterError
 
-__all__ = ["Help", "Parameter", "Range", "build", "check", "json_schema", "parameters", "to_dict"]
+__all__ = ["Help", "Parameter", "Range", "build", "check", "json_schema", "number", "parameters", "to_dict"]
 
 M = TypeVar("M")
 
@@ -204,7 +204,7 @@ def _read_as(option: Any, text: str) -> Any:
         return tuple(part for part in text.split("/") if part)
     if _is_mapping(option):
         pairs = [part.split("=", 1) for part in text.split("/")]
-        return {pair[0]: _number(pair[1]) for pair in pairs} if all(len(p) == 2 for p in pairs) else _UNREADABLE
+        return {pair[0]: number(pair[1]) for pair in pairs} if all(len(p) == 2 for p in pairs) else _UNREADABLE
     return text if option is str or get_origin(option) is Literal else _UNREADABLE
 
 
@@ -216,7 +216,8 @@ def _is_mapping(option: Any) -> bool:
     return (get_origin(option) or option) in (dict, Mapping)
 
 
-def _number(text: str) -> Any:
+def number(text: str) -> Any:
+    """A text as a whole number or a number, where it is one."""
     try:
         return int(text) if text.lstrip("+-").isdigit() else float(text)
     except ValueError:

@@ -53,7 +53,8 @@ def read_column(
 ) -> tuple[FloatArray, BoolArray]:
     """One column's codes, and which of its cells are exact."""
     try:
-        return coding.codes(column), np.ones(len(column), dtype=np.bool_)
+        codes = coding.codes(column)
+        return codes, ~_blanked(codes, coding)
     except ColumnError:
         if column.dtype == pl.Null or not (source_rows >= 0).any():
             raise  # nothing to tell by what the cells stand for
@@ -64,13 +65,21 @@ def _coarse(
     texts: pl.Series, coding: Coding, original: FloatArray, source_rows: IntArray
 ) -> tuple[FloatArray, BoolArray]:
     own = _own_values(texts, coding)
-    exact = ~np.isnan(own) | texts.is_null().to_numpy()
+    absent: BoolArray = texts.is_null().to_numpy()
+    exact = ~np.isnan(own) | (absent & (coding.has_missing and coding.levels is not None))
     cell = cells_of(texts)
     known = source_rows >= 0
     typical = _typical(coding, cell.values[known], original[source_rows[known]], cell.n)
     codes = np.where(np.isnan(own), typical[cell.values], own)
-    codes[texts.is_null().to_numpy()] = np.nan if coding.levels is None else len(coding.levels)
+    codes[absent] = np.nan if coding.levels is None else len(coding.levels)
     return codes, exact
+
+
+def _blanked(codes: FloatArray, coding: Coding) -> BoolArray:
+    """Where a value is missing that the original has: it was left out on purpose and stands for any."""
+    if coding.levels is None:
+        return np.isnan(codes)
+    return (codes == len(coding.levels)) & (not coding.has_missing)
 
 
 def _own_values(texts: pl.Series, coding: Coding) -> FloatArray:

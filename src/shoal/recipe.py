@@ -13,17 +13,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from shoal.coarsen import Coarsener
+from shoal.coarsen import Coarsener, Generalize, LimitedDataSet, Mondrian, Recode, SafeHarbor, Suppress
 from shoal.errors import ParameterError
-from shoal.group import MDAV, MST, Crest, Grouper, KMember, TCloseMST
+from shoal.group import MDAV, MST, Ball, Crest, Grouper, KMember, TCloseMST
 from shoal.mask import (
     AwareMask,
     BlindMask,
     CellDither,
     Centroid,
+    Flatten,
     GaussianDither,
     MicroPerturb,
+    PushBack,
     Resample,
+    Shuffle,
 )
 from shoal.params import build, check, to_dict
 
@@ -42,15 +45,18 @@ __all__ = [
 
 Mask: TypeAlias = BlindMask | AwareMask
 
-GROUPERS: tuple[type[Grouper], ...] = (KMember, MDAV, MST, TCloseMST, Crest)
+GROUPERS: tuple[type[Grouper], ...] = (KMember, MDAV, MST, TCloseMST, Crest, Ball)
 MASKS: tuple[type[Mask], ...] = (
     Centroid,
     Resample,
     CellDither,
     GaussianDither,
     MicroPerturb,
+    PushBack,
+    Flatten,
+    Shuffle,
 )
-COARSENERS: tuple[type[Coarsener], ...] = ()
+COARSENERS: tuple[type[Coarsener], ...] = (Mondrian, Generalize, Suppress, Recode, SafeHarbor, LimitedDataSet)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +171,7 @@ def method_name(cls: type) -> str:
 
 def spell(method: Any) -> str:
     """A method with its parameters, as it is written on the command line."""
-    words = [f"{name}={_short(value)}" for name, value in _parts(method)]
+    words = [f"{name}={_short(value)}" for name, value in _parts(method) if value != "none"]
     return ":".join(part for part in (method_name(type(method)), ",".join(words).lower()) if part)
 
 

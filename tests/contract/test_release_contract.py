@@ -8,14 +8,21 @@ import pytest
 
 from shoal import anonymize, risk
 from shoal.frame import enter, series
+from shoal.group import Ball
+from shoal.mask import BlindMask, Flatten, PushBack
 from shoal.recipe import GROUPERS, MASKS
 
 SEED = 11
 PAIRS = list(itertools.product(GROUPERS, MASKS))
+BLIND = [mask for mask in MASKS if issubclass(mask, BlindMask)]
+BLIND_PAIRS = list(itertools.product(GROUPERS, BLIND))
 
 
 def run(table, schema, grouper, mask, seed=SEED, k=4):
-    return anonymize(table, schema, group=grouper(k=k), mask=mask(), seed=seed)
+    """Group and mask; Ball leaves small groups, which are pushed back first."""
+    group = Ball(minimum=k) if grouper is Ball else grouper(k=k)
+    masks = [PushBack(), mask()] if grouper is Ball and mask is not PushBack else [mask()]
+    return anonymize(table, schema, group=group, mask=masks, seed=seed)
 
 
 def plain(table):
@@ -55,7 +62,7 @@ def test_columns_that_are_not_masked_follow_their_person(people, people_schema, 
     assert release.table["cost"].to_list() == people["cost"].gather(release.source_rows).to_list()
 
 
-@pytest.mark.parametrize(("grouper", "mask"), PAIRS)
+@pytest.mark.parametrize(("grouper", "mask"), BLIND_PAIRS)
 def test_bound_holds_for_every_record_without_tolerance(people, people_schema, grouper, mask):
     release = run(people, people_schema, grouper, mask)
     by_group = release.risk.reidentification.by_group
@@ -97,7 +104,7 @@ def test_collapsing_mask_is_k_anonymous(people, people_schema, grouper):
     assert release.claims[0].basis == "verified"
 
 
-@pytest.mark.parametrize(("grouper", "mask"), PAIRS)
+@pytest.mark.parametrize(("grouper", "mask"), BLIND_PAIRS)
 def test_claims_are_based(people, people_schema, grouper, mask):
     release = run(people, people_schema, grouper, mask)
     kinds = {claim.kind: claim for claim in release.claims}
@@ -115,7 +122,7 @@ def test_nothing_of_a_person_in_the_repr(people, people_schema, grouper, mask):
     assert "Alba" not in words
 
 
-@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("mask", BLIND)
 def test_units_stay_together_and_the_bound_counts_persons(mask):
     from shoal import KMember, Schema
 
@@ -133,6 +140,43 @@ def test_units_stay_together_and_the_bound_counts_persons(mask):
     sizes = np.bincount(release.labels)
     worst = max((who == p).sum() / sizes[release.labels[who == p][0]] for p in range(20))
     assert bound == max(worst, 1 / 3)
+
+
+@pytest.mark.parametrize("grouper", GROUPERS)
+@pytest.mark.parametrize("mask", [mask for mask in MASKS if mask not in BLIND])
+def test_a_chain_that_ends_aware_claims_no_bound(people, people_schema, grouper, mask):
+    release = run(people, people_schema, grouper, mask)
+    kinds = [claim.kind for claim in release.claims]
+    assert "re-identification bound" not in kinds
+    assert kinds[-1] == "re-identification frequency"
+    assert "group size" in kinds
+    assert ("k-anonymity" in kinds) == (risk.classes(release.table, people_schema).k >= 4)
+    assert release.risk.reidentification.by_group is None
+    assert [words["step"] for words in release.steps][0] == "before any mask"
+    assert release.steps[0]["reidentification"] == 1
+
+
+def test_a_blind_mask_after_an_aware_one_keeps_the_bound(people, people_schema):
+    from shoal import Resample
+
+    release = anonymize(people, people_schema, group=Ball(minimum=4), mask=[PushBack(), Resample()], seed=1)
+    bound = next(claim for claim in release.claims if claim.kind == "re-identification bound")
+    assert bound.basis == "proved"
+    assert bound.value == 1 / 4
+    assert release.risk.reidentification.by_group.holds
+
+
+def test_small_groups_that_no_mask_saw_to_are_refused(people, people_schema):
+    from shoal import GuaranteeError, Resample
+
+    tight = Ball(radius={"age": 8, "sex": 1, "town": 1, "education": 1}, minimum=4)
+    with pytest.raises(GuaranteeError, match="PushBack"):
+        anonymize(people, people_schema, group=tight, mask=Resample(), seed=1)
+
+
+def test_flattening_everything_is_k_anonymous(people, people_schema):
+    release = run(people, people_schema, GROUPERS[0], Flatten)
+    assert release.claims[0].kind == "k-anonymity"
 
 
 def test_masks_chain(people, people_schema):

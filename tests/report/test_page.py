@@ -76,7 +76,7 @@ class TestBothPages:
         found = read_page(page)
         assert found.found("html")[0]["lang"] == "en"
         assert all(svg["role"] == "img" and svg["aria-label"] for svg in found.found("svg"))
-        assert len(found.found("svg")) == 3 + 6
+        assert len(found.found("svg")) == 4 + 6
         assert len(found.found("caption")) == len(found.found("table"))
         assert all(head.get("scope") in ("row", "col") for head in found.found("th"))
 
@@ -249,7 +249,7 @@ class TestOddTables:
         page = read_page(render(gather_by_hand(table, schema), "external"))
         assert "The first 24 of 40 columns are shown." in page.text
         assert "The first 15 of 40 columns are shown." in page.text
-        assert len(page.found("svg")) == 3 + 24
+        assert len(page.found("svg")) == 4 + 24
         assert {f"column {i}" for i in range(200)} <= set(page.row_heads)
 
     def test_many_sensitive_columns_are_limited_and_said_so(self, gather_by_hand: Gather, read_page: Read) -> None:

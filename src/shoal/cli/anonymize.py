@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from shoal.cli.releasing import format_of, open_input, required, tell
 from shoal.errors import ParameterError
 
 __all__ = ["EXAMPLES", "anonymize"]
@@ -21,11 +22,16 @@ shoal anonymize people.sav -s schema.toml -o release --group mdav --mask centroi
 
 shoal anonymize people.csv -s schema.toml -o release -g crest -m micro-perturb:noise=exact --target-linkage 0.01
 
+shoal anonymize people.csv -s schema.toml -o release -g ball -m push-back -m shuffle
+
 shoal anonymize --replay release/internal/replay.toml --out again
 """
 
-_GROUPS = "k-member, mdav, mst, t-close-mst, crest; parameters after a colon, as in crest:alpha=1"
-_MASKS = "centroid, resample, cell-dither, gaussian-dither, micro-perturb; repeat the option to chain masks"
+_GROUPS = "k-member, mdav, mst, t-close-mst, crest, ball; parameters after a colon, as in crest:alpha=1"
+_MASKS = (
+    "centroid, resample, cell-dither, gaussian-dither, micro-perturb, push-back, flatten, shuffle; "
+    "repeat the option to chain masks"
+)
 
 
 def anonymize(
@@ -55,7 +61,7 @@ def anonymize(
     """
     from shoal.cli.console import steps
 
-    target = _required(out, "--out FOLDER")
+    target = required(out, "--out FOLDER", "anonymize")
     options = {"k": k, "group": group, "mask": mask or ["gaussian-dither"], "seed": seed, "target": target_linkage}
     reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     _check_replay(
@@ -65,9 +71,9 @@ def anonymize(
         release = (
             _replayed(replay, file, step) if replay else _fresh(file, schema, target, overwrite, options, reading, step)
         )
-        kind = format or _format_of(release, replay)
+        kind = format or format_of(release, replay)
         release.write(target, format=kind, overwrite=overwrite, progress=step)
-    _tell(release, target)
+    tell(release, target)
 
 
 def _check_replay(replay: Path | None, others: dict[str, Any]) -> None:
@@ -85,24 +91,17 @@ def _fresh(
     reading: dict[str, Any],
     step: Any,
 ) -> Any:
-    from shoal.files import read_source
     from shoal.recipe import GROUPERS, MASKS, read_method
     from shoal.release.run import anonymize_source
-    from shoal.release.staging import check_target
     from shoal.release.target import anonymize_to_linkage
-    from shoal.schema import Schema
 
-    defaults = {} if options["k"] is None else {"k": options["k"]}
+    size = "minimum" if options["group"].startswith("ball") else "k"
+    defaults = {} if options["k"] is None else {size: options["k"]}
     grouper = read_method(options["group"], GROUPERS, defaults)
     if defaults and grouper.k != options["k"]:
         raise ParameterError("anonymize", "--k and the k of --group must agree", got=f"{options['k']} and {grouper.k}")
     masks = [read_method(text, MASKS) for text in options["mask"]]
-    path, rules = _required(file, "FILE"), Schema.read(_required(schema, "--schema FILE"))
-    if path.resolve() == target.resolve():
-        raise ParameterError("--out", "must not be the input file", hint="Name a new folder.")
-    check_target(target, overwrite=overwrite)
-    step("reading")
-    source = read_source(path, **reading)
+    source, rules = open_input(file, schema, target, overwrite, reading, step, "anonymize")
     method = {"group": grouper, "mask": masks, "seed": options["seed"], "progress": step}
     if options["target"] is not None:
         return anonymize_to_linkage(source, rules, options["target"], **method)
@@ -113,35 +112,3 @@ def _replayed(path: Path, file: Path | None, step: Any) -> Any:
     from shoal.release.replaying import replay
 
     return replay(path, input=file, progress=step)
-
-
-def _format_of(release: Any, replay: Path | None) -> str:
-    from shoal.release.replaying import read_replay
-    from shoal.release.writing import FORMATS
-
-    if replay is not None:
-        return Path(read_replay(replay)["output"]["file"]).suffix[1:]
-    source = release.source.format
-    return source if source in FORMATS else "csv"
-
-
-def _tell(release: Any, target: Path) -> None:
-    from shoal.cli.console import out as screen
-    from shoal.cli.console import print_claims
-    from shoal.cli.summary import summary_rows
-
-    screen.print(f"[bold]{len(release.source_rows):,} rows released[/] by {release.recipe}")
-    for note in release.notes:
-        screen.print(f"  {note}", markup=False, style="dim")
-    print_claims(release.claims)
-    screen.print("[bold]Measured[/]")
-    for name, value in summary_rows(release):
-        screen.print(f"  {name:<58}{value}")
-    screen.print(f"Table, report and manifest: {target}", markup=False)
-    screen.print(f"Keep inside: {target / 'internal'}", markup=False)
-
-
-def _required(value: Path | None, name: str) -> Path:
-    if value is None:
-        raise ParameterError("anonymize", f"{name} must be given", hint="See: shoal anonymize --help.")
-    return value

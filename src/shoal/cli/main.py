@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from shoal import __version__
-from shoal.cli import anonymize, demo, market, risk, schema, study, verify
+from shoal.cli import anonymize, coarsen, demo, market, risk, schema, study, verify
 from shoal.cli.console import complain
 from shoal.errors import ShoalError
 
@@ -31,6 +31,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("anonymize", epilog=anonymize.EXAMPLES)(anonymize.anonymize)
+app.command("coarsen", epilog=coarsen.EXAMPLES)(coarsen.coarsen)
 app.command("risk", epilog=risk.EXAMPLES)(risk.risk)
 app.command("verify", epilog=verify.EXAMPLES)(verify.verify)
 app.add_typer(schema.app, name="schema")

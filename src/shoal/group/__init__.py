@@ -1,5 +1,6 @@
 """Groupers: who hides with whom."""
 
+from shoal.group.ball import Ball
 from shoal.group.crest import Crest
 from shoal.group.grouper import Grouper, Grouping
 from shoal.group.kmember import KMember
@@ -7,4 +8,4 @@ from shoal.group.mdav import MDAV
 from shoal.group.mst import MST
 from shoal.group.tclose import TCloseMST
 
-__all__ = ["MDAV", "MST", "Crest", "Grouper", "Grouping", "KMember", "TCloseMST"]
+__all__ = ["MDAV", "MST", "Ball", "Crest", "Grouper", "Grouping", "KMember", "TCloseMST"]

@@ -3,19 +3,25 @@
 from shoal.mask.aware import AwareMask, Masking
 from shoal.mask.centroid import Centroid
 from shoal.mask.dither import CellDither, GaussianDither
+from shoal.mask.flatten import Flatten
 from shoal.mask.mask import BlindMask, ValueSets, draw_chain, pair_up
 from shoal.mask.micro_perturb import MicroPerturb
+from shoal.mask.push_back import PushBack
 from shoal.mask.resample import Resample
+from shoal.mask.shuffle import Shuffle
 
 __all__ = [
     "AwareMask",
     "BlindMask",
     "CellDither",
     "Centroid",
+    "Flatten",
     "GaussianDither",
     "Masking",
     "MicroPerturb",
+    "PushBack",
     "Resample",
+    "Shuffle",
     "ValueSets",
     "draw_chain",
     "pair_up",

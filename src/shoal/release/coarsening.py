@@ -17,6 +17,7 @@ import polars as pl
 from shoal.arrays import IntArray
 from shoal.classes import classes_of
 from shoal.coarsen import Coarsened, Coarsener
+from shoal.coarsen import preset as find_preset
 from shoal.errors import GuaranteeError
 from shoal.files import Source
 from shoal.frame import Frame, adopt, leave, pick, with_columns
@@ -34,6 +35,8 @@ def coarsen(
     schema: Schema,
     method: Coarsener | Sequence[Coarsener],
     *,
+    preset: str | None = None,
+    accept: bool = False,
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> Release:
@@ -47,6 +50,10 @@ def coarsen(
         The role of every column, and its hierarchy where it has one.
     method
         What is written instead: a coarsener, or a list of them, each working on what the one before it wrote.
+    preset
+        Rules that the finished table is held to, by name (`shoal.coarsen.presets`); its own steps are not added.
+    accept
+        Whether to release although a check of the preset fails; what it found is then among the notes.
     seed
         Decides ties and the order of rows. Leave it out when you publish.
     progress
@@ -69,7 +76,8 @@ def coarsen(
     for i, step in enumerate(recipe.methods):
         say(f"coarsening ({method_name(type(step))})")
         state = state.after(step, stream_seed(seed, i))
-    return _release(table, schema, recipe, state, seed)
+    release = _release(table, schema, recipe, state, seed)
+    return release if preset is None else _held_to(release, preset, accept)
 
 
 def coarsen_source(source: Source, schema: Schema, method: Coarsener | Sequence[Coarsener], **options: Any) -> Release:
@@ -80,6 +88,23 @@ def coarsen_source(source: Source, schema: Schema, method: Coarsener | Sequence[
 def stream_seed(seed: int, i: int) -> int:
     """A seed of its own for the i-th coarsener."""
     return int(stream(seed, "coarsen", i).integers(2**62))
+
+
+def _held_to(release: Release, name: str, accept: bool) -> Release:
+    """Hold a release to the rules of a preset; what was found goes to the notes."""
+    wanted = find_preset(name)
+    n_left_out = int((release.labels < 0).sum())
+    checks = wanted.findings(release.table, release.schema, n_left_out=n_left_out)
+    failed = [check for check in checks if not check.holds]
+    if failed and not accept:
+        raise GuaranteeError(
+            f"preset {name}",
+            f"wants {'; '.join(check.rule for check in failed)}",
+            got="; ".join(check.words for check in failed),
+            hint="Give the columns another role or coarsen them; or look at them and accept what was found (--accept).",
+        )
+    said = [f"{name}: {check.rule}: {check.words}" for check in checks]
+    return replace(release, notes=(*release.notes, *said, *(f"{name}: {limit}" for limit in wanted.limits)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

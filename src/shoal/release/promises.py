@@ -18,9 +18,12 @@ import numpy as np
 
 from shoal.arrays import IntArray
 from shoal.claim import Claim
+from shoal.coarsen import Conditions
+from shoal.coarsen.wanted import Promise
+from shoal.errors import GuaranteeError
 from shoal.group import KMember
 from shoal.pair import Pair
-from shoal.recipe import AnyRecipe, Recipe
+from shoal.recipe import AnyRecipe, Coarsening, Recipe
 from shoal.risk import RiskReport
 from shoal.schema import Schema
 
@@ -41,6 +44,8 @@ def _hidden(
         return
     if recipe.collapses or (not recipe.is_blind and risk.classes.k >= recipe.k):
         yield _k_anonymity(recipe.k, pair)
+    if isinstance(recipe, Coarsening):
+        yield from _mixed(recipe, pair, labels)
     if recipe.is_blind:
         yield _bound(recipe, pair, labels, caveats)
     else:
@@ -48,7 +53,8 @@ def _hidden(
 
 
 def unit_bound(labels: IntArray, units: IntArray) -> float:
-    """The largest share of a group's rows that one person holds."""
+    """The largest share of a group's rows that one person holds; rows labelled −1 are in no group."""
+    labels, units = labels[labels >= 0], units[labels >= 0]
     sizes = np.bincount(labels)
     held = np.unique(np.column_stack((labels, units)), axis=0, return_counts=True)
     return float(np.max(held[1] / sizes[held[0][:, 0]]))
@@ -63,6 +69,33 @@ def _k_anonymity(k: int, pair: Pair) -> Claim:
         basis="verified",
         statement=f"Every combination of quasi-identifiers in the released table is shared by at least {k} {whom}.",
         assumptions=("The quasi-identifiers are all the columns that can be matched against outside knowledge.",),
+    )
+
+
+def _mixed(recipe: Coarsening, pair: Pair, labels: IntArray) -> Iterator[Claim]:
+    """l-diversity and t-closeness that the coarseners were asked for, counted on the release."""
+    own = labels[pair.original.rows]
+    for method in recipe.methods:
+        wanted = {name: getattr(method, name, None) for name in ("diversity", "closeness")}
+        if all(words is None for words in wanted.values()):
+            continue
+        conditions = Conditions.of(pair.original, k=method.k, **wanted)
+        worst = conditions.found(own, int(own.max()) + 1)
+        for promise, found in zip(conditions.promises(), worst, strict=True):
+            if not promise.holds(found):
+                raise GuaranteeError("release", promise.statement.rstrip("."), got=f"{found:.4g} in the worst class")
+            if promise.column:
+                yield _mix_claim(promise)
+
+
+def _mix_claim(promise: Promise) -> Claim:
+    return Claim(
+        kind=f"{promise.measure} {promise.kind}",
+        value=promise.value,
+        scope=f"per class, column {promise.column}",
+        basis="verified",
+        statement=promise.statement,
+        assumptions=("The column holds what is sensitive; what else is known of the people of a class may tell more.",),
     )
 
 

@@ -99,15 +99,28 @@ def _same_shape(path: Path, words: Mapping[str, Any]) -> list[Check]:
 
 def _check_claim(claim: Mapping[str, Any], path: Path, words: Mapping[str, Any]) -> Check:
     name = f"{claim['kind']} {claim['value']:.4g}"
-    if _is_counted(claim):
+    if claim["kind"] == "k-anonymity" and _is_counted(claim):
         k = classes(read_table(path), _schema(words)).k
         return Check(name=name, holds=k >= claim["value"], detail=f"smallest class: {k} records")
+    if _is_counted(claim):
+        return _check_mix(name, claim, path, words)
     return Check(name=name, holds=None, detail=f"{claim['basis']} at release; needs the original to measure again")
 
 
 def _is_counted(claim: Mapping[str, Any]) -> bool:
     """Whether the claim can be checked on the released table alone."""
-    return bool(claim["kind"] == "k-anonymity" and claim["scope"] == "per record")
+    return claim["scope"] == "per record" if claim["kind"] == "k-anonymity" else claim["kind"] in _MIXES
+
+
+_MIXES = {"distinct l-diversity": "distinct_l", "entropy l-diversity": "entropy_l"}
+
+
+def _check_mix(name: str, claim: Mapping[str, Any], path: Path, words: Mapping[str, Any]) -> Check:
+    """How mixed a sensitive column is in the worst class of the table."""
+    column = str(claim["scope"]).rpartition("column ")[2]
+    report = classes(read_table(path), _schema(words), sensitive=[column]).sensitive[column]
+    found = float(getattr(report, _MIXES[claim["kind"]]))
+    return Check(name=name, holds=found >= claim["value"] * (1 - 1e-9), detail=f"worst class: {found:.4g} ({column})")
 
 
 def _schema(words: Mapping[str, Any]) -> Schema:

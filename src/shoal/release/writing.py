@@ -82,6 +82,8 @@ def _write_evidence(release: Release, stage: Path, table: Path) -> None:
         risk=release.risk,
         utility=release.utility,
         k=max(2, release.recipe.k),
+        hidden=release.recipe.k,
+        steps=release.steps,
         notes=release.notes,
         versions=versions(),
         created=created,

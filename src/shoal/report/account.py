@@ -32,6 +32,7 @@ REASONS = {
     "unit": "It links the rows of one person.",
     "other": "It was declared neither identifying nor sensitive.",
 }
+PARTS = ("group", "mask", "coarsen", "synthesize")
 COLUMN_WORDS = {
     "centroid": "replaced: the average of the person's group, or the level nearest to it",
     "resample": "replaced: values of randomly drawn members of the person's group",
@@ -58,6 +59,38 @@ METHOD_WORDS = {
     "distribution of the whole table.",
     "gaussian-dither": "Each person got values drawn at random around the centre of the group, bent back onto the "
     "distribution of the whole table (Gaussian dither and Rosenblatt's transformation).",
+}
+
+
+COLUMN_WORDS |= {
+    "micro-perturb": "replaced: the centre of the person's group, with noise that keeps means and covariances",
+    "push-back": "changed for people who stood out: moved back into the nearest group",
+    "flatten": "replaced in the columns named: the central value of the person's group",
+    "shuffle": "values exchanged between the people of a group",
+    "generalize": "coarsened: wider intervals or categories, the same for everybody",
+    "mondrian": "coarsened: the interval or set of values of the person's class",
+    "suppress": "left out in some rows",
+    "recode": "recoded by the steps given",
+    "safe-harbor": "coarsened as the Safe Harbor rule says, where it has a rule for such a column",
+}
+METHOD_WORDS |= {
+    "micro-perturb": "All members of a group got the group's centre, with noise that keeps means and covariances "
+    "(micro-perturbation).",
+    "ball": "People were gathered in groups that are near each other in every quasi-identifier (epsilon-balls); groups "
+    "of fewer than {k} were left to be moved.",
+    "push-back": "People who stood out were moved back into the nearest group, in the columns in which they were too "
+    "far away.",
+    "flatten": "In the columns named, all members of a group got its central value.",
+    "shuffle": "Values were exchanged between the members of a group, one column at a time, so that distances to the "
+    "group's centre stay distributed as they were.",
+    "generalize": "Quasi-identifiers were replaced by wider intervals or categories, column by column and the same for "
+    "everybody, until each combination is shared by at least {k} people; records that still stood out were left out.",
+    "mondrian": "The people were divided into classes of at least {k}, and each got the intervals and sets that cover "
+    "the class.",
+    "suppress": "Single values were left out until each combination is shared by at least {k} people.",
+    "recode": "Columns were recoded by fixed steps.",
+    "safe-harbor": "Columns were coarsened by the rules of HIPAA Safe Harbor: three digits of a ZIP code, years "
+    "instead of dates, ages over 89 pooled.",
 }
 
 
@@ -110,7 +143,7 @@ def methods_in(recipe: Mapping[str, Any], part: str) -> list[str]:
 
 def method_words(recipe: Mapping[str, Any], pair: Pair, k: int) -> list[str]:
     """How the release was made, one sentence each step."""
-    names = [*methods_in(recipe, "group"), *methods_in(recipe, "mask")]
+    names = [name for part in PARTS for name in methods_in(recipe, part)]
     steps = [METHOD_WORDS[name].format(k=k) if name in METHOD_WORDS else f"Method: {name}." for name in names]
     if pair.schema.identifier:
         steps.append("Columns that name a person were removed.")
@@ -131,7 +164,14 @@ def known_limits(recipe: Mapping[str, Any], schema: Schema) -> list[str]:
         limits.append(
             f"Published unchanged: {listed(kept)}. Whoever knows such a value of a person can link through it."
         )
-    if masks and masks[-1] != "centroid":
+    if "coarsen" in recipe:
+        limits += _coarse_limits(recipe)
+    if masks and masks[-1] in AWARE:
+        limits.append(
+            "What was written started from each person's own row: nothing is proved about re-identification, it is "
+            "measured only."
+        )
+    elif masks and masks[-1] != "centroid":
         limits.append(
             "The released table is not made of classes of k equal rows. What is promised is a limit on the probability "
             "of re-identification, not k-anonymity of the file. A rare combination may be real, but the rest of its "
@@ -148,6 +188,21 @@ def known_limits(recipe: Mapping[str, Any], schema: Schema) -> list[str]:
     return limits
 
 
+AWARE = ("push-back", "flatten", "shuffle")
+
+
+def _coarse_limits(recipe: Mapping[str, Any]) -> list[str]:
+    last = recipe["coarsen"][-1] if recipe["coarsen"] else {}
+    said = [
+        "People of one class share what is written of them. Whatever else all of them share, a sensitive value above "
+        "all, is known of each as soon as the class is.",
+        "Intervals and sets can't be computed with as they stand: for the measures on this page each was read as the "
+        "typical value of the records behind it.",
+    ]
+    asked = [last.get(name) not in (None, "none") for name in ("diversity", "closeness")]
+    return said[1:] if any(asked) else said
+
+
 def _method(words: Any) -> str:
     if isinstance(words, str):
         return words.partition(":")[0]
@@ -160,7 +215,10 @@ def _done(column: Column, pair: Pair, recipe: Mapping[str, Any]) -> str:
         return "removed"
     if column.role != "quasi":
         return "published unchanged" if _is_unchanged(pair, column.name) else "changed"
-    steps = [COLUMN_WORDS.get(name, f"changed ({name})") for name in methods_in(recipe, "mask")]
+    names = [name for part in PARTS[1:] for name in methods_in(recipe, part)]
+    if "coarsen" in recipe and _is_unchanged(pair, column.name):
+        return "left as it is"
+    steps = [COLUMN_WORDS.get(name, f"changed ({name})") for name in names]
     return "; then ".join(steps) or "changed"
 
 

@@ -20,6 +20,7 @@ from shoal.report.account import ColumnAccount, accounts_of, known_limits, metho
 from shoal.report.bands import Bands, SmallClasses, class_sizes, risk_bands
 from shoal.report.correlation import Correlations, correlations_of
 from shoal.report.marginal import Marginal, marginals_of, people_of
+from shoal.report.mosaic import Mosaic, mosaic_of
 from shoal.report.smallcells import is_small
 from shoal.report.words import count
 from shoal.risk import Attackers, RiskReport, attackers
@@ -57,6 +58,12 @@ class Evidence:
         Exact counts of small classes: inside only.
     correlations, n_correlated
         Correlations before and after of the first columns; and how many columns have an order.
+    mosaic
+        Two quasi-identifiers together, before and after; None where there are fewer than two.
+    steps
+        What each step of a chain did, and the risk that it left.
+    hidden
+        How many people each person is hidden among by construction; 1 where nothing of the kind is promised.
     attackers
         The attacker models on the original and on the release, with the threshold 1/k.
     risk, utility
@@ -89,6 +96,9 @@ class Evidence:
     small: SmallClasses
     correlations: Correlations
     n_correlated: int
+    mosaic: Mosaic | None
+    steps: tuple[Mapping[str, Any], ...]
+    hidden: int
     attackers: tuple[Attackers, Attackers]
     risk: RiskReport
     utility: UtilityReport
@@ -96,12 +106,19 @@ class Evidence:
     @property
     def left_out(self) -> str:
         """How many rows were left out for missing numbers, as far as it may be told; empty for none."""
-        n_left_out = self.n_original - self.n_used
-        if n_left_out == 0:
+        return self._told(self.n_original - self.n_used)
+
+    @property
+    def suppressed(self) -> str:
+        """How many records were suppressed by the method, as far as it may be told; empty for none."""
+        return self._told(self.n_used - self.n_released) if "coarsen" in self.recipe else ""
+
+    def _told(self, n_rows: int) -> str:
+        if n_rows == 0:
             return ""
         if self.has_unit:  # many rows may be one person
             return "some"
-        return f"fewer than {self.k}" if is_small(n_left_out, self.k) else count(n_left_out)
+        return f"fewer than {self.k}" if is_small(n_rows, self.k) else count(n_rows)
 
 
 def gather(
@@ -117,6 +134,8 @@ def gather(
     created: str,
     title: str = "Evidence of a release",
     hashes: Mapping[str, str] | None = None,
+    steps: Sequence[Mapping[str, Any]] = (),
+    hidden: int | None = None,
 ) -> Evidence:
     """Collect what the reports of a release show.
 
@@ -141,6 +160,10 @@ def gather(
         The day, as text.
     hashes
         Names and hashes of what is published; a keyed hash of the input may be among them, a plain one must not.
+    steps
+        What each step of the recipe did, in words and numbers that may leave the secure room.
+    hidden
+        How many people each person is hidden among; None: k.
 
     Notes
     -----
@@ -175,6 +198,9 @@ def gather(
         small=small,
         correlations=correlations.first(MOST_CORRELATED),
         n_correlated=len(correlations.names),
+        mosaic=mosaic_of(pair, k),
+        steps=tuple(steps),
+        hidden=k if hidden is None else hidden,
         attackers=(
             attackers(pair.original.frame, pair.schema, threshold=1 / k),
             attackers(pair.released, pair.schema, threshold=1 / k),

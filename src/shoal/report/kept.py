@@ -9,6 +9,7 @@ from shoal.report.marginal import Cell, Marginal
 from shoal.report.markup import Child, Html, figure, join, rows_table, section, tag
 from shoal.report.pieces import bullets, people, too_few
 from shoal.report.plots import correlation_plot, marginal_plot
+from shoal.report.tiles import mosaic_figure
 from shoal.report.words import ABSENT, between, listed, number, percent
 
 __all__ = ["utility"]
@@ -39,6 +40,7 @@ def utility(evidence: Evidence) -> Html:
         bullets(evidence.utility.notes, "note"),
         tag("h3", "Correlations before and after"),
         *_correlation_figure(evidence),
+        *mosaic_figure(evidence.mosaic),
         tag("h3", "Distributions before and after"),
         *_multiples(evidence),
     )

@@ -124,7 +124,10 @@ class _Cut:
 
 
 def _marginal(pair: Pair, column: Column, people: _Both, weights: _Both, k: int) -> Marginal:
-    cut = _cut(series(pair.original.frame, column.name), pair.released_column(column.name), column, k)
+    before = series(pair.original.frame, column.name)
+    # A coarse number is read as the typical one behind it; a coarse level is shown as it was written.
+    after = pair.released_column(column.name) if _is_binned(before, column) else series(pair.released, column.name)
+    cut = _cut(before, after, column, k)
     tallies = (Tally.of(cut.before, people[0], cut.n), Tally.of(cut.after, people[1], cut.n))
     if cut.kind == "levels":
         shown, pool = pool_small(tallies, k, most=MOST_LEVELS)
@@ -170,12 +173,16 @@ def _share(weights: AnyArray, at: list[int]) -> float:
 
 
 def _cut(before: pl.Series, after: pl.Series, column: Column, k: int) -> _Cut:
-    ordered_numbers = column.kind == "ordinal" and before.dtype.is_numeric() and before.n_unique() > MOST_LEVELS
-    if column.kind == "numeric" or ordered_numbers:
+    if _is_binned(before, column):
         return _cut_numbers(floats(before), floats(after), k)
     if before.dtype in (pl.Date, pl.Datetime) and after.dtype == before.dtype:
         return _cut_dates(before, after)
     return _cut_levels(before, after, column)
+
+
+def _is_binned(before: pl.Series, column: Column) -> bool:
+    ordered_numbers = column.kind == "ordinal" and before.dtype.is_numeric() and before.n_unique() > MOST_LEVELS
+    return column.kind == "numeric" or ordered_numbers
 
 
 def _cut_numbers(before: FloatArray, after: FloatArray, k: int) -> _Cut:

@@ -22,7 +22,7 @@ from shoal.report.correlation import Correlations
 from shoal.report.marginal import Cell, Marginal
 from shoal.report.markup import Html
 
-__all__ = ["class_size_plot", "correlation_plot", "marginal_plot", "risk_plot"]
+__all__ = ["class_size_plot", "correlation_plot", "marginal_plot", "picture", "risk_plot", "short_names"]
 
 BEFORE, BEFORE_FILL, AFTER, INK, LINE = "#857e70", "#cfc9bd", "#0b6470", "#2b2a27", "#d9d5cc"
 FONT = "Source Sans 3, Segoe UI, Helvetica Neue, Arial, sans-serif"
@@ -60,7 +60,7 @@ def class_size_plot(bands: Bands, label: str) -> Html:
         alt.Chart(alt.Data(values=rows), width=640, height=180)
         .mark_bar(strokeWidth=0.75)
         .encode(
-            x=alt.X("band:N", sort=None, title="people who share the combination", axis=alt.Axis(labelAngle=0)),
+            x=alt.X("band:N", sort=None, title="people who share the combination", axis=_slanted(alt, bands)),
             xOffset=alt.XOffset("when:N", sort=["before", "after"]),
             y=alt.Y("share:Q", title="share of records", axis=alt.Axis(format="~%", tickCount=4)),
             **_when(alt),
@@ -89,7 +89,7 @@ def correlation_plot(correlations: Correlations, label: str) -> Html:
     """Two correlation matrices side by side on one scale."""
     alt = _altair()
 
-    names = _distinct([_short(name) for name in correlations.names])
+    names = short_names(correlations.names)
     size = 26 if len(names) > 6 else 34
     sides = [
         _heat_map(alt, names, matrix, title, size)
@@ -111,6 +111,11 @@ def _altair() -> Any:
     import altair
 
     return altair
+
+
+def _slanted(alt: Any, bands: Bands) -> Any:
+    """Labels that would run into each other lean."""
+    return alt.Axis(labelAngle=-35) if len(bands.bands) > 9 else alt.Axis(labelAngle=0)
 
 
 def _when(alt: Any, **legend: Any) -> dict[str, Any]:
@@ -152,7 +157,7 @@ def _histogram(alt: Any, bins: Sequence[Cell], step: float) -> Any:
     line = [{"x": x, "y": y, "i": i, "when": "after"} for i, (x, y) in enumerate(outline)]
     span = alt.Scale(domain=[points[0][0], points[-1][0]], nice=False)
     wide = points[-1][0] - points[0][0] >= 100
-    axis = alt.Axis(grid=False, tickCount=4, format=",d" if wide else "")
+    axis = alt.Axis(grid=False, tickCount=4, format=",d" if wide else ",~f")
     bars = (
         alt.Chart(alt.Data(values=rows))
         .mark_rect(stroke=BEFORE, strokeWidth=0.75, color=BEFORE_FILL)
@@ -172,7 +177,7 @@ def _histogram(alt: Any, bins: Sequence[Cell], step: float) -> Any:
 
 
 def _bars(alt: Any, cells: Sequence[Cell]) -> Any:
-    names = _distinct([_short(cell.label) for cell in cells])
+    names = short_names([cell.label for cell in cells])
     rows = [
         {"level": name, "when": when, "share": share}
         for name, cell in zip(names, cells, strict=True)
@@ -206,6 +211,11 @@ def _svg(spec: str) -> str:
     svg = re.sub(r' (?:xmlns(?::xlink)?|version|class|role|aria-[a-z]+)="[^"]*"', "", svg)
     svg = re.sub(r'\bid="([^"]*)"', rf'id="p{own}-\1"', svg)
     return re.sub(r'url\((?:#|&quot;#|"#|\'#)([^)"\'&]*)[^)]*\)', rf"url(#p{own}-\1)", svg)
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Names short enough to stand in a picture, each different from the others."""
+    return _distinct([_short(name) for name in names])
 
 
 def _short(text: str) -> str:

@@ -10,6 +10,7 @@ from shoal.report.account import ColumnAccount
 from shoal.report.evidence import Evidence
 from shoal.report.markup import Child, Html, join, rows_table, section, tag
 from shoal.report.pieces import bullets, is_share, proved_bound
+from shoal.report.steps import steps_tables
 from shoal.report.words import between, count, number, percent, plural
 
 __all__ = ["claims", "columns", "decision", "method", "provenance", "summary"]
@@ -83,6 +84,7 @@ def method(evidence: Evidence, *, internal: bool) -> Html:
         rows_table("Parameters", ("Step", "Method", "Parameters"), parameters) if parameters else None,
         tag("h3", "Notes of the run") if evidence.notes else None,
         bullets(evidence.notes),
+        *steps_tables(evidence, internal=internal),
         tag("h3", "Known limits"),
         tag("ul", *(tag("li", limit) for limit in evidence.limits)),
         tag("h3", "The small-cell rule on this page"),
@@ -144,7 +146,7 @@ def _headline_tiles(evidence: Evidence) -> list[Html]:
     beside = f"No more than {percent(bound)} for any person, by proof" if bound else "One attack on this release"
     whom = "people" if evidence.has_unit else "records"
     return [
-        _tile("Smallest group (k)", f"{evidence.k} {whom}", "Each person hides in a group of at least this many"),
+        _hiding_tile(evidence, whom),
         _tile("Rows released", count(evidence.n_released), _rows_beside(evidence)),
         _tile("Found by nearest match", percent(found.expected), beside),
         _tile(
@@ -155,8 +157,23 @@ def _headline_tiles(evidence: Evidence) -> list[Html]:
     ]
 
 
+def _hiding_tile(evidence: Evidence, whom: str) -> Html:
+    if evidence.hidden < 2:
+        smallest = evidence.risk.classes.k
+        shown = str(smallest) if smallest >= evidence.k else f"fewer than {evidence.k}"
+        return _tile("Smallest class", f"{shown} {whom}", "Who share all quasi-identifiers; no size was asked for")
+    if "coarsen" in evidence.recipe:
+        beside = "Each combination of quasi-identifiers is shared by at least this many"
+    else:
+        beside = "Each person hides in a group of at least this many"
+    return _tile("Smallest group (k)", f"{evidence.hidden} {whom}", beside)
+
+
 def _rows_beside(evidence: Evidence) -> str:
-    return f"{evidence.left_out.capitalize()} were left out" if evidence.left_out else "All that came in"
+    said = [f"{evidence.left_out} left out for a missing number"] if evidence.left_out else []
+    said += [f"{evidence.suppressed} suppressed"] if evidence.suppressed else []
+    text = ", ".join(said)
+    return f"{text[:1].upper()}{text[1:]}" if text else "All that came in"
 
 
 def _tile(name: str, value: str, beside: str) -> Html:
@@ -165,10 +182,20 @@ def _tile(name: str, value: str, beside: str) -> Html:
 
 
 def _what_it_is(evidence: Evidence) -> str:
+    return f"This page is the evidence for one released table. {_aim(evidence)} {' '.join(evidence.method)}"
+
+
+def _aim(evidence: Evidence) -> str:
+    if evidence.hidden < 2:
+        return "The table was made from records about people by fixed rules of coarsening."
+    if "coarsen" in evidence.recipe:
+        return (
+            "The table was made from records about people so that each combination of quasi-identifiers in it is "
+            f"shared by at least {evidence.hidden} of them."
+        )
     return (
-        "This page is the evidence for one released table. The table was made from records about people so that each "
-        f"person hides in a group of at least {evidence.k}, and so that the data keep their shape. "
-        f"{' '.join(evidence.method)}"
+        "The table was made from records about people so that each person hides in a group of at least "
+        f"{evidence.hidden}, and so that the data keep their shape."
     )
 
 
@@ -176,9 +203,11 @@ def _rows_words(evidence: Evidence) -> str:
     released = f"The released table has {plural(evidence.n_released, 'row')}"
     people = f" about {count(evidence.n_people)} people" if evidence.has_unit else ""
     kept = f"{released}{people} and {plural(_n_kept(evidence), 'column')}."
-    if not evidence.left_out:
-        return kept
-    return f"{kept} {evidence.left_out.capitalize()} rows were left out because a number was missing in them."
+    if evidence.left_out:
+        kept += f" {evidence.left_out.capitalize()} rows were left out because a number was missing in them."
+    if evidence.suppressed:
+        kept += f" {evidence.suppressed.capitalize()} rows were suppressed because they stood out."
+    return kept
 
 
 def _n_kept(evidence: Evidence) -> int:
@@ -201,7 +230,12 @@ def _column_row(account: ColumnAccount, internal: bool) -> tuple[Child, ...]:
 
 
 def _parameter_rows(recipe: Mapping[str, Any]) -> list[tuple[Child, ...]]:
-    steps = {"group": "Who hides with whom", "mask": "What is written instead"}
+    steps = {
+        "group": "Who hides with whom",
+        "mask": "What is written instead",
+        "coarsen": "How it is coarsened",
+        "synthesize": "How it is synthesised",
+    }
     rows: list[tuple[Child, ...]] = []
     for part, given in recipe.items():
         if part in PRIVATE_WORDS:
@@ -215,7 +249,8 @@ def _parameter_rows(recipe: Mapping[str, Any]) -> list[tuple[Child, ...]]:
 def _spelled(words: Any) -> tuple[str, str]:
     if not isinstance(words, Mapping):
         return str(words), ""
-    said = [f"{key} = {_value(value)}" for key, value in words.items() if key not in ("method", *PRIVATE_WORDS)]
+    shown = {key: value for key, value in words.items() if key not in ("method", *PRIVATE_WORDS) and value != "none"}
+    said = [f"{key} = {_value(value)}" for key, value in shown.items()]
     return str(words.get("method", "–")), ", ".join(said)
 
 

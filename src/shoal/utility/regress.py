@@ -394,15 +394,25 @@ def _r_squared(predicted: FloatArray, truth: FloatArray, weights: FloatArray) ->
     variance = float(np.average(squares, weights=weights))
     if variance <= 1e-24 * float(np.abs(truth).max()) ** 2:
         return None, None
-    errors = (truth - predicted) ** 2
-    loss = float(np.average(errors, weights=weights)) / variance
-    return _with_interval(1 - loss, (errors - loss * squares) / variance, weights)
+    with np.errstate(over="ignore", invalid="ignore"):
+        errors = (truth - predicted) ** 2
+        loss = float(np.average(errors, weights=weights)) / variance
+        influence = (errors - loss * squares) / variance
+    return _with_interval(1 - loss, influence, weights)
 
 
-def _with_interval(value: float, influence: FloatArray, weights: FloatArray) -> tuple[float, Interval]:
-    """A weighted mean with its 95 % interval from the spread of its terms (first order, rows independent)."""
-    parts = weights * (influence - np.average(influence, weights=weights)) / weights.sum()
-    half = 1.96 * float(np.sqrt(np.sum(parts**2)))
+def _with_interval(
+    value: float, influence: FloatArray, weights: FloatArray
+) -> tuple[float, Interval] | tuple[None, None]:
+    """A weighted mean with its 95 % interval from the spread of its terms (first order, rows independent).
+
+    None where the terms are too far apart in size to be squared.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        parts = weights * (influence - np.average(influence, weights=weights)) / weights.sum()
+        half = 1.96 * float(np.sqrt(np.sum(parts**2)))
+    if not (np.isfinite(half) and np.isfinite(value)):
+        return None, None
     return value, (value - half, value + half)
 
 

@@ -1,0 +1,174 @@
+"""`shoal coarsen`: intervals, wider categories and suppression, until each person looks like others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from shoal.cli.releasing import format_of, open_input, required, tell
+from shoal.errors import ParameterError
+
+__all__ = ["EXAMPLES", "coarsen"]
+
+EXAMPLES = """Examples:
+
+shoal coarsen people.csv --schema schema.toml --out release
+
+shoal coarsen people.csv -s schema.toml -o release --method generalize --k 10 --suppression 0.02
+
+shoal coarsen people.csv -s schema.toml -o release --method suppress --importance age=3 --diversity 3
+
+shoal coarsen people.csv -s schema.toml -o release --preset safe-harbor --method none
+
+shoal coarsen people.csv -s schema.toml -o release --preset cms --hierarchy zip=zip.csv --export hierarchies
+"""
+
+_METHODS = "mondrian, generalize, suppress, or none (presets and recodes only); parameters after a colon"
+
+
+def coarsen(
+    file: Annotated[Path | None, typer.Argument(help="CSV, TSV, Parquet, SAS, Stata or SPSS file.")] = None,
+    schema: Annotated[Path | None, typer.Option("--schema", "-s", help="Schema in TOML: every column's role.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the release; must not exist yet.")] = None,
+    method: Annotated[str, typer.Option("--method", "-m", help=f"How: {_METHODS}.")] = "mondrian",
+    k: Annotated[int | None, typer.Option("--k", "-k", help="Smallest class, at least 2. [default: 5]")] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(help="Rules to meet: safe-harbor, limited-data-set, cms, internal-5, public-11, public-20."),
+    ] = None,
+    diversity: Annotated[str | None, typer.Option(help="l-diversity: 3, entropy:2.5, recursive:3,2.")] = None,
+    closeness: Annotated[str | None, typer.Option(help="t-closeness: 0.2, equal:0.2, ordered:0.2.")] = None,
+    suppression: Annotated[float | None, typer.Option(help="Largest share of records left out.")] = None,
+    subsets: Annotated[int | None, typer.Option(help="Count classes of this many columns or fewer too.")] = None,
+    importance: Annotated[list[str] | None, typer.Option(help="COLUMN=NUMBER: lose less here. Repeat.")] = None,
+    limit: Annotated[list[str] | None, typer.Option(help="COLUMN=LEVEL: no higher (generalize). Repeat.")] = None,
+    recode: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=STEP first, as age=cap:high=90 or zip=prefix:keep=3. Repeat.")
+    ] = None,
+    hierarchy: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=FILE.csv, as ARX has it: one column a level. Repeat.")
+    ] = None,
+    export: Annotated[
+        Path | None, typer.Option(help="Write the hierarchies used to this folder, as ARX reads.")
+    ] = None,
+    allow: Annotated[list[str] | None, typer.Option(help="Column that only looks like an identifier. Repeat.")] = None,
+    accept: Annotated[bool, typer.Option("--accept", help="Release although a check of the preset fails.")] = False,
+    seed: Annotated[int | None, typer.Option(help="Decides ties and row order; leave out when you publish.")] = None,
+    format: Annotated[str | None, typer.Option("--format", "-f", help="csv, tsv, parquet, dta, sav, xpt.")] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(help="Delimiter of a CSV input; found by itself if left out.")
+    ] = None,
+    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV input; found by itself if left out.")] = None,
+    decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV input.")] = ".",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older release in that folder.")] = False,
+) -> None:
+    """Coarsen the quasi-identifiers of FILE until every combination is shared by at least k people.
+
+    The released table is read back and its classes are counted again; if k, the diversity, the closeness or a rule of
+    the preset is not met, nothing is written and the exit code is 3.
+    """
+    from shoal.cli.console import steps
+    from shoal.release import coarsen_source
+
+    target = required(out, "--out FOLDER", "coarsen")
+    reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
+    options = {
+        "k": k,
+        "diversity": diversity,
+        "closeness": closeness,
+        "suppression": suppression,
+        "subsets": subsets,
+        "importance": _pairs("--importance", importance, float),
+        "limits": _pairs("--limit", limit, int),
+    }
+    last = _method(method, {name: value for name, value in options.items() if value is not None}, preset)
+    first = _first(preset, _pairs("--recode", recode, _step), tuple(allow or ()))
+    with steps(7) as step:
+        source, rules = open_input(file, schema, target, overwrite, reading, step, "coarsen")
+        rules = _with_hierarchies(rules, _pairs("--hierarchy", hierarchy, Path))
+        release = coarsen_source(source, rules, [*first, *last], preset=preset, accept=accept, seed=seed, progress=step)
+        release.write(target, format=format or format_of(release), overwrite=overwrite, progress=step)
+    if export is not None:
+        _export(source.frame, rules, export)
+    tell(release, target)
+
+
+def _method(text: str, options: dict[str, Any], preset: str | None) -> list[Any]:
+    from shoal.coarsen import preset as preset_of
+    from shoal.recipe import COARSENERS, read_method
+
+    if text == "none":
+        if options:
+            raise ParameterError("coarsen", f"--method none takes no {', '.join(f'--{name}' for name in options)}")
+        return []
+    wanted = preset_of(preset).k if preset else 1
+    options.setdefault("k", max(wanted, 5))
+    if options["k"] < wanted:
+        raise ParameterError("--k", f"must be at least {wanted} for the preset {preset}", got=str(options["k"]))
+    if text.startswith("suppress") and "suppression" in options:
+        options["records"] = options.pop("suppression")
+    return [read_method(text, COARSENERS, options)]
+
+
+def _first(preset: str | None, recode: Mapping[str, Any] | None, allow: tuple[str, ...]) -> list[Any]:
+    from shoal.coarsen import Recode
+
+    made: list[Any] = [Recode(steps=recode)] if recode else []
+    return made + (_of_preset(preset, allow) if preset else [])
+
+
+def _of_preset(name: str, allow: tuple[str, ...]) -> list[Any]:
+    from dataclasses import fields, replace
+
+    from shoal.coarsen import preset
+
+    named = preset(name).first
+    return [replace(m, allow=allow) if "allow" in {f.name for f in fields(m)} else m for m in named]  # type: ignore[type-var,arg-type]
+
+
+def _pairs(option: str, given: list[str] | None, read: Any) -> dict[str, Any] | None:
+    """Read COLUMN=VALUE options."""
+    if not given:
+        return None
+    pairs = [text.partition("=") for text in given]
+    wrong = [column for column, equals, value in pairs if not (column and equals and value)]
+    if wrong:
+        raise ParameterError(option, "must be written COLUMN=VALUE", got=repr(wrong[0])[:40])
+    try:
+        return {column: read(value) for column, _, value in pairs}
+    except ValueError:
+        raise ParameterError(option, "must give a number for each column") from None
+
+
+def _step(text: str) -> dict[str, Any]:
+    """A recoding step in words: ``cap:high=90``, ``prefix:keep=3``, ``date:part=year``."""
+    from shoal.params import number
+
+    kind, _, rest = text.partition(":")
+    parts = [part.partition("=") for part in rest.split(",") if part]
+    return {"kind": kind, **{name: number(value) for name, _, value in parts}}
+
+
+def _with_hierarchies(schema: Any, files: Mapping[str, Path] | None) -> Any:
+    from dataclasses import replace
+
+    from shoal.coarsen import Hierarchy
+
+    read = {name: Hierarchy.read_csv(path).to_dict() for name, path in (files or {}).items()}
+    return schema.with_columns(replace(schema[name], hierarchy=words) for name, words in read.items())
+
+
+def _export(frame: Any, schema: Any, folder: Path) -> None:
+    from shoal.coarsen import Hierarchy, default_hierarchy
+    from shoal.frame import series
+    from shoal.prepare import prepare
+
+    folder.mkdir(parents=True, exist_ok=True)
+    prepared = prepare(frame, schema)
+    for name in schema.quasi:
+        values, column = series(prepared.frame, name), prepared.schema[name]
+        hierarchy = Hierarchy.of(column.hierarchy) if column.hierarchy else default_hierarchy(values, column)
+        hierarchy.write_csv(folder / f"{name}.csv", values)

@@ -1,0 +1,200 @@
+"""Full-domain generalisation: the least loss at which every class holds k persons.
+
+Every column is written at one level of its hierarchy, the same for all records; records in classes that still fail
+are suppressed, up to a share. Among all such choices `Generalize` takes the one of least loss (definitions in
+`shoal.coarsen.loss`, search in `shoal.coarsen.lattice`; Samarati 2001, LeFevre et al. 2005, Kohlmayer et al. 2012).
+
+Promised: every class of the release meets the conditions (`shoal.coarsen.conditions`), at most the given share of
+records is suppressed, and where `details["optimal"]` is true, no other choice of levels has a smaller loss. Not
+promised: the least loss of all k-anonymous tables; writing each record on its own terms (`Mondrian`) loses less.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+
+from shoal.arrays import BoolArray, IntArray
+from shoal.classes import Codes
+from shoal.coarsen.coarsener import Coarsened, Coarsener
+from shoal.coarsen.conditions import Conditions, smallest_in_subsets
+from shoal.coarsen.generated import ladder_for
+from shoal.coarsen.importance import importance_of
+from shoal.coarsen.ladder import Ladder
+from shoal.coarsen.lattice import Found, search
+from shoal.coarsen.loss import LossName, cell_losses
+from shoal.coarsen.nodes import Counter
+from shoal.errors import GuaranteeError, ParameterError, SchemaError
+from shoal.frame import series
+from shoal.params import Help, Range, check
+from shoal.prepare import Prepared
+
+__all__ = ["Generalize"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generalize(Coarsener):
+    """Write every column at the level of its hierarchy that loses least, so that every class holds k persons.
+
+    Parameters
+    ----------
+    k
+        Smallest number of persons in a class. Raising it lowers risk and coarsens the data.
+    diversity, closeness
+        What the sensitive columns must meet in every class, such as ``3`` or ``"entropy:2.5"``, and ``0.2`` or
+        ``"equal:0.2"``.
+    suppression
+        Largest share of records that may be left out (from 0 to below 1). Raising it keeps the other records finer.
+    loss
+        What is kept small: ``"granularity"``, ``"precision"``, ``"entropy"`` or ``"discernibility"``.
+    limits
+        The highest level allowed, by column; 0 leaves a column as it is.
+    importance
+        How much the loss of a column counts, by column; those not named count 1.
+    subsets
+        Count the classes of all subsets of this many quasi-identifiers or fewer too; the details give the smallest.
+    seconds
+        Time limit of the search; the best found by then is used. With a limit, a result may differ from run to run.
+
+    Notes
+    -----
+    A column without a hierarchy gets one by its kind (`shoal.coarsen.generated`). A missing value is a level of its own
+    up to the last level; a suppressed record is in no class. Where the schema names a unit, k counts distinct persons.
+    Survey weights play no part. Cost: each counted node takes time in the number of classes of a finer node, at first
+    of the distinct combinations of values; how many are counted depends on the data. Memory is that of the distinct
+    combinations, times a few.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> from shoal.prepare import prepare
+    >>> table = pl.DataFrame({"age": [21, 24, 33, 38, 52, 59], "sex": ["f", "m"] * 3})
+    >>> schema = shoal.Schema.of(quasi=["age", "sex"], hierarchies={"age": {"kind": "intervals", "widths": [10, 20]}})
+    >>> done = Generalize(k=2, suppression=0, importance={"age": 2}).apply(prepare(table, schema), seed=1)
+    >>> done.details["levels"], done.columns["age"].to_list()[:3]
+    ({'age': 1, 'sex': 1}, ['20-29', '20-29', '30-39'])
+    """
+
+    k: Annotated[int, Range(low=2), Help("smallest class size")] = 5
+    diversity: Annotated[int | str | None, Help("l-diversity: 3, entropy:2.5, recursive:3,2")] = None
+    closeness: Annotated[float | str | None, Help("t-closeness: 0.2, equal:0.2, ordered:0.2")] = None
+    suppression: Annotated[float, Range(low=0, below=1), Help("largest share of records left out")] = 0.05
+    loss: Annotated[LossName, Help("what is kept small")] = "granularity"
+    limits: Annotated[Mapping[str, int] | None, Help("highest level of some columns")] = None
+    importance: Annotated[Mapping[str, float] | None, Help("how much the loss of some columns counts")] = None
+    subsets: Annotated[int | None, Range(low=1), Help("count classes of subsets up to this size too")] = None
+    seconds: Annotated[float | None, Range(above=0), Help("time limit of the search")] = None
+
+    def apply(self, prepared: Prepared, seed: int) -> Coarsened:
+        """Coarsen a prepared table; the seed plays no part, the same table gives the same result."""
+        check(self)
+        names = prepared.schema.quasi
+        if not names:
+            raise SchemaError("schema", "must name at least one quasi-identifier to coarsen")
+        _check_limits(self.limits, names)
+        conditions = Conditions.of(
+            prepared, k=self.k, diversity=self.diversity, closeness=self.closeness, subsets=self.subsets
+        )
+        counter = self._counter(prepared, conditions)
+        limit = math.floor(self.suppression * prepared.n + 1e-9)
+        found = search(counter, limit, self.seconds)
+        if found.node is None:
+            raise self._unreachable(counter, found, limit)
+        return self._write(counter, found)
+
+    def _counter(self, prepared: Prepared, conditions: Conditions) -> Counter:
+        schema = prepared.schema
+        ladders = [ladder_for(series(prepared.frame, name), schema[name]) for name in schema.quasi]
+        importance = importance_of("Generalize", self.importance, schema.quasi)
+        losses = cell_losses(self.loss, ladders, [schema[name].kind for name in schema.quasi], importance)
+        return Counter(ladders, losses, conditions, self.limits, discernibility=self.loss == "discernibility")
+
+    def _write(self, counter: Counter, found: Found) -> Coarsened:
+        node = found.node or ()
+        labels, n = counter.row_labels(node)
+        good = counter.conditions.settle(labels, n)
+        kept: BoolArray = good[labels]
+        levels = {ladder.name: some[i] for ladder, some, i in zip(counter.ladders, counter.levels, node, strict=True)}
+        written = {
+            ladder.name: ladder.written(levels[ladder.name]) for ladder in counter.ladders if levels[ladder.name]
+        }
+        details = self._details(counter, found, levels, kept) | {"n_classes": int(good.sum())}
+        if self.subsets is not None:
+            chosen = _written_codes(counter.ladders, levels, kept)
+            persons = counter.conditions.persons
+            smallest = smallest_in_subsets(chosen, None if persons is None else persons[kept], self.subsets)
+            details["smallest_in_subsets"] = {str(size): k for size, k in smallest.items()}
+        return Coarsened(columns=written, kept=kept, notes=_notes(counter, levels, details), details=details)
+
+    def _details(self, counter: Counter, found: Found, levels: Mapping[str, int], kept: BoolArray) -> dict[str, Any]:
+        return {
+            "levels": dict(levels),
+            "heights": {ladder.name: ladder.height for ladder in counter.ladders},
+            "loss_name": self.loss,
+            "loss": found.loss,
+            "optimal": found.optimal,
+            "bound": found.bound,
+            "n_nodes": math.prod(counter.shape),
+            "n_counted": found.n_counted,
+            "suppressed_share": 1 - float(kept.mean()),
+        }
+
+    def _unreachable(self, counter: Counter, found: Found, limit: int) -> GuaranteeError:
+        share = f"{self.suppression:.4g}"
+        needed = math.ceil(found.least_suppressed / counter.n_rows * 1e4) / 1e4
+        remedies = [f"Allow suppression={needed:g}"] if needed < 1 else []
+        rows, persons = counter.sizes(tuple(size - 1 for size in counter.shape))
+        reachable = _largest_k(rows, persons, limit)
+        if reachable < self.k:
+            remedies.append(f"lower k to {reachable}" if reachable > 1 else "lower k")
+        if counter.conditions.sensitive:
+            remedies.append("ask for less diversity or closeness")
+        if self.limits:
+            remedies.append("raise the limits of levels")
+        hint = ", or ".join(remedies)
+        return GuaranteeError(
+            "Generalize",
+            f"the conditions (k = {self.k}) can't be met with at most a share of {share} of the records suppressed",
+            got=f"at least {needed:g} at the levels allowed" if needed < 1 else "",
+            hint=f"{hint[:1].upper()}{hint[1:]}." if hint else "",
+        )
+
+
+def _check_limits(limits: Mapping[str, int] | None, names: tuple[str, ...]) -> None:
+    for name, level in (limits or {}).items():
+        if name not in names:
+            raise ParameterError("Generalize", "limits must name quasi-identifiers", got=str(name)[:60])
+        if isinstance(level, bool) or not isinstance(level, int) or level < 0:
+            raise ParameterError("Generalize", f"limit of '{name}' must be a level from 0 up", got=repr(level)[:40])
+
+
+def _largest_k(rows: IntArray, persons: IntArray, limit: int) -> int:
+    """The largest k for which the rows in smaller classes are at most `limit`."""
+    order = np.argsort(persons, kind="stable")
+    below = np.cumsum(rows[order]) - rows[order]
+    return int(persons[order][np.flatnonzero(below <= limit)[-1]])
+
+
+def _written_codes(ladders: tuple[Ladder, ...], levels: Mapping[str, int], kept: BoolArray) -> list[Codes]:
+    groups = [ladder.groups[levels[ladder.name]] for ladder in ladders]
+    return [
+        Codes(values=some[ladder.codes][kept], n=int(some.max()) + 1)
+        for some, ladder in zip(groups, ladders, strict=True)
+    ]
+
+
+def _notes(counter: Counter, levels: Mapping[str, int], details: Mapping[str, Any]) -> tuple[str, ...]:
+    columns = tuple(
+        f"{ladder.name}: written at level {levels[ladder.name]} of {ladder.height}" for ladder in counter.ladders
+    )
+    whether = "no other choice of levels loses less" if details["optimal"] else "the search was not exhaustive"
+    share = details["suppressed_share"]
+    return (
+        *columns,
+        f"{details['loss_name']} loss {details['loss']:.4f}: {whether}",
+        f"records suppressed: a share of {share:.4f}; they are in no class",
+    )

@@ -1,0 +1,124 @@
+"""A hierarchy for a column that has none, by its kind and its public domain.
+
+- numbers: intervals whose widths double, from about a twentieth of the range (the declared bounds, else the values) in
+  steps of 1, 2 or 5 times a power of ten;
+- ordinal levels: neighbours merged by twos, fours and so on;
+- dates: year and month, quarter, year, decade;
+- texts of digits of one length (ZIP and other codes): ever shorter prefixes;
+- other nominal levels: the value or ``*``, since nothing says which levels are alike.
+
+Without bounds or levels in the schema a hierarchy depends on the values that occur; declare them where that matters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import polars as pl
+
+from shoal.coarsen.hierarchy import Hierarchy, hierarchy_error
+from shoal.coarsen.ladder import Ladder, distinct_values
+from shoal.coarsen.steps import as_text
+from shoal.errors import ParameterError
+from shoal.prepare import levels_like
+from shoal.schema import Column
+
+__all__ = ["default_hierarchy", "ladder_for"]
+
+_FINEST_BINS = 20
+
+
+def ladder_for(content: pl.Series, column: Column) -> Ladder:
+    """The levels of a column: by the hierarchy that the schema declares, else by the one its kind suggests."""
+    try:
+        declared = column.hierarchy is not None and column.hierarchy.get("kind") != "default"
+        hierarchy = Hierarchy.of(column.hierarchy or {}) if declared else default_hierarchy(content, column)
+    except ParameterError as error:
+        raise hierarchy_error(column.name, error) from None
+    return hierarchy.climb(content)
+
+
+def default_hierarchy(content: pl.Series, column: Column) -> Hierarchy:
+    """The hierarchy that the kind and the public domain of a column suggest.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from shoal.schema import Column
+    >>> age = Column(name="age", role="quasi", kind="numeric", bounds=(0, 120))
+    >>> default_hierarchy(pl.Series("age", [34]), age).to_dict()["widths"]
+    [10.0, 20.0, 40.0, 80.0]
+    """
+    if content.dtype == pl.Boolean:
+        return Hierarchy.flat()
+    if column.kind == "numeric":
+        return _doubling(content, column)
+    if content.dtype in (pl.Date, pl.Datetime) and column.levels is None:
+        return Hierarchy.dates()
+    if column.kind == "ordinal":
+        return _neighbours(content, column)
+    return _prefixes(content)
+
+
+def _doubling(content: pl.Series, column: Column) -> Hierarchy:
+    low, high = column.bounds or _range(content)
+    if not low < high:
+        return Hierarchy.flat()
+    whole = content.dtype.is_integer()
+    width = _nice((high - low) / _FINEST_BINS)
+    width = max(width, 2.0) if whole else width
+    widths = []
+    while width < high - low:
+        widths.append(width)
+        width *= 2
+    return Hierarchy.intervals(widths, within=column.bounds) if widths else Hierarchy.flat()
+
+
+def _range(content: pl.Series) -> tuple[float, float]:
+    low, high = content.min(), content.max()
+    return (0.0, 0.0) if low is None or high is None else (float(low), float(high))  # type: ignore[arg-type]
+
+
+def _nice(width: float) -> float:
+    """The next larger number of the form 1, 2 or 5 times a power of ten."""
+    power = 10.0 ** math.floor(math.log10(width))
+    return next(float(f"{times * power:.12g}") for times in (1, 2, 5, 10) if times * power >= width * (1 - 1e-9))
+
+
+def _neighbours(content: pl.Series, column: Column) -> Hierarchy:
+    """Levels merged by twos, fours and so on, each named by its first and last level."""
+    ordered = levels_like(content, column) if column.levels is not None else distinct_values(content.drop_nulls())[1]
+    names = as_text(ordered).to_list()
+    sizes = [2**power for power in range(1, len(names).bit_length()) if 2**power < len(names)]
+    if not sizes:
+        return Hierarchy.flat()
+    for joint in (" to ", " .. ", " ... ", " up to "):
+        columns = [names, *(_merged(names, size, joint) for size in sizes)]
+        if _are_apart(columns, names):
+            break
+    return Hierarchy.table(list(zip(*columns, strict=True)))
+
+
+def _merged(names: Sequence[str], size: int, joint: str) -> list[str]:
+    starts = [i - i % size for i in range(len(names))]
+    blocks = [(names[start], names[min(start + size, len(names)) - 1]) for start in starts]
+    return [first if first == last else f"{first}{joint}{last}" for first, last in blocks]
+
+
+def _are_apart(columns: Sequence[Sequence[str]], names: Sequence[str]) -> bool:
+    """Whether no merged block has the name of another block or of a level outside of it."""
+    known, n = set(names), len(names)
+    sizes_right = all(len(set(column)) == -(-n // 2**power) for power, column in enumerate(columns))
+    pairs = ((label, name) for column in columns for label, name in zip(column, names, strict=True))
+    return sizes_right and all(label == name or label not in known for label, name in pairs)
+
+
+def _prefixes(content: pl.Series) -> Hierarchy:
+    if content.dtype not in (pl.String, pl.Categorical, pl.Enum):
+        return Hierarchy.flat()
+    texts = distinct_values(content.cast(pl.String).drop_nulls())[1]
+    lengths = texts.str.len_chars().unique()
+    if len(lengths) != 1 or lengths[0] < 3 or not texts.str.contains(r"^[0-9]+$").all():
+        return Hierarchy.flat()
+    return Hierarchy.prefixes(list(range(int(lengths[0]) - 1, 0, -1)))

@@ -1,0 +1,85 @@
+"""Names of intervals: readable, the same for the same interval whatever else the column holds.
+
+Whole numbers from 0 read ``20-29`` (one number alone: ``20``), all others ``[0.5, 1)``, which leaves out its upper end.
+Ends are rounded to twelve significant digits, so that intervals of width 0.1 nest in those of width 0.2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+
+from shoal.arrays import FloatArray, IntArray
+
+__all__ = ["between", "interval", "is_whole", "of_width", "tidy"]
+
+
+def is_whole(values: FloatArray) -> bool:
+    """Whether all numbers are whole; NaN is no number."""
+    known = values[~np.isnan(values)]
+    return bool(np.all(known == np.floor(known)))
+
+
+def tidy(values: FloatArray) -> FloatArray:
+    """Numbers without the dust of floating point: to twelve significant digits, so that 3 · 0.1 is 0.3."""
+    distinct, place = np.unique(values, return_inverse=True)
+    clean = np.array([value if math.isnan(value) else float(f"{value:.12g}") for value in distinct.tolist()])
+    return clean[place.reshape(-1)] if len(clean) else values
+
+
+def of_width(values: FloatArray, width: float, origin: float, within: tuple[float, float] | None = None) -> pl.Series:
+    """The names of the intervals of one width in which numbers lie; ends beyond `within` are not shown."""
+    whole = is_whole(values) and all(float(end).is_integer() for end in (width, origin, *(within or ())))
+    index = np.floor((values - origin) / width)
+    index = index + (values >= tidy(origin + (index + 1) * width)) - (values < tidy(origin + index * width))
+    distinct, place = _distinct(index)
+    lows, highs = tidy(origin + distinct * width), tidy(origin + (distinct + 1) * width)
+    pairs = zip(lows.tolist(), highs.tolist(), strict=True)
+    return _named([_cut(low, high, whole, within) for low, high in pairs], place)
+
+
+def between(values: FloatArray, edges: FloatArray) -> pl.Series:
+    """The names of the intervals between edges in which numbers lie, and of what is beyond."""
+    whole = is_whole(values) and is_whole(edges)
+    inner = [interval(low, high, whole) for low, high in pairwise(edges.tolist())]
+    names = [f"below {_short(edges[0])}", *inner, f"{_short(edges[-1])} or more"]
+    place = np.searchsorted(edges, values, side="right")
+    return _named(names, np.where(np.isnan(values), -1, place))
+
+
+def _distinct(index: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Distinct numbers and the place of each among them; −1 where it is missing."""
+    known = ~np.isnan(index)
+    distinct, found = np.unique(index[known], return_inverse=True)
+    place = np.full(len(index), -1, dtype=np.int64)
+    place[known] = found.reshape(-1)
+    return distinct, place
+
+
+def _named(names: Sequence[str], place: IntArray) -> pl.Series:
+    return pl.Series([*names, None], dtype=pl.String).gather(np.where(place < 0, len(names), place))
+
+
+def interval(low: float, high: float, whole: bool) -> str:
+    """The name of the numbers from `low` to below `high`."""
+    if not whole or low < 0:  # a minus sign beside a hyphen would be hard to read
+        return f"[{_short(low)}, {_short(high)})"
+    return _short(low) if high - low == 1 else f"{_short(low)}-{_short(high - 1)}"
+
+
+def _cut(low: float, high: float, whole: bool, within: tuple[float, float] | None) -> str:
+    """The name of an interval whose ends don't go beyond the public range, which holds both of its own ends."""
+    if within is None:
+        return interval(low, high, whole)
+    low, cut = max(low, within[0]), high > within[1]
+    if whole:
+        return interval(low, within[1] + 1 if cut else high, whole)
+    return f"[{_short(low)}, {_short(within[1])}]" if cut else interval(low, high, whole)
+
+
+def _short(number: float) -> str:
+    return f"{number:.12g}"

@@ -1,0 +1,399 @@
+"""Single coarsening steps: what is written instead of a value when it may be less exact.
+
+Each step is a small value that can be written in words (``{kind = "bins", width = 10}``) and applied to a column:
+
+- `Bins`: numbers to intervals, ``20-29`` for whole numbers and ``[0.5, 1)`` for others;
+- `Cap`: top and bottom coding, numbers beyond a bound become the bound;
+- `Round`: numbers to the nearest multiple of a base;
+- `DatePart`: dates to year and month, quarter, year or decade;
+- `Prefix`: texts to their first letters, ``021**``;
+- `TreeLevel`: values to their ancestors in a table; `Star`: everything to ``*``.
+
+A step sees one value at a time, so equal values stay equal and nothing else of the data shows in the result. A missing
+value stays missing (under `Star` it becomes ``*`` too). Steps alone promise no k: `Recode` applies them as they are,
+`shoal.coarsen.Hierarchy` stacks them for a search.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from shoal.arrays import FloatArray
+from shoal.coarsen.coarsener import SUPPRESSED
+from shoal.coarsen.intervals import between, is_whole, of_width, tidy
+from shoal.errors import ColumnError, ParameterError
+from shoal.params import Help, Range, build, check, to_dict
+
+__all__ = ["Bins", "Cap", "DatePart", "Prefix", "Round", "Star", "Step", "TreeLevel", "as_text", "step_of"]
+
+Part: TypeAlias = Literal["day", "year-month", "year-quarter", "year", "decade"]
+
+
+class Step(ABC):
+    """Writes a less exact value for each value."""
+
+    kind: ClassVar[str]
+
+    def apply(self, content: pl.Series) -> pl.Series:
+        """The coarser column, row by row; missing values stay missing."""
+        self.check()
+        return self._write(content).alias(content.name)
+
+    def check(self) -> None:
+        """Hold the parameters to their rules."""
+        check(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The step in words, from which `step_of` gives it back."""
+        words = {name: value for name, value in to_dict(self).items() if value != "none"}
+        return {"kind": self.kind} | words
+
+    @abstractmethod
+    def _write(self, content: pl.Series) -> pl.Series: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bins(Step):
+    """Numbers to the intervals between edges, or of one width; an interval holds its lower end, not its upper one.
+
+    Parameters
+    ----------
+    width, origin
+        Intervals ``[origin + i·width, origin + (i + 1)·width)``. Raising the width says less.
+    edges
+        The edges instead; what lies beyond the outer ones is ``below 18`` and ``90 or more``.
+    within
+        The public range; ends of intervals that go beyond it are cut, so that ages up to 120 read ``80-120``.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> Bins(width=10).apply(pl.Series("age", [20, 29, 30])).to_list()
+    ['20-29', '20-29', '30-39']
+    >>> Bins(edges=(18, 65)).apply(pl.Series("age", [3, 18, 90])).to_list()
+    ['below 18', '18-64', '65 or more']
+    """
+
+    kind: ClassVar[str] = "bins"
+
+    width: Annotated[float | None, Range(above=0), Help("width of the intervals")] = None
+    origin: Annotated[float, Help("where an interval begins")] = 0.0
+    edges: Annotated[tuple[float, ...] | None, Help("increasing edges, instead of a width")] = None
+    within: Annotated[tuple[float, ...] | None, Help("public range, where ends of intervals are cut")] = None
+
+    def check(self) -> None:
+        """Hold the parameters to their rules."""
+        check(self)
+        if (self.width is None) == (self.edges is None):
+            raise ParameterError("Bins", "must have either a width or edges")
+        if self.edges is not None and not _increasing(self.edges):
+            raise ParameterError("Bins", "edges must be increasing numbers, at least one")
+        if self.within is not None and not (len(self.within) == 2 and _increasing(self.within)):
+            raise ParameterError("Bins", "within must be a lower and a higher number")
+
+    def _write(self, content: pl.Series) -> pl.Series:
+        values = _numbers(content)
+        if self.edges is not None:
+            return between(values, np.array(self.edges, dtype=np.float64))
+        return of_width(values, float(self.width or 1), self.origin, self.within)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cap(Step):
+    """Top and bottom coding: numbers beyond a bound become the bound, so the column stays numeric.
+
+    Parameters
+    ----------
+    low, high
+        The bounds; None leaves an end open. In the result, `high` reads "`high` or more".
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> Cap(high=90).apply(pl.Series("age", [34, 90, 97])).to_list()
+    [34, 90, 90]
+    """
+
+    kind: ClassVar[str] = "cap"
+
+    low: Annotated[float | None, Help("smaller numbers become this one")] = None
+    high: Annotated[float | None, Help("larger numbers become this one")] = None
+
+    def check(self) -> None:
+        """Hold the parameters to their rules."""
+        check(self)
+        if self.low is None and self.high is None:
+            raise ParameterError("Cap", "must have a low or a high bound")
+        if self.low is not None and self.high is not None and self.low >= self.high:
+            raise ParameterError("Cap", "low must be less than high")
+
+    def _write(self, content: pl.Series) -> pl.Series:
+        return _like(content, np.clip(_numbers(content), self.low, self.high))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round(Step):
+    """Numbers to the nearest multiple of a base, halves upwards; the column stays numeric.
+
+    Parameters
+    ----------
+    base
+        What results are multiples of. Raising it says less.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> Round(base=5).apply(pl.Series("age", [41, 43, 47])).to_list()
+    [40, 45, 45]
+    """
+
+    kind: ClassVar[str] = "round"
+
+    base: Annotated[float, Range(above=0), Help("results are multiples of it")]
+
+    def _write(self, content: pl.Series) -> pl.Series:
+        return _like(content, tidy(np.floor(_numbers(content) / self.base + 0.5) * self.base))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatePart(Step):
+    """Dates to a part: ``2021-03-17``, ``2021-03``, ``2021-Q1``, 2021 (a whole number) or ``2020-2029``.
+
+    Parameters
+    ----------
+    part
+        ``"day"`` (without the time), ``"year-month"``, ``"year-quarter"``, ``"year"``, ``"decade"``, each within the next.
+
+    Notes
+    -----
+    Dates written as texts must read year-month-day.
+
+    Examples
+    --------
+    >>> import datetime, polars as pl
+    >>> born = pl.Series("born", [datetime.date(1984, 7, 21)])
+    >>> [DatePart(part=part).apply(born)[0] for part in ("year-month", "year", "decade")]
+    ['1984-07', 1984, '1980-1989']
+    """
+
+    kind: ClassVar[str] = "date"
+
+    part: Annotated[Part, Help("what is kept of a date")]
+
+    def _write(self, content: pl.Series) -> pl.Series:
+        dates = _dates(content)
+        years = dates.dt.year().cast(pl.Int64)
+        if self.part == "year":
+            return years
+        if self.part == "decade":
+            first = years // 10 * 10
+            return first.cast(pl.String) + "-" + (first + 9).cast(pl.String)
+        if self.part == "year-quarter":
+            return years.cast(pl.String) + "-Q" + dates.dt.quarter().cast(pl.String)
+        return dates.dt.strftime("%Y-%m-%d" if self.part == "day" else "%Y-%m")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prefix(Step):
+    """Texts to their first letters: ZIP codes to three digits, diagnosis codes to their chapter.
+
+    Parameters
+    ----------
+    keep
+        Number of letters kept. Raising it says more.
+    pad
+        Whether a ``*`` stands for each letter left out.
+    length
+        Number of digits of codes that are stored as whole numbers, whose leading zeros are lost.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> Prefix(keep=3).apply(pl.Series("zip", ["02139"])).to_list()
+    ['021**']
+    >>> Prefix(keep=3, pad=False, length=5).apply(pl.Series("zip", [2139])).to_list()
+    ['021']
+    """
+
+    kind: ClassVar[str] = "prefix"
+
+    keep: Annotated[int, Range(low=1), Help("letters kept")]
+    pad: Annotated[bool, Help("write * for each letter left out")] = True
+    length: Annotated[int | None, Range(low=1), Help("digits of codes stored as whole numbers")] = None
+
+    def _write(self, content: pl.Series) -> pl.Series:
+        texts = self._texts(content)
+        if not self.pad:
+            return texts.str.slice(0, self.keep)
+        padded = [text and text[: self.keep].ljust(len(text), SUPPRESSED) for text in texts]
+        return pl.Series(padded, dtype=pl.String)
+
+    def _texts(self, content: pl.Series) -> pl.Series:
+        if content.dtype.is_numeric() and self.length is None:
+            raise ColumnError(
+                content.name,
+                "holds numbers, whose leading zeros are lost, so that first digits mean nothing",
+                hint="Read the column as texts, or say how many digits the codes have (length).",
+            )
+        texts = as_text(content)
+        return texts if self.length is None else texts.str.zfill(self.length)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeLevel(Step):
+    """Values to their ancestors in a table that has one row for each value and one column for each level.
+
+    Parameters
+    ----------
+    rows
+        The table: first the value as text, then its ancestors, finest first.
+    level
+        Which column is written; 0 is the value itself.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> rows = (("Paris", "France", "Europe"), ("Lyon", "France", "Europe"), ("Rome", "Italy", "Europe"))
+    >>> TreeLevel(rows=rows, level=1).apply(pl.Series("city", ["Rome", "Lyon", None])).to_list()
+    ['Italy', 'France', None]
+    """
+
+    kind: ClassVar[str] = "tree"
+
+    rows: Annotated[tuple[tuple[str, ...], ...], Help("one row a value, one column a level")]
+    level: Annotated[int, Range(low=0), Help("which column is written")] = 1
+
+    def check(self) -> None:
+        """Hold the table to its rules: rows of one length, values that occur once, a level that exists."""
+        check(self)
+        check_rows(self.rows)
+        if self.level >= len(self.rows[0]):
+            raise ParameterError("TreeLevel", f"level must be less than {len(self.rows[0])}", got=str(self.level))
+
+    def _write(self, content: pl.Series) -> pl.Series:
+        texts = as_text(content)
+        known = pl.Series([row[0] for row in self.rows], dtype=pl.String)
+        ancestors = pl.Series([row[self.level] for row in self.rows], dtype=pl.String)
+        written = texts.replace_strict(known, ancestors, default=None, return_dtype=pl.String)
+        lost = written.is_null() & texts.is_not_null()
+        if lost.any():
+            n_values = texts.filter(lost).n_unique()
+            raise ColumnError(
+                content.name,
+                "holds values that its hierarchy doesn't have",
+                got=f"{n_values} such values",
+                hint="Add a row for each to the hierarchy, or correct the values.",
+            )
+        return written
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Star(Step):
+    """Everything to ``*``, missing values too.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> Star().apply(pl.Series("sex", ["f", None])).to_list()
+    ['*', '*']
+    """
+
+    kind: ClassVar[str] = "star"
+
+    def _write(self, content: pl.Series) -> pl.Series:
+        return pl.Series([SUPPRESSED], dtype=pl.String).new_from_index(0, len(content))
+
+
+_STEPS: dict[str, type[Step]] = {c.kind: c for c in (Bins, Cap, Round, DatePart, Prefix, TreeLevel, Star)}
+
+
+def step_of(words: Step | Mapping[str, Any]) -> Step:
+    """Read a step from its words, such as ``{"kind": "bins", "width": 10}``; a step passes unchanged."""
+    if isinstance(words, Step):
+        words.check()
+        return words
+    kind = words.get("kind") if isinstance(words, Mapping) else None
+    if kind not in _STEPS:
+        raise ParameterError("step", f"kind must be one of {', '.join(_STEPS)}", got=repr(kind)[:60])
+    rest = {name: _frozen(value) for name, value in words.items() if name != "kind"}
+    try:
+        step = build(_STEPS[kind], rest)
+    except TypeError:
+        raise ParameterError(_STEPS[kind].__name__, "lacks a parameter that has no default") from None
+    step.check()
+    return step
+
+
+def check_rows(rows: Sequence[Sequence[str]]) -> None:
+    """Hold the table of a hierarchy to its rules; an error names a row by its number only."""
+    if not rows or not rows[0]:
+        raise ParameterError("hierarchy", "must have at least one row and one column")
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(rows[0]):
+            rule = f"must have as many columns in every row as in the first ({len(rows[0])})"
+            raise ParameterError("hierarchy", rule, got=f"{len(row)} in row {number}")
+        if not all(isinstance(cell, str) for cell in row):
+            raise ParameterError("hierarchy", "must hold texts", got=f"something else in row {number}")
+    if len({row[0] for row in rows}) < len(rows):
+        repeated = len(rows) - len({row[0] for row in rows})
+        raise ParameterError("hierarchy", "must name every value once", got=f"{repeated} repeated rows")
+
+
+def as_text(content: pl.Series) -> pl.Series:
+    """A column as texts: whole numbers without a decimal point, dates as year-month-day."""
+    shown = "{:.15g}" if content.dtype.is_float() else "{}" if content.dtype == pl.Duration else None
+    if shown is None:
+        return content.cast(pl.String)
+    texts = [None if value is None else shown.format(value) for value in content]
+    return pl.Series(content.name, texts, dtype=pl.String)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(item) for item in value) if isinstance(value, list | tuple) else value
+
+
+def _increasing(edges: Sequence[object]) -> bool:
+    numbers = [edge for edge in edges if isinstance(edge, int | float) and not isinstance(edge, bool)]
+    whole = len(numbers) == len(edges) > 0 and all(map(math.isfinite, numbers))
+    return whole and all(low < high for low, high in pairwise(numbers))
+
+
+def _numbers(content: pl.Series) -> FloatArray:
+    if not (content.dtype.is_numeric() or content.dtype == pl.Null):
+        raise ColumnError(content.name, "must hold numbers for this step", got=f"type {content.dtype}")
+    return content.cast(pl.Float64).fill_null(float("nan")).to_numpy().astype(np.float64)
+
+
+def _like(content: pl.Series, values: FloatArray) -> pl.Series:
+    """Numbers as a series in the content's own type where they fit it; NaN is missing."""
+    made = pl.Series(values).fill_nan(None)
+    if content.dtype.is_integer() and is_whole(values):
+        return made.cast(pl.Int64).cast(content.dtype, strict=False) if _fits(content, values) else made.cast(pl.Int64)
+    return made
+
+
+def _fits(content: pl.Series, values: FloatArray) -> bool:
+    return pl.Series(values).fill_nan(None).cast(content.dtype, strict=False).null_count() == int(
+        np.isnan(values).sum()
+    )
+
+
+def _dates(content: pl.Series) -> pl.Series:
+    if content.dtype in (pl.Date, pl.Datetime):
+        return content
+    if content.dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Null):
+        raise ColumnError(content.name, "must hold dates for this step", got=f"type {content.dtype}")
+    texts = content.cast(pl.String)
+    dates = texts.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
+    wrong = int((dates.is_null() & texts.is_not_null()).sum())
+    if wrong:
+        raise ColumnError(content.name, "must hold dates written as year-month-day", got=f"{wrong} other values")
+    return dates

@@ -1,0 +1,14 @@
+"""Differential privacy: budgets as values, what a data set has spent, protective noise, and audits.
+
+`Budget` says how much may be spent, `Account` adds up what a data set has spent, `noise` is the one door to noise
+and private selection (OpenDP), `LazyCounts` draws noise on first use of a cell, `audit` looks for a broken promise.
+"""
+
+from shoal.dp import noise
+from shoal.dp.account import Account
+from shoal.dp.auditing import Audit, audit
+from shoal.dp.budget import Budget
+from shoal.dp.journal import Entry
+from shoal.dp.lazy import LazyCounts
+
+__all__ = ["Account", "Audit", "Budget", "Entry", "LazyCounts", "audit", "noise"]

@@ -1,0 +1,200 @@
+"""PushBack: records that stand out are moved back into the crowd, with as few changes as possible (eqs 4-8).
+
+A person of a small group (fewer than `minimum`) joins the large group whose centre c (3) is nearest,
+
+    arg min over large groups of  Σ_j map_j(d_j(a_j, c_j)),                                     (4)
+
+and there only those values change that are farther from the centre than any member's:
+
+    a_j changes  if and only if  d_j(a_j, c_j) > max over members i of d_j(a_ij, c_j).          (5)
+
+The new value is (a) ``to="noise"``: c_j + r, r such that the members' distances to the centre keep their distribution
+(KL ≤ divergence), for numbers only, else as in (c) (6); (b) ``to="centroid"``: c_j (7); (c) ``to="element"``: the value
+of a member drawn at random (8).
+
+(4) is undefined where no group is large. Then pairs of small groups that hold `minimum` together merge, the nearest
+pair first, the smaller moving to the larger; if there is no such pair, nothing is released.
+
+Promised: no small group is left; a value that is not farther out than the crowd's own stays to the last bit. Not
+promised: that a moved record obeys the radius of the grouping to every member. ``strict=True`` sees to it: no group
+becomes wider in any column. **Nobody but the moved is protected by this mask**: all other records are as they were.
+Follow it with `Shuffle` or a blind mask.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from shoal.arrays import BoolArray, FloatArray, Generator
+from shoal.encode import Coding
+from shoal.errors import GuaranteeError
+from shoal.mask.aware import AwareMask, Masking
+from shoal.mask.crowd import Crowd, quantiles
+from shoal.mask.hosts import Move, find_hosts
+from shoal.mask.member_range import MemberRange
+from shoal.params import Help, Range, check
+
+__all__ = ["PushBack"]
+
+_TRIES = 50  # draws of noise for one value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushBack(AwareMask):
+    """Move the records of small groups into the nearest large ones.
+
+    Parameters
+    ----------
+    to
+        What a value that is too far out becomes: that of a random member (``"element"``), the ``"centroid"``, or the
+        centroid plus ``"noise"`` (numbers only; other columns take a member's value).
+    strict
+        Also change values inside the reach of (5) that would make the group wider than its members are.
+    divergence
+        With ``to="noise"``, how much the distribution of a column's distances to the centre may change in any group,
+        in nats. Raising it makes the noise easier to place.
+
+    Notes
+    -----
+    Works after any grouper that leaves small groups; elsewhere it changes nothing. All rows of a person move together.
+    Survey weights play no part. Cost: persons in small groups times large groups times columns.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> table = pl.DataFrame({"age": [28, 29, 21, 23, 50], "zip": [13053, 13068, 13068, 13053, 14853]})
+    >>> schema = shoal.Schema.of(quasi=["age", "zip"])
+    >>> ball = shoal.Ball(radius={"age": 10, "zip": 20}, minimum=4)
+    >>> release = shoal.anonymize(table, schema, group=ball, mask=shoal.PushBack(to="centroid"), seed=1)
+    >>> release.table["age"].max(), release.table["zip"].max()
+    (29, 13068)
+    """
+
+    to: Annotated[Literal["element", "centroid", "noise"], Help("what a value that is too far out becomes")] = "element"
+    strict: Annotated[bool, Help("no group becomes wider in any column")] = False
+    divergence: Annotated[float, Range(above=0), Help("with noise: largest change of a group's distances, in nats")] = (
+        0.2
+    )
+
+    def apply(self, state: Masking, rng: Generator) -> Masking:
+        """Move who stands out."""
+        check(self)
+        crowd = Crowd.of(state)
+        move = find_hosts(state, crowd)
+        if len(move.rows) == 0:
+            return state.holding(state.codes, mask="push-back", to=self.to, moved=0, moved_share=0.0)
+        return _Pushing.of(self, state, crowd, move).done(rng)
+
+    def caveats(self, state: Masking) -> tuple[str, ...]:
+        """Only the moved are protected."""
+        return (_OTHERS,)
+
+
+_OTHERS = (
+    "Push-back changes only records that stood out; every other record keeps its values, and a mask after it has to "
+    "protect them."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pushing:
+    """One push-back at work: who moves where, and which of their values are too far out."""
+
+    mask: PushBack
+    state: Masking
+    crowd: Crowd
+    move: Move
+    members: MemberRange
+    out: BoolArray
+
+    @classmethod
+    def of(cls, mask: PushBack, state: Masking, crowd: Crowd, move: Move) -> _Pushing:
+        members = MemberRange.of(crowd, move)
+        out = members.too_far(crowd.positions[move.rows], move)
+        if mask.strict:
+            out |= members.outside(crowd.positions[move.rows], move)
+        return cls(mask=mask, state=state, crowd=crowd, move=move, members=members, out=out)
+
+    def done(self, rng: Generator) -> Masking:
+        """The next state."""
+        old = self.crowd.positions[self.move.rows]
+        drawn, reached = self._values(old, rng)
+        new = np.where(self.out, drawn, old)
+        if self.mask.strict:
+            new = np.where(self.members.outside(new, self.move), self.members.drawn(self.move, rng), new)
+        positions = self.crowd.positions.copy()
+        positions[self.move.rows] = new
+        codes = self.crowd.written(self.state, positions)
+        labels = self.state.labels.copy()
+        labels[self.move.rows] = self.move.hosts[self.move.to]
+        dense = np.unique(labels, return_inverse=True)[1].reshape(-1)
+        return self.state.holding(codes, dense, **self._record(old, new, reached))
+
+    def _values(self, old: FloatArray, rng: Generator) -> tuple[FloatArray, list[float]]:
+        """New values for all cells (only those too far out are used), and the divergences that noise reached."""
+        if self.mask.to == "centroid":
+            return self.members.centers[self.move.to], []
+        drawn, reached = self.members.drawn(self.move, rng), []
+        if self.mask.to == "noise":
+            for j, coding in self._numeric():
+                reached += self._add_noise(drawn, j, coding, rng)
+            self._check_noise(reached)
+        return drawn, reached
+
+    def _numeric(self) -> list[tuple[int, Coding]]:
+        codings = [self.state.encoder.codings[place] for place in self.crowd.places]
+        lines = [space.shape == "line" for space in self.crowd.spaces]
+        return [(j, c) for j, c in enumerate(codings) if c.kind == "numeric" and lines[j]]
+
+    def _add_noise(self, drawn: FloatArray, j: int, coding: Coding, rng: Generator) -> list[float]:
+        from shoal.mask.crowd_kernels import noisy
+
+        low, high = coding.bounds or (-np.inf, np.inf)
+        reached = []
+        for host in np.unique(self.move.to[self.out[:, j]]):
+            rows = np.flatnonzero(self.out[:, j] & (self.move.to == host))
+            own = self.members.of_host(host)[:, j]
+            uniforms = rng.random((len(rows), _TRIES, 3))
+            drawn[rows, j], kl = noisy(
+                own,
+                self.members.centers[host, j],
+                len(rows),
+                low,
+                high,
+                coding.integral,
+                self.mask.divergence,
+                uniforms,
+            )
+            reached.append(float(kl))
+        return reached
+
+    def _check_noise(self, reached: list[float]) -> None:
+        if reached and max(reached) > self.mask.divergence:
+            raise GuaranteeError(
+                "PushBack",
+                f"noise must change no group's distances by more than {self.mask.divergence:g} nats",
+                got=f"{max(reached):.3g}",
+                hint='Raise divergence, widen the radius so that fewer records move, or use to="element".',
+            )
+
+    def _record(self, old: FloatArray, new: FloatArray, reached: list[float]) -> dict[str, Any]:
+        changed = (new != old).sum(axis=1)
+        outside = self.members.outside(new, self.move).any(axis=1)
+        counts = np.bincount(changed, minlength=len(self.crowd.places) + 1)
+        record: dict[str, Any] = {
+            "mask": "push-back",
+            "to": self.mask.to,
+            "moved": len(old),
+            "moved_share": len(old) / len(self.state.labels),
+            "small_groups": self.move.n_small,
+            "large_groups": len(self.move.hosts),
+            "merged_pairs": self.move.n_merged,
+            "records_by_columns_changed": {str(n): int(count) for n, count in enumerate(counts)},
+            "values_changed_share": float(changed.mean() / len(self.crowd.places)),
+            "distance_moved": quantiles(self.crowd.spaces.joint(old, new)),
+            "outside_range_share": float(outside.mean()),
+        }
+        return record | ({"divergence": quantiles(np.array(reached))} if reached else {})

@@ -1,0 +1,285 @@
+"""The account of a data file: never overspent by any number of processes, durable, and hard to fool."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from shoal.claim import Claim
+from shoal.dp import Account, Budget
+from shoal.errors import FileError, GuaranteeError, ParameterError
+
+TENTH = Budget(epsilon=0.1)
+
+
+@pytest.fixture
+def data(tmp_path):
+    file = tmp_path / "visits.csv"
+    file.write_text("age,cost\n41,1234567\n")
+    return file
+
+
+@pytest.fixture
+def account(data):
+    return Account.open(data, limit=Budget(epsilon=1))
+
+
+def test_ten_tenths_and_no_more(account, data):
+    for i in range(10):
+        entry = account.charge(TENTH, purpose=f"table {i}")
+        assert entry.price == TENTH
+    before = account.path.read_bytes()
+    with pytest.raises(GuaranteeError, match="Nothing was spent"):
+        account.charge(Budget(epsilon=1e-12), purpose="one more")
+    assert account.path.read_bytes() == before
+    again = Account.open(data)
+    assert again.spent == again.limit == Budget(epsilon=1)
+    assert again.left.empty
+    assert [entry.purpose for entry in again.entries] == [f"table {i}" for i in range(10)]
+
+
+def test_files_lie_next_to_the_data_and_tell_nothing(account, data):
+    import hashlib
+
+    account.charge(TENTH, purpose="x")
+    assert account.path == data.with_name("visits.csv.budget.json")
+    names = {file.name for file in data.parent.iterdir()}
+    assert names == {"visits.csv", "visits.csv.budget.json", "visits.csv.budget.key"}
+    text = account.path.read_text()
+    assert "1234567" not in text
+    assert hashlib.sha256(data.read_bytes()).hexdigest() not in text
+    key = data.with_name("visits.csv.budget.key")
+    assert key.read_text() not in text
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600 or sys.platform == "win32"
+    assert json.loads(json.dumps(account.to_dict()))["spent"] == {"epsilon": 0.1, "delta": 0.0}
+
+
+def test_same_content_has_another_mark_elsewhere(account, data, tmp_path):
+    twin = tmp_path / "twin.csv"
+    twin.write_bytes(data.read_bytes())
+    other = Account.open(twin, limit=Budget(epsilon=1))
+    assert json.loads(other.path.read_text())["data"] != json.loads(account.path.read_text())["data"]
+
+
+def test_links_lead_to_the_same_account(account, data, tmp_path):
+    link = tmp_path / "link.csv"
+    link.symlink_to(data)
+    Account.open(link).charge(TENTH, purpose="through a link")
+    assert account.spent == TENTH
+
+
+def test_claims_are_kept(account):
+    claim = Claim(kind="epsilon-DP", value=0.1, scope="per data set", basis="proved", statement="A promise.")
+    account.charge(TENTH, purpose="x", claim=claim)
+    assert account.entries[0].claim == claim
+
+
+def test_affords_charges_nothing(account):
+    assert account.affords(Budget(epsilon=1))
+    assert not account.affords(Budget(epsilon=1.1))
+    assert not account.affords(Budget.zcdp(0.001))
+    assert account.spent.empty
+
+
+def test_changed_data(account, data):
+    account.charge(TENTH, purpose="x")
+    data.write_text("age,cost\n42,1234567\n")
+    with pytest.raises(FileError, match="other content") as caught:
+        Account.open(data)
+    assert "1234567" not in str(caught.value)
+    going_on = Account.open(data, changed="continue")
+    assert going_on.spent == TENTH
+    assert "stays spent" in going_on.entries[-1].purpose
+    assert Account.open(data).spent == TENTH
+
+
+def test_the_limit_is_fixed(account, data):
+    assert Account.open(data, limit=Budget(epsilon=1)).limit == Budget(epsilon=1)
+    with pytest.raises(ParameterError, match="limit is fixed"):
+        Account.open(data, limit=Budget(epsilon=2))
+
+
+def test_beginning_needs_a_limit_and_leaves_nothing(data):
+    with pytest.raises(ParameterError, match="limit must be given"):
+        Account.open(data)
+    with pytest.raises(FileError):
+        Account.open(data.parent / "nothing.csv", limit=Budget(epsilon=1))
+    with pytest.raises(FileError, match="must be a file"):
+        Account.open(data.parent, limit=Budget(epsilon=1))
+    assert [file.name for file in data.parent.iterdir()] == ["visits.csv"]
+
+
+def test_a_failed_beginning_can_be_repeated(data, monkeypatch):
+    def full(*_):
+        raise FileError("disk", "must have room")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("shoal.files.place.write_text", full)
+        with pytest.raises(FileError, match="room"):
+            Account.open(data, limit=Budget(epsilon=1))
+    assert Account.open(data, limit=Budget(epsilon=1)).spent.empty
+
+
+def test_a_failed_write_spends_nothing_and_is_told(account, monkeypatch):
+    account.charge(TENTH, purpose="x")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", full)
+        with pytest.raises(FileError):
+            account.charge(TENTH, purpose="y")
+    assert account.spent == TENTH
+    assert len(list(account.path.parent.iterdir())) == 3
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda text: "",
+        lambda text: text[: len(text) // 2],
+        lambda text: "[1, 2]",
+        lambda text: '{"format": "something else"}',
+        lambda text: text.replace('"epsilon": 1.0', '"epsilon": 9.0'),
+        lambda text: text.replace("0.1", "0.01"),
+        lambda text: text.replace("teaching", "research"),
+        lambda text: "[" * 100_000,
+        lambda text: "\udcff",
+    ],
+)
+def test_a_harmed_account_is_refused_and_left_alone(account, data, harm):
+    account.charge(TENTH, purpose="teaching")
+    harmed = harm(account.path.read_text()).encode(errors="surrogateescape")
+    account.path.write_bytes(harmed)
+    for use in (lambda: Account.open(data), lambda: account.charge(TENTH, purpose="x"), lambda: account.spent):
+        with pytest.raises(FileError, match="unharmed account") as caught:
+            use()
+        assert caught.value.exit_code == 4
+    assert account.path.read_bytes() == harmed
+
+
+def test_an_account_of_other_data_is_refused(account, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text("age\n1\n")
+    foreign = Account.open(other, limit=Budget(epsilon=50))
+    account.path.write_bytes(foreign.path.read_bytes())
+    with pytest.raises(FileError, match="unharmed account"):
+        _ = account.spent
+
+
+def test_vanished_files_do_not_give_a_fresh_budget(account, data):
+    account.charge(TENTH, purpose="x")
+    kept = account.path.read_bytes()
+    account.path.unlink()
+    for use in (lambda: Account.open(data, limit=Budget(epsilon=1)), lambda: account.charge(TENTH, purpose="x")):
+        with pytest.raises(FileError, match="must not vanish"):
+            use()
+    account.path.write_bytes(kept)
+    assert account.spent == TENTH
+    key = data.with_name("visits.csv.budget.key")
+    key.unlink()
+    with pytest.raises(FileError):
+        Account.open(data, limit=Budget(epsilon=1))
+    assert not key.exists()
+    key.write_text("short")
+    with pytest.raises(FileError, match="key of an account"):
+        Account.open(data)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"budget": 0.1, "purpose": "x"},
+        {"budget": TENTH, "purpose": " "},
+        {"budget": TENTH, "purpose": 3},
+        {"budget": TENTH, "purpose": "x", "claim": "safe"},
+    ],
+)
+def test_bad_charges(account, words):
+    with pytest.raises(ParameterError):
+        account.charge(words.pop("budget"), **words)
+    assert account.spent.empty
+
+
+def test_other_bad_input(account, data):
+    claim = Claim(kind="k", value=float("nan"), scope="s", basis="proved", statement="s")
+    with pytest.raises(ParameterError, match="finite"):
+        account.charge(TENTH, purpose="x", claim=claim)
+    with pytest.raises(ParameterError, match="limit must be a Budget"):
+        Account.open(data, limit=1.0)
+    with pytest.raises(ParameterError, match="changed must be"):
+        Account.open(data, changed="maybe")
+
+
+RACE = """
+import os, sys
+import shoal.files.place
+from shoal.dp import Account, Budget
+from shoal.errors import GuaranteeError
+
+def buy(start):
+    os.read(start, 1)
+    account = Account.open(sys.argv[1], limit=Budget(epsilon=1))
+    for i in range(int(sys.argv[3])):
+        try:
+            account.charge(Budget(epsilon=0.05), purpose="race")
+            os.write(1, b"bought\\n")
+        except GuaranteeError:
+            pass
+
+start, go = os.pipe()
+for _ in range(int(sys.argv[2])):
+    if os.fork() == 0:
+        try:
+            buy(start)
+        finally:
+            os._exit(0)
+os.write(go, b"." * int(sys.argv[2]))
+for _ in range(int(sys.argv[2])):
+    os.wait()
+"""
+
+
+def race(data, workers, charges):
+    """Processes that begin the account of `data` together, and report each charge once it has returned."""
+    command = [sys.executable, "-c", RACE, str(data), str(workers), str(charges)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
+def test_processes_at_once_never_overspend(data):
+    """Four processes want 10 of 20 parts each."""
+    bought = race(data, 4, 10).communicate()[0].count("bought")
+    account = Account.open(data)
+    assert bought == len(account.entries) == 20
+    assert account.spent == account.limit == Budget(epsilon=1)
+
+
+def test_threads_at_once_never_overspend(account):
+    from concurrent.futures import ThreadPoolExecutor
+
+    def buy(_):
+        try:
+            return bool(account.charge(TENTH, purpose="race"))
+        except GuaranteeError:
+            return False
+
+    with ThreadPoolExecutor(6) as pool:
+        assert sum(pool.map(buy, range(30))) == 10
+    assert account.left.empty
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+def test_a_killed_process_loses_no_charge(data):
+    one = race(data, 1, 1000)
+    seen = [one.stdout.readline() for _ in range(5)]
+    os.killpg(one.pid, signal.SIGKILL)
+    seen += one.communicate()[0].split()
+    account = Account.open(data)
+    assert len(account.entries) >= len(seen)
+    account.charge(Budget(epsilon=0), purpose="the lock is free again")

@@ -1,0 +1,29 @@
+"""Centroid with medoids: a value that occurs; with means it is what it was."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from shoal.encode import Encoder
+from shoal.errors import ParameterError
+from shoal.mask.centroid import Centroid
+from shoal.mask.mask import ValueSets
+from shoal.params import check
+from shoal.prepare import prepare
+from shoal.schema import Schema
+
+TABLE = pl.DataFrame({"age": [20, 21, 90, 50, 51, 52, 59], "sex": ["f", "m", "m", "f", "f", "x", "m"]})
+
+
+def test_medoids_are_lower_medians_and_modes():
+    prepared = prepare(TABLE, Schema.of(quasi=["age", "sex"]))
+    encoder = Encoder.fit(prepared, ["age", "sex"])
+    codes = encoder.codes(prepared.frame)
+    sets = ValueSets.of(codes, np.array([0, 0, 0, 1, 1, 1, 1]), encoder)
+    drawn = Centroid(center="medoid").draw(sets, np.random.default_rng(0))
+    assert drawn[:, 0].tolist() == [21] * 3 + [51] * 4
+    assert drawn[:, 1].tolist() == [codes[1, 1]] * 3 + [codes[0, 1]] * 4
+    mean = Centroid().draw(sets, np.random.default_rng(0))
+    assert mean[0, 0] == pytest.approx(131 / 3)
+    with pytest.raises(ParameterError, match="center"):
+        check(Centroid(center="mode"))
