@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from shoal import datasets, risk, shift, utility
+    from shoal import datasets, dp, risk, shift, synth, utility
     from shoal.claim import Claim
     from shoal.coarsen import Generalize, Hierarchy, Mondrian, Recode, SafeHarbor, Suppress
     from shoal.errors import ColumnError, FileError, GuaranteeError, InputError, ParameterError, SchemaError, ShoalError
@@ -28,9 +28,10 @@ if TYPE_CHECKING:
         Resample,
         Shuffle,
     )
-    from shoal.release import Release, anonymize, coarsen, replay, verify
+    from shoal.release import Release, anonymize, coarsen, replay, synthesize, verify
     from shoal.schema import Schema
     from shoal.shift import MarketRisk
+    from shoal.synth import MarginalBootstrap, MultipleImputation, PeGS, PerturbedImputation
 
 _HOME = {
     "Claim": "claim",
@@ -66,11 +67,16 @@ _HOME = {
     "anonymize": "release",
     "coarsen": "release",
     "replay": "release",
+    "synthesize": "release",
     "verify": "release",
     "Schema": "schema",
     "MarketRisk": "shift",
+    "PeGS": "synth",
+    "PerturbedImputation": "synth",
+    "MarginalBootstrap": "synth",
+    "MultipleImputation": "synth",
 }
-_ROOMS = ("datasets", "risk", "shift", "utility")
+_ROOMS = ("datasets", "dp", "risk", "shift", "synth", "utility")
 
 __all__ = [
     "MDAV",
@@ -89,10 +95,14 @@ __all__ = [
     "Hierarchy",
     "InputError",
     "KMember",
+    "MarginalBootstrap",
     "MarketRisk",
     "MicroPerturb",
     "Mondrian",
+    "MultipleImputation",
     "ParameterError",
+    "PeGS",
+    "PerturbedImputation",
     "PushBack",
     "Recode",
     "Release",
@@ -107,10 +117,13 @@ __all__ = [
     "anonymize",
     "coarsen",
     "datasets",
+    "dp",
     "read_table",
     "replay",
     "risk",
     "shift",
+    "synth",
+    "synthesize",
     "utility",
     "verify",
 ]

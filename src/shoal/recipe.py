@@ -29,6 +29,7 @@ from shoal.mask import (
     Shuffle,
 )
 from shoal.params import build, check, to_dict
+from shoal.synth.synthesizer import Synthesizer
 
 __all__ = [
     "COARSENERS",
@@ -38,9 +39,11 @@ __all__ = [
     "Coarsening",
     "Mask",
     "Recipe",
+    "Synthesis",
     "method_name",
     "read_method",
     "read_recipe",
+    "synthesizers",
 ]
 
 Mask: TypeAlias = BlindMask | AwareMask
@@ -148,11 +151,65 @@ class Coarsening:
         return ", then ".join(spell(method) for method in self.methods)
 
 
-AnyRecipe: TypeAlias = Recipe | Coarsening
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synthesis:
+    """A synthesizer and the number of rows to draw (None: as many as the model says)."""
+
+    method: Synthesizer
+    rows: int | None = None
+
+    @classmethod
+    def of(cls, method: Synthesizer, rows: int | None = None) -> Synthesis:
+        """A wrong parameter is an error here, before any data is read."""
+        _check_methods("synthesize", "method must be a synthesizer", [method], Synthesizer, synthesizers())
+        if rows is not None and (not isinstance(rows, int) or isinstance(rows, bool) or rows < 1):
+            raise ParameterError("synthesize", "rows must be a whole number, at least 1", got=repr(rows)[:40])
+        return cls(method=method, rows=rows)
+
+    @classmethod
+    def from_dict(cls, words: Mapping[str, Any]) -> Synthesis:
+        """Read a recipe from the words of `to_dict`."""
+        parts = dict(words["synthesize"])
+        rows = parts.pop("rows", "none")
+        return cls(method=_from_words(parts, synthesizers()), rows=None if rows == "none" else rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The recipe as JSON- and TOML-safe words."""
+        return {"synthesize": {**_words(self.method), "rows": "none" if self.rows is None else self.rows}}
+
+    @property
+    def k(self) -> int:
+        """Nobody hides in a group: there are no people in the table."""
+        return 1
+
+    @property
+    def is_blind(self) -> bool:
+        """No row is anybody's, so there is nothing to exchange."""
+        return False
+
+    @property
+    def collapses(self) -> bool:
+        """No classes are made."""
+        return False
+
+    def __str__(self) -> str:
+        return spell(self.method)
+
+
+def synthesizers() -> tuple[type[Synthesizer], ...]:
+    """The synthesizers, loaded when first asked for."""
+    from shoal import synth
+
+    return (synth.PeGS, synth.PerturbedImputation, synth.MarginalBootstrap, synth.MultipleImputation)
+
+
+AnyRecipe: TypeAlias = Recipe | Coarsening | Synthesis
 
 
 def read_recipe(words: Mapping[str, Any]) -> AnyRecipe:
     """Read a recipe of any sort from the words of its `to_dict`."""
+    if "synthesize" in words:
+        return Synthesis.from_dict(words)
     return Coarsening.from_dict(words) if "coarsen" in words else Recipe.from_dict(words)
 
 
@@ -166,7 +223,12 @@ def _check_methods(owner: str, rule: str, given: Sequence[Any], kinds: Any, choi
 
 def method_name(cls: type) -> str:
     """The name of a method class in small letters with hyphens: GaussianDither is gaussian-dither."""
+    if cls.__name__ in _ONE_WORD:
+        return cls.__name__.lower()
     return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", cls.__name__).lower()
+
+
+_ONE_WORD = ("PeGS",)
 
 
 def spell(method: Any) -> str:

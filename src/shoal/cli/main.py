@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from shoal import __version__
-from shoal.cli import anonymize, coarsen, demo, market, risk, schema, study, verify
+from shoal.cli import anonymize, coarsen, demo, market, risk, schema, study, synthesize, verify
 from shoal.cli.console import complain
 from shoal.errors import ShoalError
 
@@ -32,6 +32,7 @@ app = typer.Typer(
 )
 app.command("anonymize", epilog=anonymize.EXAMPLES)(anonymize.anonymize)
 app.command("coarsen", epilog=coarsen.EXAMPLES)(coarsen.coarsen)
+app.command("synthesize", epilog=synthesize.EXAMPLES)(synthesize.synthesize)
 app.command("risk", epilog=risk.EXAMPLES)(risk.risk)
 app.command("verify", epilog=verify.EXAMPLES)(verify.verify)
 app.add_typer(schema.app, name="schema")

@@ -4,6 +4,7 @@ from shoal.release.coarsening import coarsen, coarsen_source
 from shoal.release.release import Release
 from shoal.release.replaying import replay
 from shoal.release.run import anonymize
+from shoal.release.synthesizing import synthesize, synthesize_source
 from shoal.release.target import anonymize_to_linkage
 from shoal.release.verification import Verification, verify
 
@@ -15,5 +16,7 @@ __all__ = [
     "coarsen",
     "coarsen_source",
     "replay",
+    "synthesize",
+    "synthesize_source",
     "verify",
 ]

@@ -45,11 +45,17 @@ def manifest(release: Release, *, file: str, sha256: str, key: str, created: str
         },
         "output": {"file": file, "rows": len(frame), "columns": frame.columns, "sha256": sha256},
         "claims": [claim.to_dict() for claim in release.claims],
-        "risk": release.risk.external(),
-        "utility": release.utility.external(),
+        **_measures(release),
         "notes": list(release.notes),
         "versions": versions(),
     }
+
+
+def _measures(release: Release) -> dict[str, Any]:
+    """What was measured; of a synthetic table nothing, as its promise doesn't cover numbers beside the table."""
+    if release.is_synthetic:
+        return {"measures": "kept inside: they compare with the private table, which the claims don't cover"}
+    return {"risk": release.risk.external(), "utility": release.utility.external()}
 
 
 def replay_text(release: Release, *, file: str, sha256: str, key: str) -> str:

@@ -19,12 +19,13 @@ from shoal.claim import Claim
 from shoal.errors import ParameterError
 from shoal.files import Source
 from shoal.pair import Pair
-from shoal.recipe import AnyRecipe
+from shoal.recipe import AnyRecipe, Synthesis
 from shoal.release.promises import promises
 from shoal.risk import RiskReport
 from shoal.risk import assess as assess_risk
 from shoal.rng import fresh_seed
 from shoal.schema import Schema
+from shoal.synth import Model
 from shoal.utility import UtilityReport
 from shoal.utility import assess as assess_utility
 
@@ -59,6 +60,8 @@ class Release:
         Claims of the method itself, beside those that every release of its sort carries.
     steps
         What each step of a chain did, in counts and shares that may leave the secure room.
+    model
+        The fitted model of a synthetic release.
     """
 
     table: Any
@@ -74,6 +77,7 @@ class Release:
     caveats: tuple[str, ...] = ()
     earned: tuple[Claim, ...] = ()
     steps: tuple[Mapping[str, Any], ...] = field(default=())
+    model: Model | None = None
 
     def __repr__(self) -> str:
         return f"Release({len(self.source_rows)} rows, {self.recipe})"
@@ -87,7 +91,8 @@ class Release:
     def risk(self) -> RiskReport:
         """What an intruder achieves against this release."""
         recipe = self.recipe
-        return assess_risk(self.pair, labels=self.labels, k=recipe.k, seed=self.seed, exchangeable=recipe.is_blind)
+        labels = None if self.is_synthetic else self.labels
+        return assess_risk(self.pair, labels=labels, k=recipe.k, seed=self.seed, exchangeable=recipe.is_blind)
 
     @cached_property
     def utility(self) -> UtilityReport:
@@ -97,7 +102,14 @@ class Release:
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
         """What is promised, each with its basis and assumptions."""
+        if self.is_synthetic:
+            return self.earned
         return (*promises(self.recipe, self.pair, self.labels, self.risk, self.caveats), *self.earned)
+
+    @property
+    def is_synthetic(self) -> bool:
+        """Whether its rows are nobody's."""
+        return isinstance(self.recipe, Synthesis)
 
     def write(
         self,

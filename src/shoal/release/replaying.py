@@ -8,7 +8,7 @@ from typing import Any
 
 from shoal.errors import FileError, InputError
 from shoal.files import Source, read_source
-from shoal.recipe import Coarsening, read_recipe
+from shoal.recipe import Coarsening, Synthesis, read_recipe
 from shoal.release.coarsening import coarsen, coarsen_source
 from shoal.release.release import Progress, Release
 from shoal.release.run import anonymize, anonymize_source
@@ -34,6 +34,8 @@ def replay(
     words = read_replay(Path(path))
     recipe, schema = read_recipe(words["recipe"]), Schema.from_dict(words["schema"])
     options = {"seed": words["seed"], "progress": progress}
+    if isinstance(recipe, Synthesis):
+        raise InputError("replay", "can't repeat a synthetic table: its protective noise is drawn once and never kept")
     if isinstance(recipe, Coarsening):
         if table is not None:
             return coarsen(table, schema, recipe.methods, **options)

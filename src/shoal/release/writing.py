@@ -81,7 +81,7 @@ def _write_evidence(release: Release, stage: Path, table: Path) -> None:
         claims=release.claims,
         risk=release.risk,
         utility=release.utility,
-        k=max(2, release.recipe.k),
+        k=5 if release.is_synthetic else max(2, release.recipe.k),
         hidden=release.recipe.k,
         steps=release.steps,
         notes=release.notes,
@@ -90,6 +90,8 @@ def _write_evidence(release: Release, stage: Path, table: Path) -> None:
         hashes={"released table, SHA-256": digest, "input, keyed hash": words["input"]["commitment"]},
     )
     write_text(stage / "report.html", report.render(evidence, "external"))
+    if release.model is not None:
+        release.model.save(stage / "internal" / "model.json", internal=True)
     internal = {"seed": release.seed, "replay": "internal/replay.toml", "labels": release.labels}
     write_text(stage / "internal" / "report.html", report.render(evidence, "internal", internal=internal))
 

@@ -71,6 +71,10 @@ COLUMN_WORDS |= {
     "mondrian": "coarsened: the interval or set of values of the person's class",
     "suppress": "left out in some rows",
     "recode": "recoded by the steps given",
+    "pegs": "synthetic: drawn from noisy building blocks of the table",
+    "perturbed-imputation": "synthetic: drawn from perturbed regressions",
+    "marginal-bootstrap": "synthetic: drawn from the column's own distribution",
+    "multiple-imputation": "synthetic: drawn from regressions",
     "safe-harbor": "coarsened as the Safe Harbor rule says, where it has a rule for such a column",
 }
 METHOD_WORDS |= {
@@ -89,6 +93,12 @@ METHOD_WORDS |= {
     "the class.",
     "suppress": "Single values were left out until each combination is shared by at least {k} people.",
     "recode": "Columns were recoded by fixed steps.",
+    "limited-data-set": "Columns that name a person or a street address were refused.",
+    "pegs": "The table was taken apart into small tables of counts, noise was put on them, and rows were drawn from "
+    "them (Perturbed Gibbs Sampler).",
+    "perturbed-imputation": "Rows were drawn from regressions of each column on the others, perturbed.",
+    "marginal-bootstrap": "Each column was drawn by itself; links between columns are lost.",
+    "multiple-imputation": "Rows were drawn from regressions of each column on those before it.",
     "safe-harbor": "Columns were coarsened by the rules of HIPAA Safe Harbor: three digits of a ZIP code, years "
     "instead of dates, ages over 89 pooled.",
 }
@@ -154,6 +164,8 @@ def method_words(recipe: Mapping[str, Any], pair: Pair, k: int) -> list[str]:
 
 def known_limits(recipe: Mapping[str, Any], schema: Schema) -> list[str]:
     """What the method doesn't do, one sentence each."""
+    if "synthesize" in recipe:
+        return list(SYNTHETIC_LIMITS)
     masks = methods_in(recipe, "mask")
     limits = [
         "Everything rests on the list of quasi-identifiers: a column that an intruder can match on, and that is not on "
@@ -188,6 +200,12 @@ def known_limits(recipe: Mapping[str, Any], schema: Schema) -> list[str]:
     return limits
 
 
+SYNTHETIC_LIMITS = (
+    "A synthetic table keeps what its model looks at. Other regularities are lost, and rare combinations may be "
+    "frequent or missing by noise.",
+    "Intervals and tests computed as if the rows were real people are too optimistic.",
+    "Whatever is promised holds for the rows; a second table drawn by another fit costs anew.",
+)
 AWARE = ("push-back", "flatten", "shuffle")
 
 
@@ -213,7 +231,7 @@ def _method(words: Any) -> str:
 def _done(column: Column, pair: Pair, recipe: Mapping[str, Any]) -> str:
     if column.name not in pair.released.columns:
         return "removed"
-    if column.role != "quasi":
+    if column.role != "quasi" and "synthesize" not in recipe:
         return "published unchanged" if _is_unchanged(pair, column.name) else "changed"
     names = [name for part in PARTS[1:] for name in methods_in(recipe, part)]
     if "coarsen" in recipe and _is_unchanged(pair, column.name):

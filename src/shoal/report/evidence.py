@@ -113,6 +113,11 @@ class Evidence:
         """How many records were suppressed by the method, as far as it may be told; empty for none."""
         return self._told(self.n_used - self.n_released) if "coarsen" in self.recipe else ""
 
+    @property
+    def is_synthetic(self) -> bool:
+        """Whether the rows of the release are nobody's."""
+        return "synthesize" in self.recipe
+
     def _told(self, n_rows: int) -> str:
         if n_rows == 0:
             return ""

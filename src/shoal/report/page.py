@@ -14,6 +14,7 @@ from shoal.report.inside import inside
 from shoal.report.kept import utility
 from shoal.report.markup import Html, join, tag
 from shoal.report.sections import claims, columns, decision, method, provenance, summary
+from shoal.report.synthetic import synthetic_risk, synthetic_summary
 
 __all__ = ["Audience", "render"]
 
@@ -72,16 +73,22 @@ def render(evidence: Evidence, audience: Audience, *, internal: Mapping[str, Any
 
 def _sections(evidence: Evidence, internal: bool, given: Mapping[str, Any]) -> dict[str, Html]:
     parts = {
-        "summary": summary(evidence),
+        "summary": synthetic_summary(evidence) if evidence.is_synthetic else summary(evidence),
         "claims": claims(evidence),
-        "risk": risk(evidence, internal=internal),
-        "utility": utility(evidence),
+        **_measures(evidence, internal),
         "columns": columns(evidence, internal=internal),
         "method": method(evidence, internal=internal),
     }
     if internal:
         parts["inside"] = inside(evidence, given)
     return {**parts, "decision": decision(), "provenance": provenance(evidence)}
+
+
+def _measures(evidence: Evidence, internal: bool) -> dict[str, Html]:
+    """Risk and utility; those of a synthetic table are for inside, as its claims don't cover them."""
+    if not evidence.is_synthetic:
+        return {"risk": risk(evidence, internal=internal), "utility": utility(evidence)}
+    return {"risk": synthetic_risk(evidence), "utility": utility(evidence)} if internal else {}
 
 
 def _head(evidence: Evidence, audience: str) -> Html:

@@ -13,7 +13,7 @@ from shoal.report.pieces import bullets, is_share, proved_bound
 from shoal.report.steps import steps_tables
 from shoal.report.words import between, count, number, percent, plural
 
-__all__ = ["claims", "columns", "decision", "method", "provenance", "summary"]
+__all__ = ["claims", "columns", "decision", "method", "provenance", "signing", "summary", "tile"]
 
 BASES = {
     "proved": "a theorem says so, and the program has met its conditions",
@@ -32,14 +32,19 @@ def summary(evidence: Evidence) -> Html:
         tag("p", _what_it_is(evidence)),
         tag("p", _rows_words(evidence)),
         tag("dl", *_headline_tiles(evidence), class_="tiles"),
-        tag(
-            "p",
-            "Shoal documents; a person decides. This page says what was done, what is promised and on what basis, and "
-            "what was measured. Whether the table may be given to whom, and for how long, is decided by the person "
-            "who signs under ",
-            tag("a", "Who decides", href="#decision"),
-            ".",
-        ),
+        signing(),
+    )
+
+
+def signing() -> Html:
+    """Who decides, in a sentence."""
+    return tag(
+        "p",
+        "Shoal documents; a person decides. This page says what was done, what is promised and on what basis, and "
+        "what was measured. Whether the table may be given to whom, and for how long, is decided by the person "
+        "who signs under ",
+        tag("a", "Who decides", href="#decision"),
+        ".",
     )
 
 
@@ -87,9 +92,14 @@ def method(evidence: Evidence, *, internal: bool) -> Html:
         *steps_tables(evidence, internal=internal),
         tag("h3", "Known limits"),
         tag("ul", *(tag("li", limit) for limit in evidence.limits)),
-        tag("h3", "The small-cell rule on this page"),
-        tag("p", _rule_words(evidence.k, internal)),
+        *_small_cells(evidence, internal),
     )
+
+
+def _small_cells(evidence: Evidence, internal: bool) -> list[Child]:
+    if evidence.is_synthetic and not internal:
+        return []
+    return [tag("h3", "The small-cell rule on this page"), tag("p", _rule_words(evidence.k, internal))]
 
 
 def decision() -> Html:
@@ -147,9 +157,9 @@ def _headline_tiles(evidence: Evidence) -> list[Html]:
     whom = "people" if evidence.has_unit else "records"
     return [
         _hiding_tile(evidence, whom),
-        _tile("Rows released", count(evidence.n_released), _rows_beside(evidence)),
-        _tile("Found by nearest match", percent(found.expected), beside),
-        _tile(
+        tile("Rows released", count(evidence.n_released), _rows_beside(evidence)),
+        tile("Found by nearest match", percent(found.expected), beside),
+        tile(
             "Distribution kept",
             percent(kept.histogram_intersection),
             f"A fresh sample of the same people keeps {percent(kept.bootstrap_intersection.value)}",
@@ -161,12 +171,12 @@ def _hiding_tile(evidence: Evidence, whom: str) -> Html:
     if evidence.hidden < 2:
         smallest = evidence.risk.classes.k
         shown = str(smallest) if smallest >= evidence.k else f"fewer than {evidence.k}"
-        return _tile("Smallest class", f"{shown} {whom}", "Who share all quasi-identifiers; no size was asked for")
+        return tile("Smallest class", f"{shown} {whom}", "Who share all quasi-identifiers; no size was asked for")
     if "coarsen" in evidence.recipe:
         beside = "Each combination of quasi-identifiers is shared by at least this many"
     else:
         beside = "Each person hides in a group of at least this many"
-    return _tile("Smallest group (k)", f"{evidence.hidden} {whom}", beside)
+    return tile("Smallest group (k)", f"{evidence.hidden} {whom}", beside)
 
 
 def _rows_beside(evidence: Evidence) -> str:
@@ -176,7 +186,8 @@ def _rows_beside(evidence: Evidence) -> str:
     return f"{text[:1].upper()}{text[1:]}" if text else "All that came in"
 
 
-def _tile(name: str, value: str, beside: str) -> Html:
+def tile(name: str, value: str, beside: str) -> Html:
+    """One number of a first look."""
     shown = tag("dd", tag("span", value, class_="figure"), tag("div", beside, class_="beside"))
     return tag("div", tag("dt", name), shown, class_="tile")
 

@@ -1,0 +1,120 @@
+"""`shoal synthesize`: a table of no real person, with a price in epsilon that is kept in an account."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from shoal.cli.releasing import format_of, open_input, required
+from shoal.errors import ParameterError
+
+__all__ = ["EXAMPLES", "synthesize"]
+
+EXAMPLES = """Examples:
+
+shoal synthesize people.csv --schema schema.toml --epsilon 1 --rows 10000 --out synthetic
+
+shoal synthesize people.csv -s schema.toml --epsilon 1 --delta 1e-9 -o synthetic
+
+shoal synthesize people.csv -s schema.toml --epsilon 0.1 --scope sample --rows 100 -o synthetic --limit 20
+
+shoal synthesize people.csv -s schema.toml --epsilon 1 --price
+"""
+
+_METHODS = "pegs, perturbed-imputation, marginal-bootstrap, multiple-imputation; parameters after a colon"
+
+
+def synthesize(
+    file: Annotated[Path | None, typer.Argument(help="CSV, TSV, Parquet, SAS, Stata or SPSS file.")] = None,
+    schema: Annotated[
+        Path | None, typer.Option("--schema", "-s", help="Schema in TOML: roles, and the public domain of each column.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the release; must not exist yet.")] = None,
+    epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="Privacy loss. [default: 1]")] = None,
+    delta: Annotated[float | None, typer.Option(help="Much below 1/records: (epsilon, delta) by zCDP.")] = None,
+    scope: Annotated[str | None, typer.Option(help="dataset (rows are free) or sample (each row costs).")] = None,
+    rows: Annotated[
+        int | None, typer.Option("--rows", "-n", help="Rows to draw; chosen without the table. [default: noisy total]")
+    ] = None,
+    method: Annotated[str, typer.Option("--method", "-m", help=f"How: {_METHODS}.")] = "pegs",
+    limit: Annotated[
+        float | None, typer.Option(help="Epsilon that may ever be spent on FILE; set by the first run. [default: 10]")
+    ] = None,
+    account: Annotated[bool, typer.Option(help="Keep the account FILE.budget.json; charged first.")] = True,
+    price: Annotated[bool, typer.Option("--price", help="Say what it would cost, and stop.")] = False,
+    format: Annotated[str | None, typer.Option("--format", "-f", help="csv, tsv, parquet, dta, sav, xpt.")] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(help="Delimiter of a CSV input; found by itself if left out.")
+    ] = None,
+    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV input; found by itself if left out.")] = None,
+    decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV input.")] = ".",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older release in that folder.")] = False,
+) -> None:
+    """Draw a synthetic table from FILE, and write it with report and manifest.
+
+    The account beside FILE is charged before anything is computed; when it is exhausted, nothing is computed or
+    spent and the exit code is 3. Levels and bounds in the schema must be public knowledge.
+    """
+    from shoal.cli.console import out as screen
+    from shoal.cli.console import steps
+    from shoal.recipe import read_method, synthesizers
+    from shoal.release import synthesize_source
+
+    given = {"epsilon": epsilon, "delta": delta, "scope": scope}
+    synthesizer = read_method(method, synthesizers(), {n: v for n, v in given.items() if v is not None})
+    if price:
+        screen.print(str(synthesizer.price(rows)), markup=False)
+        return
+    target = required(out, "--out FOLDER", "synthesize")
+    with steps(6) as step:
+        reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
+        source, rules = open_input(file, schema, target, overwrite, reading, step, "synthesize")
+        book = _account(file, limit, synthesizer, rows) if account else None
+        release = synthesize_source(source, rules, synthesizer, rows=rows, account=book, progress=step)
+        release.write(target, format=format or format_of(release), overwrite=overwrite, progress=step)
+    _tell(release, target, book)
+
+
+def _account(file: Path | None, limit: float | None, synthesizer: Any, rows: int | None) -> Any:
+    """The account of the file; none for a method that has no price."""
+    from shoal.dp import Account, Budget
+
+    price = synthesizer.price(rows)
+    if price.per_row is None and price.per_data_set is None:
+        return None
+    path = required(file, "FILE", "synthesize")
+    begun = path.with_name(f"{path.name}.budget.json").exists()
+    if limit is not None and begun:
+        raise ParameterError("--limit", "was set when the account was begun and can't be changed")
+    return Account.open(path, limit=None if begun else Budget(epsilon=limit or 10.0, delta=1e-6))
+
+
+def _tell(release: Any, target: Path, book: Any) -> None:
+    from shoal.cli.console import out as screen
+    from shoal.cli.console import print_claims
+
+    screen.print(f"[bold]{len(release.source_rows):,} synthetic rows[/] by {release.recipe}")
+    for note in release.notes:
+        screen.print(f"  {note}", markup=False, style="dim")
+    print_claims(release.claims)
+    if not release.claims:
+        screen.print("  none: nothing is promised about differential privacy")
+    screen.print("[bold]Measured, for inside only[/]")
+    for name, value in _measured(release):
+        screen.print(f"  {name:<58}{value}")
+    if book is not None:
+        screen.print(f"Account {book.path}: spent {book.spent}, left {book.left}", markup=False)
+    screen.print(f"Table, report and manifest: {target}", markup=False)
+    screen.print(f"Keep inside: {target / 'internal'}", markup=False)
+
+
+def _measured(release: Any) -> list[tuple[str, str]]:
+    utility, copies = release.utility, release.risk.verbatim
+    return [
+        ("total variation, single columns", f"{utility.total_variation.one_way.mean:.3f}"),
+        ("total variation, pairs of quasi-identifiers", f"{utility.total_variation.two_way.mean:.3f}"),
+        ("total variation, pairs with a sensitive column", f"{utility.total_variation.response.mean:.3f}"),
+        ("combinations that one person has in the original", f"{copies.unique_share:.2%}"),
+    ]

@@ -1,0 +1,157 @@
+"""The marginal bootstrap: every column drawn from its own margin, as if no two had anything to do with each other.
+
+The simplest synthesizer, and the floor that any other must clear: margins are right, all ties between columns are gone.
+With ε, discrete Laplace noise of scale M/ε is put on the margins once (one record counts once in each of M tables, so
+L1 = M), and everything drawn afterwards is free. With ``epsilon=None`` margins are exact, and nothing is promised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from shoal.arrays import FloatArray, Generator, IntArray
+from shoal.claim import Claim
+from shoal.dp import Budget
+from shoal.errors import ParameterError
+from shoal.params import Help, Range
+from shoal.schema import Schema
+from shoal.synth.claims import assumptions, dp_claim
+from shoal.synth.domain import Domain, Missing, settle
+from shoal.synth.margins import NoisyTables
+from shoal.synth.pegs import can_pay, charge
+from shoal.synth.spend import Purse, total_budget
+from shoal.synth.synthesizer import Model, Price, Synthesizer
+from shoal.synth.tables import one_way
+
+__all__ = ["BootstrapModel", "MarginalBootstrap"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarginalBootstrap(Synthesizer):
+    """Draw every column from its margin.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss of the data set, once. None: exact margins and no claim.
+    delta
+        None: pure ε. A number: (ε, δ) by zCDP accounting.
+    bins, missing
+        As in `PeGS`.
+
+    Notes
+    -----
+    Cost: linear in rows times columns. Weights play no part; a missing value is a cell of its own.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> from shoal.synth import MarginalBootstrap
+    >>> table = shoal.datasets.health_survey(500, seed=1).select("gender", "income")
+    >>> schema = shoal.Schema.of(quasi=["gender", "income"], levels={"gender": ["female", "male"], "income": range(5)})
+    >>> MarginalBootstrap(epsilon=1.0).fit(table, schema).sample(10, seed=1).shape
+    (10, 2)
+    """
+
+    epsilon: Annotated[float | None, Range(above=0), Help("privacy loss of the data set; none: no claim")] = 1.0
+    delta: Annotated[float | None, Range(above=0, below=1), Help("none: pure epsilon; a number: zCDP")] = None
+    bins: Annotated[int, Range(low=1, high=10_000), Help("bins of a numeric column with bounds")] = 16
+    missing: Annotated[Missing, Help("missing values: a cell of their own, or refused")] = "level"
+
+    def price(self, rows: int | None = None) -> Price:
+        """What the margins cost; rows are free."""
+        if self.epsilon is None:
+            words = "Margins are exact: no price, and no promise."
+            return Price(per_row=None, per_block=None, per_data_set=None, shares={}, words=words)
+        stated = Budget(epsilon=self.epsilon, delta=self.delta or 0)
+        words = f"The data set costs {stated}, once; rows are free."
+        return Price(per_row=None, per_block=None, per_data_set=stated, shares={"one-way tables": stated}, words=words)
+
+    def _fit(self, table: Any, schema: Schema, account: Any, rng: Generator) -> Model:
+        stated = self.price().per_data_set
+        if stated is not None:
+            can_pay(account, stated)
+        settled = settle(
+            table, schema, bins=self.bins, missing=self.missing, public=stated is not None, owner="MarginalBootstrap"
+        )
+        counts = one_way(settled.codes, settled.domain.sizes)
+        if stated is None or self.epsilon is None:
+            shares, total = [table / table.sum() for table in counts], float(settled.n)
+            return BootstrapModel(
+                shares=shares, total=total, domain=settled.domain, spent=None, claims=(), notes=settled.notes
+            )
+        charge(account, stated, "MarginalBootstrap: noisy margins")
+        purse = Purse(left=total_budget(self.epsilon, self.delta))
+        noisy, variance = purse.tables("one-way tables", counts, purse.left)
+        tables = NoisyTables(one=tuple(noisy), one_variance=variance, pairs={}, pair_variance=1.0)
+        shares, total = tables.margins([axis.has_missing for axis in settled.domain.axes])
+        claim = dp_claim(
+            stated,
+            scope="per data set",
+            basis="proved",
+            statement=f"All rows ever drawn from this model together cost {stated}.",
+            given=assumptions(several_rows=schema.unit is not None),
+        )
+        return BootstrapModel(
+            shares=shares, total=total, domain=settled.domain, spent=stated, claims=(claim,), notes=settled.notes
+        )
+
+
+class BootstrapModel(Model):
+    """Margins to draw from."""
+
+    kind: ClassVar[str] = "margins"
+
+    def __init__(
+        self,
+        *,
+        shares: Sequence[FloatArray],
+        total: float,
+        domain: Domain,
+        spent: Budget | None,
+        claims: Sequence[Claim],
+        notes: Sequence[str],
+    ) -> None:
+        self.shares, self._total, self.domain = tuple(shares), max(1, round(total)), domain
+        self._spent, self._claims, self.notes = spent, tuple(claims), tuple(notes)
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """The claim of the noisy margins; none for exact ones."""
+        return self._claims
+
+    @property
+    def spent(self) -> Budget | None:
+        """What the margins cost; None for exact ones."""
+        return self._spent
+
+    @property
+    def releasable(self) -> bool:
+        """Whether the margins are noisy."""
+        return self._spent is not None
+
+    @property
+    def total(self) -> int:
+        """Number of records: noisy if the margins are."""
+        return self._total
+
+    def _draw(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+        if start is not None:
+            raise ParameterError(
+                "sample", "start rows are of no use here: rows are drawn exactly", hint="Leave it out."
+            )
+        columns = [rng.choice(len(share), n, p=share) for share in self.shares]
+        return np.asfortranarray(np.column_stack(columns)).astype(np.int64)
+
+    def _body(self) -> dict[str, Any]:
+        return {"shares": [[float(f"{v:.9g}") for v in share] for share in self.shares], "total": self._total}
+
+    @classmethod
+    def from_body(cls, words: Mapping[str, Any], **rest: Any) -> BootstrapModel:
+        """Read the model back from what `save` wrote."""
+        shares = [np.array(share, dtype=np.float64) for share in words["shares"]]
+        return cls(shares=[share / share.sum() for share in shares], total=words["total"], **rest)

@@ -1,0 +1,217 @@
+"""A chain of building blocks: each column given those before it, fitted to noisy tables of pairs, drawn exactly.
+
+Column i, in an order that puts strongly tied columns next to each other, has the log-linear block
+
+    Pr(x_i = c | earlier) ∝ p_i(c) Π_{j ∈ parents} W_ij[x_j, c],
+
+the distribution of maximum entropy that has the wanted margins with its parents. W comes from iterative proportional
+fitting over a *pool* of rows drawn from the blocks before, so all parents are fitted together and none counts twice.
+
+Noise is told from signal by empirical Bayes. Let D be the noisy table of (j, i) minus what the chain expects so far (m).
+D = truth + noise with known variance s²; the truth is given a prior N(0, t m^g), and t and g ∈ {0, 1, 2} are the most
+likely ones. A pair becomes a parent if that explains D better than noise alone (by `_CLEAR` in log likelihood),
+strongest first, and its wanted margin is m + D t m^g / (t m^g + s²). Pairs that say nothing new are left out.
+
+Everything here looks at noisy tables only: post-processing, without a price. Rows drawn from a chain are exact draws
+of it: there is no start row to forget, as Gibbs sampling has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shoal.arrays import FloatArray, Generator, IntArray
+from shoal.synth.margins import NoisyTables
+from shoal.synth.tables import keys
+
+__all__ = ["Chain", "Link", "fit_chain"]
+
+POOL = 10_000
+_CLEAR = 3.0
+_STEPS = (4, 12)  # rounds of raking while parents are added, and at the end
+_CLOSE = 5e-4
+_KEYS = 30_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """The block of one column: its margin, its parents and their tables W (rows by the parent's cell)."""
+
+    column: int
+    base: FloatArray
+    parents: tuple[int, ...]
+    weights: tuple[FloatArray, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The block as JSON-safe words, to six digits."""
+        return {
+            "column": self.column,
+            "base": _rounded(self.base),
+            "parents": list(self.parents),
+            "weights": [_rounded(table) for table in self.weights],
+        }
+
+    @classmethod
+    def from_dict(cls, words: Mapping[str, Any]) -> Link:
+        """Read a block back from its words."""
+        return cls(
+            column=words["column"],
+            base=np.array(words["base"], dtype=np.float64),
+            parents=tuple(words["parents"]),
+            weights=tuple(np.array(table, dtype=np.float64) for table in words["weights"]),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chain:
+    """All blocks in the order in which they are drawn."""
+
+    links: tuple[Link, ...]
+    total: float
+
+    def draw(self, n: int, rng: Generator) -> IntArray:
+        """Draw `n` rows of cells; along rows with equal parents the draws are spread evenly, so that shares fit."""
+        from shoal.synth.chain_kernels import draw_chain
+
+        sizes = {link.column: len(link.base) for link in self.links}
+        Y = np.zeros((n, len(self.links)), dtype=np.int32)
+        for link in self.links:
+            order = _spread(Y, [sizes[k] for k in range(len(sizes))], link.parents, rng)
+            flat = [table.ravel() for table in link.weights]
+            at = np.cumsum([0, *(len(table) for table in flat)])[:-1].astype(np.int64)
+            W = np.concatenate([*flat, np.empty(0)])
+            parents = np.array(link.parents, dtype=np.int64)
+            Y[:, link.column] = draw_chain(Y, order, rng.random(), link.base, parents, W, at)
+        return np.asfortranarray(Y).astype(np.int64)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The chain as JSON-safe words."""
+        return {"total": self.total, "links": [link.to_dict() for link in self.links]}
+
+    @classmethod
+    def from_dict(cls, words: Mapping[str, Any]) -> Chain:
+        """Read a chain back from its words."""
+        return cls(total=words["total"], links=tuple(Link.from_dict(link) for link in words["links"]))
+
+
+def fit_chain(tables: NoisyTables, can_miss: Sequence[bool], rng: Generator, most_parents: int | None = None) -> Chain:
+    """Build the chain from noisy tables; at most `most_parents` for each column (1 makes a tree)."""
+    shares, total = tables.margins(can_miss)
+    limit = len(shares) if most_parents is None else most_parents
+    Y = np.zeros((POOL, len(shares)), dtype=np.int64, order="F")
+    placed: list[int] = []
+    links = []
+    for i in _order(tables, shares, total):
+        block = _Block(i=i, tables=tables, Y=Y, base=shares[i], total=total)
+        block.fit(placed, limit)
+        Y[:, i] = block.drawn(rng)
+        links.append(block.link())
+        placed.append(i)
+    return Chain(links=tuple(links), total=total)
+
+
+class _Block:
+    """One column's block while it is fitted."""
+
+    def __init__(self, *, i: int, tables: NoisyTables, Y: IntArray, base: FloatArray, total: float) -> None:
+        self.i, self.tables, self.Y, self.base, self.scale = i, tables, Y, base, total / len(Y)
+        self.P = np.tile(base, (len(Y), 1))
+        self.parents: list[int] = []
+        self.targets: dict[int, FloatArray] = {}
+        self.weights: dict[int, FloatArray] = {}
+
+    def fit(self, placed: Sequence[int], limit: int) -> None:
+        """Add parents, strongest first, one, one, two, four at a time; rake after each round."""
+        batch = 1
+        while len(self.parents) < limit:
+            found = self._candidates(placed)[: min(batch, limit - len(self.parents))]
+            if not found:
+                break
+            for _, j, target in found:
+                self.parents.append(j)
+                self.targets[j], self.weights[j] = target, np.ones_like(target)
+            self._rake(_STEPS[0])
+            batch = 1 if len(self.parents) < 2 else 2 * batch
+        self._rake(_STEPS[1])
+
+    def _candidates(self, placed: Sequence[int]) -> list[tuple[float, int, FloatArray]]:
+        """Pairs that say something new: how much (in records), the column, and the wanted margin."""
+        from shoal.synth.chain_kernels import judge, margin
+
+        found = []
+        s2 = self.tables.pair_variance
+        for j in placed:
+            noisy = self.tables.pair(j, self.i) if j not in self.parents else None
+            if noisy is None:
+                continue
+            m = margin(self.P, self.Y[:, j], noisy.shape[0]) * self.scale
+            D = noisy - m
+            t, g, gain = judge(D, m, s2)
+            if gain > _CLEAR:
+                prior = t * np.maximum(m, 1e-9) ** g
+                trust = prior / (prior + s2)
+                found.append((float(np.sqrt(prior * trust).sum()), j, np.maximum(m + trust * D, 1e-9)))
+        return sorted(found, key=lambda item: -item[0])
+
+    def _rake(self, rounds: int) -> None:
+        from shoal.synth.chain_kernels import rake
+
+        for _ in range(rounds if self.parents else 0):
+            off = [rake(self.P, self.Y[:, j], self.targets[j], self.weights[j]) for j in self.parents]
+            if max(off) < _CLOSE or len(self.parents) == 1:
+                break
+
+    def drawn(self, rng: Generator) -> IntArray:
+        from shoal.synth.chain_kernels import draw_rows
+
+        order = _spread(self.Y, self.tables.sizes, self.parents, rng)
+        return np.asarray(draw_rows(self.P, order, rng.random()))
+
+    def link(self) -> Link:
+        weights = tuple(self.weights[j] for j in self.parents)
+        return Link(column=self.i, base=self.base, parents=tuple(self.parents), weights=weights)
+
+
+def _order(tables: NoisyTables, shares: Sequence[FloatArray], total: float) -> list[int]:
+    """Start with the column most tied to others; then always the one most tied to a column already there."""
+    ties = _ties(tables, shares, total)
+    order = [int(np.argmax(ties.sum(axis=1)))]
+    while len(order) < len(shares):
+        rest = [i for i in range(len(shares)) if i not in order]
+        order.append(max(rest, key=lambda i: (ties[i, order].max(), ties[i, order].sum())))
+    return order
+
+
+def _ties(tables: NoisyTables, shares: Sequence[FloatArray], total: float) -> FloatArray:
+    """How far each measured pair is from independent, beyond noise."""
+    from shoal.synth.chain_kernels import judge
+
+    ties = np.zeros((len(shares), len(shares)))
+    s2 = tables.pair_variance
+    for (i, j), noisy in tables.pairs.items():
+        m = np.outer(shares[i], shares[j]) * total
+        t, g, gain = judge(noisy - m, m, s2)
+        if gain > _CLEAR:
+            prior = t * np.maximum(m, 1e-9) ** g
+            ties[i, j] = ties[j, i] = float((prior / np.sqrt(prior + s2)).sum())
+    return ties
+
+
+def _spread(Y: IntArray, sizes: Sequence[int], parents: Sequence[int], rng: Generator) -> IntArray:
+    """Rows sorted by their first parents, in random order among equals."""
+    used: list[int] = []
+    for j in parents:
+        if np.prod([sizes[k] for k in [*used, j]], dtype=np.float64) <= _KEYS:
+            used.append(j)
+    mixed = rng.permutation(len(Y))
+    key = keys(Y, sizes, used)[mixed].astype(np.int16)
+    return np.asarray(mixed[np.argsort(key, kind="stable")])
+
+
+def _rounded(table: FloatArray) -> list[Any]:
+    digits = np.vectorize(lambda value: float(f"{value:.6g}"), otypes=[np.float64])
+    return digits(table).tolist() if table.size else table.tolist()

@@ -1,0 +1,50 @@
+"""Exact draws from whole-number weights with the operating system's entropy.
+
+In PeGS by row the draw is the protection, so it must have exactly the stated probabilities and nobody may repeat it. A
+draw below `total` takes 64 random bits and rejects those at the uneven end, so that no number is favoured.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+
+import numpy as np
+
+from shoal.arrays import Generator, IntArray
+
+__all__ = ["GRAIN", "below", "pick_cell", "virtual_records"]
+
+GRAIN = 1 << 20  # a record weighs this much, so that α is a fraction of a record
+_ALL = np.uint64(2**64 - 1)
+
+
+def virtual_records(epsilon: float, draws: int) -> int:
+    """α of (3.8) for `draws` perturbed draws that share ε, in grains, rounded upwards: never less protection.
+
+    α = 1 / (exp(ε / draws) − 1). With α of at least that, each draw costs at most log(1 + 1/α) ≤ ε / draws.
+    """
+    exponent = epsilon / draws
+    alpha = 1 / math.expm1(exponent) if exponent < 700 else 0.0
+    return math.ceil(alpha * GRAIN * (1 + 1e-12)) + 1
+
+
+def below(totals: IntArray, rng: Generator | None = None) -> IntArray:
+    """A whole number from 0 to total − 1 for each total; without `rng` from the system's entropy, unrepeatable."""
+    if rng is not None:
+        return rng.integers(0, totals)
+    wide = totals.astype(np.uint64)
+    limit = _ALL - (_ALL % wide + np.uint64(1)) % wide
+    out = np.zeros(len(totals), dtype=np.uint64)
+    open_rows = np.arange(len(totals))
+    while len(open_rows):
+        bits = np.frombuffer(os.urandom(8 * len(open_rows)), dtype=np.uint64)
+        held = bits <= limit[open_rows]
+        out[open_rows[held]] = bits[held] % wide[open_rows[held]]
+        open_rows = open_rows[~held]
+    return out.astype(np.int64)
+
+
+def pick_cell(cumulative: IntArray, drawn: IntArray) -> IntArray:
+    """The cell whose stretch of the cumulative weights holds the number drawn, row by row."""
+    return np.asarray((cumulative <= drawn[:, None]).sum(axis=1), dtype=np.int64)

@@ -1,0 +1,68 @@
+"""Synthetic rows in the kind of dataframe that the data came in, also after the model was saved and read back."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias, cast
+
+import narwhals as nw
+import polars as pl
+
+from shoal.errors import InputError
+
+__all__ = ["Backend", "backend_of", "dtype_named", "dtype_word", "give"]
+
+Backend: TypeAlias = Literal["polars", "lazy", "pandas", "pyarrow", "duckdb", "narwhals"]
+
+_TYPES: dict[str, Any] = {
+    str(kind): kind
+    for kind in (
+        pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64,
+        pl.Float32, pl.Float64, pl.Boolean, pl.String,
+    )
+}  # fmt: skip
+
+
+def backend_of(table: Any) -> Backend:
+    """Which kind of dataframe `table` is."""
+    if isinstance(table, nw.DataFrame):
+        return "narwhals"
+    if isinstance(table, pl.LazyFrame):
+        return "lazy"
+    module = type(table).__module__.split(".")[0].lstrip("_")
+    known = {"polars", "pandas", "pyarrow", "duckdb"}
+    if module not in known:
+        raise InputError("table", "must be a pandas, Polars or PyArrow table or a DuckDB relation", got=module)
+    return cast(Backend, module)
+
+
+def give(rows: pl.DataFrame, backend: Backend) -> Any:
+    """The rows as a dataframe of that kind."""
+    if backend == "lazy":
+        return rows.lazy()
+    if backend == "pandas":
+        return rows.to_pandas()
+    if backend == "pyarrow":
+        return rows.to_arrow()
+    if backend == "duckdb":
+        import duckdb
+
+        return duckdb.from_arrow(rows.to_arrow())
+    return nw.from_native(rows) if backend == "narwhals" else rows
+
+
+def dtype_word(dtype: pl.DataType) -> str:
+    """The name under which a column's type is saved; unusual ones are saved as texts."""
+    if dtype == pl.Enum:
+        return "Enum"
+    if dtype == pl.Categorical:
+        return "Categorical"
+    return str(dtype) if str(dtype) in _TYPES else "String"
+
+
+def dtype_named(word: str, levels: list[Any] | None) -> Any:
+    """The type of that name."""
+    if word == "Enum":
+        return pl.Enum([str(level) for level in levels or []])
+    if word == "Categorical":
+        return pl.Categorical()
+    return _TYPES[word]() if word in _TYPES else pl.String()

@@ -1,0 +1,84 @@
+"""Spending a budget on tables and choices: the noise is OpenDP's, the price is exact, and every purchase is written down.
+
+A *set of tables* in which one record counts once in each has sensitivity L1 = T and L2 = √T for T tables, so a set
+bought together at ε costs discrete Laplace noise of scale T/ε, at ρ discrete Gaussian noise of scale √(T / (2ρ)).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from shoal.arrays import IntArray
+from shoal.dp import Budget, noise
+
+__all__ = ["Purchase", "Purse", "total_budget"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purchase:
+    """One thing that was bought: what, at which price, with which scale of noise."""
+
+    what: str
+    price: Budget
+    scale: float
+
+
+@dataclass(slots=True, kw_only=True)
+class Purse:
+    """What may be spent on one fit, and what it was spent on; it can't go below zero."""
+
+    left: Budget
+    bought: list[Purchase] = field(default_factory=list)
+
+    @property
+    def spent(self) -> Budget:
+        """The sum of all purchases."""
+        zero = self.left * 0
+        return sum((purchase.price for purchase in self.bought), zero)
+
+    def tables(self, what: str, counts: Sequence[IntArray], price: Budget) -> tuple[list[IntArray], float]:
+        """Buy a set of tables at `price`: the noisy counts, and the variance of their noise."""
+        self._pay(price)
+        noisy, scale, variance = _noised(counts, price)
+        self.bought.append(Purchase(what=what, price=price, scale=scale))
+        return noisy, variance
+
+    def choice(self, what: str, scores: IntArray, sensitivity: float, price: Budget) -> int:
+        """Buy one choice of a high score at `price`."""
+        self._pay(price)
+        if price.definition == "zcdp":
+            at = noise.noisy_max_zcdp(scores, sensitivity, price.rho)
+        else:
+            at = noise.noisy_max(scores, sensitivity, price.epsilon)
+        self.bought.append(Purchase(what=what, price=price, scale=0.0))
+        return at
+
+    def _pay(self, price: Budget) -> None:
+        self.left = self.left - price
+
+
+def total_budget(epsilon: float, delta: float | None) -> Budget:
+    """What a fit may spend: ε, or the largest ρ that (ε, δ) allows."""
+    return Budget(epsilon=epsilon) if delta is None else Budget(epsilon=epsilon, delta=delta).largest_zcdp()
+
+
+def _noised(counts: Sequence[IntArray], price: Budget) -> tuple[list[IntArray], float, float]:
+    flat = np.concatenate([table.ravel() for table in counts])
+    if price.definition == "zcdp":
+        scale = noise.gaussian_scale(price.rho, math.sqrt(len(counts)))
+        drawn, variance = noise.discrete_gaussian(flat, scale), scale**2
+    else:
+        scale = noise.laplace_scale(price.epsilon, len(counts))
+        drawn, variance = noise.discrete_laplace(flat, scale), _laplace_variance(scale)
+    ends = np.cumsum([table.size for table in counts])[:-1]
+    parts = np.split(drawn, ends)
+    return [part.reshape(table.shape) for part, table in zip(parts, counts, strict=True)], scale, variance
+
+
+def _laplace_variance(scale: float) -> float:
+    q = math.exp(-1 / scale)
+    return 2 * q / (1 - q) ** 2
