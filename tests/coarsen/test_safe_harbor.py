@@ -49,6 +49,11 @@ def test_dates_become_years_in_every_role():
     assert "sex" not in done.columns
 
 
+def test_missing_dates_of_a_quasi_identifier_stay_a_level():
+    table = pl.DataFrame({"admitted": [date(2020, 5, 17), None, date(2021, 1, 2)]})
+    assert apply(table).columns["admitted"].to_list() == ["2020", None, "2021"]
+
+
 def test_ages_and_years_of_birth_are_pooled():
     table = pl.DataFrame({"age": [44, 89, 90, 104], "birth_date": [date(y, 1, 1) for y in (1976, 1931, 1930, 1916)]})
     done = apply(table, SafeHarbor(year=2020))

@@ -113,7 +113,8 @@ class Axis:
     def cover(self, boxes: Boxes) -> FloatArray:
         """The share of the domain that each box covers."""
         if self.place is None:
-            return (np.bincount(self._pairs(boxes) // self.n_levels, minlength=boxes.n) - 1) * self.step
+            counts = np.bincount(self._pairs(boxes) // self.n_levels, minlength=boxes.n)
+            return (counts - 1).astype(np.float64) * self.step
         low, high = self._ends(boxes)
         share: FloatArray = self.place[high] - self.place[low]
         return share

@@ -23,6 +23,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 from numba import njit
@@ -33,6 +34,8 @@ __all__ = ["Meets", "Points", "partition"]
 
 Meets = Callable[[IntArray, int], BoolArray]
 """Given a label for each item and the number of labels, which of them hold up."""
+
+Spread = TypeVar("Spread", IntArray, BoolArray)
 
 _SMALL = 20_000  # items below which a second thread costs more than it saves
 
@@ -168,9 +171,9 @@ class _Boxes:
         sides: BoolArray = goes[of, np.arange(len(of))]
         return sides
 
-    def _spread(self, box_values: IntArray | BoolArray) -> IntArray | BoolArray:
+    def _spread(self, box_values: Spread) -> Spread:
         """A value per box as a value per item; 0 for items whose box is done."""
-        out = np.zeros(len(self.labels), dtype=box_values.dtype)
+        out: Spread = np.zeros(len(self.labels), dtype=box_values.dtype)
         give_to_items(self.by[0], self.starts, self.ends, box_values, out)
         return out
 
@@ -184,7 +187,8 @@ class _Boxes:
         good = np.zeros(self.n_done + 2 * self.n, dtype=np.bool_)
         good[used] = meets(dense, len(used))
         pairs = good[self.n_done :].reshape(self.n, 2)
-        return pairs.all(axis=1)
+        both: BoolArray = np.logical_and(pairs[:, 0], pairs[:, 1])
+        return both
 
     def _divide(self, column: IntArray, left: BoolArray) -> _Boxes:
         labels = self.labels.copy()

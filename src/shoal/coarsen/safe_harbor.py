@@ -70,8 +70,8 @@ class SafeHarbor(Coarsener):
 
     Notes
     -----
-    Missing values stay missing. Survey weights play no part. Columns keep their numbers where they had some: years and
-    ages are whole numbers, ZIP codes texts. Cost: a scan of the released columns.
+    Missing values stay missing. Survey weights play no part. Years and ages are whole numbers (years of a
+    quasi-identifier are texts if some are missing), ZIP codes are texts. Cost: a scan of the released columns.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class SafeHarbor(Coarsener):
         found = _released(prepared, self.allow)
         _refuse(type(self).__name__, _direct(found))
         made = {name: self._column(prepared, found, name) for name in _names(prepared, self.allow)}
-        columns = {name: column for name, column in made.items() if column is not None}
+        columns = {name: _levels(column, prepared) for name, column in made.items() if column is not None}
         return Coarsened(
             columns=columns, kept=np.ones(prepared.n, dtype=np.bool_), notes=self._notes(columns), details={}
         )
@@ -223,6 +223,12 @@ def _refuse(owner: str, direct: list[Finding]) -> None:
 def _check_zips(zips: tuple[str, ...]) -> None:
     if not all(isinstance(z, str) and len(z) == 3 and z.isdigit() for z in zips):
         raise ParameterError("SafeHarbor", "small_zips must be texts of three digits each", got=f"{len(zips)} entries")
+
+
+def _levels(column: pl.Series, prepared: Prepared) -> pl.Series:
+    """Years of a quasi-identifier as texts where some are missing: a level may be missing, a number may not."""
+    gaps = prepared.schema[column.name].role == "quasi" and column.dtype.is_numeric() and column.null_count() > 0
+    return column.cast(pl.String) if gaps else column
 
 
 def _pooled(column: pl.Series) -> pl.Series:

@@ -52,8 +52,8 @@ class Finding:
         The column.
     letter, identifier
         The identifier's letter in the rule and its title; free text has no letter.
-    by_name
-        Whether the name of the column speaks for it.
+    by_name, by_values
+        Whether the name of the column speaks for it, and whether its values do.
     n_matching
         How many cells have its form; all filled ones where the name is all there is to go by.
     n_filled
@@ -64,6 +64,7 @@ class Finding:
     letter: str
     identifier: str
     by_name: bool
+    by_values: bool
     n_matching: int
     n_filled: int
 
@@ -79,6 +80,7 @@ class Finding:
             "letter": self.letter,
             "identifier": self.identifier,
             "by_name": self.by_name,
+            "by_values": self.by_values,
             "n_matching": self.n_matching,
             "n_filled": self.n_filled,
             "share": self.share,
@@ -166,7 +168,7 @@ def _look(column: pl.Series, sample: int | None) -> list[Finding]:
         del counts[NAMES]
     found = [_finding(column.name, i, c, n, by_name) for i, c in counts.values()]
     if by_name is not None and by_name.title not in counts and (c := _by_name_alone(by_name, column, distinct)):
-        found.insert(0, _finding(column.name, by_name, c, n, by_name))
+        found.insert(0, _finding(column.name, by_name, c, n, by_name, by_values=False))
     if _is_free_text(distinct):
         found.append(_plain(column.name, "", FREE_TEXT, n, n))
     return found or _others(column, distinct, n)
@@ -232,12 +234,15 @@ def _years(values: pl.Series) -> bool:
     return bool(values.cast(pl.String).str.contains(r"^\d{4}$|^\*$").all())
 
 
-def _finding(column: str, identifier: Identifier, n: int, n_filled: int, by_name: Identifier | None) -> Finding:
+def _finding(
+    column: str, identifier: Identifier, n: int, n_filled: int, by_name: Identifier | None, *, by_values: bool = True
+) -> Finding:
     return Finding(
         column=column,
         letter=identifier.letter,
         identifier=identifier.title,
         by_name=by_name is not None and by_name.title == identifier.title,
+        by_values=by_values,
         n_matching=n,
         n_filled=n_filled,
     )
@@ -265,4 +270,12 @@ def _others(column: pl.Series, distinct: pl.DataFrame, n: int) -> list[Finding]:
 
 
 def _plain(column: str, letter: str, title: str, n: int, n_filled: int, *, by_name: bool = False) -> Finding:
-    return Finding(column=column, letter=letter, identifier=title, by_name=by_name, n_matching=n, n_filled=n_filled)
+    return Finding(
+        column=column,
+        letter=letter,
+        identifier=title,
+        by_name=by_name,
+        by_values=True,
+        n_matching=n,
+        n_filled=n_filled,
+    )

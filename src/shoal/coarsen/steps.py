@@ -170,7 +170,7 @@ class DatePart(Step):
     Parameters
     ----------
     part
-        ``"day"`` (without the time), ``"year-month"``, ``"year-quarter"``, ``"year"``, ``"decade"``, each within the next.
+        ``"day"`` (no time), ``"year-month"``, ``"year-quarter"``, ``"year"`` or ``"decade"``; each lies in the next.
 
     Notes
     -----

@@ -42,7 +42,7 @@ class TreeAxis(Axis):
         """The share of the domain in the lowest class that holds each box."""
         low, level = self._lowest(boxes)
         sizes = np.stack([np.bincount(group)[group] for group in self.groups])
-        share: FloatArray = (sizes[level, low] - 1) * self.step
+        share: FloatArray = (sizes[level, low] - 1).astype(np.float64) * self.step
         return share
 
     def write(self, boxes: Boxes) -> pl.Series:

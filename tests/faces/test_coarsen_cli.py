@@ -1,0 +1,141 @@
+"""`shoal coarsen` and `shoal synthesize` as a new user would run them."""
+
+import json
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from shoal.cli.main import app
+from shoal.datasets import health_survey
+from shoal.errors import FileError, GuaranteeError, ParameterError
+from shoal.schema import Schema
+
+LEVELS = {
+    "gender": ["female", "male"],
+    "age_group": list(range(8)),
+    "education": list(range(8)),
+    "income": list(range(6)),
+}
+
+
+def shoal(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("coarsen")
+    table = health_survey(400, seed=1).with_columns(zip=pl.Series(["02139", "02140", "94110", "94112"] * 100))
+    table.write_csv(folder / "people.csv")
+    Schema.of(
+        quasi=["gender", "age_group", "education", "income", "zip"],
+        sensitive=["cost"],
+        weight="weight",
+        levels=LEVELS | {"zip": ["02139", "02140", "94110", "94112"]},
+        bounds={"cost": (0, 1e6)},
+        kinds={name: "ordinal" for name in ("age_group", "education", "income")},
+    ).write(folder / "schema.toml")
+    (folder / "zip.csv").write_text("".join(f"{z};{z[:3]};*\n" for z in ("02139", "02140", "94110", "94112")))
+    return folder
+
+
+def coarsen(room, out, *words):
+    return shoal("coarsen", room / "people.csv", "-s", room / "schema.toml", "-o", out, *words)
+
+
+@pytest.mark.parametrize("method", ["mondrian", "generalize:suppression=0.2", "suppress", "mondrian:write=means"])
+def test_from_file_to_verified_release(room, tmp_path, method):
+    done = coarsen(room, tmp_path / "out", "--method", method, "--seed", 1)
+    assert done.exit_code == 0, done.exception
+    assert "k-anonymity 5" in done.stdout
+    assert shoal("verify", tmp_path / "out").exit_code == 0
+    again = shoal("verify", tmp_path / "out", "--original", room / "people.csv")
+    assert again.exit_code == 0, again.stdout
+
+
+def test_hierarchies_in_and_out(room, tmp_path):
+    words = ("-m", "generalize:suppression=0.2", "--hierarchy", f"zip={room / 'zip.csv'}", "--limit", "zip=1")
+    done = coarsen(room, tmp_path / "out", *words, "--export", tmp_path / "hierarchies")
+    assert done.exit_code == 0, done.exception
+    assert (tmp_path / "hierarchies" / "zip.csv").read_text().splitlines()[0] == "02139;021;*"
+    table = pl.read_csv(tmp_path / "out" / "release.csv", schema_overrides={"zip": pl.String})
+    assert set(table["zip"]) <= {"021", "941", "02139", "02140", "94110", "94112"}
+
+
+def test_recode_and_conditions(room, tmp_path):
+    done = coarsen(
+        room, tmp_path / "out", "--recode", "zip=prefix:keep=3", "--diversity", "3", "--importance", "gender=5"
+    )
+    assert done.exit_code == 0, done.exception
+    assert "distinct l-diversity 3" in done.stdout
+    words = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert [method["method"] for method in words["recipe"]["coarsen"]] == ["recode", "mondrian"]
+
+
+def test_presets(room, tmp_path):
+    done = coarsen(room, tmp_path / "a", "--preset", "public-11")
+    assert done.exit_code == 0, done.exception
+    assert "k-anonymity 11" in done.stdout
+    done = coarsen(room, tmp_path / "b", "--preset", "safe-harbor", "--method", "none")
+    assert done.exit_code == 0, done.exception
+    assert set(pl.read_csv(tmp_path / "b" / "release.csv", infer_schema=False)["zip"]) == {"021", "941"}
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (["--k", 401], GuaranteeError),
+        (["--k", 1], ParameterError),
+        (["--method", "mondrain"], ParameterError),
+        (["--preset", "hipaa"], ParameterError),
+        (["--preset", "cms", "--k", 5], ParameterError),
+        (["--importance", "gender"], ParameterError),
+        (["--importance", "gender=x"], ParameterError),
+        (["--hierarchy", "zip=missing.csv"], FileError),
+        (["--method", "none"], ParameterError),
+        (["--method", "none", "--k", 5], ParameterError),
+        (["--diversity", "lots"], ParameterError),
+        (["--method", "generalize", "--suppression", "0", "--limit", "age_group=0"], GuaranteeError),
+    ],
+)
+def test_what_is_refused_leaves_nothing(room, tmp_path, words, kind):
+    done = coarsen(room, tmp_path / "out", *words)
+    assert isinstance(done.exception, kind), (done.exception, done.stdout)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_synthesize_with_an_account(room, tmp_path):
+    data = tmp_path / "people.csv"
+    data.write_bytes((room / "people.csv").read_bytes())
+    words = ("synthesize", data, "-s", room / "schema.toml", "-n", 50)
+    assert "ε = 1" in shoal(*words, "--epsilon", 1, "--price").stdout
+    assert not (tmp_path / "people.csv.budget.json").exists()
+    done = shoal(*words, "--epsilon", 1, "--limit", 1.5, "-o", tmp_path / "a")
+    assert done.exit_code == 0, done.exception
+    assert "epsilon-DP 1" in done.stdout
+    assert "left ε = 0.5" in done.stdout
+    assert len(pl.read_csv(tmp_path / "a" / "release.csv")) == 50
+    assert shoal("verify", tmp_path / "a", "--original", data).exit_code == 0
+    refused = shoal(*words, "--epsilon", 1, "-o", tmp_path / "b")
+    assert isinstance(refused.exception, GuaranteeError)
+    assert not (tmp_path / "b").exists()
+    changed = shoal(*words, "--epsilon", 0.1, "--limit", 5, "-o", tmp_path / "b")
+    assert isinstance(changed.exception, ParameterError)
+
+
+def test_synthesize_without_a_claim_needs_no_account(room, tmp_path):
+    done = shoal(
+        "synthesize", room / "people.csv", "-s", room / "schema.toml", "-n", 30, "-o", tmp_path / "out",
+        "--method", "multiple-imputation:K=2",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.exception
+    assert "nothing is promised" in done.stdout
+    assert not (room / "people.csv.budget.json").exists()
+
+
+@pytest.mark.parametrize("words", [["--epsilon", 0], ["--epsilon", -1], ["--scope", "world"], ["--rows", 0]])
+def test_synthesize_refuses_wrong_words(room, tmp_path, words):
+    given = ("synthesize", room / "people.csv", "-s", room / "schema.toml", "-o", tmp_path / "out", "--no-account")
+    assert isinstance(shoal(*given, *words).exception, ParameterError)
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,89 @@
+"""Synthetic releases: rows of nobody, claims of the model, measures kept inside."""
+
+import json
+
+import polars as pl
+import pytest
+
+import shoal
+from shoal import GuaranteeError, ParameterError, Schema
+from shoal.dp import Account, Budget
+from shoal.frame import enter
+
+LEVELS = {"gender": ["female", "male"], "age_group": list(range(8)), "income": list(range(5))}
+SCHEMA = Schema.of(quasi=["gender", "age_group"], sensitive=["income"], levels=LEVELS)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return shoal.datasets.health_survey(600, seed=1).select("gender", "age_group", "income")
+
+
+@pytest.fixture(scope="module")
+def release(table):
+    return shoal.synthesize(table, SCHEMA, shoal.PeGS(epsilon=2.0), rows=200)
+
+
+def test_rows_are_nobodys(release):
+    assert release.table.shape == (200, 3)
+    assert (release.source_rows == -1).all()
+    assert release.is_synthetic
+    assert [claim.kind for claim in release.claims] == ["epsilon-DP"]
+    assert release.risk.reidentification.expected == 0
+    assert 0 <= release.utility.total_variation.two_way.mean <= 1
+
+
+def test_same_frame_type(make_frame, table):
+    given = make_frame(table)
+    out = shoal.synthesize(given, SCHEMA, shoal.MarginalBootstrap(epsilon=1.0), rows=20).table
+    assert type(out) is type(given)
+    assert enter(out).shape == (20, 3)
+
+
+def test_what_goes_out_says_nothing_of_the_private_table(release, tmp_path):
+    release.write(tmp_path / "out")
+    words = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert "risk" not in words
+    assert "utility" not in words
+    outside = (tmp_path / "out" / "report.html").read_text()
+    inside = (tmp_path / "out" / "internal" / "report.html").read_text()
+    assert "total variation" not in outside
+    assert "Distributions before and after" not in outside
+    assert "Distributions before and after" in inside
+    assert shoal.verify(tmp_path / "out").holds
+    model = shoal.synth.load(tmp_path / "out" / "internal" / "model.json")
+    assert model.sample(5).shape == (5, 3)
+    with pytest.raises(shoal.InputError, match="noise"):
+        shoal.replay(tmp_path / "out" / "internal" / "replay.toml", pl.DataFrame())
+
+
+def test_an_empty_account_stops_it_before_anything(table, tmp_path):
+    table.write_csv(tmp_path / "data.csv")
+    account = Account.open(tmp_path / "data.csv", limit=Budget(epsilon=1.0))
+    with pytest.raises(GuaranteeError):
+        shoal.synthesize(table, SCHEMA, shoal.PeGS(epsilon=2.0), rows=10, account=account)
+    assert account.spent.empty
+    shoal.synthesize(table, SCHEMA, shoal.PeGS(epsilon=1.0), rows=10, account=account)
+    with pytest.raises(GuaranteeError):
+        shoal.synthesize(table, SCHEMA, shoal.PeGS(epsilon=0.1), rows=10, account=account)
+
+
+@pytest.mark.parametrize("rows", [0, -1, 1.5, True])
+def test_wrong_rows(table, rows):
+    with pytest.raises(ParameterError, match="rows"):
+        shoal.synthesize(table, SCHEMA, rows=rows)
+
+
+def test_only_synthesizers_are_taken(table):
+    with pytest.raises(ParameterError, match="synthesizer"):
+        shoal.synthesize(table, SCHEMA, shoal.KMember(k=5))
+
+
+def test_weights_and_identifiers_are_left_out(tmp_path):
+    table = shoal.datasets.health_survey(300, seed=1).select("gender", "age_group", "weight")
+    levels = {name: LEVELS[name] for name in ("gender", "age_group")}
+    schema = Schema.of(quasi=["gender", "age_group"], weight="weight", levels=levels)
+    release = shoal.synthesize(table, schema, shoal.PeGS(epsilon=1.0), rows=50)
+    release.write(tmp_path / "out")
+    assert release.table.columns == ["gender", "age_group"]
+    assert shoal.verify(tmp_path / "out").holds
