@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from shoal import datasets, dp, risk, shift, synth, utility
     from shoal.claim import Claim
-    from shoal.coarsen import Generalize, Hierarchy, Mondrian, Recode, SafeHarbor, Suppress
+    from shoal.coarsening import Generalize, Hierarchy, Mondrian, Recode, SafeHarbor, Suppress
     from shoal.errors import ColumnError, FileError, GuaranteeError, InputError, ParameterError, SchemaError, ShoalError
     from shoal.files import read_table
     from shoal.group import MDAV, MST, Ball, Crest, KMember, TCloseMST
@@ -43,12 +43,12 @@ _HOME = {
     "ColumnError": "errors",
     "FileError": "errors",
     "read_table": "files",
-    "Generalize": "coarsen",
-    "Hierarchy": "coarsen",
-    "Mondrian": "coarsen",
-    "Recode": "coarsen",
-    "SafeHarbor": "coarsen",
-    "Suppress": "coarsen",
+    "Generalize": "coarsening",
+    "Hierarchy": "coarsening",
+    "Mondrian": "coarsening",
+    "Recode": "coarsening",
+    "SafeHarbor": "coarsening",
+    "Suppress": "coarsening",
     "KMember": "group",
     "MDAV": "group",
     "MST": "group",

@@ -2,7 +2,8 @@
 
 `Pair.of` holds the original to the schema, learns the codes of the quasi-identifiers from it, and reads the release
 with the same codes, so that both are points in one space. Coarsened cells are read as `shoal.reading` says; then
-`cells` also number the classes of the release as it was written, because an intruder who knows the recoding looks there.
+`cells` also number the classes of the release as it was written, because an intruder who knows the recoding
+looks there.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ from shoal.vocabulary import (
     Topic,
 )
 
-__all__ = ["Proposal", "propose"]
+__all__ = ["Proposal", "propose", "words_in"]
 
 FEWEST_PEOPLE = 5
 MOST_LEVELS = 30
@@ -144,11 +144,11 @@ def _look(column: pl.Series) -> _Facts:
     cells = column.fill_nan(None) if column.dtype.is_float() else column
     known = cells.drop_nulls()
     return _Facts(
-        name=column.name, words=_words(column.name), cells=cells, n_known=len(known), n_distinct=known.n_unique()
+        name=column.name, words=words_in(column.name), cells=cells, n_known=len(known), n_distinct=known.n_unique()
     )
 
 
-def _words(name: str) -> tuple[str, ...]:
+def words_in(name: str) -> tuple[str, ...]:
     """The words of a name in lower case (``patientID`` gives patient, id), and the name in one piece."""
     parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)
     return (*(part.lower() for part in parts), re.sub(r"[^a-z0-9]", "", name.lower()))

@@ -79,7 +79,8 @@ def _blanked(codes: FloatArray, coding: Coding) -> BoolArray:
     """Where a value is missing that the original has: it was left out on purpose and stands for any."""
     if coding.levels is None:
         return np.isnan(codes)
-    return (codes == len(coding.levels)) & (not coding.has_missing)
+    blank: BoolArray = (codes == len(coding.levels)) & (not coding.has_missing)
+    return blank
 
 
 def _own_values(texts: pl.Series, coding: Coding) -> FloatArray:

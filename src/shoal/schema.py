@@ -52,7 +52,7 @@ class Column:
     edges
         The public edges of the bins of a numeric column, for synthesis: increasing, within the bounds.
     hierarchy
-        How the column is coarsened step by step, in the words of `shoal.coarsen.Hierarchy`.
+        How the column is coarsened step by step, in the words of `shoal.coarsening.Hierarchy`.
     metric
         How far apart two values are, in the words of `shoal.metric.Metric`.
     """

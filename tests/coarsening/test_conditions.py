@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shoal import Schema, risk
 from shoal.classes import Codes
-from shoal.coarsen.conditions import Closeness, Conditions, Diversity, smallest_in_subsets
+from shoal.coarsening.conditions import Closeness, Conditions, Diversity, smallest_in_subsets
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
 from shoal.prepare import prepare
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal import Schema, risk
-from shoal.coarsen.generalize import Generalize
+from shoal.coarsening.generalize import Generalize
 from shoal.errors import ColumnError, GuaranteeError, ParameterError, SchemaError
 from shoal.prepare import prepare
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.coarsen.generated import default_hierarchy, ladder_for
-from shoal.coarsen.hierarchy import Hierarchy
-from shoal.coarsen.ladder import check_nested
+from shoal.coarsening.generated import default_hierarchy, ladder_for
+from shoal.coarsening.hierarchy import Hierarchy
+from shoal.coarsening.ladder import check_nested
 from shoal.errors import ColumnError, FileError, ParameterError
 from shoal.schema import Column, Schema
 

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal import Schema
-from shoal.coarsen import lattice
-from shoal.coarsen.conditions import Conditions
-from shoal.coarsen.generated import ladder_for
-from shoal.coarsen.lattice import search
-from shoal.coarsen.loss import cell_losses
-from shoal.coarsen.nodes import Counter
+from shoal.coarsening import lattice
+from shoal.coarsening.conditions import Conditions
+from shoal.coarsening.generated import ladder_for
+from shoal.coarsening.lattice import search
+from shoal.coarsening.loss import cell_losses
+from shoal.coarsening.nodes import Counter
 from shoal.frame import series
 from shoal.prepare import prepare
 

@@ -9,10 +9,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.coarsen.cells import Boxes, axes_of
-from shoal.coarsen.conditions import Conditions
-from shoal.coarsen.mondrian import Mondrian
-from shoal.coarsen.partition import Points, partition
+from shoal.coarsening.cells import Boxes, axes_of
+from shoal.coarsening.conditions import Conditions
+from shoal.coarsening.mondrian import Mondrian
+from shoal.coarsening.partition import Points, partition
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
 from shoal.prepare import prepare
 

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.coarsen.presets import PRESETS, preset
-from shoal.coarsen.safe_harbor import LimitedDataSet, SafeHarbor
+from shoal.coarsening.presets import PRESETS, preset
+from shoal.coarsening.safe_harbor import LimitedDataSet, SafeHarbor
 from shoal.errors import ParameterError
 
 SCHEMA = shoal.Schema.of(quasi=["age", "sex"], sensitive=["ill"], kinds={"sex": "nominal"})

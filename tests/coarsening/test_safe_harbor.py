@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.coarsen.safe_harbor import SMALL_ZIPS, LimitedDataSet, SafeHarbor
-from shoal.coarsen.scan import scan
+from shoal.coarsening.safe_harbor import SMALL_ZIPS, LimitedDataSet, SafeHarbor
+from shoal.coarsening.scan import scan
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.prepare import prepare
 

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.coarsen.identifiers import IDENTIFIERS, named
-from shoal.coarsen.scan import scan
+from shoal.coarsening.identifiers import IDENTIFIERS, named
+from shoal.coarsening.scan import scan
 from shoal.datasets import health_survey
 from shoal.errors import InputError
 from shoal.proposal import _words

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal import Schema
-from shoal.coarsen.recode import Recode
-from shoal.coarsen.steps import Bins, Cap, DatePart, Prefix, Round, Star, TreeLevel, step_of
+from shoal.coarsening.recode import Recode
+from shoal.coarsening.steps import Bins, Cap, DatePart, Prefix, Round, Star, TreeLevel, step_of
 from shoal.errors import ColumnError, ParameterError, SchemaError
 from shoal.prepare import prepare
 

@@ -9,9 +9,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.coarsen.cell_search import patterns_of
-from shoal.coarsen.mondrian import Mondrian
-from shoal.coarsen.suppress import Suppress
+from shoal.coarsening.cell_search import patterns_of
+from shoal.coarsening.mondrian import Mondrian
+from shoal.coarsening.suppress import Suppress
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
 from shoal.prepare import prepare
 

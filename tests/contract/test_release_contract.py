@@ -152,7 +152,7 @@ def test_a_chain_that_ends_aware_claims_no_bound(people, people_schema, grouper,
     assert "group size" in kinds
     assert ("k-anonymity" in kinds) == (risk.classes(release.table, people_schema).k >= 4)
     assert release.risk.reidentification.by_group is None
-    assert [words["step"] for words in release.steps][0] == "before any mask"
+    assert release.steps[0]["step"] == "before any mask"
     assert release.steps[0]["reidentification"] == 1
 
 

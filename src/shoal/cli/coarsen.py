@@ -97,7 +97,7 @@ def coarsen(
 
 
 def _method(text: str, options: dict[str, Any], preset: str | None) -> list[Any]:
-    from shoal.coarsen import preset as preset_of
+    from shoal.coarsening import preset as preset_of
     from shoal.recipe import COARSENERS, read_method
 
     if text == "none":
@@ -114,7 +114,7 @@ def _method(text: str, options: dict[str, Any], preset: str | None) -> list[Any]
 
 
 def _first(preset: str | None, recode: Mapping[str, Any] | None, allow: tuple[str, ...]) -> list[Any]:
-    from shoal.coarsen import Recode
+    from shoal.coarsening import Recode
 
     made: list[Any] = [Recode(steps=recode)] if recode else []
     return made + (_of_preset(preset, allow) if preset else [])
@@ -123,7 +123,7 @@ def _first(preset: str | None, recode: Mapping[str, Any] | None, allow: tuple[st
 def _of_preset(name: str, allow: tuple[str, ...]) -> list[Any]:
     from dataclasses import fields, replace
 
-    from shoal.coarsen import preset
+    from shoal.coarsening import preset
 
     named = preset(name).first
     return [replace(m, allow=allow) if "allow" in {f.name for f in fields(m)} else m for m in named]  # type: ignore[type-var,arg-type]
@@ -155,14 +155,14 @@ def _step(text: str) -> dict[str, Any]:
 def _with_hierarchies(schema: Any, files: Mapping[str, Path] | None) -> Any:
     from dataclasses import replace
 
-    from shoal.coarsen import Hierarchy
+    from shoal.coarsening import Hierarchy
 
     read = {name: Hierarchy.read_csv(path).to_dict() for name, path in (files or {}).items()}
     return schema.with_columns(replace(schema[name], hierarchy=words) for name, words in read.items())
 
 
 def _export(frame: Any, schema: Any, folder: Path) -> None:
-    from shoal.coarsen import Hierarchy, default_hierarchy
+    from shoal.coarsening import Hierarchy, default_hierarchy
     from shoal.frame import series
     from shoal.prepare import prepare
 

@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from shoal import __version__
-from shoal.cli import anonymize, coarsen, demo, market, risk, schema, study, synthesize, verify
+from shoal.cli import anonymize, coarsen, demo, market, risk, scan, schema, study, synthesize, verify
 from shoal.cli.console import complain
 from shoal.errors import ShoalError
 
@@ -35,6 +35,7 @@ app.command("coarsen", epilog=coarsen.EXAMPLES)(coarsen.coarsen)
 app.command("synthesize", epilog=synthesize.EXAMPLES)(synthesize.synthesize)
 app.command("risk", epilog=risk.EXAMPLES)(risk.risk)
 app.command("verify", epilog=verify.EXAMPLES)(verify.verify)
+app.command("scan", epilog=scan.EXAMPLES)(scan.scan)
 app.add_typer(schema.app, name="schema")
 app.command("market", epilog=market.EXAMPLES)(market.market)
 app.add_typer(study.app, name="study")

@@ -1,16 +1,16 @@
 """Coarsening: less exact values, until each person looks like others."""
 
-from shoal.coarsen.coarsener import SUPPRESSED, Coarsened, Coarsener
-from shoal.coarsen.conditions import Conditions
-from shoal.coarsen.generalize import Generalize
-from shoal.coarsen.generated import default_hierarchy
-from shoal.coarsen.hierarchy import Hierarchy
-from shoal.coarsen.mondrian import Mondrian
-from shoal.coarsen.presets import PRESETS, Preset, preset
-from shoal.coarsen.recode import Recode
-from shoal.coarsen.safe_harbor import LimitedDataSet, SafeHarbor
-from shoal.coarsen.scan import Scan, scan
-from shoal.coarsen.suppress import Suppress
+from shoal.coarsening.coarsener import SUPPRESSED, Coarsened, Coarsener
+from shoal.coarsening.conditions import Conditions
+from shoal.coarsening.generalize import Generalize
+from shoal.coarsening.generated import default_hierarchy
+from shoal.coarsening.hierarchy import Hierarchy
+from shoal.coarsening.mondrian import Mondrian
+from shoal.coarsening.presets import PRESETS, Preset, preset
+from shoal.coarsening.recode import Recode
+from shoal.coarsening.safe_harbor import LimitedDataSet, SafeHarbor
+from shoal.coarsening.scan import Scan, scan
+from shoal.coarsening.suppress import Suppress
 
 __all__ = [
     "PRESETS",

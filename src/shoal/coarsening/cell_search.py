@@ -37,7 +37,7 @@ import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.classes import Codes, combine
-from shoal.coarsen.conditions import Conditions
+from shoal.coarsening.conditions import Conditions
 
 __all__ = ["Suppression", "patterns_of", "suppress_cells"]
 

@@ -26,7 +26,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import FloatArray, IntArray
-from shoal.coarsen.coarsener import SUPPRESSED
+from shoal.coarsening.coarsener import SUPPRESSED
 from shoal.encode import Coding, Encoder
 from shoal.frame import series
 from shoal.prepare import Prepared

@@ -32,7 +32,7 @@ import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.classes import Classes, Codes, Contents, codes, combine, contents_of, ranks
-from shoal.coarsen.wanted import Closeness, Diversity, Promise, closeness_promise, diversity_promise
+from shoal.coarsening.wanted import Closeness, Diversity, Promise, closeness_promise, diversity_promise
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
 from shoal.frame import series
 from shoal.prepare import Prepared, levels_like

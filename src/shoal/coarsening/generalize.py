@@ -2,9 +2,10 @@
 
 Every column is written at one level of its hierarchy, the same for all records; records in classes that still fail
 are suppressed, up to a share. Among all such choices `Generalize` takes the one of least loss (definitions in
-`shoal.coarsen.loss`, search in `shoal.coarsen.lattice`; Samarati 2001, LeFevre et al. 2005, Kohlmayer et al. 2012).
+`shoal.coarsening.loss`, search in `shoal.coarsening.lattice`; Samarati 2001, LeFevre et al. 2005, Kohlmayer et al.
+2012).
 
-Promised: every class of the release meets the conditions (`shoal.coarsen.conditions`), at most the given share of
+Promised: every class of the release meets the conditions (`shoal.coarsening.conditions`), at most the given share of
 records is suppressed, and where `details["optimal"]` is true, no other choice of levels has a smaller loss. Not
 promised: the least loss of all k-anonymous tables; writing each record on its own terms (`Mondrian`) loses less.
 """
@@ -20,14 +21,14 @@ import numpy as np
 
 from shoal.arrays import BoolArray, IntArray
 from shoal.classes import Codes
-from shoal.coarsen.coarsener import Coarsened, Coarsener
-from shoal.coarsen.conditions import Conditions, smallest_in_subsets
-from shoal.coarsen.generated import ladder_for
-from shoal.coarsen.importance import importance_of
-from shoal.coarsen.ladder import Ladder
-from shoal.coarsen.lattice import Found, search
-from shoal.coarsen.loss import LossName, cell_losses
-from shoal.coarsen.nodes import Counter
+from shoal.coarsening.coarsener import Coarsened, Coarsener
+from shoal.coarsening.conditions import Conditions, smallest_in_subsets
+from shoal.coarsening.generated import ladder_for
+from shoal.coarsening.importance import importance_of
+from shoal.coarsening.ladder import Ladder
+from shoal.coarsening.lattice import Found, search
+from shoal.coarsening.loss import LossName, cell_losses
+from shoal.coarsening.nodes import Counter
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
 from shoal.frame import series
 from shoal.params import Help, Range, check
@@ -62,8 +63,8 @@ class Generalize(Coarsener):
 
     Notes
     -----
-    A column without a hierarchy gets one by its kind (`shoal.coarsen.generated`). A missing value is a level of its own
-    up to the last level; a suppressed record is in no class. Where the schema names a unit, k counts distinct persons.
+    A column without a hierarchy gets one by its kind (`shoal.coarsening.generated`). A missing value is a level of its
+    own up to the last level; a suppressed record is in no class. Where the schema names a unit, k counts distinct persons.
     Survey weights play no part. Cost: each counted node takes time in the number of classes of a finer node, at first
     of the distinct combinations of values; how many are counted depends on the data. Memory is that of the distinct
     combinations, times a few.

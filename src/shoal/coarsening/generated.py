@@ -17,9 +17,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from shoal.coarsen.hierarchy import Hierarchy, hierarchy_error
-from shoal.coarsen.ladder import Ladder, distinct_values
-from shoal.coarsen.steps import as_text
+from shoal.coarsening.hierarchy import Hierarchy, hierarchy_error
+from shoal.coarsening.ladder import Ladder, distinct_values
+from shoal.coarsening.steps import as_text
 from shoal.errors import ParameterError
 from shoal.prepare import levels_like
 from shoal.schema import Column

@@ -12,7 +12,7 @@ implied. It is written in words, as the entry `hierarchy` of a column in the sch
     kind = "table"
     file = "diagnosis.csv"      # as in ARX: no header, one row a value, one column a level
 
-No hierarchy is ever required: `shoal.coarsen.generated` proposes one for a column that has none.
+No hierarchy is ever required: `shoal.coarsening.generated` proposes one for a column that has none.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from typing import Any
 import polars as pl
 
 from shoal.classes import ranks
-from shoal.coarsen.ladder import Ladder, check_nested, distinct_values, ladder_of
-from shoal.coarsen.steps import Bins, DatePart, Part, Prefix, Step, TreeLevel, as_text, check_rows, step_of
+from shoal.coarsening.ladder import Ladder, check_nested, distinct_values, ladder_of
+from shoal.coarsening.steps import Bins, DatePart, Part, Prefix, Step, TreeLevel, as_text, check_rows, step_of
 from shoal.errors import ColumnError, FileError, ParameterError
 
 __all__ = ["Hierarchy", "hierarchy_error"]

@@ -15,7 +15,7 @@ import polars as pl
 
 from shoal.arrays import IntArray
 from shoal.classes import ranks
-from shoal.coarsen.steps import Star, Step
+from shoal.coarsening.steps import Star, Step
 from shoal.errors import ColumnError
 
 __all__ = ["Ladder", "check_nested", "distinct_values", "ladder_of"]

@@ -9,7 +9,7 @@ classes that fail the conditions are at most `limit`. Two facts prune the search
   may be suppressed and each row is a person, for the other conditions too (`Conditions.monotone`, `monotone_together`).
   Where it isn't proved, a failing node rules out itself only.
 - **Losses are bounded from below.** bound(g), the loss without suppression, is at most the loss of g and of all coarser
-  nodes (`shoal.coarsen.loss`). Nodes whose bound isn't below the best loss found can't be better.
+  nodes (`shoal.coarsening.loss`). Nodes whose bound isn't below the best loss found can't be better.
 
 The exhaustive search first looks for a good node: it bisects a chain from the bottom to the top (as Flash does;
 Kohlmayer et al. 2012) and goes down from what it found while the loss falls. Then it decides the nodes whose bound is
@@ -34,7 +34,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.arrays import FloatArray
-from shoal.coarsen.nodes import Count, Counter, Node
+from shoal.coarsening.nodes import Count, Counter, Node
 
 __all__ = ["Found", "search"]
 

@@ -27,7 +27,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import FloatArray, IntArray
-from shoal.coarsen.ladder import Ladder
+from shoal.coarsening.ladder import Ladder
 from shoal.schema import Kind
 
 __all__ = ["CellLoss", "LossName", "cell_losses"]

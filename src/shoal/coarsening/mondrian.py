@@ -7,7 +7,7 @@ one, over all columns and values, that lowers the loss
 
     loss = 1/(n d) Σ_records Σ_columns  covered share of the domain                     (0 exact, 1 nothing said)
 
-most, after both sides have shrunk to their own records (`shoal.coarsen.partition`). Finding the partition of lowest
+most, after both sides have shrunk to their own records (`shoal.coarsening.partition`). Finding the partition of lowest
 loss is NP-hard; this is greedy.
 
 Promised: every combination of written quasi-identifiers is shared by at least k persons, all rows are kept, and every
@@ -27,11 +27,11 @@ import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.classes import Codes, codes, combine
-from shoal.coarsen.cells import Axis, Boxes, axes_of, one_zero
-from shoal.coarsen.coarsener import Coarsened, Coarsener
-from shoal.coarsen.conditions import Conditions
-from shoal.coarsen.importance import importance_of
-from shoal.coarsen.tree_axis import follows_tree, tree_axis
+from shoal.coarsening.cells import Axis, Boxes, axes_of, one_zero
+from shoal.coarsening.coarsener import Coarsened, Coarsener
+from shoal.coarsening.conditions import Conditions
+from shoal.coarsening.importance import importance_of
+from shoal.coarsening.tree_axis import follows_tree, tree_axis
 from shoal.errors import GuaranteeError, SchemaError
 from shoal.frame import series
 from shoal.params import Help, Range, check
@@ -75,7 +75,7 @@ class Mondrian(Coarsener):
     Examples
     --------
     >>> import polars as pl, shoal
-    >>> from shoal.coarsen.mondrian import Mondrian
+    >>> from shoal.coarsening.mondrian import Mondrian
     >>> from shoal.prepare import prepare
     >>> table = pl.DataFrame({"age": [23, 27, 31, 62, 65, 69], "town": ["A", "B", "B", "A", "C", "C"]})
     >>> prepared = prepare(table, shoal.Schema.of(quasi=["age", "town"]))
@@ -132,7 +132,7 @@ class Mondrian(Coarsener):
         return np.zeros(len(items.owner), dtype=np.int64)
 
     def _partition(self, points: Any, items: _Items, conditions: Conditions) -> IntArray:
-        from shoal.coarsen.partition import partition
+        from shoal.coarsening.partition import partition
 
         def meets(labels: IntArray, n: int) -> BoolArray:
             return conditions.meets(labels[items.owner], n)
@@ -198,7 +198,7 @@ class _Items:
     persons: IntArray
 
     def points(self, axes: tuple[Axis, ...], importance: FloatArray) -> Any:
-        from shoal.coarsen.partition import Points
+        from shoal.coarsening.partition import Points
 
         ordered = [axis.place is not None for axis in axes]
         place = [weight * _place(axis)[axis.codes[self.first]] for axis, weight in zip(axes, importance, strict=True)]

@@ -17,9 +17,9 @@ import numpy as np
 
 from shoal.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from shoal.classes import Codes, combine
-from shoal.coarsen.conditions import Conditions
-from shoal.coarsen.ladder import Ladder
-from shoal.coarsen.loss import CellLoss
+from shoal.coarsening.conditions import Conditions
+from shoal.coarsening.ladder import Ladder
+from shoal.coarsening.loss import CellLoss
 
 __all__ = ["Combinations", "Count", "Counter", "Node", "usable_levels"]
 
@@ -170,7 +170,7 @@ class Counter:
 
     def labels(self, node: Node) -> tuple[AnyArray, AnyArray]:
         """The class of each combination at a node, and a combination of each class."""
-        from shoal.coarsen import counting
+        from shoal.coarsening import counting
 
         at, radix, span = self._place(node)
         labels, first = counting.label(self.combinations.codes, self._lut, at, radix, span)
@@ -188,7 +188,7 @@ class Counter:
 
     def _classes(self, node: Node) -> tuple[AnyArray, IntArray, IntArray]:
         """The values of a combination that stands for each class, its rows and its persons."""
-        from shoal.coarsen import counting
+        from shoal.coarsening import counting
 
         if self._pairs is not None:
             labels, first = self.labels(node)
@@ -203,7 +203,7 @@ class Counter:
 
     def _rolled_up(self, node: Node) -> tuple[AnyArray, IntArray]:
         """The classes of a node, counted from the smallest finer node that is remembered, and remembered in turn."""
-        from shoal.coarsen import counting
+        from shoal.coarsening import counting
 
         at, radix, span = self._place(node)
         finer = self._memory.nearest(node)
@@ -213,7 +213,7 @@ class Counter:
         return codes, rows
 
     def _count(self, node: Node, codes: AnyArray, rows: IntArray, good: BoolArray) -> Count:
-        from shoal.coarsen import counting
+        from shoal.coarsening import counting
 
         at, _, _ = self._place(node)
         found = counting.tally(codes, rows, good, self._excess, at)

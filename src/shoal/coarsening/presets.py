@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 
 from shoal.classes import classes_of
-from shoal.coarsen.coarsener import Coarsener
-from shoal.coarsen.identifiers import AGES, DATES, FREE_TEXT, GEOGRAPHIC, OTHER_CODES
-from shoal.coarsen.safe_harbor import LimitedDataSet, SafeHarbor, outright
-from shoal.coarsen.scan import Scan, scan
+from shoal.coarsening.coarsener import Coarsener
+from shoal.coarsening.identifiers import AGES, DATES, FREE_TEXT, GEOGRAPHIC, OTHER_CODES
+from shoal.coarsening.safe_harbor import LimitedDataSet, SafeHarbor, outright
+from shoal.coarsening.scan import Scan, scan
 from shoal.errors import ParameterError
 from shoal.frame import Frame, enter, series
 from shoal.schema import Schema
@@ -80,7 +80,7 @@ class Preset:
     Examples
     --------
     >>> import polars as pl, shoal
-    >>> from shoal.coarsen.presets import PRESETS
+    >>> from shoal.coarsening.presets import PRESETS
     >>> table = pl.DataFrame({"age": [30, 30, 30, 30, 30, 41]})
     >>> [check.words for check in PRESETS["internal-5"].findings(table, shoal.Schema.of(quasi=["age"]))]
     ['1 record is in a class of fewer than 5; the largest risk is 1']

@@ -13,9 +13,9 @@ from typing import Annotated, Any
 import numpy as np
 import polars as pl
 
-from shoal.coarsen.coarsener import Coarsened, Coarsener
-from shoal.coarsen.ladder import distinct_values
-from shoal.coarsen.steps import Step, step_of
+from shoal.coarsening.coarsener import Coarsened, Coarsener
+from shoal.coarsening.ladder import distinct_values
+from shoal.coarsening.steps import Step, step_of
 from shoal.errors import SchemaError
 from shoal.frame import series
 from shoal.params import Help, check

@@ -15,8 +15,8 @@ role:
 A *limited data set* (164.514(e)) may keep dates, cities, ZIP codes and ages; only the first rule applies, and street
 addresses count as names do.
 
-Promised: what the scan of `shoal.coarsen.scan` recognises as such is rewritten or refused. Not promised: that nothing
-else is there, or that nobody can be told apart (k is 1). The rule also asks that nobody who releases the data *knows*
+Promised: what the scan of `shoal.coarsening.scan` recognises as such is rewritten or refused. Not promised: that
+nothing else is there, or that nobody can be told apart (k is 1). The rule also asks that nobody who releases the data *knows*
 how to identify a person in it; that is for people to say.
 """
 
@@ -29,14 +29,14 @@ from typing import Annotated
 import numpy as np
 import polars as pl
 
-from shoal.coarsen.coarsener import SUPPRESSED, Coarsened, Coarsener
-from shoal.coarsen.identifiers import AGES, DATES, FREE_TEXT, GEOGRAPHIC, OTHER_CODES
-from shoal.coarsen.scan import OLDEST, Finding, Scan, scan, speaks_of_age
+from shoal.coarsening.coarsener import SUPPRESSED, Coarsened, Coarsener
+from shoal.coarsening.identifiers import AGES, DATES, FREE_TEXT, GEOGRAPHIC, OTHER_CODES
+from shoal.coarsening.scan import OLDEST, Finding, Scan, scan, speaks_of_age
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.frame import series
 from shoal.params import Help, Range, check
 from shoal.prepare import Prepared
-from shoal.proposal import _words as words_in
+from shoal.proposal import words_in
 
 __all__ = ["SMALL_ZIPS", "LimitedDataSet", "SafeHarbor", "outright"]
 
@@ -76,7 +76,7 @@ class SafeHarbor(Coarsener):
     Examples
     --------
     >>> import polars as pl, shoal
-    >>> from shoal.coarsen.safe_harbor import SafeHarbor
+    >>> from shoal.coarsening.safe_harbor import SafeHarbor
     >>> from shoal.prepare import prepare
     >>> table = pl.DataFrame({"zip": ["02139", "03601"], "age": [44, 97]})
     >>> done = SafeHarbor().apply(prepare(table, shoal.Schema.of(quasi=["zip", "age"], kinds={"zip": "nominal"})), 1)
@@ -162,7 +162,7 @@ class LimitedDataSet(Coarsener):
     Examples
     --------
     >>> import polars as pl, shoal
-    >>> from shoal.coarsen.safe_harbor import LimitedDataSet
+    >>> from shoal.coarsening.safe_harbor import LimitedDataSet
     >>> from shoal.prepare import prepare
     >>> table = pl.DataFrame({"zip": ["02139", "03601"], "email": ["a@b.org", "c@d.org"]})
     >>> schema = shoal.Schema.of(quasi=["zip", "email"], kinds={"zip": "nominal"})

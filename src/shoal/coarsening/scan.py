@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from shoal.coarsen.identifiers import (
+from shoal.coarsening.identifiers import (
     AGES,
     DATES,
     FREE_TEXT,
@@ -31,7 +31,7 @@ from shoal.coarsen.identifiers import (
     named,
 )
 from shoal.frame import enter, series
-from shoal.proposal import _words as words_in
+from shoal.proposal import words_in
 
 __all__ = ["OLDEST", "Finding", "Scan", "scan", "speaks_of_age"]
 
@@ -139,7 +139,7 @@ def scan(table: Any, *, columns: Sequence[str] | None = None, sample: int | None
     Examples
     --------
     >>> import polars as pl
-    >>> from shoal.coarsen.scan import scan
+    >>> from shoal.coarsening.scan import scan
     >>> table = pl.DataFrame({"contact": ["a@b.org", "c@d.net", None], "age": [34, 91, 95]})
     >>> [(f.column, f.identifier, f.n_matching) for f in scan(table).findings]
     [('contact', 'e-mail addresses', 2), ('age', 'ages over 89', 2)]

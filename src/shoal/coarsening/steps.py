@@ -11,7 +11,7 @@ Each step is a small value that can be written in words (``{kind = "bins", width
 
 A step sees one value at a time, so equal values stay equal and nothing else of the data shows in the result. A missing
 value stays missing (under `Star` it becomes ``*`` too). Steps alone promise no k: `Recode` applies them as they are,
-`shoal.coarsen.Hierarchy` stacks them for a search.
+`shoal.coarsening.Hierarchy` stacks them for a search.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import FloatArray
-from shoal.coarsen.coarsener import SUPPRESSED
-from shoal.coarsen.intervals import between, is_whole, of_width, tidy
+from shoal.coarsening.coarsener import SUPPRESSED
+from shoal.coarsening.intervals import between, is_whole, of_width, tidy
 from shoal.errors import ColumnError, ParameterError
 from shoal.params import Help, Range, build, check, to_dict
 

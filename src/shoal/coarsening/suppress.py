@@ -1,7 +1,7 @@
 """Local suppression: blank as few cells as it takes until every combination is shared by k persons.
 
 Records that are alike in all quasi-identifiers with at least k − 1 others stay as they are. In the others, cells are
-suppressed until they agree with enough people on what is left (`shoal.coarsen.cell_search`). The optimum is NP-hard
+suppressed until they agree with enough people on what is left (`shoal.coarsening.cell_search`). The optimum is NP-hard
 to find (Meyerson and Williams 2004), so the search is greedy; on tables of six records it needs a sixth more than the
 fewest cells.
 
@@ -27,11 +27,11 @@ import polars as pl
 
 from shoal.arrays import BoolArray, IntArray
 from shoal.classes import Codes, ranks
-from shoal.coarsen.cell_search import Suppression, suppress_cells
-from shoal.coarsen.cells import one_zero
-from shoal.coarsen.coarsener import SUPPRESSED, Coarsened, Coarsener
-from shoal.coarsen.conditions import Conditions, smallest_in_subsets
-from shoal.coarsen.importance import importance_of
+from shoal.coarsening.cell_search import Suppression, suppress_cells
+from shoal.coarsening.cells import one_zero
+from shoal.coarsening.coarsener import SUPPRESSED, Coarsened, Coarsener
+from shoal.coarsening.conditions import Conditions, smallest_in_subsets
+from shoal.coarsening.importance import importance_of
 from shoal.errors import GuaranteeError, SchemaError
 from shoal.frame import series
 from shoal.params import Help, Range, check
@@ -69,7 +69,7 @@ class Suppress(Coarsener):
     Examples
     --------
     >>> import polars as pl, shoal
-    >>> from shoal.coarsen.suppress import Suppress
+    >>> from shoal.coarsening.suppress import Suppress
     >>> from shoal.prepare import prepare
     >>> table = pl.DataFrame({"sex": ["f", "f", "m", "m", "m"], "town": ["A", "A", "B", "B", "C"]})
     >>> prepared = prepare(table, shoal.Schema.of(quasi=["sex", "town"]))

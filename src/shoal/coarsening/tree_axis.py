@@ -14,10 +14,10 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import FloatArray, IntArray
-from shoal.coarsen.cells import Axis, Boxes
-from shoal.coarsen.generated import ladder_for
-from shoal.coarsen.ladder import Ladder
-from shoal.coarsen.steps import as_text
+from shoal.coarsening.cells import Axis, Boxes
+from shoal.coarsening.generated import ladder_for
+from shoal.coarsening.ladder import Ladder
+from shoal.coarsening.steps import as_text
 from shoal.schema import Column
 
 __all__ = ["TreeAxis", "follows_tree", "tree_axis"]

@@ -1,7 +1,7 @@
 """The words in which diversity and closeness are asked for, and the promises they become.
 
 Examples: ``3`` and ``"distinct:3"``, ``"entropy:2.5"``, ``"recursive:3,2"`` (c, then l); ``0.2``, ``"equal:0.2"``,
-``"ordered:0.2"``. What they mean is said in `shoal.coarsen.conditions`.
+``"ordered:0.2"``. What they mean is said in `shoal.coarsening.conditions`.
 """
 
 from __future__ import annotations

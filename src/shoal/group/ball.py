@@ -96,7 +96,7 @@ class Ball(Grouper):
         """The smallest common radius, in steps of 1/64, that leaves at most `share` of the persons in small groups.
 
         It is found by halving: the share falls as the radius grows, though not strictly, so a smaller radius may
-        also do.
+        also do. Where many records tie, another seed can leave a few more.
 
         Examples
         --------

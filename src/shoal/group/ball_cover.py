@@ -20,7 +20,7 @@ from numba import njit
 from shoal.arrays import FloatArray, IntArray
 from shoal.group.range_tree import RangeTree, count_within, gather_within, leave, plant
 from shoal.metric.kernels import apart
-from shoal.metric.space import LINE, Packed
+from shoal.metric.space import EQUAL, LINE, Packed
 
 __all__ = ["MOST_COUNTED", "cover", "least_small"]
 
@@ -50,12 +50,13 @@ def _cover(
     labels = np.full(n, -1, dtype=np.int64)
     kept, found = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     stack = np.empty(2 * tree.depth + 4, dtype=np.int64)
+    held, n_held = np.empty((len(radii), max(1, packed.widths.max()))), np.zeros(len(radii), dtype=np.int64)
     label = 0
     for seed in seeds:
         if labels[seed] >= 0:
             continue
         if clique:
-            total = _clique(tree, positions, packed, radii, seed, label, labels, stack, found, kept)
+            total = _clique(tree, positions, packed, radii, seed, label, labels, stack, found, kept, held, n_held)
         else:
             x = positions[seed]
             total = gather_within(tree, positions, packed, radii, x, x, x, labels, stack, kept)
@@ -69,22 +70,36 @@ def _cover(
 @njit(cache=True, nogil=True)
 def _clique(
     tree: RangeTree, positions: FloatArray, packed: Packed, radii: FloatArray, seed: int, label: int,
-    labels: IntArray, stack: IntArray, found: IntArray, kept: IntArray,
+    labels: IntArray, stack: IntArray, found: IntArray, kept: IntArray, held: FloatArray, n_held: IntArray,
 ) -> int:  # fmt: skip
-    """Put the members of the seed's clique into `kept` and give them `label`; how many there are."""
+    """Put the members of the seed's clique into `kept` and give them `label`; how many there are.
+
+    `held` are the distinct levels of the members, for columns with a table of distances.
+    """
     x = positions[seed]
     low, high = x.copy(), x.copy()
-    kept[0], labels[seed] = seed, label
+    kept[0], labels[seed], held[:, 0], n_held[:] = seed, label, x, 1
     total = 1
     for reach in (radii / 2, radii):
         n_found = gather_within(tree, positions, packed, reach, x, low, high, labels, stack, found)
         for row in _nearest_first(positions, packed, radii, seed, found[:n_found]):
-            if _fits(positions, packed, radii, low, high, kept[:total], row):
+            if _fits(packed, radii, low, high, held, n_held, positions[row]):
                 kept[total], labels[row] = row, label
                 total += 1
-                for j in range(len(radii)):
-                    low[j], high[j] = min(low[j], positions[row, j]), max(high[j], positions[row, j])
+                _take_in(packed, low, high, held, n_held, positions[row])
     return total
+
+
+@njit(cache=True, nogil=True)
+def _take_in(
+    packed: Packed, low: FloatArray, high: FloatArray, held: FloatArray, n_held: IntArray, y: FloatArray
+) -> None:
+    """Widen the box by a member, and remember its levels."""
+    for j in range(len(y)):
+        low[j], high[j] = min(low[j], y[j]), max(high[j], y[j])
+        if packed.widths[j] > 0 and y[j] not in held[j, : n_held[j]]:
+            held[j, n_held[j]] = y[j]
+            n_held[j] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -110,25 +125,24 @@ def _ratio(positions: FloatArray, packed: Packed, radii: FloatArray, seed: int, 
 
 @njit(cache=True, nogil=True)
 def _fits(
-    positions: FloatArray,
     packed: Packed,
     radii: FloatArray,
     low: FloatArray,
     high: FloatArray,
-    kept: IntArray,
-    row: int,
+    held: FloatArray,
+    n_held: IntArray,
+    y: FloatArray,
 ) -> bool:
-    """Whether a record is within the radius of all kept ones."""
+    """Whether a record is within the radius of all members."""
     for j in range(len(radii)):
-        value = positions[row, j]
         if packed.shapes[j] == LINE:
-            if value - low[j] > radii[j] or high[j] - value > radii[j]:
+            if y[j] - low[j] > radii[j] or high[j] - y[j] > radii[j]:
                 return False
-        elif low[j] == high[j]:
-            if apart(packed, j, value, low[j]) > radii[j]:
+        elif packed.shapes[j] == EQUAL:
+            if radii[j] < 1.0 and y[j] != low[j]:
                 return False
         else:
-            for other in kept:
-                if apart(packed, j, value, positions[other, j]) > radii[j]:
+            for level in held[j, : n_held[j]]:
+                if apart(packed, j, y[j], level) > radii[j]:
                     return False
     return True

@@ -2,7 +2,8 @@
 
 A **blind** mask sees each group's set of values only, and for it the re-identification bound is a theorem
 (`shoal.mask.mask`). An **aware** mask moves single records: it may look at a row, at its group, and at the whole
-table, and may put a record into another group. Nothing about it is proved; the risk that is left is measured on the release.
+table, and may put a record into another group. Nothing about it is proved; the risk that is left is measured
+on the release.
 """
 
 from __future__ import annotations

@@ -88,9 +88,15 @@ def chosen_columns(owner: str, columns: Sequence[str] | None, state: Masking) ->
             owner,
             "columns must be quasi-identifiers of the schema",
             got=f"'{unknown[0]}'" if unknown else "none",
-            hint=f"Choose among: {', '.join(state.encoder.names)}.",
+            hint=_hint(unknown, state),
         )
     return list(dict.fromkeys(columns))
+
+
+def _hint(unknown: Sequence[str], state: Masking) -> str:
+    if unknown and unknown[0] in state.prepared.schema.sensitive:
+        return "A sensitive column is released as it is; one value per group would only give it away."
+    return f"Choose among: {', '.join(state.encoder.names)}."
 
 
 def quantiles(values: FloatArray) -> dict[str, float]:

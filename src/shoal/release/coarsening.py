@@ -16,11 +16,11 @@ import polars as pl
 
 from shoal.arrays import IntArray
 from shoal.classes import classes_of
-from shoal.coarsen import Coarsened, Coarsener
-from shoal.coarsen import preset as find_preset
+from shoal.coarsening import Coarsened, Coarsener
+from shoal.coarsening import preset as find_preset
 from shoal.errors import GuaranteeError
 from shoal.files import Source
-from shoal.frame import Frame, adopt, leave, pick, with_columns
+from shoal.frame import Frame, adopt, leave, pick, series, with_columns
 from shoal.prepare import Prepared, prepare
 from shoal.recipe import Coarsening, method_name
 from shoal.release.release import Progress, Release, checked_seed, quiet
@@ -51,7 +51,7 @@ def coarsen(
     method
         What is written instead: a coarsener, or a list of them, each working on what the one before it wrote.
     preset
-        Rules that the finished table is held to, by name (`shoal.coarsen.presets`); its own steps are not added.
+        Rules that the finished table is held to, by name (`shoal.coarsening.presets`); its own steps are not added.
     accept
         Whether to release although a check of the preset fails; what it found is then among the notes.
     seed
@@ -77,7 +77,7 @@ def coarsen(
         say(f"coarsening ({method_name(type(step))})")
         state = state.after(step, stream_seed(seed, i))
     release = _release(table, schema, recipe, state, seed)
-    return release if preset is None else _held_to(release, preset, accept)
+    return release if preset is None else _held_to(release, recipe, preset, accept)
 
 
 def coarsen_source(source: Source, schema: Schema, method: Coarsener | Sequence[Coarsener], **options: Any) -> Release:
@@ -90,18 +90,21 @@ def stream_seed(seed: int, i: int) -> int:
     return int(stream(seed, "coarsen", i).integers(2**62))
 
 
-def _held_to(release: Release, name: str, accept: bool) -> Release:
+def _held_to(release: Release, recipe: Coarsening, name: str, accept: bool) -> Release:
     """Hold a release to the rules of a preset; what was found goes to the notes."""
     wanted = find_preset(name)
     n_left_out = int((release.labels < 0).sum())
-    checks = wanted.findings(release.table, release.schema, n_left_out=n_left_out)
+    allowed = {name for method in recipe.methods for name in getattr(method, "allow", ())}
+    looked_at = Schema(tuple(column for column in release.schema.columns if column.name not in allowed))
+    checks = wanted.findings(release.table, looked_at, n_left_out=n_left_out)
     failed = [check for check in checks if not check.holds]
     if failed and not accept:
         raise GuaranteeError(
             f"preset {name}",
             f"wants {'; '.join(check.rule for check in failed)}",
             got="; ".join(check.words for check in failed),
-            hint="Give the columns another role or coarsen them; or look at them and accept what was found (--accept).",
+            hint="Give the columns another role or coarsen them; allow those that only look so (--allow), or accept "
+            "what was found (--accept).",
         )
     said = [f"{name}: {check.rule}: {check.words}" for check in checks]
     return replace(release, notes=(*release.notes, *said, *(f"{name}: {limit}" for limit in wanted.limits)))
@@ -133,22 +136,31 @@ class _State:
         return replace(
             self,
             frame=pick(frame, kept),
-            schema=_rewritten(now.schema, done),
+            schema=_rewritten(now, done),
             rows=self.rows[now.rows][kept] if self.steps else self.rows[kept],
             notes=(*self.notes, *done.notes),
             steps=(*self.steps, {"step": method_name(type(step)), **done.details}),
         )
 
 
-def _rewritten(schema: Schema, done: Coarsened) -> Schema:
-    """The schema of what was written: a coarse column has no declared domain any more."""
-    return schema.with_columns(_plain(schema[name], new) for name, new in done.columns.items())
+def _rewritten(now: Prepared, done: Coarsened) -> Schema:
+    """The schema of what was written."""
+    schema, frame = now.schema, now.frame
+    return schema.with_columns(_plain(schema[name], series(frame, name), new) for name, new in done.columns.items())
 
 
-def _plain(column: Column, new: pl.Series) -> Column:
+def _plain(column: Column, old: pl.Series, new: pl.Series) -> Column:
+    """The column as it was written: its old domain is gone; a number that stays one keeps its hierarchy."""
     numeric = column.kind == "numeric" and new.dtype.is_numeric()
     kind: Kind | None = "numeric" if numeric else "nominal" if new.dtype == pl.String else None
-    return Column(name=column.name, role=column.role, kind=kind, missing=column.missing)
+    same = new.dtype == old.dtype
+    return Column(
+        name=column.name,
+        role=column.role,
+        kind=kind,
+        missing=column.missing,
+        hierarchy=column.hierarchy if same and numeric else None,
+    )
 
 
 def _release(table: Any, schema: Schema, recipe: Coarsening, state: _State, seed: int) -> Release:

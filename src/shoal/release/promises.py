@@ -18,8 +18,8 @@ import numpy as np
 
 from shoal.arrays import IntArray
 from shoal.claim import Claim
-from shoal.coarsen import Conditions
-from shoal.coarsen.wanted import Promise
+from shoal.coarsening import Conditions
+from shoal.coarsening.wanted import Promise
 from shoal.errors import GuaranteeError
 from shoal.group import KMember
 from shoal.pair import Pair

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -91,7 +92,8 @@ def _write_evidence(release: Release, stage: Path, table: Path) -> None:
     )
     write_text(stage / "report.html", report.render(evidence, "external"))
     if release.model is not None:
-        release.model.save(stage / "internal" / "model.json", internal=True)
+        with suppress(GuaranteeError):  # a model that is the data itself is not kept
+            release.model.save(stage / "internal" / "model.json", internal=True)
     internal = {"seed": release.seed, "replay": "internal/replay.toml", "labels": release.labels}
     write_text(stage / "internal" / "report.html", report.render(evidence, "internal", internal=internal))
 

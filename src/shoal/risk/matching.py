@@ -159,7 +159,8 @@ def reidentification(
     -----
     Distances that agree up to a factor 1 + 1e-9 tie. A row whose missing number led to its being left out is no
     record. Where the release is coarsened or values are blanked out, the intruder, who knows the recoding, finds the
-    class that a record was written to. Survey weights play no part: each record counts once. With a unit column a hit is any row of the same person. Cost: O(n log n) in the number of distinct points.
+    class that a record was written to. Survey weights play no part: each record counts once. With a
+    unit column a hit is any row of the same person. Cost: O(n log n) in the number of distinct points.
 
     Examples
     --------

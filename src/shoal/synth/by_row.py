@@ -5,9 +5,9 @@ From a start row, each column in turn is drawn from its building block with α v
     Pr(x_i = j | h) = (n_ij + α) / (N_h + C_i α).                                                            (3.6)
 
 Adding a record changes one block of each column by one count, so one draw of one column changes in probability by a
-factor of at most 1 + 1/α in either direction, and a row of M draws by (1 + 1/α)^M = e^ε for α = 1 / (exp(ε/M) − 1). This
-needs parents, domain and start that don't depend on the data. With *reset*, a block that was visited is uniform from then
-on in that block of rows: the record's M blocks are each looked at once, so the whole block of rows costs ε.
+factor of at most 1 + 1/α in either direction, and a row of M draws by (1 + 1/α)^M = e^ε for α = 1 / (exp(ε/M) − 1).
+This needs parents, domain and start that don't depend on the data. With *reset*, a block that was visited is uniform
+from then on in that block of rows: the record's M blocks are each looked at once, so the whole block of rows costs ε.
 
 Draws use whole-number weights and the operating system's entropy. With a seed they can be repeated, and the claim goes.
 """
@@ -313,7 +313,8 @@ def _diversity_claim(l: float) -> Claim:  # noqa: E741
         scope="per building block",
         basis="proved",
         statement=(
-            f"Every distribution that a value is drawn from has entropy of at least log {l:g}: given the columns of its key, "
+            f"Every distribution that a value is drawn from has entropy of at least log {l:g}: given the columns "
+            f"of its key, "
             f"no value is surer than an even choice of {l:g}, in the sense of entropy. Nothing is promised about "
             "differential privacy."
         ),

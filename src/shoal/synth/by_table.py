@@ -1,8 +1,8 @@
 """Data-set scope: noise once on all tables, then rows for ever.
 
-The argument: every table counts each record once, so a set of T tables changes by 1 in T cells when a record is added or
-removed; OpenDP prices that. Choices of pairs or parents are noisy maxima with scores of bounded sensitivity. Prices add,
-and the sum is the stated ε (or ρ, converted to ε and δ). Everything after the noise is post-processing.
+The argument: every table counts each record once, so a set of T tables changes by 1 in T cells when a record is added
+or removed; OpenDP prices that. Choices of pairs or parents are noisy maxima with scores of bounded sensitivity.
+Prices add, and the sum is the stated ε (or ρ, converted to ε and δ). Everything after the noise is post-processing.
 """
 
 from __future__ import annotations

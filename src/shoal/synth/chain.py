@@ -7,9 +7,9 @@ Column i, in an order that puts strongly tied columns next to each other, has th
 the distribution of maximum entropy that has the wanted margins with its parents. W comes from iterative proportional
 fitting over a *pool* of rows drawn from the blocks before, so all parents are fitted together and none counts twice.
 
-Noise is told from signal by empirical Bayes. Let D be the noisy table of (j, i) minus what the chain expects so far (m).
-D = truth + noise with known variance s²; the truth is given a prior N(0, t m^g), and t and g ∈ {0, 1, 2} are the most
-likely ones. A pair becomes a parent if that explains D better than noise alone (by `_CLEAR` in log likelihood),
+Noise is told from signal by empirical Bayes. Let D be the noisy table of (j, i) minus what the chain expects so far
+(m). D = truth + noise with known variance s²; the truth is given a prior N(0, t m^g), and t and g ∈ {0, 1, 2} are the
+most likely ones. A pair becomes a parent if that explains D better than noise alone (by `_CLEAR` in log likelihood),
 strongest first, and its wanted margin is m + D t m^g / (t m^g + s²). Pairs that say nothing new are left out.
 
 Everything here looks at noisy tables only: post-processing, without a price. Rows drawn from a chain are exact draws
@@ -24,9 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from shoal.arrays import FloatArray, Generator, IntArray
+from shoal.arrays import AnyArray, FloatArray, Generator, IntArray
 from shoal.synth.margins import NoisyTables
-from shoal.synth.tables import keys
 
 __all__ = ["Chain", "Link", "fit_chain"]
 
@@ -78,15 +77,17 @@ class Chain:
         from shoal.synth.chain_kernels import draw_chain
 
         sizes = {link.column: len(link.base) for link in self.links}
+        columns: dict[int, AnyArray] = {}
         Y = np.zeros((n, len(self.links)), dtype=np.int32)
         for link in self.links:
-            order = _spread(Y, [sizes[k] for k in range(len(sizes))], link.parents, rng)
+            rank = _spread(columns, sizes, link.parents, n, rng)
             flat = [table.ravel() for table in link.weights]
             at = np.cumsum([0, *(len(table) for table in flat)])[:-1].astype(np.int64)
             W = np.concatenate([*flat, np.empty(0)])
             parents = np.array(link.parents, dtype=np.int64)
-            Y[:, link.column] = draw_chain(Y, order, rng.random(), link.base, parents, W, at)
-        return np.asfortranarray(Y).astype(np.int64)
+            drawn = draw_chain(Y, rank, rng.random(), link.base, parents, W, at)
+            Y[:, link.column], columns[link.column] = drawn, drawn
+        return np.column_stack([columns[i] for i in range(len(columns))]).astype(np.int64, order="F")
 
     def to_dict(self) -> dict[str, Any]:
         """The chain as JSON-safe words."""
@@ -168,8 +169,9 @@ class _Block:
     def drawn(self, rng: Generator) -> IntArray:
         from shoal.synth.chain_kernels import draw_rows
 
-        order = _spread(self.Y, self.tables.sizes, self.parents, rng)
-        return np.asarray(draw_rows(self.P, order, rng.random()))
+        columns = {j: self.Y[:, j] for j in self.parents}
+        rank = _spread(columns, dict(enumerate(self.tables.sizes)), self.parents, len(self.Y), rng)
+        return np.asarray(draw_rows(self.P, rank, rng.random()), dtype=np.int64)
 
     def link(self) -> Link:
         weights = tuple(self.weights[j] for j in self.parents)
@@ -201,17 +203,20 @@ def _ties(tables: NoisyTables, shares: Sequence[FloatArray], total: float) -> Fl
     return ties
 
 
-def _spread(Y: IntArray, sizes: Sequence[int], parents: Sequence[int], rng: Generator) -> IntArray:
-    """Rows sorted by their first parents, in random order among equals."""
-    used: list[int] = []
+def _spread(
+    columns: Mapping[int, AnyArray], sizes: Mapping[int, int], parents: Sequence[int], n: int, rng: Generator
+) -> IntArray:
+    """The rank of each row among all, sorted by its first parents, in random order among equals."""
+    key, used = np.zeros(n, dtype=np.int16), 1
     for j in parents:
-        if np.prod([sizes[k] for k in [*used, j]], dtype=np.float64) <= _KEYS:
-            used.append(j)
-    mixed = rng.permutation(len(Y))
-    key = keys(Y, sizes, used)[mixed].astype(np.int16)
-    return np.asarray(mixed[np.argsort(key, kind="stable")])
+        if used * sizes[j] <= _KEYS:
+            key, used = (key * np.int16(sizes[j]) + columns[j].astype(np.int16)), used * sizes[j]
+    mixed = rng.permutation(n)
+    rank = np.empty(n, dtype=np.int64)
+    rank[mixed[np.argsort(key[mixed], kind="stable")]] = np.arange(n)
+    return rank
 
 
 def _rounded(table: FloatArray) -> list[Any]:
     digits = np.vectorize(lambda value: float(f"{value:.6g}"), otypes=[np.float64])
-    return digits(table).tolist() if table.size else table.tolist()
+    return list((digits(table) if table.size else table).tolist())

@@ -61,7 +61,7 @@ def rake(P: FloatArray, x: IntArray, target: FloatArray, W: FloatArray) -> float
                 ratio[a, c] = goal / current[a, c]
             W[a, c] *= ratio[a, c]
     weigh(P, x, ratio)
-    return off / P.shape[0]
+    return float(off / P.shape[0])
 
 
 @njit(cache=True, nogil=True)
@@ -92,13 +92,12 @@ def judge(D: FloatArray, expected: FloatArray, variance: float) -> tuple[float, 
 
 
 @njit(cache=True, nogil=True)
-def draw_rows(P: FloatArray, order: IntArray, start: float) -> IntArray:
-    """One cell for each row by evenly spread numbers along `order`."""
+def draw_rows(P: FloatArray, rank: IntArray, start: float) -> IntArray:
+    """One cell for each row by numbers spread evenly along the ranks."""
     n, C = P.shape
     out = np.empty(n, dtype=np.int64)
-    for k in range(n):
-        r = order[k]
-        u = (start + k * _GOLDEN) % 1.0
+    for r in range(n):
+        u = (start + rank[r] * _GOLDEN) % 1.0
         got = -1
         for c in range(C):
             if P[r, c] > 0.0:
@@ -112,19 +111,18 @@ def draw_rows(P: FloatArray, order: IntArray, start: float) -> IntArray:
 
 @njit(cache=True, nogil=True, parallel=True)
 def draw_chain(
-    Y: AnyArray, order: IntArray, start: float, base: FloatArray, parents: IntArray, W: FloatArray, at: IntArray
-) -> IntArray:
-    """One cell for each row of Y: weights base[c] Π_j W_j[x_j, c], evenly spread numbers along `order`.
+    Y: AnyArray, rank: IntArray, start: float, base: FloatArray, parents: IntArray, W: FloatArray, at: IntArray
+) -> AnyArray:
+    """One cell for each row of Y: weights base[c] Π_j W_j[x_j, c], numbers spread evenly along the ranks.
 
     W holds the parents' tables one after the other, flat, that of parent p from at[p].
     """
     n, C, K = Y.shape[0], base.size, parents.size
-    out = np.empty(n, dtype=np.int64)
+    out = np.empty(n, dtype=np.int32)
     n_parts = n // _PART + 1
     for part in prange(n_parts):
         p = np.empty(C)
-        for k in range(part * _PART, min(n, (part + 1) * _PART)):
-            r = order[k]
+        for r in range(part * _PART, min(n, (part + 1) * _PART)):
             p[:] = base
             for q in range(K):
                 row = at[q] + np.int64(Y[r, parents[q]]) * C
@@ -136,7 +134,7 @@ def draw_chain(
             if not total > 0.0:
                 p[:] = base
                 total = 1.0
-            u = ((start + k * _GOLDEN) % 1.0) * total
+            u = ((start + rank[r] * _GOLDEN) % 1.0) * total
             got = 0
             for c in range(C):
                 if p[c] > 0.0:

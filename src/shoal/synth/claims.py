@@ -10,7 +10,8 @@ from shoal.dp import Budget
 __all__ = ["DATA_CHOSEN", "assumptions", "dp_claim", "dp_kind"]
 
 DATA_CHOSEN = (
-    "Parents were chosen by plain mutual information from the data. One record can change that choice, and then no finite "
+    "Parents were chosen by plain mutual information from the data. One record can change that choice, and then "
+    "no finite "
     "epsilon holds; the number is the paper's, and Shoal does not vouch for it."
 )
 
@@ -18,7 +19,8 @@ DATA_CHOSEN = (
 def assumptions(*, several_rows: bool, more: Sequence[str] = ()) -> tuple[str, ...]:
     """What must be true for a differential-privacy claim about synthetic rows."""
     unit = (
-        "The schema names a unit, so a person may have several records: the claim is for one record, and a person with m "
+        "The schema names a unit, so a person may have several records: the claim is for one record, and a "
+        "person with m "
         "of them is protected at m times epsilon (and, with a delta, more loosely still)."
         if several_rows
         else "Each person has one record; somebody with m records is protected at m times epsilon."

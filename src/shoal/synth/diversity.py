@@ -35,7 +35,7 @@ def check_diversity(domain: Domain, l: float) -> None:  # noqa: E741
 def entropy(p: FloatArray) -> FloatArray:
     """Shannon entropy of each row, in nats."""
     logs = np.log(p, out=np.zeros_like(p), where=p > 0)
-    return -(p * logs).sum(axis=1)
+    return np.asarray(-(p * logs).sum(axis=1), dtype=np.float64)
 
 
 def diverse_probabilities(counts: IntArray, l: float) -> FloatArray:  # noqa: E741

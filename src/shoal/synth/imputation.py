@@ -4,9 +4,9 @@ For each column i a model g(x_i | all others) is fitted. From a start row each c
 
     (g_j + α) / (1 + C_i α),    α = 1 / (exp(ε/M) − 1)                                      (section 3.2.5).
 
-The ratio of two such numbers is at most 1 + 1/α whatever the data are, because g lies between 0 and 1: so a row costs ε,
-and this hides not one record but the *whole data set*. That is why, below ε ≈ M per row, the rows are nearly uniform noise.
-It is here to be compared with; `PeGS` is better at every ε.
+The ratio of two such numbers is at most 1 + 1/α whatever the data are, because g lies between 0 and 1: so a row costs
+ε, and this hides not one record but the *whole data set*. That is why, below ε ≈ M per row, the rows are nearly
+uniform noise. It is here to be compared with; `PeGS` is better at every ε.
 
 Draws use whole-number weights that sum to the same for every data set, and the system's entropy.
 """
@@ -175,9 +175,9 @@ class ImputationModel(Model):
 
 
 def whole_weights(g: FloatArray) -> IntArray:
-    """Probabilities as whole numbers from 0 to GRAIN that sum to GRAIN in every row, so that no total tells anything."""
+    """Probabilities as whole numbers from 0 to GRAIN that sum to GRAIN in every row: no total tells anything."""
     held = np.clip(g, 0.0, 1.0)
     whole = np.floor(held / np.maximum(held.sum(axis=1, keepdims=True), 1.0) * GRAIN).astype(np.int64)
     rows, largest = np.arange(len(whole)), whole.argmax(axis=1)
     whole[rows, largest] += GRAIN - whole.sum(axis=1)
-    return whole
+    return np.asarray(whole, dtype=np.int64)

@@ -68,7 +68,7 @@ def project(values: FloatArray, total: float) -> FloatArray:
     ordered = np.sort(values)[::-1]
     excess = (np.cumsum(ordered) - total) / np.arange(1, len(values) + 1)
     last = np.flatnonzero(ordered > excess)[-1]
-    return np.maximum(values - excess[last], 0.0)
+    return np.asarray(np.maximum(values - excess[last], 0.0), dtype=np.float64)
 
 
 def _without_noise_cell(counts: FloatArray, variance: float, can_miss: bool) -> FloatArray:

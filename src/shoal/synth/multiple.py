@@ -1,18 +1,20 @@
 """Multiple imputation: K synthetic tables from regressions, column after column (section 2.3).
 
 The first column is drawn from its margin, every further one from a regression on those before it: numbers from a linear
-model plus normal noise with the residual variance, categories from a multinomial logistic model. Skewed numbers (costs) are
-regressed as normal scores, and drawn scores go back through the quantiles of the column (``scores="normal"``);
-``scores="raw"`` is the paper's plain version, which clips at the range and so moves the mean. For each of the K tables the
-models are fitted anew to a bootstrap resample, and the linear model's σ² and β are drawn from their posterior,
+model plus normal noise with the residual variance, categories from a multinomial logistic model. Skewed numbers
+(costs) are regressed as normal scores, and drawn scores go back through the quantiles of the column
+(``scores="normal"``);
+``scores="raw"`` is the paper's plain version, which clips at the range and so moves the mean. For each of the K
+tables the models are fitted anew to a bootstrap resample, and the linear model's σ² and β are drawn from their
+posterior,
 
     σ² ~ RSS / χ²_{n−p},    β ~ N(β̂, σ² (XᵀX)⁻¹),
 
 so that the K tables differ as much as the uncertainty of the models asks for, and `shoal.synth.combine` can give valid
 intervals. With `columns`, only those are synthetic and the rest of each row is the original's (partially synthetic).
 
-Promised: nothing. Regressions fitted to the data without noise can give away an outlier, and partially synthetic rows are
-real people's rows. Measure the risk of what you draw, or use `PeGS`.
+Promised: nothing. Regressions fitted to the data without noise can give away an outlier, and partially synthetic rows
+are real people's rows. Measure the risk of what you draw, or use `PeGS`.
 """
 
 from __future__ import annotations
@@ -206,7 +208,7 @@ def linear_draw(X: FloatArray, y: FloatArray, new: FloatArray, rng: Generator) -
     sigma = np.sqrt(rss / rng.chisquare(free))
     root = np.linalg.cholesky(np.linalg.inv(gram))
     drawn = beta + sigma * (root @ rng.standard_normal(len(beta)))
-    return new1 @ drawn + sigma * rng.standard_normal(len(new))
+    return np.asarray(new1 @ drawn + sigma * rng.standard_normal(len(new)), dtype=np.float64)
 
 
 def _scores(y: FloatArray) -> FloatArray:
@@ -229,7 +231,7 @@ def _logistic_draw(X: FloatArray, y: IntArray, new: FloatArray, rng: Generator) 
         return np.full(len(new), float(cells[0]))
     coefficients, intercepts = _solve(X, at, len(cells))
     scores = new @ coefficients.T + intercepts + rng.gumbel(size=(len(new), len(cells)))
-    return cells[scores.argmax(axis=1)].astype(np.float64)
+    return np.asarray(cells[scores.argmax(axis=1)], dtype=np.float64)
 
 
 def _regressors(

@@ -19,7 +19,7 @@ from shoal.synth.tables import dependence, distance, mutual_information, n_keys,
 if TYPE_CHECKING:
     from shoal.synth.pegs import PeGS
 
-__all__ = ["Choose", "Parents", "all_pairs", "choose_pairs", "choose_parents", "by_mutual_information"]
+__all__ = ["Choose", "Parents", "all_pairs", "by_mutual_information", "choose_pairs", "choose_parents"]
 
 Choose = Literal["private", "given", "mutual-information"]
 LARGEST = 200_000  # cells of one building block table, unless parents are named
@@ -39,7 +39,7 @@ class Parents:
         """Read the parameters against the domain; a column can't be its own parent."""
         if not isinstance(pegs.parents, Mapping):
             return cls(given=None, how_many=pegs.parents, choose=pegs.choose)
-        given: dict[int, tuple[int, ...]] = {i: () for i in range(len(domain.axes))}
+        given: dict[int, tuple[int, ...]] = dict.fromkeys(range(len(domain.axes)), ())
         for name, named in pegs.parents.items():
             i = domain.position(name, "parents")
             found = [named] if isinstance(named, str) else list(named)

@@ -1,7 +1,8 @@
 """PeGS, the Perturbed Gibbs Sampler: synthetic rows from perturbed building blocks.
 
-A table of many columns is taken apart into small tables of counts, its *building blocks*; noise is put on them, and rows
-are drawn by walking over them (Park and Ghosh, "Privacy-aware synthetic data", chapter 3 of Park's thesis, 2014).
+A table of many columns is taken apart into small tables of counts, its *building blocks*; noise is put on them, and
+rows are drawn by walking over them (Park, "Privacy-aware Publication and Utilization of Healthcare Data", 2014,
+chapter 3).
 
 ``scope="dataset"``, the default: noise is drawn once for all tables, with one ε for everything that is ever drawn.
 Which tables, `design` says:
@@ -10,19 +11,20 @@ Which tables, `design` says:
   Rows are exact draws of the chain. All pairs are measured where the noise allows it; otherwise the most telling ones,
   chosen by noisy maxima.
 - ``"tree"``: the same with M − 1 chosen pairs that form a tree and one parent for each column.
-- ``"conditionals"``: M tables, each column given a key of its parents, discrete Laplace noise of scale M/ε on every cell,
-  and `passes` rounds of Gibbs sampling: the plain version.
+- ``"conditionals"``: M tables, each column given a key of its parents, discrete Laplace noise of scale M/ε on every
+  cell, and `passes` rounds of Gibbs sampling: the plain version.
 
-``scope="sample"``, as published: exact counts stay inside, and each draw is perturbed by α virtual records for every cell,
+``scope="sample"``, as published: exact counts stay inside, and each draw is perturbed by α virtual records for every
+cell,
 
     Pr(x_i = j | h) = (n_ij + α) / (N_h + C_i α),    α = 1 / (exp(ε/M) − 1).                    (3.6), (3.8)
 
-Then ε is the price of *one row* (or, with `block`, of one block of rows, whose visited blocks are reset to uniform), and n
-rows cost n ε. Claims state both, always. With `diversity` (l-diversity) α is set block by block so that the entropy
-reaches log l; that carries no differential-privacy claim.
+Then ε is the price of *one row* (or, with `block`, of one block of rows, whose visited blocks are reset to uniform),
+and n rows cost n ε. Claims state both, always. With `diversity` (l-diversity) α is set block by block so that the
+entropy reaches log l; that carries no differential-privacy claim.
 
-Promised: the stated ε under adding or removing one record, if the domain is public, and start rows and parents are public
-or privately chosen. Parents chosen by plain mutual information void it (see `shoal.synth.claims.DATA_CHOSEN`).
+Promised: the stated ε under adding or removing one record, if the domain is public, and start rows and parents are
+public or privately chosen. Parents chosen by plain mutual information void it (see `shoal.synth.claims.DATA_CHOSEN`).
 """
 
 from __future__ import annotations
@@ -91,8 +93,8 @@ class PeGS(Synthesizer):
     Notes
     -----
     Every row counts once; survey weights play no part, and weight columns are left out. Cost: linear in rows times
-    columns (times pairs of columns for ``"pairs"``), plus about 20 µs for every noisy cell. A million rows of 13 columns
-    are fitted and drawn in a few seconds.
+    columns (times pairs of columns for ``"pairs"``), plus about 20 µs for every noisy cell. A million rows of 13
+    columns are fitted and drawn in a few seconds.
 
     Examples
     --------

@@ -69,12 +69,12 @@ def logistic_of(domain: Domain, codes: IntArray, column: int, others: Sequence[i
 def features(domain: Domain, codes: IntArray, columns: Sequence[int]) -> FloatArray:
     """Regressors of the columns, one after the other; at least one column of zeros."""
     parts = [_block(domain.axes[j], codes[:, j]) for j in columns]
-    return np.hstack(parts) if parts else np.zeros((len(codes), 1))
+    return np.asarray(np.hstack(parts) if parts else np.zeros((len(codes), 1)), dtype=np.float64)
 
 
 def _block(axis: Axis, cells: IntArray) -> FloatArray:
     if axis.kind == "nominal":
-        return (cells[:, None] == np.arange(axis.size)).astype(np.float64)
+        return np.asarray(cells[:, None] == np.arange(axis.size), dtype=np.float64)
     known = cells < axis.n_known
     half = max(1.0, (axis.n_known - 1) / 2)
     position = np.where(known, (cells - half) / half, 0.0)

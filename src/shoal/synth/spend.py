@@ -1,4 +1,5 @@
-"""Spending a budget on tables and choices: the noise is OpenDP's, the price is exact, and every purchase is written down.
+"""Spending a budget on tables and choices: the noise is OpenDP's, the price is exact, and every purchase is written
+down.
 
 A *set of tables* in which one record counts once in each has sensitivity L1 = T and L2 = √T for T tables, so a set
 bought together at ε costs discrete Laplace noise of scale T/ε, at ρ discrete Gaussian noise of scale √(T / (2ρ)).

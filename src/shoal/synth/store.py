@@ -34,13 +34,14 @@ def load(path: str | Path) -> Model:
     if not isinstance(words, dict) or words.get("format") != FORMAT or words.get("kind") not in _kinds():
         raise FileError(str(path), f"must be a model saved by Shoal ({FORMAT})")
     spent = words["spent"]
-    return _kinds()[words["kind"]].from_body(
+    model: Model = _kinds()[words["kind"]].from_body(
         words,
         domain=Domain.from_dict(words["domain"]),
         spent=None if spent is None else Budget.from_dict(spent),
         claims=[Claim.from_dict(claim) for claim in words["claims"]],
         notes=tuple(words["notes"]),
     )
+    return model
 
 
 def _read(path: Path) -> Any:

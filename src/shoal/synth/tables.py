@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shoal.arrays import FloatArray, IntArray
+from shoal.arrays import AnyArray, FloatArray, IntArray
 from shoal.errors import ParameterError
 
 __all__ = ["block_counts", "dependence", "keys", "mutual_information", "n_keys", "one_way", "pair_counts"]
@@ -34,7 +34,7 @@ def n_keys(sizes: Sequence[int], parents: Sequence[int]) -> int:
     return math.prod(sizes[j] for j in parents)
 
 
-def keys(codes: IntArray, sizes: Sequence[int], parents: Sequence[int]) -> IntArray:
+def keys(codes: AnyArray, sizes: Sequence[int], parents: Sequence[int]) -> IntArray:
     """The key of each row: its parents' cells as one number."""
     key = np.zeros(len(codes), dtype=np.int64)
     for j in parents:
