@@ -1,54 +1,66 @@
-"""The demonstration: every mask on a simulated health survey, side by side."""
+"""The demonstration: every family of methods on a simulated health survey, side by side."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from shoal.coarsening import Generalize, Mondrian
 from shoal.datasets import health_survey, health_survey_schema
-from shoal.group import KMember
-from shoal.mask import BlindMask, CellDither, Centroid, GaussianDither, Resample
-from shoal.recipe import spell
-from shoal.release import Release, anonymize
+from shoal.group import Ball, KMember
+from shoal.mask import CellDither, Centroid, GaussianDither, PushBack, Resample, Shuffle
+from shoal.release import Release, anonymize, coarsen
 
-__all__ = ["MASKS", "Trial", "trials"]
+__all__ = ["SHOWN", "Trial", "recipes", "trials"]
 
-MASKS: tuple[BlindMask, ...] = (
-    Centroid(),
-    Resample(),
-    Resample(replace=False),
-    CellDither(),
-    GaussianDither(),
-    GaussianDither(exact=True),
-)
+SHOWN = "gaussian-dither"
+"""The trial whose release is written to look at."""
+
+Make = Callable[[Any, Any, int], Release]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One mask tried on the survey."""
+    """One method tried on the survey."""
 
-    mask: BlindMask
+    name: str
     release: Release
     seconds: float
 
-    @property
-    def name(self) -> str:
-        """The mask, with what differs from its defaults."""
-        shown = spell(self.mask).split(",")
-        plain = spell(type(self.mask)()).split(",")
-        changed = [part.rpartition(":")[2] for part, usual in zip(shown, plain, strict=True) if part != usual]
-        return ", ".join([shown[0].partition(":")[0], *(part.removesuffix("=true") for part in changed)])
+
+def recipes(k: int) -> Mapping[str, Make]:
+    """The methods of the demonstration by name."""
+    masks = {
+        "centroid": Centroid(),
+        "resample": Resample(),
+        "resample, replace=false": Resample(replace=False),
+        "cell-dither": CellDither(),
+        SHOWN: GaussianDither(),
+        "gaussian-dither, exact": GaussianDither(exact=True),
+    }
+    ball = Ball(radius=0.4, minimum=k)
+    return {
+        **{name: _masked(KMember(k=k), mask) for name, mask in masks.items()},
+        "ball, push-back, shuffle": _masked(ball, [PushBack(), Shuffle()]),
+        "mondrian": lambda table, schema, seed: coarsen(table, schema, Mondrian(k=k), seed=seed),
+        "generalize": lambda table, schema, seed: coarsen(table, schema, Generalize(k=k), seed=seed),
+    }
 
 
 def trials(n: int, k: int, seed: int, progress: Callable[[str], None]) -> list[Trial]:
-    """Anonymise the survey once with every mask."""
+    """Release the survey once with every method."""
     table, schema = health_survey(n, seed), health_survey_schema()
     done = []
-    for mask in MASKS:
-        progress(spell(mask).partition(":")[0])
+    for name, make in recipes(k).items():
+        progress(name)
         start = time.perf_counter()
-        release = anonymize(table, schema, group=KMember(k=k), mask=mask, seed=seed)
-        done.append(Trial(mask=mask, release=release, seconds=time.perf_counter() - start))
+        release = make(table, schema, seed)
+        done.append(Trial(name=name, release=release, seconds=time.perf_counter() - start))
         _ = release.risk, release.utility
     return done
+
+
+def _masked(group: Any, mask: Any) -> Make:
+    return lambda table, schema, seed: anonymize(table, schema, group=group, mask=mask, seed=seed)

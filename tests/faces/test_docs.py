@@ -28,10 +28,10 @@ def test_links_lead_somewhere(page):
 
 
 def test_every_method_has_a_page():
-    from shoal.recipe import GROUPERS, MASKS, method_name
+    from shoal.recipe import COARSENERS, GROUPERS, MASKS, method_name, synthesizers
 
     text = " ".join(path.read_text(encoding="utf-8") for path in ROOT.glob("docs/methods/*.md"))
-    for cls in (*GROUPERS, *MASKS):
+    for cls in (*GROUPERS, *MASKS, *COARSENERS, *synthesizers()):
         assert f"# {cls.__name__}" in text or f"{cls.__name__} and" in text or f"and {cls.__name__}" in text, cls
         assert method_name(cls)
 

@@ -27,20 +27,20 @@ def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the release.")] = Path("shoal-demo"),
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older demo in that folder.")] = False,
 ) -> None:
-    """Anonymise a simulated health survey with every mask, compare them, and write one release to look at."""
+    """Release a simulated health survey by methods of every family, compare them, and write one to look at."""
     from shoal.cli.console import out as screen
     from shoal.cli.console import print_table, steps
-    from shoal.demo import MASKS, trials
+    from shoal.demo import SHOWN, recipes, trials
     from shoal.release.staging import check_target
 
     check_target(out, overwrite=overwrite)
-    with steps(len(MASKS) + 4) as step:
+    with steps(len(recipes(k)) + 4) as step:
         done = trials(rows, k, seed, step)
-        shown = next(trial for trial in done if trial.mask == MASKS[4])
+        shown = next(trial for trial in done if trial.name == SHOWN)
         shown.release.write(out, overwrite=overwrite, progress=step)
     bootstrap = float(done[0].release.utility.bootstrap_intersection)
-    head = ["mask", "k-anon.", "mean risk", "largest", "joint kept", "corr. Δ", "R²", "s"]
-    print_table(f"Simulated survey, {rows:,} people, k-member groups of {k}", head, [_row(trial) for trial in done])
+    head = ["method", "k-anon.", "mean risk", "max", "joint kept", "corr. Δ", "R²", "s"]
+    print_table(f"Simulated survey, {rows:,} people, groups or classes of {k}", head, [_row(trial) for trial in done])
     screen.print(_LEGEND.format(bound=1 / k, bootstrap=bootstrap, baseline=_baseline(done[0])))
     screen.print(f"Open [bold]{out / 'report.html'}[/] to see the evidence of the {shown.name} release.")
     screen.print(f"Check it: shoal verify {out}")
@@ -48,7 +48,7 @@ def demo(
 
 _LEGEND = """\
 [dim]risk: chance that matching on the quasi-identifiers finds a person's record;
-  proved to be at most {bound:.3g}
+  proved to be at most {bound:.3g}, but for shuffled balls, where it is measured only
 joint kept: overlap of the joint histograms of the quasi-identifiers;
   a bootstrap of the original has {bootstrap:.3f}
 corr. Δ: largest change of a correlation with cost
@@ -59,13 +59,14 @@ s: seconds of grouping and masking, the first with compiling[/]"""
 
 def _row(trial: Trial) -> list[str]:
     risk, utility = trial.release.risk, trial.release.utility
-    by_group, moved = risk.reidentification.by_group, utility.moments.largest_response_correlation_difference
+    found, moved = risk.reidentification, utility.moments.largest_response_correlation_difference
+    mean, largest = (found.by_group.mean, found.by_group.largest) if found.by_group else (found.expected, found.largest)
     fit = utility.regression.trained_on_released.r_squared if utility.regression else None
     return [
         trial.name,
-        "yes" if trial.mask.collapses else "no",
-        f"{by_group.mean:.4f}" if by_group else "",
-        f"{by_group.largest:.4f}" if by_group else "",
+        "yes" if any(claim.kind == "k-anonymity" for claim in trial.release.claims) else "no",
+        f"{mean:.4f}",
+        f"{largest:.4f}",
         f"{utility.histogram_intersection:.3f}",
         "" if moved is None else f"{moved:.3f}",
         "" if fit is None else f"{fit:.3f}",
