@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from shoal import datasets, dp, risk, shift, synth, utility
+    from shoal import aggregate, datasets, dp, risk, shift, synth, utility
+    from shoal.aggregate import Aggregate, Cudia, EcologicalRegression, Ludia, PseudoInverse, RidgeEcological
     from shoal.claim import Claim
     from shoal.coarsening import Generalize, Hierarchy, Mondrian, Recode, SafeHarbor, Suppress
     from shoal.errors import ColumnError, FileError, GuaranteeError, InputError, ParameterError, SchemaError, ShoalError
@@ -34,6 +35,12 @@ if TYPE_CHECKING:
     from shoal.synth import MarginalBootstrap, MultipleImputation, PeGS, PerturbedImputation
 
 _HOME = {
+    "Aggregate": "aggregate",
+    "Cudia": "aggregate",
+    "EcologicalRegression": "aggregate",
+    "Ludia": "aggregate",
+    "PseudoInverse": "aggregate",
+    "RidgeEcological": "aggregate",
     "Claim": "claim",
     "ShoalError": "errors",
     "ParameterError": "errors",
@@ -76,17 +83,20 @@ _HOME = {
     "MarginalBootstrap": "synth",
     "MultipleImputation": "synth",
 }
-_ROOMS = ("datasets", "dp", "risk", "shift", "synth", "utility")
+_ROOMS = ("aggregate", "datasets", "dp", "risk", "shift", "synth", "utility")
 
 __all__ = [
     "MDAV",
     "MST",
+    "Aggregate",
     "Ball",
     "CellDither",
     "Centroid",
     "Claim",
     "ColumnError",
     "Crest",
+    "Cudia",
+    "EcologicalRegression",
     "FileError",
     "Flatten",
     "GaussianDither",
@@ -95,6 +105,7 @@ __all__ = [
     "Hierarchy",
     "InputError",
     "KMember",
+    "Ludia",
     "MarginalBootstrap",
     "MarketRisk",
     "MicroPerturb",
@@ -103,10 +114,12 @@ __all__ = [
     "ParameterError",
     "PeGS",
     "PerturbedImputation",
+    "PseudoInverse",
     "PushBack",
     "Recode",
     "Release",
     "Resample",
+    "RidgeEcological",
     "SafeHarbor",
     "Schema",
     "SchemaError",
@@ -114,6 +127,7 @@ __all__ = [
     "Shuffle",
     "Suppress",
     "TCloseMST",
+    "aggregate",
     "anonymize",
     "coarsen",
     "datasets",

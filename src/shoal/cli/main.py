@@ -15,7 +15,20 @@ from typing import Annotated
 import typer
 
 from shoal import __version__
-from shoal.cli import anonymize, coarsen, demo, market, risk, scan, schema, study, synthesize, verify
+from shoal.cli import (
+    anonymize,
+    coarsen,
+    demo,
+    market,
+    outliers,
+    reconstruct,
+    risk,
+    scan,
+    schema,
+    study,
+    synthesize,
+    verify,
+)
 from shoal.cli.console import complain
 from shoal.errors import ShoalError
 
@@ -35,6 +48,8 @@ app.command("coarsen", epilog=coarsen.EXAMPLES)(coarsen.coarsen)
 app.command("synthesize", epilog=synthesize.EXAMPLES)(synthesize.synthesize)
 app.command("risk", epilog=risk.EXAMPLES)(risk.risk)
 app.command("verify", epilog=verify.EXAMPLES)(verify.verify)
+app.command("outliers", epilog=outliers.EXAMPLES)(outliers.outliers)
+app.command("reconstruct", epilog=reconstruct.EXAMPLES)(reconstruct.reconstruct)
 app.command("scan", epilog=scan.EXAMPLES)(scan.scan)
 app.add_typer(schema.app, name="schema")
 app.command("market", epilog=market.EXAMPLES)(market.market)

@@ -16,6 +16,8 @@ shoal risk people.csv --schema schema.toml
 shoal risk released.csv --schema schema.toml --original people.csv    (same row order)
 
 shoal risk sample.csv --schema schema.toml --population 330000000
+
+shoal risk stays.csv --schema schema.toml --aggregates county --aggregates hospital
 """
 
 
@@ -26,6 +28,9 @@ def risk(
         Path | None, typer.Option(help="The table it was made from, in the same row order: adds matching attacks.")
     ] = None,
     population: Annotated[int | None, typer.Option(help="People in the population the table is a sample of.")] = None,
+    aggregates: Annotated[
+        list[str] | None, typer.Option(help="Columns whose averages you plan to publish: what would they give away?")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     delimiter: Annotated[str | None, typer.Option(help="Delimiter of CSV files; found by itself if left out.")] = None,
     encoding: Annotated[str | None, typer.Option(help="Encoding of CSV files; found by itself if left out.")] = None,
@@ -38,12 +43,17 @@ def risk(
 
     rules = Schema.read(schema)
     reading: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
-    with steps(2) as step:
+    with steps(3) as step:
         step("reading")
         table = read_table(file, **reading)
         before = None if original is None else read_table(original, **reading)
         step("measuring")
         found = _measure(table, before, rules, population)
+        if aggregates:
+            from shoal.cli.aggregates import exposure
+
+            step("rebuilding values from averages")
+            found["aggregates"] = exposure(table, rules, aggregates)
     if json:
         out.print_json(data={name: result.to_dict() for name, result in found.items()})
     else:
@@ -92,3 +102,7 @@ def _tell(found: dict[str, Any], n: int) -> None:
         out.print(f"re-identification by nearest match: {found['reidentification'].expected:.2%}")
         out.print(f"linkage, nearest or second nearest: {found['linkage'].share:.2%}")
         out.print(f"combinations equal to their own person's: {found['verbatim'].own_share:.2%}")
+    if "aggregates" in found:
+        from shoal.cli.aggregates import tell_exposure
+
+        tell_exposure(found["aggregates"])

@@ -180,3 +180,14 @@ def _tell(study: MarketRiskStudy, out: Path) -> None:
         mark = "[green]holds[/]" if item.holds else "[bold red]fails[/]"
         screen.print(f"{mark} {item.value:.3g} ({item.rule}): {item.name}")
     screen.print(f"Report: {out / 'report.html'}", markup=False)
+
+
+def _wire() -> None:
+    """The studies that have a file of their own."""
+    from shoal.cli import aggregates, quantize
+
+    app.command("ludia", epilog=aggregates.LUDIA_EXAMPLES)(aggregates.ludia)
+    app.command("quantize", epilog=quantize.EXAMPLES)(quantize.quantize)
+
+
+_wire()

@@ -16,8 +16,8 @@ A *limited data set* (164.514(e)) may keep dates, cities, ZIP codes and ages; on
 addresses count as names do.
 
 Promised: what the scan of `shoal.coarsening.scan` recognises as such is rewritten or refused. Not promised: that
-nothing else is there, or that nobody can be told apart (k is 1). The rule also asks that nobody who releases the data *knows*
-how to identify a person in it; that is for people to say.
+nothing else is there, or that nobody can be told apart (k is 1). The rule also asks that nobody who releases the data
+*knows* how to identify a person in it; that is for people to say.
 """
 
 from __future__ import annotations

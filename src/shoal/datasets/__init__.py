@@ -9,15 +9,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from shoal.datasets.inpatients import inpatient, inpatient_schema
     from shoal.datasets.nmes import nmes1988, nmes1988_schema
     from shoal.datasets.panel import meps, meps_schema
     from shoal.datasets.survey import health_survey, health_survey_schema
 
-__all__ = ["health_survey", "health_survey_schema", "meps", "meps_schema", "nmes1988", "nmes1988_schema"]
+__all__ = [
+    "health_survey",
+    "health_survey_schema",
+    "inpatient",
+    "inpatient_schema",
+    "meps",
+    "meps_schema",
+    "nmes1988",
+    "nmes1988_schema",
+]
 
 _HOME = {
     "health_survey": "survey",
     "health_survey_schema": "survey",
+    "inpatient": "inpatients",
+    "inpatient_schema": "inpatients",
     "meps": "panel",
     "meps_schema": "panel",
     "nmes1988": "nmes",

@@ -80,7 +80,9 @@ def _clique(
     low, high = x.copy(), x.copy()
     kept[0], labels[seed], held[:, 0], n_held[:] = seed, label, x, 1
     total = 1
-    for reach in (radii / 2, radii):
+    half = radii / 2
+    for turn in range(2):
+        reach = half if turn == 0 else radii
         n_found = gather_within(tree, positions, packed, reach, x, low, high, labels, stack, found)
         for row in _nearest_first(positions, packed, radii, seed, found[:n_found]):
             if _fits(packed, radii, low, high, held, n_held, positions[row]):
@@ -97,9 +99,17 @@ def _take_in(
     """Widen the box by a member, and remember its levels."""
     for j in range(len(y)):
         low[j], high[j] = min(low[j], y[j]), max(high[j], y[j])
-        if packed.widths[j] > 0 and y[j] not in held[j, : n_held[j]]:
+        if packed.widths[j] > 0 and not _holds(held[j], n_held[j], y[j]):
             held[j, n_held[j]] = y[j]
             n_held[j] += 1
+
+
+@njit(cache=True, nogil=True)
+def _holds(levels: FloatArray, n: int, level: float) -> bool:
+    for i in range(n):  # noqa: SIM110 (numba)
+        if levels[i] == level:
+            return True
+    return False
 
 
 @njit(cache=True, nogil=True)

@@ -13,17 +13,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from shoal.arrays import FloatArray, IntArray
 from shoal.metric.kernels import apart
 from shoal.metric.space import EQUAL, LINE, Packed
+from shoal.metric.threads import in_chunks
 
 __all__ = ["RangeTree", "count_within", "gather_within", "leave", "plant", "within"]
 
 _LEAF = 12
 _CODES_FIRST = 1e6
-_BLOCK = 64
 _OUTSIDE, _BETWEEN, _INSIDE = range(3)
 
 
@@ -195,17 +195,22 @@ def _count(
     return min(total, enough)
 
 
-@njit(cache=True, nogil=True, parallel=True)
 def count_within(tree: RangeTree, positions: FloatArray, packed: Packed, radii: FloatArray, enough: int) -> IntArray:
     """Number of records within the radius of each record, itself included; counting stops at `enough`."""
-    n = len(positions)
-    counts = np.empty(n, dtype=np.int64)
-    for block in prange((n + _BLOCK - 1) // _BLOCK):
-        stack = np.empty(2 * tree.depth + 4, dtype=np.int64)
-        for place in range(block * _BLOCK, min(n, (block + 1) * _BLOCK)):
-            row = tree.order[place]  # neighbours in a row walk the same boxes
-            counts[row] = _count(tree, positions, packed, radii, positions[row], enough, stack)
+    counts = np.empty(len(positions), dtype=np.int64)
+    in_chunks(lambda a, b: _count_some(tree, positions, packed, radii, enough, a, b, counts), len(positions))
     return counts
+
+
+@njit(cache=True, nogil=True)
+def _count_some(
+    tree: RangeTree, positions: FloatArray, packed: Packed, radii: FloatArray, enough: int, first: int, last: int,
+    counts: IntArray,
+) -> None:  # fmt: skip
+    stack = np.empty(2 * tree.depth + 4, dtype=np.int64)
+    for place in range(first, last):
+        row = tree.order[place]  # neighbours in a row walk the same boxes
+        counts[row] = _count(tree, positions, packed, radii, positions[row], enough, stack)
 
 
 @njit(cache=True, nogil=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from shoal.arrays import AnyArray, FloatArray, IntArray
 from shoal.mask.shape import BINS, PSEUDO
 from shoal.metric.kernels import apart, mapped
 from shoal.metric.space import Packed
+from shoal.metric.threads import in_chunks
 
 __all__ = ["nearest_center", "noisy", "swap"]
 
@@ -17,23 +18,35 @@ _PROPOSALS = 4  # random swaps per value
 _ROUNDING = 1.0 + 1e-12
 
 
-@njit(cache=True, nogil=True, parallel=True)
 def nearest_center(packed: Packed, rows: FloatArray, offsets: IntArray, centers: FloatArray) -> IntArray:
     """For each person (rows ``offsets[p]:offsets[p + 1]``) the centre with the least sum of mapped distances (eq 4)."""
-    n = len(offsets) - 1
-    out = np.zeros(n, dtype=np.int64)
-    for p in prange(n):
+    out = np.zeros(len(offsets) - 1, dtype=np.int64)
+    in_chunks(lambda a, b: _nearest_some(packed, rows, offsets, centers, a, b, out), len(out), few=16)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _nearest_some(
+    packed: Packed, rows: FloatArray, offsets: IntArray, centers: FloatArray, first: int, last: int, out: IntArray
+) -> None:
+    for p in range(first, last):
         least = np.inf
         for c in range(len(centers)):
-            total = 0.0
-            for row in range(offsets[p], offsets[p + 1]):
-                for j in range(centers.shape[1]):
-                    total += mapped(packed, j, apart(packed, j, rows[row, j], centers[c, j]))
-                    if total >= least:
-                        break
+            total = _total(packed, rows, offsets[p], offsets[p + 1], centers[c], least)
             if total < least:
                 least, out[p] = total, c
-    return out
+
+
+@njit(cache=True, nogil=True)
+def _total(packed: Packed, rows: FloatArray, first: int, last: int, center: FloatArray, least: float) -> float:
+    """Sum of the mapped distances of some rows to a centre, given up once it can't be the least."""
+    total = 0.0
+    for row in range(first, last):
+        for j in range(len(center)):
+            total += mapped(packed, j, apart(packed, j, rows[row, j], center[j]))
+            if total >= least:
+                return total
+    return total
 
 
 @njit(cache=True, nogil=True)
@@ -73,7 +86,7 @@ def noisy(
             b = _bin(far[int(u[0] * n)], top)
             r = (b + u[1]) / BINS * top
             value = center + (r if u[2] < 0.5 else -r)
-            value = min(max(np.round(value) if whole else value, low), high)
+            value = min(max(np.rint(value) if whole else value, low), high)
             if abs(value - center) > top:
                 continue
             place = _bin(abs(value - center), top)
@@ -90,7 +103,7 @@ def noisy(
     return out, reached
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _next(state: AnyArray) -> np.uint64:
     """The next 64 random bits (splitmix64): a stream for each group, so that groups can go on at the same time."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -100,12 +113,11 @@ def _next(state: AnyArray) -> np.uint64:
     return z ^ (z >> np.uint64(31))  # type: ignore[no-any-return]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _below(state: AnyArray, n: int) -> int:
     return int((_next(state) >> np.uint64(11)) % np.uint64(n))
 
 
-@njit(cache=True, nogil=True, parallel=True)
 def swap(
     values: FloatArray, far: FloatArray, offsets: IntArray, active: IntArray, bound: float, wanted: IntArray,
     seeds: IntArray,
@@ -116,26 +128,36 @@ def swap(
     values of a group have changed at the end, more are made to.
     """
     source = np.empty(values.shape, dtype=np.int64)
-    for g in prange(len(offsets) - 1):
-        a, b = offsets[g], offsets[g + 1]
-        state = np.empty(1, dtype=np.uint64)
-        state[0] = np.uint64(seeds[g])
-        source[a:b] = _swap_group(values[a:b], far[a:b], active, bound, wanted[g], state) + a
+    states = seeds.astype(np.uint64).reshape(-1, 1)
+
+    def some(first: int, last: int) -> None:
+        _swap_some(values, far, offsets, active, bound, wanted, states, first, last, source)
+
+    in_chunks(some, len(offsets) - 1, few=64)
+    source += np.repeat(offsets[:-1], np.diff(offsets))[:, None]
     return source
 
 
 @njit(cache=True, nogil=True)
+def _swap_some(
+    values: FloatArray, far: FloatArray, offsets: IntArray, active: IntArray, bound: float, wanted: IntArray,
+    states: AnyArray, first: int, last: int, source: IntArray,
+) -> None:  # fmt: skip
+    for g in range(first, last):
+        a, b = offsets[g], offsets[g + 1]
+        _swap_group(values[a:b], far[a:b], source[a:b], active, bound, wanted[g], states[g])
+
+
+@njit(cache=True, nogil=True)
 def _swap_group(
-    values: FloatArray, far: FloatArray, active: IntArray, bound: float, wanted: int, state: AnyArray
-) -> IntArray:
-    s, q = values.shape
-    source = np.empty((s, q), dtype=np.int64)
-    for j in range(q):
-        source[:, j] = np.arange(s)
-    joint = np.empty(s)
+    values: FloatArray, far: FloatArray, source: IntArray, active: IntArray, bound: float, wanted: int, state: AnyArray
+) -> None:
+    s = len(source)
+    joint, top = np.empty(s), 0.0
     for i in range(s):
+        source[i] = i
         joint[i] = _sum(far, source, i)
-    top = joint.max()
+        top = max(top, joint[i])
     before = np.zeros(BINS, dtype=np.int64)
     for i in range(s):
         before[_bin(joint[i], top)] += 1
@@ -148,7 +170,6 @@ def _swap_group(
             # Whatever keeps the shape is accepted: a walk that sought change would tell what a value was not.
             _try_swap(values, far, source, joint, before, after, top, bound, j, i, k, -2)
         _change_more(values, far, source, joint, before, after, top, bound, active, wanted, state)
-    return source
 
 
 @njit(cache=True, nogil=True)
@@ -196,8 +217,9 @@ def _exchange_rows(
     for i in range(s - 1, 0, -1):
         k = _below(state, i + 1)
         order[i], order[k] = order[k], order[i]
-    for j in active:
-        source[:, j] = order
+    for i in range(s):
+        for j in active:
+            source[i, j] = order[i]
     fresh, counts, fits = np.empty(s), np.zeros(BINS, dtype=np.int64), True
     for i in range(s):
         fresh[i] = _sum(far, source, i)
@@ -205,9 +227,10 @@ def _exchange_rows(
         counts[_bin(fresh[i], top)] += 1
     if fits and _kl(before, s, counts, s) <= bound:
         joint[:], after[:] = fresh, counts
-    else:
+        return
+    for i in range(s):
         for j in active:
-            source[:, j] = np.arange(s)
+            source[i, j] = i
 
 
 @njit(cache=True, nogil=True)

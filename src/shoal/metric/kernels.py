@@ -11,7 +11,7 @@ from shoal.metric.space import EQUAL, LINE, Packed
 __all__ = ["apart", "joint", "mapped"]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def apart(packed: Packed, j: int, a: float, b: float) -> float:
     """Distance between two positions of column j."""
     if packed.shapes[j] == LINE:

@@ -12,12 +12,14 @@ from shoal.risk.attribute_inference import ColumnInference, Inference, inference
 from shoal.risk.class_mixture import ClassMix, class_mix
 from shoal.risk.copies import Verbatim, verbatim
 from shoal.risk.equivalence import ClassReport, Diversity, classes
+from shoal.risk.exposure import AggregateExposure, MethodExposure, NoisyExposure, aggregate_exposure
 from shoal.risk.interval_disclosure import ColumnDisclosure, IntervalDisclosure, intervals
 from shoal.risk.matching import GroupRisk, Reidentification, reidentification
 from shoal.risk.population import PopulationUniques, Uniqueness, uniqueness
 from shoal.risk.record_linkage import Linkage, linkage
 
 __all__ = [
+    "AggregateExposure",
     "AttackerRisk",
     "Attackers",
     "ClassMix",
@@ -29,11 +31,14 @@ __all__ = [
     "Inference",
     "IntervalDisclosure",
     "Linkage",
+    "MethodExposure",
+    "NoisyExposure",
     "PopulationUniques",
     "Reidentification",
     "RiskReport",
     "Uniqueness",
     "Verbatim",
+    "aggregate_exposure",
     "assess",
     "attackers",
     "class_mix",

@@ -34,6 +34,7 @@ __all__ = ["ChainModel", "ConditionalsModel", "fit_chain_model", "fit_conditiona
 
 _QUIET = 0.002  # noise per cell, as a share of the records, up to which all pairs are measured
 _LOUD = 0.004  # and up to which chosen pairs are
+_FILLED = 0.05  # share of the records that clipped noise may invent before a second parent is refused
 _MOST_CELLS = 500_000
 
 
@@ -261,7 +262,8 @@ def fit_conditionals(
     elif how_many == 0:
         found, rest = {0: ()}, rest + choice
     else:
-        found = choose_parents(codes, sizes, how_many, purse, choice)
+        few = _FILLED * total / _spread(len(sizes), rest) if parents.how_many is None else LARGEST
+        found = choose_parents(codes, sizes, how_many, purse, choice, few)
     counts = [block_counts(codes, sizes, i, found[i]) for i in range(len(sizes))]
     noisy, _ = purse.tables("building blocks", counts, rest)
     blocks = [_normalised(table, share) for table, share in zip(noisy, shares, strict=True)]

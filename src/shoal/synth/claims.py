@@ -28,7 +28,7 @@ def assumptions(*, several_rows: bool, more: Sequence[str] = ()) -> tuple[str, .
     return (
         "Two data sets are neighbours if one has one record more (add or remove one).",
         unit,
-        "Levels, bounds, edges, missing rules and rules between columns were declared from public knowledge.",
+        "Levels, bounds, edges, types, missing rules and rules between columns were declared from public knowledge.",
         "The number of rows to draw was not taken from the private table.",
         *more,
     )

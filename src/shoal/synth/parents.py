@@ -80,9 +80,9 @@ def choose_pairs(
 
 
 def choose_parents(
-    codes: IntArray, sizes: Sequence[int], how_many: int, purse: Purse, price: Budget
+    codes: IntArray, sizes: Sequence[int], how_many: int, purse: Purse, price: Budget, most_cells: float = LARGEST
 ) -> dict[int, tuple[int, ...]]:
-    """Choose parents of every column by noisy maxima of `dependence`, as long as the keys stay few."""
+    """Choose parents of every column by noisy maxima of `dependence`; further ones only while cells stay few."""
     M = len(sizes)
     scores = _scores(codes, sizes, dependence)
     parts = iter(price.split(max(1, M * how_many)))
@@ -91,12 +91,12 @@ def choose_parents(
         chosen: list[int] = []
         for _ in range(how_many):
             part = next(parts)
-            open_columns = [j for j in range(M) if _fits(sizes, i, chosen, j)]
+            most = most_cells if chosen else LARGEST
+            open_columns = [j for j in range(M) if _fits(sizes, i, chosen, j, most)]
             if open_columns:
                 row = scores[i, open_columns].astype(np.int64)
-                chosen.append(
-                    open_columns[purse.choice("choice of a parent", row, float(DEPENDENCE_SENSITIVITY), part)]
-                )
+                at = purse.choice("choice of a parent", row, float(DEPENDENCE_SENSITIVITY), part)
+                chosen.append(open_columns[at])
         out[i] = tuple(chosen)
     return out
 
@@ -114,8 +114,8 @@ def by_mutual_information(codes: IntArray, sizes: Sequence[int], how_many: int) 
     return out
 
 
-def _fits(sizes: Sequence[int], i: int, chosen: Sequence[int], j: int) -> bool:
-    return j != i and j not in chosen and n_keys(sizes, [*chosen, j]) * sizes[i] <= LARGEST
+def _fits(sizes: Sequence[int], i: int, chosen: Sequence[int], j: int, most: float = LARGEST) -> bool:
+    return j != i and j not in chosen and n_keys(sizes, [*chosen, j]) * sizes[i] <= most
 
 
 def _scores(codes: IntArray, sizes: Sequence[int], measure: object) -> FloatArray:

@@ -10,9 +10,9 @@ from shoal import Schema
 from shoal.aggregate import Aggregate, PseudoInverse, RidgeEcological
 from shoal.aggregate.covariates import covariates
 from shoal.aggregate.problem import pose
-from shoal.datasets.inpatient import inpatient, inpatient_schema
+from shoal.datasets.inpatients import inpatient, inpatient_schema
 from shoal.errors import ColumnError, ParameterError, SchemaError
-from shoal.risk.aggregate_exposure import aggregate_exposure
+from shoal.risk.exposure import aggregate_exposure
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,6 @@ import polars as pl
 
 from shoal.aggregate import (
     Aggregate,
-    Cudia,
     EcologicalRegression,
     Ludia,
     NoiseAdvice,
@@ -33,6 +32,7 @@ from shoal.aggregate import (
     noise_for_means,
 )
 from shoal.aggregate.covariates import covariates as coded
+from shoal.aggregate.cudia import affordable
 from shoal.aggregate.problem import Problem, pose
 from shoal.arrays import FloatArray
 from shoal.errors import ColumnError, ParameterError, SchemaError
@@ -146,7 +146,7 @@ def aggregate_exposure(
     Examples
     --------
     >>> from shoal.datasets import health_survey, health_survey_schema
-    >>> from shoal.risk.aggregate_exposure import aggregate_exposure
+    >>> from shoal.risk.exposure import aggregate_exposure
     >>> found = aggregate_exposure(health_survey(400, seed=1), health_survey_schema(), by=["education"])
     >>> [method.method for method in found.methods]
     ['PseudoInverse', 'EcologicalRegression', 'RidgeEcological', 'Ludia', 'Cudia']
@@ -228,7 +228,7 @@ class _Attack:
 
 def _methods(problem: Problem) -> tuple[Reconstructor, ...]:
     components = max(1, min(3, problem.sets[0].p))
-    return PseudoInverse(), EcologicalRegression(), RidgeEcological(), Ludia(), Cudia(components=components)
+    return PseudoInverse(), EcologicalRegression(), RidgeEcological(), Ludia(), affordable(problem.n, components)
 
 
 def _measure(method: str, values: FloatArray, y: FloatArray) -> MethodExposure:

@@ -1,0 +1,161 @@
+"""The individual covariates X as one matrix of numbers.
+
+Numbers enter as they are; texts, categories and true/false become one indicator per level but the first, a missing
+category being a level of its own; dates count days. A missing or infinite number is an error that names the column. A
+column without variation carries nothing beside the intercept, which every method adds, and is left out.
+
+A `Coding` is learnt from one table and codes another alike: a level that the first table lacks counts as its first
+level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.arrays import BoolArray, FloatArray
+from shoal.errors import ColumnError, InputError
+from shoal.frame import Frame, enter, series
+
+__all__ = ["Coding", "Covariate", "Covariates", "covariates"]
+
+_LARGEST = 1e100  # squares and their sums stay finite
+_MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Covariate:
+    """How one column becomes numbers; `levels` is None for a number."""
+
+    name: str
+    levels: tuple[str, ...] | None
+
+    @property
+    def columns(self) -> list[str]:
+        """What its columns of the matrix stand for."""
+        return [self.name] if self.levels is None else [f"{self.name} = {level}" for level in self.levels[1:]]
+
+    def matrix(self, column: pl.Series) -> FloatArray:
+        """Its columns of the matrix."""
+        if self.levels is None:
+            return _numbers(column)[:, None]
+        texts = _texts(column).to_numpy()
+        return np.column_stack([texts == level for level in self.levels[1:]]).astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coding:
+    """The coding of all columns, with those left out because they never vary."""
+
+    covariates: tuple[Covariate, ...]
+    constant: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the columns of the matrix stand for."""
+        return tuple(name for covariate in self.covariates for name in covariate.columns)
+
+    @property
+    def nominal(self) -> tuple[slice, ...]:
+        """The columns of the matrix that belong to one nominal covariate, for each of these."""
+        ends = np.cumsum([0, *(len(c.columns) for c in self.covariates)])
+        spans = (slice(int(a), int(b)) for a, b in pairwise(ends))
+        return tuple(s for c, s in zip(self.covariates, spans, strict=True) if c.levels is not None)
+
+    def matrix(self, X: Any) -> FloatArray:
+        """Code a table or array that has the same columns."""
+        frame = _frame(X)
+        absent = [c.name for c in self.covariates if c.name not in frame.columns]
+        if absent:
+            raise InputError("X", "must have the columns it was learnt from", got=f"{len(absent)} of them missing")
+        return _matrix(self.covariates, frame)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Covariates:
+    """The matrix (n × m, no intercept) and its coding."""
+
+    matrix: FloatArray
+    coding: Coding
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the columns stand for."""
+        return self.coding.names
+
+
+def covariates(X: Any, only: Sequence[str] | None = None) -> Covariates:
+    """Code the table or array `X`, or its columns `only`; columns without variation are left out."""
+    frame = _frame(X)
+    if len(frame) == 0:
+        raise InputError("X", "must have at least one row", got="0 rows")
+    names = list(frame.columns) if only is None else list(only)
+    learnt = [_learn(series(frame, name)) for name in names]
+    kept = tuple(found for found in learnt if found is not None)
+    constant = tuple(name for name, found in zip(names, learnt, strict=True) if found is None)
+    return Covariates(matrix=_matrix(kept, frame), coding=Coding(covariates=kept, constant=constant))
+
+
+def _frame(X: Any) -> Frame:
+    """Any dataframe, or an array whose columns are named x1, x2 and so on."""
+    if isinstance(X, np.ndarray | list | tuple):
+        return enter(_array_frame(X), owner="X")
+    return enter(X, owner="X")
+
+
+def _array_frame(X: Any) -> pl.DataFrame:
+    try:
+        array = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("X", "must hold numbers if it is an array", hint="Use a dataframe for texts.") from None
+    array = array[:, None] if array.ndim == 1 else array
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise InputError("X", "must have rows and columns", got=f"an array of {array.ndim} dimensions")
+    return pl.DataFrame({f"x{j + 1}": array[:, j] for j in range(array.shape[1])})
+
+
+def _matrix(kept: Sequence[Covariate], frame: Frame) -> FloatArray:
+    if not kept:
+        return np.empty((len(frame), 0))
+    return np.ascontiguousarray(np.hstack([c.matrix(series(frame, c.name)) for c in kept]))
+
+
+def _learn(column: pl.Series) -> Covariate | None:
+    if _is_number(column):
+        values = _numbers(column)
+        return Covariate(name=column.name, levels=None) if np.ptp(values) > 0 else None
+    levels = tuple(_texts(column).unique().sort())
+    return Covariate(name=column.name, levels=levels) if len(levels) > 1 else None
+
+
+def _is_number(column: pl.Series) -> bool:
+    return column.dtype.is_numeric() or column.dtype.is_temporal()
+
+
+def _numbers(column: pl.Series) -> FloatArray:
+    if column.dtype.is_temporal():
+        column = column.cast(pl.Datetime("us"), strict=False).cast(pl.Int64) / 86_400e6
+    if not column.dtype.is_numeric():
+        raise ColumnError(column.name, "must hold numbers, as in the table it was learnt from")
+    values: FloatArray = column.cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
+    _check_finite(column.name, np.isfinite(values) & (np.abs(np.nan_to_num(values)) <= _LARGEST))
+    return values
+
+
+def _check_finite(name: str, good: BoolArray) -> None:
+    if not good.all():
+        raise ColumnError(
+            name,
+            "must hold finite numbers to serve as a covariate",
+            got=f"{int((~good).sum())} missing, infinite or too large",
+            hint="Fill them, leave those rows out, or leave the column out.",
+        )
+
+
+def _texts(column: pl.Series) -> pl.Series:
+    return column.cast(pl.String).fill_null(_MISSING)

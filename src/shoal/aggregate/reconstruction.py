@@ -1,0 +1,194 @@
+"""What all reconstructions share: the verb, the correction, the result record and the caution.
+
+A method answers only with its fit: a slope β, an offset per group ν and, for methods that aren't linear, a value per
+row. From there on all are alike: the correction (ŷ += A⁺(s − Aŷ), optional because noisy aggregates needn't be
+matched), the way back to y's scale, and warnings about what the aggregates can't tell.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shoal.aggregate.covariates import covariates
+from shoal.aggregate.design import Aggregate
+from shoal.aggregate.problem import Problem, pose
+from shoal.aggregate.raking import raked
+from shoal.aggregate.remarks import remarks
+from shoal.arrays import FloatArray, Generator
+from shoal.errors import ParameterError
+from shoal.params import check, to_dict
+from shoal.rng import stream
+
+__all__ = ["CAUTION", "Fit", "Reconstruction", "Reconstructor"]
+
+CAUTION = (
+    "Aggregates can't tell how people differ inside a group. If groups differ in something that the covariates lack, "
+    "every method here can be wrong in every value, and nothing in the aggregates shows it (the ecological fallacy). "
+    "Compare several methods, prefer one or two well chosen covariates, and never take a reconstructed value for a "
+    "person's own."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """A method's answer: ŷ = level + (x − μ)ᵀβ + D⁻¹Aᵀν + rows on the centred, scaled y."""
+
+    beta: FloatArray
+    level: float = 0.0
+    nu: FloatArray | None = None
+    rows: FloatArray | None = None
+    trace: tuple[float, ...] = ()
+    warnings: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+    memberships: FloatArray | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reconstruction:
+    """Reconstructed values with what is to be known about them. It stands for persons: internal.
+
+    Attributes
+    ----------
+    method, parameters
+        Which method, with its parameters.
+    values
+        One value per row of X, on the scale of the aggregates.
+    residual
+        Largest |aggregate − mean of the values|, as a share of y's spread as guessed from the aggregates; 0 after a
+        correction, unless stacked sets contradict each other.
+    misfit
+        The same before the correction: how far the method's own values are from the aggregates.
+    coefficients
+        Slope of each covariate, on the scale of the aggregates (of their logarithm with ``log=True``); empty for
+        methods without slopes.
+    trace
+        The method's objective after each iteration, the start first; empty for methods in one step.
+    warnings
+        What stands against trusting the values, in words.
+    details
+        What else the method found, JSON-safe.
+    memberships
+        Probability of each cluster for each row, from methods that cluster.
+    """
+
+    releasable: ClassVar[bool] = False
+
+    method: str
+    parameters: Mapping[str, Any]
+    values: FloatArray
+    residual: float
+    misfit: float
+    coefficients: Mapping[str, float]
+    trace: tuple[float, ...]
+    warnings: tuple[str, ...]
+    details: Mapping[str, Any]
+    memberships: FloatArray | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON-safe words; of the values only their number, mean and spread."""
+        return {
+            "method": self.method,
+            "parameters": dict(self.parameters),
+            "n": len(self.values),
+            "mean": float(self.values.mean()),
+            "standard_deviation": float(self.values.std()),
+            "residual": self.residual,
+            "misfit": self.misfit,
+            "coefficients": dict(self.coefficients),
+            "trace": list(self.trace),
+            "warnings": list(self.warnings),
+            "details": dict(self.details),
+            "caution": CAUTION,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reconstructor(ABC):
+    """A method that rebuilds individual values from aggregates."""
+
+    def reconstruct(
+        self, X: Any, aggregates: Sequence[Aggregate], *, weights: Any = None, log: bool = False, seed: int = 0
+    ) -> Reconstruction:
+        """Rebuild the variable whose group means are known.
+
+        Parameters
+        ----------
+        X
+            Individual covariates: any dataframe (texts and categories are dummy-coded) or an array of numbers. An
+            intercept is always added; a column without variation is left out.
+        aggregates
+            The published means or totals; several sets of groups are stacked.
+        weights
+            Survey weights of the rows; group means are then weighted means. They are scaled to mean 1.
+        log
+            Fit the logarithm of the means, and give values whose means are the aggregates: for charges and other
+            positive, skewed variables. Means must be greater than 0.
+        seed
+            Seed of methods that draw (Cudia, Ludia with a random start).
+
+        Notes
+        -----
+        A missing number in X, a label without an aggregate, an aggregate without rows and counts that disagree with the
+        labels are errors. Cost: one pass over X, linear in its rows.
+        """
+        check(self)
+        if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+            raise ParameterError(type(self).__name__, "seed must be a whole number, at least 0", got=repr(seed)[:40])
+        coded = covariates(X)
+        problem = pose(coded, aggregates, weights, log=log)
+        fit = self._fit(problem, stream(seed, "aggregate", type(self).__name__))
+        return self._result(problem, fit, coded.coding.constant)
+
+    def fit(self, problem: Problem, seed: int = 0) -> FloatArray:
+        """The values for a problem that was posed already; for comparisons of many methods on one problem."""
+        check(self)
+        return _values(problem, self._fit(problem, stream(seed, "aggregate", type(self).__name__)), self._corrects)[0]
+
+    @property
+    def _corrects(self) -> bool:
+        return bool(getattr(self, "correct", True))
+
+    @abstractmethod
+    def _fit(self, problem: Problem, rng: Generator) -> Fit:
+        """The method itself."""
+
+    def _result(self, problem: Problem, fit: Fit, constant: Sequence[str]) -> Reconstruction:
+        values, misfit = _values(problem, fit, self._corrects)
+        if problem.log:
+            values = raked(problem, np.exp(values)) if self._corrects else np.exp(values)
+        return Reconstruction(
+            method=type(self).__name__,
+            parameters=to_dict(self),
+            values=values,
+            residual=_residual(problem, values),
+            misfit=misfit,
+            coefficients=dict(zip(problem.names, (problem.scale * fit.beta).tolist(), strict=False)),
+            trace=fit.trace,
+            warnings=(*remarks(problem, constant), *fit.warnings),
+            details=fit.details,
+            memberships=fit.memberships,
+        )
+
+
+def _values(problem: Problem, fit: Fit, corrects: bool) -> tuple[FloatArray, float]:
+    """Values on the original scale, and how far they were from the aggregates before the correction."""
+    nu = np.zeros(problem.p) if fit.nu is None else fit.nu
+    means = fit.level + problem.spectrum.times(nu) + problem.B @ fit.beta
+    if fit.rows is not None:
+        means = means + problem.means(fit.rows)
+    gap = problem.s - means
+    values = problem.spread(nu + problem.spectrum.solve(gap) if corrects else nu)
+    values += problem.X @ fit.beta + (fit.level - problem.mu @ fit.beta)
+    if fit.rows is not None:
+        values += fit.rows
+    return problem.original(values), float(np.abs(gap).max())
+
+
+def _residual(problem: Problem, values: FloatArray) -> float:
+    scale = float(problem.known.std()) if problem.log else problem.scale
+    return float(np.abs(problem.means(values) - problem.known).max()) / (scale or 1.0)

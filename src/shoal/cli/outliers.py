@@ -1,0 +1,91 @@
+"""`shoal outliers`: who would stand out at a radius? Nothing is changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shoal.errors import ParameterError
+
+if TYPE_CHECKING:
+    from shoal.group.outliers import Outliers
+
+__all__ = ["EXAMPLES", "outliers"]
+
+EXAMPLES = """Examples:
+
+shoal outliers people.csv --schema schema.toml
+
+shoal outliers people.csv --schema schema.toml --radius 0.2 --radius 0.3 --radius 0.4
+
+shoal outliers people.csv --schema schema.toml --radius age=5/zip=20/sex=0 --minimum 10
+"""
+
+
+def outliers(
+    file: Annotated[Path, typer.Argument(help="The table to look at.")],
+    schema: Annotated[Path, typer.Option("--schema", "-s", help="Its schema in TOML.")],
+    radius: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="How near is near: 0 to 1 in mapped units, or column=radius/...; repeat. [default: suggested]"
+        ),
+    ] = None,
+    minimum: Annotated[int, typer.Option(help="Persons a group must hold not to be small.", min=2)] = 5,
+    shape: Annotated[str, typer.Option(help="clique: every pair is near. ball: all are near the seed.")] = "clique",
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    delimiter: Annotated[str | None, typer.Option(help="Delimiter of CSV files; found by itself if left out.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Encoding of CSV files; found by itself if left out.")] = None,
+    decimal: Annotated[str, typer.Option(help="Decimal sign of CSV files.")] = ".",
+) -> None:
+    """Count the persons who are near too few others, in every quasi-identifier by its own metric."""
+    from shoal.cli.console import out, steps
+    from shoal.files import read_table
+    from shoal.group.ball import Ball
+    from shoal.group.outliers import outliers_of
+    from shoal.metric.radius import read_radius
+    from shoal.prepare import prepare
+    from shoal.schema import Schema
+
+    if shape not in ("clique", "ball"):
+        raise ParameterError("--shape", "must be clique or ball", got=repr(shape)[:40])
+    wanted: list[str | None] = list(radius) if radius else [None]
+    with steps(1 + len(wanted)) as step:
+        step("reading")
+        prepared = prepare(
+            read_table(file, delimiter=delimiter, encoding=encoding, decimal=decimal), Schema.read(schema)
+        )
+        found = []
+        for item in wanted:
+            step("looking for neighbours")
+            near = None if item is None else read_radius(item, "--radius")
+            found.append(outliers_of(prepared, Ball(radius=near, minimum=minimum, shape=shape)))  # type: ignore[arg-type]
+    if json:
+        out.print_json(data=[item.to_dict() for item in found])
+    else:
+        _tell(found, suggested=not radius)
+
+
+def _tell(found: list[Outliers], *, suggested: bool) -> None:
+    from shoal.cli.console import out, print_table
+
+    first = found[0]
+    out.print(f"[bold]{first.n_persons:,} persons; a group of fewer than {first.minimum} is small[/]")
+    head = ["radius", "groups", "small groups", "stand out", "of these alone", "share"]
+    print_table("Who stands out", head, [_row(item) for item in found])
+    columns = list(first.radii)
+    rows = [[item.radius, *(_own(item.radii[name]) for name in columns)] for item in found]
+    print_table("The radius in each column's own units", ["radius", *columns], rows)
+    if suggested:
+        out.print("The radius was suggested by the data: at most 5% in small groups. Name your own with --radius.")
+
+
+def _row(item: Outliers) -> list[str]:
+    counts = (item.n_groups, item.n_small_groups, item.n_outliers, item.n_alone)
+    return [item.radius, *(f"{n:,}" for n in counts), f"{item.outlier_share:.2%}"]
+
+
+def _own(radius: float | None) -> str:
+    return "any" if radius is None else f"{radius:.4g}"

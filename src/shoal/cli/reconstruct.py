@@ -1,0 +1,188 @@
+"""`shoal reconstruct`: individual values from published means, by five methods side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shoal.errors import FileError, InputError, ParameterError
+
+if TYPE_CHECKING:
+    from shoal.aggregate import Aggregate, Reconstruction, Reconstructor
+
+__all__ = ["EXAMPLES", "reconstruct"]
+
+EXAMPLES = """Examples:
+
+shoal reconstruct patients.csv --aggregate county.csv --by county --value avg_charge --covariate days --out values.csv
+
+shoal reconstruct patients.csv --aggregate county.csv --by county --aggregate zip.csv --by zip --value avg_charge --log
+
+shoal reconstruct patients.csv --aggregate county.csv --by county --value sum --total --method ludia:iterations=20
+"""
+
+
+def reconstruct(
+    individual: Annotated[Path, typer.Argument(help="One row per person: covariates and the columns of groups.")],
+    aggregate: Annotated[list[Path], typer.Option("--aggregate", help="One row per group; repeat for several sets.")],
+    by: Annotated[
+        list[str], typer.Option("--by", help="Column that names the group, in both files; one per --aggregate.")
+    ],
+    value: Annotated[
+        list[str], typer.Option("--value", help="Column with the group's mean; once, or one per --aggregate.")
+    ],
+    method: Annotated[
+        str, typer.Option(help="Whose values are written: pseudo-inverse, ecological, ridge, ludia or cudia.")
+    ] = "ridge",
+    covariate: Annotated[
+        list[str] | None,
+        typer.Option("--covariate", "-x", help="Covariate; repeat. [default: all columns but groups and weight]"),
+    ] = None,
+    count: Annotated[
+        str | None, typer.Option(help="Column of the aggregates with the group's size, to be checked.")
+    ] = None,
+    total: Annotated[bool, typer.Option("--total", help="--value holds totals, not means.")] = False,
+    log: Annotated[
+        bool, typer.Option("--log", help="Work on logarithms: for charges and other skewed values.")
+    ] = False,
+    weight: Annotated[str | None, typer.Option(help="Column of survey weights, for weighted means.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write the individual file with the values there.")
+    ] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Column to write. [default: the first --value]")] = None,
+    seed: Annotated[int, typer.Option(help="Repeats the random choices.", min=0)] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
+) -> None:
+    """Rebuild individual values from the means of their groups.
+
+    All methods are fitted and shown side by side, because no method is best everywhere and nothing in the aggregates
+    tells which one is right. The values of --method are written.
+    """
+    from shoal.cli.console import out as screen
+    from shoal.cli.console import steps
+    from shoal.files import read_table
+
+    chosen = _method(method)
+    _check_free(out, overwrite)
+    with steps(7) as step:
+        step("reading")
+        table = read_table(individual)
+        column = name or value[0]
+        if column in table.columns:
+            raise InputError(str(individual), f"has a column '{column}' already", hint="Choose another --name.")
+        sets = _aggregates(table, aggregate, by, value, count, total)
+        X = table.select(_covariates(table.columns, covariate, by, weight))
+        weights = None if weight is None else _column(table, weight).to_numpy()
+        found = {}
+        for key, other in {**_side_by_side(len(table)), type(chosen).__name__: chosen}.items():
+            step(f"fitting {key}")
+            found[key] = other.reconstruct(X, sets, weights=weights, log=log, seed=seed)
+        ours = found[type(chosen).__name__]
+        if out is not None:
+            step("writing")
+            _write(out, table, column, ours)
+    if json:
+        screen.print_json(data={"written": ours.method, "methods": [item.to_dict() for item in found.values()]})
+    else:
+        _tell(found, ours, out)
+
+
+def _method(words: str) -> Reconstructor:
+    from shoal.aggregate import Cudia, EcologicalRegression, Ludia, PseudoInverse, RidgeEcological
+    from shoal.params import build
+
+    names: dict[str, type[Reconstructor]] = {
+        "pseudo-inverse": PseudoInverse,
+        "ecological": EcologicalRegression,
+        "ridge": RidgeEcological,
+        "ludia": Ludia,
+        "cudia": Cudia,
+    }
+    key, _, rest = words.partition(":")
+    if key not in names:
+        raise ParameterError("--method", f"must be one of {', '.join(names)}", got=repr(key)[:40])
+    pairs = [part.partition("=") for part in rest.split(",") if part]
+    return build(names[key], {parameter: text for parameter, _, text in pairs})
+
+
+def _side_by_side(n: int) -> dict[str, Reconstructor]:
+    from shoal.aggregate import EcologicalRegression, Ludia, PseudoInverse, RidgeEcological
+    from shoal.aggregate.cudia import affordable
+
+    all_five = (PseudoInverse(), EcologicalRegression(), RidgeEcological(), Ludia(), affordable(n))
+    return {type(method).__name__: method for method in all_five}
+
+
+def _aggregates(
+    table: Any, files: list[Path], by: list[str], value: list[str], count: str | None, total: bool
+) -> list[Aggregate]:
+    from shoal.aggregate import Aggregate
+    from shoal.files import read_table
+
+    if len(by) != len(files):
+        raise ParameterError("--by", "must be given once per --aggregate", got=f"{len(by)} for {len(files)}")
+    if len(value) not in (1, len(files)):
+        raise ParameterError("--value", "must be given once, or once per --aggregate", got=f"{len(value)}")
+    values = value * len(files) if len(value) == 1 else value
+    return [
+        Aggregate.joined(table, read_table(file), by=group, value=mean, count=count, total=total)
+        for file, group, mean in zip(files, by, values, strict=True)
+    ]
+
+
+def _covariates(columns: list[str], given: list[str] | None, by: list[str], weight: str | None) -> list[str]:
+    left = [name for name in columns if name not in by and name != weight]
+    if given is None and not left:
+        raise InputError("individual file", "must have a covariate beside the groups")
+    for name in given or []:
+        if name not in columns:
+            raise ParameterError("--covariate", "must be a column of the individual file", got=repr(name)[:40])
+    return given or left
+
+
+def _column(table: Any, name: str) -> Any:
+    if name not in table.columns:
+        raise ParameterError("--weight", "must be a column of the individual file", got=repr(name)[:40])
+    return table[name]
+
+
+def _check_free(out: Path | None, overwrite: bool) -> None:
+    if out is not None and out.exists() and not overwrite:
+        raise FileError(str(out), "already exists", hint="Name another file, or allow overwriting (--overwrite).")
+
+
+def _write(out: Path, table: Any, column: str, found: Reconstruction) -> None:
+    import polars as pl
+
+    from shoal.files import write_table
+
+    write_table(table.with_columns(pl.Series(column, found.values)), out)
+
+
+def _tell(found: dict[str, Reconstruction], ours: Reconstruction, out: Path | None) -> None:
+    import numpy as np
+
+    from shoal.aggregate import CAUTION
+    from shoal.cli.console import out as screen
+    from shoal.cli.console import print_table
+
+    rows = [
+        [
+            f"{name} (written)" if item is ours and out is not None else name,
+            f"{item.values.mean():,.4g}",
+            f"{item.values.std():,.4g}",
+            f"{item.values.min():,.4g} to {item.values.max():,.4g}",
+            f"{np.abs(item.values - ours.values).mean():,.3g}",
+        ]
+        for name, item in found.items()
+    ]
+    head = ["", "mean", "spread", "range", f"mean distance from {ours.method}"]
+    print_table(f"{len(ours.values):,} values by method", head, rows)
+    for warning in dict.fromkeys(text for item in found.values() for text in item.warnings):
+        screen.print(f"- {warning}", markup=False)
+    screen.print(CAUTION, markup=False)
+    if out is not None:
+        screen.print(f"Values: {out}", markup=False)

@@ -1,0 +1,229 @@
+"""The LUDIA study on paper: a report, and its numbers as JSON and CSV."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from shoal.aggregate import CAUTION
+from shoal.errors import FileError
+from shoal.files import write_table, write_text
+from shoal.report.document import altair, document, draw
+from shoal.report.markup import Child, Html, figure, join, rows_table, tag
+from shoal.report.words import number
+from shoal.study.ludia import KINDS, METHODS, Error, LudiaStudy
+from shoal.study.ludia_findings import findings
+from shoal.study.ludia_inpatient import InpatientPart, LevelError
+
+__all__ = ["check_folder", "render", "write"]
+
+_FILES = ("report.html", "results.json", "errors.csv")
+_COLOURS = {
+    "original": "#cfc9bd",
+    "MP": "#857e70",
+    "ER as published": "#d08a63",
+    "ER": "#9a4a1f",
+    "Ridge": "#b5892b",
+    "LUDIA": "#0b6470",
+    "LUDIA, standardised": "#6fb3bd",
+    "CUDIA": "#6a5fa5",
+}
+_TABLE_4_3 = (
+    ("county", "MP", "0.648 (±0.75)", "0.976 (±3.28)"),
+    ("county", "ER", "0.466 (±0.45)", "0.422 (±0.87)"),
+    ("county", "LUDIA", "0.514 (±0.48)", "0.497 (±1.14)"),
+    ("hospital", "MP", "0.609 (±0.69)", "0.851 (±2.92)"),
+    ("hospital", "ER", "0.513 (±0.49)", "0.501 (±1.10)"),
+    ("hospital", "LUDIA", "0.435 (±0.40)", "0.348 (±0.68)"),
+    ("zip", "MP", "0.589 (±0.69)", "0.824 (±2.92)"),
+    ("zip", "ER", "0.319 (±0.28)", "0.184 (±0.38)"),
+    ("zip", "LUDIA", "0.289 (±0.26)", "0.152 (±0.34)"),
+)
+
+
+def check_folder(out: Path, overwrite: bool) -> None:
+    """Refuse a folder that holds anything but an older study that may be replaced."""
+    if not out.exists():
+        return
+    if not out.is_dir():
+        raise FileError(str(out), "must be a folder", got="a file")
+    if any(not overwrite or item.name not in _FILES for item in out.iterdir()):
+        raise FileError(str(out), "must not exist yet, or be empty", hint="Name another folder, or use --overwrite.")
+
+
+def write(study: LudiaStudy, out: Path) -> None:
+    """Write report.html, results.json and errors.csv (all errors on simulated tables) to the folder `out`."""
+    page = render(study)
+    out.mkdir(parents=True, exist_ok=True)
+    told = study.to_dict()
+    rows = [{"part": part, **row} for part in ("few", "many", "knob") for row in told[part]]
+    write_table(pl.DataFrame(rows), out / "errors.csv")
+    write_text(out / "results.json", json.dumps({"findings": findings(study), **told}, indent=1))
+    write_text(out / "report.html", page)
+
+
+def render(study: LudiaStudy) -> str:
+    """The report as one HTML page."""
+    settings = study.settings
+    kicker = f"Chapter 4, sections 4.5.1 and 4.5.2; {settings.runs} tables of each kind and size; seed {settings.seed}"
+    parts = {
+        "What came out": tag("ul", *(tag("li", text) for text in findings(study))),
+        "Error against points per group": _few(study),
+        "Many groups of different case mix": _many(study),
+        "Iterations are the tuning knob": _knob(study),
+        "Three starts": _starts(study),
+        **{f"Charges: {part.data}": _inpatient(part) for part in study.inpatient},
+        "Table 4.3 as printed": rows_table(
+            "The paper's numbers on its Texas file, which isn't at hand", ("Level", "Method", "MAE", "MSE"), _TABLE_4_3
+        ),
+        "How it was measured": _method(),
+    }
+    return document("LUDIA study", kicker, "A study: measured, not promised", parts)
+
+
+def _few(study: LudiaStudy) -> Html:
+    words = (
+        f"Figure 4.4: {study.settings.n_groups} groups, rows assigned at random. ER as published has no correction "
+        "line; ER has the one that the paper gave to LUDIA only. The axis is logarithmic: with few groups ER swings "
+        "wildly."
+    )
+    charts = tag("div", *(_few_figure(study, kind) for kind in KINDS), class_="multiples")
+    return join([tag("p", words), charts, _error_table("Mean absolute error (standard error)", study.few)])
+
+
+def _few_figure(study: LudiaStudy, kind: str) -> Html:
+    alt = altair()
+    rows = [{"size": e.size, "mae": e.mae, "line": e.method} for e in study.few if e.kind == kind]
+    chart = (
+        alt.Chart(alt.Data(values=rows), width=215, height=170)
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("size:Q", title="points per group", scale=alt.Scale(type="log")),
+            y=alt.Y("mae:Q", title="mean absolute error", scale=alt.Scale(type="log")),
+            color=_colour(alt, columns=2),
+        )
+    )
+    return figure(draw(chart, f"Error against points per group on {kind}, one line for each method"), f"{kind}.")
+
+
+def _error_table(caption: str, errors: Sequence[Error]) -> Html:
+    keys = list(dict.fromkeys((e.kind, e.n_groups, e.size) for e in errors))
+    rows = [_error_row(key, [e for e in errors if (e.kind, e.n_groups, e.size) == key]) for key in keys]
+    methods = list(dict.fromkeys(e.method for e in errors))
+    head = ("Kind", "Groups", "Points", *methods)
+    return rows_table(caption, head, rows, numeric=range(1, 3 + len(methods)))
+
+
+def _error_row(key: tuple[str, int, int], errors: Sequence[Error]) -> list[Child]:
+    least = min(e.mae for e in errors)
+    cells: list[Child] = [key[0], f"{key[1]}", f"{key[2]}"]
+    for e in errors:
+        text = f"{number(e.mae)} ({number(e.standard_error)})"
+        cells.append(tag("strong", text) if e.mae == least else text)
+    return cells
+
+
+def _many(study: LudiaStudy) -> Html:
+    words = (
+        "Groups whose mean covariates differ, as those of counties do: slopes can then be learnt from means. Not in "
+        "the paper, which has five groups of the same mix."
+    )
+    return join([tag("p", words), _error_table("Mean absolute error (standard error)", study.many)])
+
+
+def _knob(study: LudiaStudy) -> Html:
+    alt = altair()
+    rows = [{"i": int(e.method), "mae": e.mae, "line": f"{e.n_groups} groups"} for e in study.knob]
+    chart = (
+        alt.Chart(alt.Data(values=rows), width=640, height=220)
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("i:Q", title="iterations", scale=alt.Scale(type="log")),
+            y=alt.Y("mae:Q", title="mean absolute error", scale=alt.Scale(zero=False)),
+            color=alt.Color("line:N", scale=alt.Scale(range=["#0b6470", "#9a4a1f"])),
+        )
+    )
+    words = (
+        "The objective (4.9) can be brought to 0 for any slope, so its minimum says nothing. Few iterations give group "
+        "means, more move towards ecological regression, many overshoot."
+    )
+    return join([tag("p", words), figure(draw(chart, "LUDIA's error against its number of iterations"), "RE1.")])
+
+
+def _starts(study: LudiaStudy) -> Html:
+    alt = altair()
+    figures = []
+    for start in study.starts:
+        rows = [{"x": x, "y": y} for x, y in zip(start.original, start.reconstructed, strict=True)]
+        points = alt.Chart(alt.Data(values=rows), width=200, height=170).mark_point(size=8, color="#0b6470")
+        chart = points.encode(x=alt.X("x:Q", title="original"), y=alt.Y("y:Q", title="rebuilt"))
+        ends = [{"x": min(start.original)}, {"x": max(start.original)}]
+        line = alt.Chart(alt.Data(values=ends)).mark_line(strokeDash=[4, 3], color="#57544c").encode(x="x:Q", y="x:Q")
+        label = f"Rebuilt against original values, LUDIA from {start.start}"
+        figures.append(figure(draw(chart + line, label), f"From {start.start}: error {number(start.mae)} over runs."))
+    return join([tag("p", "Figure 4.5, on one table of kind RE1."), tag("div", *figures, class_="multiples")])
+
+
+def _inpatient(part: InpatientPart) -> Html:
+    head = ("Level", "Groups", "Method", "MAE", "MSE")
+    rows = [_level_row(e) for e in (*part.levels, *part.stacked)]
+    pieces = [rows_table(f"Table 4.3's layout, log charge, {part.n:,} stays", head, rows, numeric=(1, 3, 4))]
+    if part.daily:
+        pieces += [_daily_figure(part), _effects_table(part)]
+    lasso = [[e.method, f"{number(e.mae)} (±{number(e.spread)})"] for e in part.lasso]
+    pieces.append(
+        rows_table("Figure 4.8: a lasso trained on rebuilt targets, on held-out people", ("Targets", "MAE"), lasso)
+    )
+    return join(pieces)
+
+
+def _level_row(e: LevelError) -> list[Child]:
+    mae, mse = (f"{number(a)} (±{number(b)})" for a, b in ((e.mae, e.mae_spread), (e.mse, e.mse_spread)))
+    return [e.level, f"{e.n_groups}", e.method, mae, mse]
+
+
+def _daily_figure(part: InpatientPart) -> Html:
+    alt = altair()
+    shown = ("original", "MP", "ER", "Ridge", "LUDIA")
+    rows = [
+        {"low": low, "share": share, "line": d.method}
+        for d in part.daily
+        if d.method in shown
+        for low, share in zip(part.bins, d.shares, strict=False)
+    ]
+    lines = alt.Chart(alt.Data(values=rows), width=640, height=200).mark_line(interpolate="step-after")
+    chart = lines.encode(
+        x=alt.X("low:Q", title="dollars a day", axis=alt.Axis(format=",d")),
+        y=alt.Y("share:Q", title="share of stays", axis=alt.Axis(format="~%")),
+        color=_colour(alt, shown, columns=5),
+    )
+    means = ", ".join(f"{d.method} {d.mean:,.0f}" for d in part.daily)
+    caption = f"Figure 4.6b: daily charges rebuilt from hospital means. Average daily charge: {means}."
+    return figure(draw(chart, "Histogram of daily charges by method"), caption)
+
+
+def _effects_table(part: InpatientPart) -> Html:
+    head = ("Values", "Slope on log days", "MSE of intercepts", "Correlation of intercepts")
+    rows = [[e.method, number(e.slope), number(e.effects_mse), number(e.effects_correlation)] for e in part.effects]
+    return rows_table("Figure 4.7: hospital intercepts fitted to rebuilt charges", head, rows, numeric=(1, 2, 3))
+
+
+def _colour(alt: Any, shown: Sequence[str] = tuple(METHODS), columns: int = 7) -> Any:
+    scale = alt.Scale(domain=list(shown), range=[_COLOURS[name] for name in shown])
+    return alt.Color("line:N", scale=scale, legend=alt.Legend(columns=columns))
+
+
+def _method() -> Html:
+    said = (
+        "Every method has an intercept. y is centred and divided by a guess of its spread from the known means; "
+        "LUDIA's covariates are as given, or standardised where said, and it makes 50 iterations.",
+        "v_y is updated with W = (AAᵀ)⁻¹; Algorithm 2 prints AAᵀ there, which raises the objective.",
+        "Random intercepts fitted afterwards (4.4.1) are not shown: they are the correction line itself.",
+        "Standard errors are over tables; the ± of charges is the spread over people, as in the paper.",
+        CAUTION,
+    )
+    return tag("ul", *(tag("li", text) for text in said))

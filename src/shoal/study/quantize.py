@@ -1,0 +1,295 @@
+"""Anonymization as vector quantization (Miche et al. 2016), tried out: the paper shows no experiment, so this is the
+first.
+
+Two tables. The paper's **toy table**, whose fifth record is to be found and blended in. And simulated patients in eight
+columns of five metrics, with **planted outliers** 12 to 60 standard deviations out. Asked of each option:
+
+- *recall*: are the planted found, at which radius, and how many others stand out with them;
+- *distortion*: how far a record moved, Σ_j map_j(d_j(before, after)), over all records and over the planted;
+- *shape*: KL of the distances to the centre in each large cluster of the original, its members before and all who are
+in
+  it after (largest and median);
+- *linkage*: share of released records whose nearest or second nearest original is their own, after every step.
+
+What it shows: pushing outliers back protects the outliers. Everybody else stays as linkable as before until something
+stirs the clusters.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
+
+import numpy as np
+import polars as pl
+
+from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.encode import Encoder
+from shoal.errors import GuaranteeError
+from shoal.group.ball import Ball, Scene
+from shoal.mask.aware import AwareMask, Masking
+from shoal.mask.flatten import Flatten
+from shoal.mask.push_back import PushBack
+from shoal.mask.shape import changed_shapes
+from shoal.mask.shuffle import Shuffle
+from shoal.metric.medoid import medoids
+from shoal.metric.radius import radii_of
+from shoal.metric.space import Space, Spaces
+from shoal.params import Help, Range, check
+from shoal.prepare import Prepared, prepare
+from shoal.risk import linkage
+from shoal.rng import stream
+from shoal.study.quantize_data import TOY_RADIUS, Planted, planted, toy
+
+__all__ = ["CHAINS", "Found", "MappedColumn", "QuantizeStudy", "Settings", "Step", "run"]
+
+Progress = Callable[[int, int], None]
+
+CHAINS: dict[str, tuple[AwareMask, ...]] = {
+    "nothing": (),
+    "push-back to an element": (PushBack(),),
+    "push-back to the centroid": (PushBack(to="centroid"),),
+    "push-back to noise": (PushBack(to="noise", divergence=1.0),),
+    "push-back, strict": (PushBack(strict=True),),
+    "push-back, then shuffle 0.05": (PushBack(), Shuffle(divergence=0.05)),
+    "push-back, then shuffle 0.5": (PushBack(), Shuffle(divergence=0.5)),
+    "push-back, then shuffle numbers": (
+        PushBack(),
+        Shuffle(columns=["glucose", "pressure", "weight"], divergence=0.05, change=0.0),
+    ),
+    "push-back, then flatten": (PushBack(), Flatten()),
+}
+RADII = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How large the study is."""
+
+    n: Annotated[int, Range(low=200), Help("records of the simulated table")] = 3000
+    share: Annotated[float, Range(above=0, high=0.2), Help("share of planted outliers")] = 0.01
+    minimum: Annotated[int, Range(low=2), Help("persons a group must hold not to be small")] = 5
+    seed: Annotated[int, Range(low=0), Help("seed of everything")] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Who stands out at one radius."""
+
+    radius: float
+    shape: str
+    recall: float
+    others_share: float
+    n_groups: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What one chain of masks does; `refused` says why it didn't, `reached` is the largest divergence of a shuffle."""
+
+    name: str
+    linkage: float | None = None
+    linkage_planted: float | None = None
+    distortion: float | None = None
+    distortion_planted: float | None = None
+    changed_share: float | None = None
+    shape_median: float | None = None
+    shape_largest: float | None = None
+    out_again: float | None = None
+    outside_share: float | None = None
+    reached: float | None = None
+    seconds: float = 0.0
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MappedColumn:
+    """Distances of a column between random pairs, before and after mapping, as shares of ten bins each."""
+
+    name: str
+    metric: str
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+    largest: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuantizeStudy:
+    """All numbers of the study."""
+
+    settings: Settings
+    toy: Mapping[str, Sequence[Mapping[str, Any]]]
+    radius: float
+    found: tuple[Found, ...]
+    steps: tuple[Step, ...]
+    mapped: tuple[MappedColumn, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The study as JSON-safe words."""
+        return asdict(self)
+
+
+def run(settings: Settings | None = None, progress: Progress | None = None) -> QuantizeStudy:
+    """Run the study.
+
+    Examples
+    --------
+    >>> from shoal.study.quantize import Settings, run
+    >>> study = run(Settings(n=300))
+    >>> study.toy["push-back to an element"][4]["nationality"]
+    'Indian'
+    """
+    chosen = settings or Settings()
+    check(chosen)
+    say = progress or (lambda done, total: None)
+    data = planted(chosen.n, share=chosen.share, seed=chosen.seed)
+    bench = _Bench.of(data, chosen)
+    steps = []
+    for i, (name, masks) in enumerate(CHAINS.items()):
+        say(i, len(CHAINS) + 1)
+        steps.append(bench.step(name, masks))
+    say(len(CHAINS), len(CHAINS) + 1)
+    return QuantizeStudy(
+        settings=chosen,
+        toy=_toy_tables(chosen.seed),
+        radius=bench.radius,
+        found=tuple(bench.found(radius, shape) for shape in ("clique", "ball") for radius in (*RADII, bench.radius)),
+        steps=tuple(steps),
+        mapped=tuple(_mapped(s, x, chosen.seed) for s, x in zip(bench.spaces, bench.positions.T, strict=True)),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Bench:
+    """The simulated table, ready for one chain after another."""
+
+    settings: Settings
+    data: Planted
+    prepared: Prepared
+    scene: Scene
+    state: Masking
+    spaces: Spaces
+    positions: FloatArray
+    radius: float
+
+    @classmethod
+    def of(cls, data: Planted, settings: Settings) -> _Bench:
+        prepared = prepare(data.table, data.schema)
+        scene = Scene.of(prepared, settings.seed)
+        ball = Ball(minimum=settings.minimum)
+        radius = ball.suggested(scene)
+        encoder = Encoder.fit(prepared, prepared.schema.quasi)
+        codes = encoder.codes(prepared.frame)
+        labels = scene.rows(ball.cover(scene, radius))
+        state = Masking(prepared=prepared, encoder=encoder, codes=codes, labels=labels, minimum=settings.minimum)
+        spaces = Spaces.fit(prepared.schema, encoder, codes)
+        return cls(
+            settings=settings, data=data, prepared=prepared, scene=scene, state=state, spaces=spaces,
+            positions=spaces.positions(codes), radius=radius,
+        )  # fmt: skip
+
+    def found(self, radius: float, shape: str) -> Found:
+        labels = self.scene.rows(Ball(shape=shape).cover(self.scene, radius))  # type: ignore[arg-type]
+        small = self._small(labels)
+        return Found(
+            radius=radius,
+            shape=shape,
+            recall=float(small[self.data.far].mean()),
+            others_share=float(small[~self.data.far].mean()),
+            n_groups=int(labels.max()) + 1,
+        )
+
+    def step(self, name: str, masks: Sequence[AwareMask]) -> Step:
+        """Run a chain and measure what it left."""
+        begun = time.perf_counter()
+        state = self.state
+        try:
+            for i, mask in enumerate(masks):
+                state = mask.apply(state, stream(self.settings.seed, "mask", i))
+        except GuaranteeError as error:
+            return Step(name=name, refused=str(error), seconds=time.perf_counter() - begun)
+        return self._measured(name, state, time.perf_counter() - begun)
+
+    def _measured(self, name: str, state: Masking, seconds: float) -> Step:
+        far, positions = self.data.far, self.spaces.positions(state.codes)
+        moved = self.spaces.joint(self.positions, positions)
+        shape = self._shape(state, positions)
+        records = {record["mask"]: record for record in state.records}
+        return Step(
+            name=name,
+            linkage=self._linkage(state, np.ones(len(far), dtype=np.bool_)),
+            linkage_planted=self._linkage(state, far),
+            distortion=float(moved.mean()),
+            distortion_planted=float(moved[far].mean()),
+            changed_share=float((positions != self.positions).mean()),
+            shape_median=float(np.median(shape)),
+            shape_largest=float(shape.max()),
+            out_again=float(self._out_again(state)[far].mean()),
+            outside_share=records.get("push-back", {}).get("outside_range_share"),
+            reached=records.get("shuffle", {}).get("divergence", {}).get("largest"),
+            seconds=seconds,
+        )
+
+    def _linkage(self, state: Masking, rows: BoolArray) -> float:
+        frame = state.encoder.decode(state.codes, self.prepared.frame, self.prepared.frame).to_native()
+        kept = np.flatnonzero(rows)
+        return float(linkage(self.data.table, frame[kept], self.data.schema, source_rows=kept).share)
+
+    def _shape(self, state: Masking, positions: FloatArray) -> FloatArray:
+        """KL of each large cluster of the original: its members before, all who are in it after, around one centre."""
+        labels = self.state.labels
+        large = np.flatnonzero(~self._small(labels))
+        own = np.unique(labels[large], return_inverse=True)[1].reshape(-1)
+        centers = medoids(self.positions[large], own, self.spaces)
+        now = np.full(int(state.labels.max()) + 1, -1, dtype=np.int64)
+        now[state.labels[large]] = own
+        rows = np.flatnonzero(now[state.labels] >= 0)
+        later = now[state.labels[rows]]
+        return changed_shapes(
+            self.spaces.joint(self.positions[large], centers[own]), own,
+            self.spaces.joint(positions[rows], centers[later]), later,
+        )  # fmt: skip
+
+    def _out_again(self, state: Masking) -> BoolArray:
+        """Who stands out of the release, by the radii of the original."""
+        radii = radii_of(self.radius, self.spaces, "study")
+        frame = state.encoder.decode(state.codes, self.prepared.frame, self.prepared.frame).to_native()
+        given = {space.name: float(r) for space, r in zip(self.spaces, radii, strict=True)}
+        ball = Ball(radius=given, minimum=self.settings.minimum)
+        return self._small(ball.assign(frame, self.data.schema, seed=self.settings.seed))
+
+    def _small(self, labels: IntArray) -> BoolArray:
+        out: BoolArray = np.bincount(labels)[labels] < self.settings.minimum
+        return out
+
+
+def _toy_tables(seed: int) -> dict[str, list[dict[str, Any]]]:
+    """The toy table, and what each way of pushing back makes of it."""
+    table, schema = toy()
+    prepared = prepare(table, schema)
+    encoder = Encoder.fit(prepared, schema.quasi)
+    labels = Ball(radius=TOY_RADIUS, minimum=4).group(prepared, seed).labels
+    state = Masking(prepared=prepared, encoder=encoder, codes=encoder.codes(prepared.frame), labels=labels, minimum=4)
+    out = {"original": table.to_dicts()}
+    for name in ("push-back to an element", "push-back to the centroid", "push-back to noise"):
+        done = CHAINS[name][0].apply(state, stream(seed, "toy", name))
+        written = encoder.decode(done.codes, prepared.frame, prepared.frame).to_native()
+        out[name] = pl.DataFrame(written).to_dicts()
+    return out
+
+
+def _mapped(space: Space, positions: FloatArray, seed: int) -> MappedColumn:
+    rng = stream(seed, "pairs", space.name)
+    a, b = positions[rng.permutation(len(positions))], positions
+    raw = space.distance(a, b)
+    top = float(raw.max()) or 1.0
+    before, after = (np.histogram(x, bins=10, range=(0, end))[0] for x, end in ((raw, top), (space.mapping.at(raw), 1)))
+    return MappedColumn(
+        name=space.name,
+        metric=space.shape,
+        before=tuple((before / len(raw)).tolist()),
+        after=tuple((after / len(raw)).tolist()),
+        largest=top,
+    )

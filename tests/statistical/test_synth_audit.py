@@ -1,0 +1,118 @@
+"""No audit finds more than a synthesizer states, and the audit is sharp enough to see a stated ε that is too low.
+
+Audits are at the level 1e-4, so a true claim fails one of the ten here by chance in at most 1 run of 1,000.
+"""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from shoal import Schema
+from shoal.dp import Budget, audit
+from shoal.synth import MarginalBootstrap, PeGS, PerturbedImputation
+from shoal.synth.by_table import fit_conditionals, measure
+from shoal.synth.domain import settle
+from shoal.synth.parents import Parents, choose_parents
+from shoal.synth.spend import Purse, total_budget
+
+NAMES = ["a", "b"]
+SCHEMA = Schema.of(quasi=NAMES, levels={name: [0, 1] for name in NAMES}, kinds=dict.fromkeys(NAMES, "nominal"))
+SMALL = pl.DataFrame({"a": [0, 0, 0], "b": [0, 0, 0]})
+LARGE = pl.DataFrame({"a": [0, 0, 0, 1], "b": [0, 0, 0, 1]})
+BOTH = {"a": ["b"], "b": ["a"]}
+LEVEL = 1 - 1e-4
+
+
+def settled(table):
+    return settle(table, SCHEMA, bins=2, missing="refuse", public=True, owner="audit")
+
+
+def test_noisy_tables():
+    pegs = PeGS(epsilon=1.0, missing="refuse")
+
+    def tables(data):
+        found, _ = measure(pegs, data, Parents.of(pegs, data.domain), Purse(left=total_budget(1.0, None)))
+        return np.concatenate([*found.one, *(table.ravel() for table in found.pairs.values())])
+
+    found = audit(tables, settled(SMALL), settled(LARGE), trials=500, confidence=LEVEL, seed=1)
+    assert not found.refutes(Budget(epsilon=1.0))
+
+
+def test_noisy_tables_with_delta():
+    pegs, allowed = PeGS(epsilon=1.0, delta=1e-3, missing="refuse"), total_budget(1.0, 1e-3)
+
+    def tables(data):
+        found, _ = measure(pegs, data, Parents.of(pegs, data.domain), Purse(left=allowed))
+        return np.concatenate([*found.one, *(table.ravel() for table in found.pairs.values())])
+
+    found = audit(tables, settled(SMALL), settled(LARGE), trials=300, delta=1e-3, confidence=LEVEL, seed=1)
+    assert not found.refutes(Budget(epsilon=1.0, delta=1e-3))
+
+
+def test_noisy_building_blocks():
+    pegs = PeGS(epsilon=1.0, design="conditionals", missing="refuse", parents=BOTH)
+    rng = np.random.default_rng(1)
+
+    def blocks(data):
+        purse = Purse(left=total_budget(1.0, None))
+        model = fit_conditionals(pegs, data, Parents.of(pegs, data.domain), purse, rng, False)
+        return np.concatenate([block.ravel() for block in model.blocks])
+
+    found = audit(blocks, settled(SMALL), settled(LARGE), trials=400, confidence=LEVEL, seed=1)
+    assert not found.refutes(Budget(epsilon=1.0))
+
+
+def test_noisy_margins():
+    def shares(data):
+        return np.concatenate(MarginalBootstrap(epsilon=1.0, missing="refuse").fit(data, SCHEMA).shares)
+
+    found = audit(shares, SMALL, LARGE, trials=200, confidence=LEVEL, seed=1)
+    assert not found.refutes(Budget(epsilon=1.0))
+
+
+def test_private_choice_of_parents():
+    names = ["a", "b", "c"]
+    schema = Schema.of(quasi=names, levels={name: [0, 1] for name in names}, kinds=dict.fromkeys(names, "nominal"))
+    small = pl.DataFrame({"a": [0] * 3 + [1] * 3, "b": [0] * 3 + [1] * 3, "c": [0, 1] * 3})
+    large = pl.concat([small, pl.DataFrame({"a": [1], "b": [0], "c": [1]})])
+    data = [settle(t, schema, bins=2, missing="refuse", public=True, owner="audit") for t in (small, large)]
+
+    def choice(one):
+        price = Budget(epsilon=1.0)
+        found = choose_parents(one.codes, one.domain.sizes, 1, Purse(left=price), price)
+        return tuple(found[i][0] for i in range(3))
+
+    assert not audit(choice, *data, trials=400, confidence=LEVEL, seed=1).refutes(Budget(epsilon=1.0))
+
+
+def rows_from(pegs, block=1):
+    """Rows (or whole blocks) drawn one by one from one public start, as a mechanism that takes a number of runs."""
+
+    def mechanism(table, n):
+        model = pegs.fit(table, SCHEMA)
+        start = np.array([[1, 1]])
+        drawn = model._walk(n * block, start, np.random.default_rng(1), None)
+        return drawn.reshape(n, -1)
+
+    return mechanism
+
+
+@pytest.mark.parametrize(
+    ("pegs", "block"),
+    [
+        (PeGS(scope="sample", missing="refuse", choose="given", parents=BOTH), 1),
+        (PeGS(scope="sample", missing="refuse", choose="given", parents=BOTH, passes=3), 1),
+        (PeGS(scope="sample", missing="refuse", choose="given", parents=BOTH, block=3), 3),
+        (PerturbedImputation(missing="refuse"), 1),
+    ],
+)
+def test_rows_and_blocks(pegs, block):
+    found = audit(rows_from(pegs, block), SMALL, LARGE, trials=30_000, confidence=LEVEL, vectorised=True, seed=1)
+    assert not found.refutes(Budget(epsilon=1.0))
+
+
+def test_an_audit_sees_a_price_that_is_too_low():
+    """Three rows cost three times ε; whoever states one ε for them is found out."""
+    pegs = PeGS(epsilon=3.0, scope="sample", missing="refuse", choose="given", parents=BOTH)
+    found = audit(rows_from(pegs, 3), SMALL, LARGE, trials=30_000, confidence=LEVEL, vectorised=True, seed=1)
+    assert found.refutes(Budget(epsilon=1.5))

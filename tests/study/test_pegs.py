@@ -1,0 +1,113 @@
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import kendalltau, spearmanr
+
+from shoal import FileError, InputError, ParameterError, Schema
+from shoal.datasets.discharge import discharge
+from shoal.study import pegs_measures as measures
+from shoal.study.pegs import EPSILONS, ROW_METHODS, TABLE_METHODS, TOTALS, Settings, run
+from shoal.study.pegs_findings import findings
+from shoal.study.pegs_page import check_folder, render, write
+
+
+@pytest.fixture(scope="module")
+def study():
+    steps = []
+    found = run(
+        settings=Settings(n=1500, rows=200, draws=1, parents=1, fit_rows=100),
+        progress=lambda done, total: steps.append((done, total)),
+    )
+    assert steps[-1][0] == steps[-1][1]
+    return found
+
+
+def test_every_method_at_every_epsilon(study):
+    assert [(p.method, p.epsilon_per_row) for p in study.by_row] == [(m, e) for m in ROW_METHODS for e in EPSILONS]
+    assert [(p.method, p.epsilon_per_data_set) for p in study.by_data_set] == [
+        (m, e) for m in TABLE_METHODS for e in TOTALS
+    ]
+
+
+def test_both_prices_are_stated(study):
+    assert all(p.epsilon_per_data_set == pytest.approx(200 * p.epsilon_per_row) for p in study.by_row)
+
+
+def test_shapes_of_the_paper(study):
+    """Less noise at larger ε; noise is near uniform at small ε; tables beat rows at the same bill."""
+    plain = study.curve("PeGS")
+    assert plain[-1].marginal_mae < 0.6 * plain[0].marginal_mae
+    assert study.curve("imputation")[0].marginal_mae == pytest.approx(study.uniform.marginal_mae, rel=0.2)
+    ours = study.total("pairs")[2]
+    assert ours.pair_variation < 0.5 * study.total("PeGS by row")[2].pair_variation
+
+
+def test_page_and_numbers(study, tmp_path):
+    out = tmp_path / "study"
+    write(study, out)
+    page = (out / "report.html").read_text(encoding="utf-8")
+    for text in findings(study):
+        assert text.split(".")[0].replace("'", "&#x27;") in page
+    for figure in ("3.5", "3.6", "3.8", "3.10", "3.12"):
+        assert figure in page
+    words = json.loads((out / "study.json").read_text(encoding="utf-8"))
+    assert len(words["by_row"]) == 21
+    with pytest.raises(FileError):
+        check_folder(out, overwrite=False)
+    check_folder(out, overwrite=True)
+    assert render(study) == page
+
+
+def test_bad_input():
+    with pytest.raises(ParameterError, match="draws must be"):
+        run(settings=Settings(draws=0))
+    table = discharge(600).drop("charge")
+    schema = Schema.of(quasi=table.columns, levels={name: table[name].unique().to_list() for name in table.columns})
+    with pytest.raises(InputError, match="needs the column 'charge'"):
+        run(table, schema)
+
+
+def test_rank_correlations_are_the_right_ones():
+    rng = np.random.default_rng(1)
+    X, Y = rng.integers(0, 6, (300, 1)) ** 2 % 6, rng.integers(0, 6, (40, 1))
+    p, q = (measures.shares(Z[:, 0], 6) for Z in (X, Y))
+    tau, rho = measures.rank_ties(X, Y, (6,))
+    assert tau == pytest.approx(kendalltau(p, q).statistic)
+    assert rho == pytest.approx(spearmanr(p, q).statistic)
+
+
+def test_equal_files_have_no_gap():
+    X = np.random.default_rng(2).integers(0, 3, (200, 3))
+    assert measures.marginal_gaps(X, X, (3, 3, 3)) == (0, 0)
+    assert measures.conditional_gaps(X, X, (3, 3, 3), 0) == (0, 0)
+    assert measures.pair_variation(X, X, (3, 3, 3)) == 0
+
+
+def test_regressions_find_what_was_put_in():
+    rng = np.random.default_rng(3)
+    n = 4000
+    rows = pl.DataFrame(
+        {
+            "age_yrs": rng.integers(0, 17, n) * 5,
+            "sev": rng.integers(0, 3, n),
+            "cat": np.where(rng.random(n) < 0.5, "surgical", "medical"),
+            "los": rng.integers(0, 10, n),
+        }
+    )
+    truth = (
+        5 + 0.1 * rows["age_yrs"] + 3 * rows["sev"] + 8 * (rows["cat"] == "surgical").cast(pl.Int64) + 2 * rows["los"]
+    )
+    rows = rows.with_columns((truth + pl.Series(rng.normal(0, 4, n))).alias("charge"))
+    _, linear = measures.regressions(rows)
+    assert linear.coefficients == pytest.approx((5, 0.1, 3, 8, 2), abs=0.6)
+    assert measures.regression_distance(linear, linear) == (0, 0)
+
+
+def test_an_intruder_with_the_original_misses_little():
+    table = pl.DataFrame(
+        {"age_yrs": [0, 5, 10], "sex": ["f", "m", "f"], "patzip": ["a", "b", "c"], "mdc": ["01", "02", "03"],
+         "los": [1, 2, 3], "charge": [1, 2, 3]}
+    )  # fmt: skip
+    assert measures.intruder(table, table) == (0.0, 0.0, 1.0)

@@ -1,0 +1,135 @@
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal import ColumnError, Schema, SchemaError
+from shoal.synth.domain import Domain, settle
+
+
+def settled(table, schema, **options):
+    given_ = {"bins": 4, "missing": "level", "public": True, "owner": "test"}
+    return settle(table, schema, **(given_ | options))
+
+
+TABLE = pl.DataFrame(
+    {
+        "id": [1, 2, 3, 4],
+        "age": [0, 37, 120, 64],
+        "sex": ["f", "m", None, "f"],
+        "weight_kg": [2.5, 80.0, 55.5, None],
+        "free": ["x", "y", "z", "w"],
+    }
+)
+SCHEMA = Schema.of(
+    identifier=["id"],
+    quasi=["age", "sex"],
+    sensitive=["weight_kg"],
+    other=["free"],
+    levels={"sex": ["m", "f"]},
+    bounds={"age": (0, 120)},
+    edges={"weight_kg": [0, 10, 60, 300]},
+)
+
+
+def test_cells_of_each_kind():
+    found = settled(TABLE, SCHEMA)
+    assert found.domain.names == ("age", "sex", "weight_kg")
+    assert found.domain.sizes == (5, 3, 4)
+    assert found.codes.tolist() == [[0, 1, 0], [1, 0, 2], [3, 2, 1], [2, 1, 3]]
+    assert any("free: left out" in note for note in found.notes)
+
+
+def test_values_come_back_into_their_cells():
+    found = settled(TABLE, SCHEMA)
+    rng = np.random.default_rng(1)
+    codes = found.domain.uniform(500, rng)
+    rows = found.domain.decode(codes, rng)
+    assert rows.schema["age"] == pl.Int64
+    assert rows["age"].drop_nulls().is_between(0, 120).all()
+    assert (found.domain.encode(rows) == codes).all()
+
+
+@given(st.lists(st.floats(-50, 50), min_size=2, max_size=8, unique=True).map(sorted), st.integers(0, 10**6))
+def test_whole_numbers_stay_whole_and_in_their_bin(edges, seed):
+    low, high = int(np.ceil(edges[0])), int(np.floor(edges[-1]))
+    if low > high:
+        return
+    table = pl.DataFrame({"x": [low, high]})
+    found = settled(table, Schema.of(quasi=["x"], edges={"x": edges}), missing="refuse")
+    rng = np.random.default_rng(seed)
+    codes = found.domain.uniform(50, rng)
+    rows = found.domain.decode(codes, rng)
+    assert rows.schema["x"] == pl.Int64
+    assert rows["x"].is_between(low, high).all()
+    assert (found.domain.encode(rows) == codes).all()
+
+
+def test_few_whole_numbers_get_a_bin_each():
+    found = settled(pl.DataFrame({"x": [1, 2, 3]}), Schema.of(quasi=["x"], bounds={"x": (1, 3)}), missing="refuse")
+    assert found.domain.sizes == (3,)
+
+
+def test_undeclared_domain_names_the_column_and_the_remedy():
+    with pytest.raises(ColumnError, match="column 'age': has no public domain.*Declare its levels"):
+        settled(TABLE.select("age"), Schema.of(quasi=["age"]))
+
+
+def test_undeclared_domain_is_read_from_the_data_without_a_claim():
+    found = settled(TABLE.select("age", "sex"), Schema.of(quasi=["age", "sex"]), public=False)
+    assert found.domain.sizes == (5, 3)
+
+
+@pytest.mark.parametrize(
+    ("table", "schema"),
+    [
+        ({"x": ["a", "q"]}, Schema.of(quasi=["x"], levels={"x": ["a", "b"]})),
+        ({"x": [1.0, 9.0]}, Schema.of(quasi=["x"], bounds={"x": (0, 5)})),
+        ({"x": [1.0, 9.0]}, Schema.of(quasi=["x"], edges={"x": [0, 2, 5]})),
+    ],
+)
+def test_values_outside_the_domain(table, schema):
+    with pytest.raises(ColumnError, match="column 'x'.*1 values outside") as error:
+        settled(pl.DataFrame(table), schema)
+    assert "9" not in str(error.value)
+    assert "q" not in str(error.value).replace("quasi", "")
+
+
+def test_missing_values_can_be_refused():
+    with pytest.raises(ColumnError, match="column 'sex': has missing values"):
+        settled(TABLE, SCHEMA, missing="refuse")
+
+
+def test_a_median_is_not_public():
+    schema = Schema.of(quasi=["x"], bounds={"x": (0, 5)}, missing={"x": "median"})
+    with pytest.raises(ColumnError, match="median"):
+        settled(pl.DataFrame({"x": [1.0, None]}), schema)
+
+
+def test_a_declared_number_takes_the_place_of_missing_ones():
+    schema = Schema.of(quasi=["x"], bounds={"x": (0, 4)}, missing={"x": 0.5})
+    assert settled(pl.DataFrame({"x": [3.5, None]}), schema).codes.tolist() == [[3], [0]]
+
+
+def test_nothing_to_release():
+    with pytest.raises(SchemaError, match="must have a quasi, sensitive or other column"):
+        settled(TABLE.select("id"), Schema.of(identifier=["id"]))
+
+
+def test_words_and_back():
+    schema = Schema.of(
+        quasi=["d", "e", "b"],
+        levels={"d": ["early", "late"], "e": ["lo", "hi"], "b": [True, False]},
+        rules=[{"never": {"e": ["lo"], "b": [True]}}],
+    )
+    table = pl.DataFrame({"d": ["early"], "e": ["hi"], "b": [True]}).with_columns(
+        pl.col("e").cast(pl.Enum(["lo", "hi"]))
+    )
+    domain = settled(table, schema).domain
+    back = Domain.from_dict(domain.to_dict())
+    assert back.sizes == domain.sizes
+    assert back.rules == domain.rules
+    assert back.encode(table).tolist() == domain.encode(table).tolist() == [[0, 1, 0]]
+    rng = np.random.default_rng(0)
+    assert back.decode(np.array([[0, 1, 0]]), rng).schema == table.schema
