@@ -31,4 +31,4 @@ def test_recipes_round_trip(mask):
 
 
 def test_recipe_in_words():
-    assert str(Recipe.of(MDAV(k=3), Centroid())) == "mdav:k=3, then centroid"
+    assert str(Recipe.of(MDAV(k=3), Centroid())) == "mdav:k=3, then centroid:center=mean"

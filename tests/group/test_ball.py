@@ -123,7 +123,7 @@ def test_toy_record_stands_out():
     assert ball.assign(TOY, TOY_SCHEMA, seed=1).tolist() == [0, 0, 0, 0, 1]
     grouping = ball.group(prepare(TOY, TOY_SCHEMA), 1)
     assert grouping.notes["groups"] == 2
-    assert "20.00%" in grouping.notes["share of persons in small groups"]
+    assert grouping.notes["share of persons in small groups"] == "under 80.00%", "one person is not told of"
 
 
 def test_suggested_radius_leaves_few_in_small_groups():

@@ -131,6 +131,11 @@ def test_claims_of_the_data_set():
     assert not published.releasable
 
 
+def test_columns_stay_in_the_order_of_the_table():
+    data = table().select("c", "id", "b", "a")
+    assert PeGS().fit(data, SCHEMA).sample(3).columns == ["c", "b", "a"]
+
+
 def test_a_unit_is_named_in_the_assumptions():
     schema = Schema.of(unit="id", quasi=["a", "b"], sensitive=["c"], levels=LEVELS)
     claim = PeGS().fit(table(), schema).claims[0]

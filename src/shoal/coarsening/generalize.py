@@ -193,9 +193,11 @@ def _notes(counter: Counter, levels: Mapping[str, int], details: Mapping[str, An
         f"{ladder.name}: written at level {levels[ladder.name]} of {ladder.height}" for ladder in counter.ladders
     )
     whether = "no other choice of levels loses less" if details["optimal"] else "the search was not exhaustive"
-    share = details["suppressed_share"]
+    share, k = details["suppressed_share"], counter.conditions.k
+    few = 0 < round(share * counter.n_rows) < k
+    told = f"fewer than {k}" if few else f"a share of {share:.4f}"
     return (
         *columns,
         f"{details['loss_name']} loss {details['loss']:.4f}: {whether}",
-        f"records suppressed: a share of {share:.4f}; they are in no class",
+        f"records suppressed: {told}; they are in no class",
     )

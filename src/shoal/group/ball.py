@@ -159,7 +159,7 @@ class Ball(Grouper):
             "radius": f"{radius:g}" if isinstance(radius, float | int) else _spell(radius),
             "radius from": "the data" if self.radius is None else "the recipe",
             "groups": len(sizes),
-            "share of persons in small groups": f"{sizes[small].sum() / sizes.sum():.2%}",
+            "share of persons in small groups": _told(int(sizes[small].sum()), int(sizes.sum()), self.minimum),
         }
         if len(sizes) == 1 and len(np.unique(scene.positions, axis=0)) > 1:
             notes["all persons share one group"] = f"a radius of {self.suggested(scene):g} would divide them"
@@ -229,6 +229,11 @@ def _first(enough: Callable[[int], bool], last: int) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
+
+
+def _told(few: int, n: int, k: int) -> str:
+    """A share of persons, without telling of 1 to k − 1 of them: notes leave the secure room."""
+    return f"under {k / n:.2%}" if 0 < few < k else f"{few / n:.2%}"
 
 
 def _spell(radius: Any) -> str:

@@ -7,11 +7,13 @@ from typing import Any
 
 from shoal.report.evidence import Evidence
 from shoal.report.markup import Child, Html, rows_table, tag
+from shoal.report.pieces import guarded
 from shoal.report.words import number, percent
 
 __all__ = ["steps_tables"]
 
 _SHOWN = ("step", "reidentification", "linkage")
+_EXTREMES = ("least", "largest")
 _COUNTS = ("moved", "records", "groups", "stood_out", "suppressed", "n_")
 
 
@@ -33,24 +35,29 @@ def _risk_table(evidence: Evidence) -> list[Html]:
     return [rows_table("Risk after each step", head, rows, numeric=(1, 2))] if rows else []
 
 
-def _said(words: Mapping[str, Any]) -> dict[str, Any]:
+def _said(words: Mapping[str, Any], k: int = 0) -> dict[str, Any]:
+    """What a step says of itself; of fewer than k people moved no more than that."""
+    if 0 < words.get("moved", 0) < k:
+        return {"moved": words["moved"]}
     return {name: value for name, value in words.items() if name not in (*_SHOWN, "mask") and value is not None}
 
 
 def _said_table(words: Mapping[str, Any], evidence: Evidence, internal: bool) -> Html:
-    rows = [(name.replace("_", " "), _spelled(name, value, evidence, internal)) for name, value in _said(words).items()]
+    said = _said(words, 0 if internal else evidence.k)
+    rows = [(name.replace("_", " "), _spelled(name, value, evidence, internal)) for name, value in said.items()]
     return rows_table(f"What {words['step']} did", ("What", "Value"), rows)
 
 
 def _spelled(name: str, value: Any, evidence: Evidence, internal: bool) -> str:
     if isinstance(value, Mapping):
+        value = value if internal else {key: item for key, item in value.items() if key not in _EXTREMES}
         return ", ".join(f"{key}: {_spelled(f'{name}_{key}', item, evidence, internal)}" for key, item in value.items())
     if isinstance(value, list | tuple):
         return ", ".join(_spelled(name, item, evidence, internal) for item in value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float) and "share" in name:
-        return percent(value)
+        return guarded(value, evidence.n_used, evidence, internal=internal)
     if isinstance(value, int) and 0 < value < evidence.k and not internal and _counts_people(name):
         return f"fewer than {evidence.k}"
     return number(value) if isinstance(value, int | float) else str(value)

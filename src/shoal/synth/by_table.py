@@ -34,7 +34,6 @@ __all__ = ["ChainModel", "ConditionalsModel", "fit_chain_model", "fit_conditiona
 
 _QUIET = 0.002  # noise per cell, as a share of the records, up to which all pairs are measured
 _LOUD = 0.004  # and up to which chosen pairs are
-_FILLED = 0.05  # share of the records that clipped noise may invent before a second parent is refused
 _MOST_CELLS = 500_000
 
 
@@ -253,8 +252,7 @@ def fit_conditionals(
     can_miss = [axis.has_missing for axis in settled.domain.axes]
     alone = NoisyTables(one=tuple(one), one_variance=one_variance, pairs={}, pair_variance=1.0)
     shares, total = alone.margins(can_miss)
-    how_many = parents.how_many or (1 if pegs.epsilon < 10 else 2)
-    how_many = min(how_many, len(sizes) - 1)
+    how_many = min(parents.how_many or 1, len(sizes) - 1)
     if parents.given is not None:
         found, rest = dict(parents.given), rest + choice
     elif parents.choose == "mutual-information":
@@ -262,8 +260,7 @@ def fit_conditionals(
     elif how_many == 0:
         found, rest = {0: ()}, rest + choice
     else:
-        few = _FILLED * total / _spread(len(sizes), rest) if parents.how_many is None else LARGEST
-        found = choose_parents(codes, sizes, how_many, purse, choice, few)
+        found = choose_parents(codes, sizes, how_many, purse, choice)
     counts = [block_counts(codes, sizes, i, found[i]) for i in range(len(sizes))]
     noisy, _ = purse.tables("building blocks", counts, rest)
     blocks = [_normalised(table, share) for table, share in zip(noisy, shares, strict=True)]

@@ -254,7 +254,7 @@ def settle(table: Any, schema: Schema, *, bins: int, missing: Missing, public: b
     frame = enter(table)
     prepared = prepare(frame, _all_sensitive(schema, kept))
     axes = []
-    for name in (column.name for column in kept):
+    for name in _in_order(frame.columns, kept):
         content = series(prepared.frame, name)
         if missing == "refuse" and content.null_count():
             raise ColumnError(name, "has missing values", hint="Set missing='level', or put a level in their place.")
@@ -263,6 +263,12 @@ def settle(table: Any, schema: Schema, *, bins: int, missing: Missing, public: b
     rules = tuple(rule for rule in schema.rules if names.issuperset(rule.columns))
     domain = Domain(axes=tuple(axes), rules=rules, backend=backend_of(table))
     return Settled(domain=domain, codes=domain.encode(prepared.frame), notes=(*notes, *prepared.notes))
+
+
+def _in_order(names: list[str], kept: list[Column]) -> list[str]:
+    """The kept columns as they stand in the table."""
+    wanted = {column.name for column in kept}
+    return [name for name in names if name in wanted]
 
 
 def _released(schema: Schema, public: bool) -> tuple[list[Column], list[str]]:

@@ -80,9 +80,9 @@ def choose_pairs(
 
 
 def choose_parents(
-    codes: IntArray, sizes: Sequence[int], how_many: int, purse: Purse, price: Budget, most_cells: float = LARGEST
+    codes: IntArray, sizes: Sequence[int], how_many: int, purse: Purse, price: Budget
 ) -> dict[int, tuple[int, ...]]:
-    """Choose parents of every column by noisy maxima of `dependence`; further ones only while cells stay few."""
+    """Choose parents of every column by noisy maxima of `dependence`; as long as the keys stay few."""
     M = len(sizes)
     scores = _scores(codes, sizes, dependence)
     parts = iter(price.split(max(1, M * how_many)))
@@ -91,8 +91,7 @@ def choose_parents(
         chosen: list[int] = []
         for _ in range(how_many):
             part = next(parts)
-            most = most_cells if chosen else LARGEST
-            open_columns = [j for j in range(M) if _fits(sizes, i, chosen, j, most)]
+            open_columns = [j for j in range(M) if _fits(sizes, i, chosen, j)]
             if open_columns:
                 row = scores[i, open_columns].astype(np.int64)
                 at = purse.choice("choice of a parent", row, float(DEPENDENCE_SENSITIVITY), part)
@@ -114,8 +113,8 @@ def by_mutual_information(codes: IntArray, sizes: Sequence[int], how_many: int) 
     return out
 
 
-def _fits(sizes: Sequence[int], i: int, chosen: Sequence[int], j: int, most: float = LARGEST) -> bool:
-    return j != i and j not in chosen and n_keys(sizes, [*chosen, j]) * sizes[i] <= most
+def _fits(sizes: Sequence[int], i: int, chosen: Sequence[int], j: int) -> bool:
+    return j != i and j not in chosen and n_keys(sizes, [*chosen, j]) * sizes[i] <= LARGEST
 
 
 def _scores(codes: IntArray, sizes: Sequence[int], measure: object) -> FloatArray:
