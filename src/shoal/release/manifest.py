@@ -36,8 +36,10 @@ def manifest(release: Release, *, file: str, sha256: str, key: str, created: str
         "format": FORMAT,
         "created": created,
         "recipe": release.recipe.to_dict(),
-        "columns": {c.name: {"role": c.role, "kind": c.kind} for c in release.schema.released.columns},
-        "removed": [c.name for c in release.schema.columns if c.name not in release.schema.released],
+        "columns": {
+            c.name: {"role": c.role, "kind": c.kind} for c in release.schema.columns if c.name in frame.columns
+        },
+        "removed": [c.name for c in release.schema.columns if c.name not in frame.columns],
         "schema": {"sha256": release.schema.fingerprint()},
         "input": {
             "commitment": commitment(fingerprint(release), key),

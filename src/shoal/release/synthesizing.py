@@ -7,7 +7,6 @@ claims, method and domain, and no comparison with the original.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -77,11 +76,9 @@ def synthesize_source(source: Source, schema: Schema, method: Synthesizer | None
 def _release(table: Any, schema: Schema, recipe: Synthesis, model: Model, drawn: Any, seed: int) -> Release:
     frame = enter(drawn)
     settled = prepare(table, schema)
-    gone = [c for c in settled.schema.columns if c.name not in frame.columns and c.role not in ("identifier", "unit")]
-    left = settled.schema.with_columns(replace(column, role="identifier") for column in gone)
     return Release(
         table=leave(frame, like=table),
-        schema=left,
+        schema=settled.schema,
         recipe=recipe,
         notes=model.notes,
         labels=np.full(settled.n_original, NOBODY, dtype=np.int64),
@@ -91,9 +88,4 @@ def _release(table: Any, schema: Schema, recipe: Synthesis, model: Model, drawn:
         declared=schema,
         earned=model.claims,
         model=model,
-        steps=_spent(model),
     )
-
-
-def _spent(model: Model) -> tuple[Mapping[str, Any], ...]:
-    return () if model.spent is None else ({"step": "synthesis", "spent": str(model.spent)},)

@@ -137,12 +137,18 @@ def accounts_of(pair: Pair, recipe: Mapping[str, Any]) -> tuple[ColumnAccount, .
             role=ROLES[column.role],
             kind=column.kind or "",
             done=_done(column, pair, recipe),
-            reason=REASONS[column.role],
+            reason=_reason(column, recipe),
             missing=_missing(column),
             changed_share=changed.get(column.name),
         )
         for column in pair.schema.columns
     )
+
+
+def _reason(column: Column, recipe: Mapping[str, Any]) -> str:
+    if column.role == "weight" and "synthesize" in recipe:
+        return "A synthetic row stands for itself."
+    return REASONS[column.role]
 
 
 def methods_in(recipe: Mapping[str, Any], part: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from shoal.arrays import BoolArray, FloatArray, Generator
+from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
 from shoal.metric import Metric
 from shoal.rng import stream
 from shoal.schema import Schema
@@ -72,21 +72,23 @@ def planted(n: int = 4000, *, share: float = 0.01, seed: int = 0) -> Planted:
     return Planted(table=table, schema=_schema(), far=far)
 
 
-def _numbers(kind: FloatArray, rng: Generator) -> FloatArray:
-    centers = rng.normal(scale=1.5, size=(_KINDS, 3))
-    return centers[kind] + rng.normal(scale=0.7, size=(len(kind), 3))
+def _numbers(kind: IntArray, rng: Generator) -> FloatArray:
+    centers: FloatArray = rng.normal(scale=1.5, size=(_KINDS, 3))
+    spread: FloatArray = rng.normal(scale=0.7, size=(len(kind), 3))
+    return centers[kind] + spread
 
 
 def _shifts(n: int, rng: Generator) -> FloatArray:
-    size = rng.uniform(*_FAR, size=(n, 3)) * rng.choice([-1.0, 1.0], size=(n, 3))
+    size: FloatArray = rng.uniform(*_FAR, size=(n, 3)) * rng.choice([-1.0, 1.0], size=(n, 3))
     size[np.arange(n), rng.integers(0, 3, n)] *= rng.integers(0, 2, n)  # one of the three may stay
     return size
 
 
-def _level(kind: FloatArray, n_levels: int, rng: Generator) -> FloatArray:
+def _level(kind: IntArray, n_levels: int, rng: Generator) -> IntArray:
     """A level that is near a place of its kind's own."""
     own = (kind * n_levels) // _KINDS
-    return (own + rng.binomial(2, 0.35, len(kind))) % n_levels
+    near: IntArray = (own + rng.binomial(2, 0.35, len(kind))) % n_levels
+    return near
 
 
 def _schema() -> Schema:
