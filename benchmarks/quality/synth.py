@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from shoal import Schema
-from shoal.datasets.discharge import discharge, discharge_schema
+from shoal.datasets.discharges import discharge, discharge_schema
 from shoal.dp import Budget
 from shoal.synth import PeGS
 from shoal.synth.domain import settle

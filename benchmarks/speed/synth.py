@@ -10,7 +10,7 @@ import argparse
 import math
 import time
 
-from shoal.datasets.discharge import discharge, discharge_schema
+from shoal.datasets.discharges import discharge, discharge_schema
 from shoal.synth import MarginalBootstrap, PeGS
 
 METHODS = {

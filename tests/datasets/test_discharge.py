@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from shoal import ParameterError
-from shoal.datasets.discharge import discharge, discharge_schema
+from shoal.datasets.discharges import discharge, discharge_schema
 from shoal.synth.domain import settle
 
 CARDINALITIES = {

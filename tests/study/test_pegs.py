@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import kendalltau, spearmanr
 
 from shoal import FileError, InputError, ParameterError, Schema
-from shoal.datasets.discharge import discharge
+from shoal.datasets.discharges import discharge
 from shoal.study import pegs_measures as measures
 from shoal.study.pegs import EPSILONS, ROW_METHODS, TABLE_METHODS, TOTALS, Settings, run
 from shoal.study.pegs_findings import findings

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from shoal import ColumnError, GuaranteeError, ParameterError, Schema
-from shoal.datasets.discharge import discharge, discharge_schema
+from shoal.datasets.discharges import discharge, discharge_schema
 from shoal.dp import Account, Budget, noise
 from shoal.frame import enter
 from shoal.synth import PeGS, load

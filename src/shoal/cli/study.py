@@ -184,9 +184,10 @@ def _tell(study: MarketRiskStudy, out: Path) -> None:
 
 def _wire() -> None:
     """The studies that have a file of their own."""
-    from shoal.cli import aggregates, quantize
+    from shoal.cli import aggregates, quantize, study_pegs
 
     app.command("ludia", epilog=aggregates.LUDIA_EXAMPLES)(aggregates.ludia)
+    app.command("pegs", epilog=study_pegs.EPILOG)(study_pegs.pegs)
     app.command("quantize", epilog=quantize.EXAMPLES)(quantize.quantize)
 
 

@@ -9,12 +9,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from shoal.datasets.discharges import discharge, discharge_schema
     from shoal.datasets.inpatients import inpatient, inpatient_schema
     from shoal.datasets.nmes import nmes1988, nmes1988_schema
     from shoal.datasets.panel import meps, meps_schema
     from shoal.datasets.survey import health_survey, health_survey_schema
 
 __all__ = [
+    "discharge",
+    "discharge_schema",
     "health_survey",
     "health_survey_schema",
     "inpatient",
@@ -28,6 +31,8 @@ __all__ = [
 _HOME = {
     "health_survey": "survey",
     "health_survey_schema": "survey",
+    "discharge": "discharges",
+    "discharge_schema": "discharges",
     "inpatient": "inpatients",
     "inpatient_schema": "inpatients",
     "meps": "panel",

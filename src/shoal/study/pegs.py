@@ -179,7 +179,7 @@ def run(
     settings = settings or Settings()
     check(settings)
     if table is None or schema is None:
-        from shoal.datasets.discharge import discharge, discharge_schema
+        from shoal.datasets.discharges import discharge, discharge_schema
 
         table, schema, name = discharge(settings.n, settings.seed), discharge_schema(), "simulated discharges"
     bench = _Bench(table, schema, settings)

@@ -114,7 +114,7 @@ def discharge(n: int = 20_000, seed: int = 0) -> pl.DataFrame:
 
     Examples
     --------
-    >>> from shoal.datasets.discharge import discharge
+    >>> from shoal.datasets.discharges import discharge
     >>> discharge(1000, seed=1).shape
     (1000, 13)
     """
@@ -150,7 +150,7 @@ def discharge_schema() -> Schema:
 
     Examples
     --------
-    >>> from shoal.datasets.discharge import discharge_schema
+    >>> from shoal.datasets.discharges import discharge_schema
     >>> len(discharge_schema().columns)
     13
     """
