@@ -61,7 +61,6 @@ def test_every_class_holds_k_within_the_suppression_limit(loss, suppression):
         ({"diversity": "recursive:3,2"}, lambda d: d.recursive_l >= 2),
         ({"closeness": 0.2}, lambda d: d.t <= 0.2 + 1e-9),
     ],
-    ids=str,
 )
 @pytest.mark.parametrize("suppression", [0, 0.1])
 def test_conditions_hold_in_the_measured_classes_of_the_release(wanted, measure, suppression):

@@ -10,7 +10,7 @@ from shoal.coarsening.identifiers import IDENTIFIERS, named
 from shoal.coarsening.scan import scan
 from shoal.datasets import health_survey
 from shoal.errors import InputError
-from shoal.proposal import _words
+from shoal.proposal import words_in
 
 PEOPLE = 40
 
@@ -52,7 +52,7 @@ BY_NAME = {
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_names_of_columns(name):
-    found = named(_words(name))
+    found = named(words_in(name))
     assert found is not None
     assert found.title == BY_NAME[name]
     assert BY_NAME[name] in titles(column(name, lambda i: f"x{i % 7}"))
