@@ -67,7 +67,7 @@ class Shuffle(AwareMask):
     >>> import shoal
     >>> table, schema = shoal.datasets.health_survey(500, seed=1), shoal.datasets.health_survey_schema()
     >>> release = shoal.anonymize(table, schema, group=shoal.MDAV(k=10), mask=shoal.Shuffle(), seed=1)
-    >>> sorted(release.table["age"]) == sorted(table["age"])
+    >>> sorted(release.table["income"]) == sorted(table["income"])
     True
     """
 
