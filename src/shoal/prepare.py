@@ -76,7 +76,13 @@ def prepare(table: Any, schema: Schema) -> Prepared:
     for column in settled.columns:
         if _is_used(column):
             _check_content(series(frame, column.name), column)
-    return Prepared(frame=frame, schema=settled, rows=rows, n_original=n, notes=notes)
+    return Prepared(frame=frame, schema=settled, rows=rows, n_original=n, notes=(*notes, *_unit_note(frame, settled)))
+
+
+def _unit_note(frame: Frame, schema: Schema) -> tuple[str, ...]:
+    if schema.unit is None or series(frame, schema.unit).null_count() == 0:
+        return ()
+    return (f"{schema.unit}: each row without a person's number counts as a person of its own",)
 
 
 def _is_used(column: Column) -> bool:

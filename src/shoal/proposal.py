@@ -51,7 +51,8 @@ _HEADER = """\
 #   role      identifier (never released), quasi (masked), sensitive (what must not be learnt), weight, unit (which rows
 #             belong to one person) or other (released as it is)
 #   kind      numeric, ordinal (levels with an order) or nominal (levels without)
-#   levels    the public list of levels, ordinal ones in their order
+#   levels    the public list of levels, ordinal ones in their order; those below are the ones that occur, so before
+#             you synthesise with a claim of differential privacy, put what is publicly known in their place
 #   bounds    [lowest, highest], the public range of a number; never proposed, as the extremes are somebody's
 #   missing   "error", "drop" the row, "median", or the number to put in its place
 """

@@ -51,6 +51,8 @@ class Column:
         place. A missing category is always a level of its own.
     edges
         The public edges of the bins of a numeric column, for synthesis: increasing, within the bounds.
+    whole
+        Whether a numeric column holds whole numbers, as public knowledge. None: yes if bounds and edges are whole.
     hierarchy
         How the column is coarsened step by step, in the words of `shoal.coarsening.Hierarchy`.
     metric
@@ -64,6 +66,7 @@ class Column:
     bounds: tuple[float, float] | None = None
     missing: Missing = "error"
     edges: tuple[float, ...] | None = None
+    whole: bool | None = None
     hierarchy: Words | None = None
     metric: Words | None = None
 
@@ -109,6 +112,8 @@ class Column:
             or any(low >= high for low, high in pairwise(self.edges))
         ):
             raise _wrong(self.name, "edges belong to numeric columns and must be at least two increasing numbers")
+        if self.whole is not None and (not isinstance(self.whole, bool) or self.kind in ("ordinal", "nominal")):
+            raise _wrong(self.name, "whole belongs to numeric columns and must be true or false")
         for entry in ("hierarchy", "metric"):
             words = getattr(self, entry)
             if words is not None and not (isinstance(words, Mapping) and isinstance(words.get("kind"), str)):
@@ -127,6 +132,8 @@ class Column:
             words["missing"] = self.missing
         if self.edges is not None:
             words["edges"] = [float(edge) for edge in self.edges]
+        if self.whole is not None:
+            words["whole"] = self.whole
         for entry in ("hierarchy", "metric"):
             if getattr(self, entry) is not None:
                 words[entry] = dict(getattr(self, entry))
@@ -149,12 +156,13 @@ class Column:
             bounds=None if bounds is None else _pair(name, bounds),
             missing=words.get("missing", "error"),
             edges=None if edges is None else tuple(_listed(name, "edges", edges)),
+            whole=words.get("whole"),
             hierarchy=_spelled(words.get("hierarchy")),
             metric=_spelled(words.get("metric")),
         )
 
 
-_ENTRIES = {"role", "kind", "levels", "bounds", "missing", "edges", "hierarchy", "metric"}
+_ENTRIES = {"role", "kind", "levels", "bounds", "missing", "edges", "whole", "hierarchy", "metric"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +210,7 @@ class Schema:
         bounds: Mapping[str, tuple[float, float]] | None = None,
         missing: Mapping[str, Missing] | None = None,
         edges: Mapping[str, Sequence[float]] | None = None,
+        whole: Mapping[str, bool] | None = None,
         hierarchies: Mapping[str, Any] | None = None,
         metrics: Mapping[str, Any] | None = None,
         rules: Iterable[Words | Rule] = (),
@@ -230,6 +239,7 @@ class Schema:
             "bounds": bounds,
             "missing": missing,
             "edges": edges,
+            "whole": whole,
             "hierarchy": hierarchies,
             "metric": metrics,
         }

@@ -1,5 +1,8 @@
 """One suite over every coarsener that promises k, and every dataframe type."""
 
+import json
+import re
+
 import numpy as np
 import polars as pl
 import pytest
@@ -192,3 +195,40 @@ def test_safe_harbor_rewrites_and_is_measured():
     assert set(release.table["admitted"]) == {2023, 2024}
     assert 0 < release.risk.reidentification.expected < 1
     release.utility  # noqa: B018 - it is computed
+
+
+def test_few_records_left_out_can_not_be_counted_in_the_manifest(tmp_path):
+    rare = pl.DataFrame({"a": ["rare", "odd"], "y": [1.0, 2.0]})
+    table = pl.concat([pl.DataFrame({"a": ["common"] * 60, "y": [float(i) for i in range(60)]}), rare])
+    schema = Schema.of(quasi=["a"], sensitive=["y"])
+    release = shoal.coarsen(table, schema, Generalize(k=5, suppression=0.2, limits={"a": 0}), seed=1)
+    assert len(release.table) == 60
+    release.write(tmp_path / "out")
+    words = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert not {62, 122} & set(numbers_in({"risk": words["risk"], "utility": words["utility"]}))
+    assert "records suppressed: fewer than 5" in " ".join(words["notes"])
+    page = re.sub(r"<(style|svg).*?</\1>", "", (tmp_path / "out" / "report.html").read_text(), flags=re.S)
+    assert not re.search(r"\b(62|122)\b", re.sub(r"[0-9a-f]{32,}", "", page))
+
+
+def numbers_in(words):
+    if isinstance(words, dict | list):
+        for item in words.values() if isinstance(words, dict) else words:
+            yield from numbers_in(item)
+    elif isinstance(words, int) and not isinstance(words, bool):
+        yield words
+
+
+def test_suppressed_numbers_end_a_chain(people, people_schema):
+    with pytest.raises(ParameterError, match="last of a chain"):
+        shoal.coarsen(people, people_schema, [Suppress(k=4), Mondrian(k=4)], seed=1)
+
+
+def test_with_units_a_mix_counts_each_person_once(people):
+    table = people.with_columns(who=pl.Series([i // 2 for i in range(24)]))
+    schema = Schema.of(
+        identifier=["name"], unit="who", quasi=["age", "sex"], sensitive=["ill"], other=["town", "education", "cost"]
+    )
+    release = shoal.coarsen(table, schema, Mondrian(k=3, diversity=2), seed=1)
+    claim = next(claim for claim in release.claims if "column ill" in claim.scope)
+    assert "counts once" in claim.statement

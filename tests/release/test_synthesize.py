@@ -87,3 +87,33 @@ def test_weights_and_identifiers_are_left_out(tmp_path):
     release.write(tmp_path / "out")
     assert release.table.columns == ["gender", "age_group"]
     assert shoal.verify(tmp_path / "out").holds
+
+
+def test_missing_numbers_are_a_cell_of_their_own(tmp_path):
+    table = pl.DataFrame({"x": [1, 2, None, 4] * 50, "g": ["a", "b"] * 100})
+    schema = Schema.of(quasi=["x", "g"], bounds={"x": (0, 9)}, levels={"g": ["a", "b"]})
+    release = shoal.synthesize(table, schema, shoal.PeGS(epsilon=50.0), rows=100)
+    assert release.table["x"].null_count() > 0
+    release.write(tmp_path / "out")
+
+
+def test_rows_that_cost_more_than_is_left_cost_nothing(table, tmp_path):
+    table.write_csv(tmp_path / "data.csv")
+    account = Account.open(tmp_path / "data.csv", limit=Budget(epsilon=5.0))
+    with pytest.raises(GuaranteeError):
+        shoal.synthesize(table, SCHEMA, shoal.PeGS(epsilon=0.5, scope="sample"), rows=20, account=account)
+    assert account.spent.empty
+    with pytest.raises(ParameterError, match="rows"):
+        shoal.synthesize(table, SCHEMA, shoal.PeGS(epsilon=0.5, scope="sample"), account=account)
+
+
+def test_a_saved_model_does_not_escape_its_account(table, tmp_path):
+    table.write_csv(tmp_path / "data.csv")
+    account = Account.open(tmp_path / "data.csv", limit=Budget(epsilon=5.0))
+    model = shoal.PeGS(epsilon=0.5, scope="sample").fit(table, SCHEMA, account=account)
+    model.save(tmp_path / "model.json", internal=True)
+    with pytest.raises(GuaranteeError, match="account"):
+        shoal.synth.load(tmp_path / "model.json").sample(2)
+    before = account.spent.epsilon
+    shoal.synth.load(tmp_path / "model.json", account=account).sample(2)
+    assert account.spent.epsilon == before + 1

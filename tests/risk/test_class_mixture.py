@@ -113,3 +113,14 @@ def test_one_class_only_is_a_plain_zero():
 
 def test_divergence_of_disjoint_mixes_is_near_1_bit():
     assert jensen_shannon(np.array([[1, 0]]), np.array([1, 10**9]))[0] == pytest.approx(1.0, abs=1e-6)
+
+
+def test_many_classes_take_memory_by_pairs_that_occur():
+    """Ten thousand groups of a hundred thousand classes: a dense table would take gigabytes."""
+    n = 100_000
+    table = pl.DataFrame({"q": range(n), "y": range(n)})
+    schema = Schema.of(quasi=["q"], sensitive=["y"], kinds={"y": "nominal"})
+    mix = class_mix(table, schema, np.arange(n) // 10)
+    assert mix.n_classes == n
+    assert mix.homogeneous_groups == 0
+    assert mix.chi_square == pytest.approx(n - 10)

@@ -57,7 +57,7 @@ def test_whole_numbers_stay_whole_and_in_their_bin(edges, seed):
     if low > high:
         return
     table = pl.DataFrame({"x": [low, high]})
-    found = settled(table, Schema.of(quasi=["x"], edges={"x": edges}), missing="refuse")
+    found = settled(table, Schema.of(quasi=["x"], edges={"x": edges}, whole={"x": True}), missing="refuse")
     rng = np.random.default_rng(seed)
     codes = found.domain.uniform(50, rng)
     rows = found.domain.decode(codes, rng)
@@ -133,3 +133,20 @@ def test_words_and_back():
     assert back.encode(table).tolist() == domain.encode(table).tolist() == [[0, 1, 0]]
     rng = np.random.default_rng(0)
     assert back.decode(np.array([[0, 1, 0]]), rng).schema == table.schema
+
+
+def test_one_record_does_not_change_the_type_of_what_is_written():
+    """A fraction among whole numbers once turned a released column into floats: one record, told with certainty."""
+    schema = Schema.of(quasi=["x"], bounds={"x": (0, 100)})
+    for last in (40.0, 40.5):
+        found = settled(pl.DataFrame({"x": [1.0, 2.0, last]}), schema, missing="refuse")
+        assert found.domain.axes[0].whole
+    open_ended = Schema.of(quasi=["x"], bounds={"x": (0, 100)}, whole={"x": False})
+    assert not settled(pl.DataFrame({"x": [1, 2, 3]}), open_ended, missing="refuse").domain.axes[0].whole
+
+
+def test_notes_tell_the_rule_and_not_whether_it_was_needed():
+    schema = Schema.of(quasi=["x"], bounds={"x": (0, 100)}, missing={"x": "drop"})
+    full = settled(pl.DataFrame({"x": [1, 2, 3]}), schema)
+    holes = settled(pl.DataFrame({"x": [1, 2, None]}), schema)
+    assert full.notes == holes.notes

@@ -70,6 +70,7 @@ def coarsen(
     The released table is read back and its classes are counted again; if k, the diversity, the closeness or a rule of
     the preset is not met, nothing is written and the exit code is 3.
     """
+    from shoal.cli.console import out as screen
     from shoal.cli.console import steps
     from shoal.release import coarsen_source
 
@@ -91,9 +92,10 @@ def coarsen(
         rules = _with_hierarchies(rules, _pairs("--hierarchy", hierarchy, Path))
         release = coarsen_source(source, rules, [*first, *last], preset=preset, accept=accept, seed=seed, progress=step)
         release.write(target, format=format or format_of(release), overwrite=overwrite, progress=step)
+    tell(release, target)
     if export is not None:
         _export(source.frame, rules, export)
-    tell(release, target)
+        screen.print(f"Hierarchies: {export} (they name values of the table: keep them inside)", markup=False)
 
 
 def _method(text: str, options: dict[str, Any], preset: str | None) -> list[Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -71,24 +73,32 @@ def synthesize(
     with steps(6) as step:
         reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
         source, rules = open_input(file, schema, target, overwrite, reading, step, "synthesize")
-        book = _account(file, limit, synthesizer, rows) if account else None
-        release = synthesize_source(source, rules, synthesizer, rows=rows, account=book, progress=step)
+        with _account(file, limit, synthesizer, rows, account) as book:
+            release = synthesize_source(source, rules, synthesizer, rows=rows, account=book, progress=step)
         release.write(target, format=format or format_of(release), overwrite=overwrite, progress=step)
     _tell(release, target, book)
 
 
-def _account(file: Path | None, limit: float | None, synthesizer: Any, rows: int | None) -> Any:
-    """The account of the file; none for a method that has no price."""
+@contextmanager
+def _account(file: Path | None, limit: float | None, synthesizer: Any, rows: int | None, wanted: bool) -> Iterator[Any]:
+    """The account of the file; none for a method without a price. One that is begun here and not used is removed."""
     from shoal.dp import Account, Budget
 
     price = synthesizer.price(rows)
-    if price.per_row is None and price.per_data_set is None:
-        return None
+    if not wanted or (price.per_row is None and price.per_data_set is None):
+        yield None
+        return
     path = required(file, "FILE", "synthesize")
     begun = path.with_name(f"{path.name}.budget.json").exists()
     if limit is not None and begun:
         raise ParameterError("--limit", "was set when the account was begun and can't be changed")
-    return Account.open(path, limit=None if begun else Budget(epsilon=limit or 10.0, delta=1e-6))
+    book = Account.open(path, limit=None if begun else Budget(epsilon=limit or 10.0, delta=1e-6))
+    try:
+        yield book
+    finally:
+        if not begun and book.spent.empty:
+            for ending in ("json", "key"):
+                path.with_name(f"{path.name}.budget.{ending}").unlink(missing_ok=True)
 
 
 def _tell(release: Any, target: Path, book: Any) -> None:

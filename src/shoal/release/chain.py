@@ -52,8 +52,9 @@ def run_chain(recipe: Recipe, prepared: Prepared, encoder: Encoder, grouping: Gr
     for run in runs:
         caveats += run.caveats(state)
         claims = run.claims(state) if len(recipe.masks) == 1 else ()
+        n_said = len(state.records)
         state = run.apply(state, seed, alone=len(runs) == 1)
-        steps += [_measured(run.name, state)] if watched else []
+        steps += [_measured(run.name, state, state.records[n_said:])] if watched else []
     _require_sizes(recipe, state)
     return Chained(
         codes=state.codes,
@@ -115,7 +116,7 @@ def _sets(state: Masking) -> ValueSets:
     return ValueSets.of(state.codes, state.labels, state.encoder, state.prepared.weights())
 
 
-def _measured(name: str, state: Masking) -> Mapping[str, Any]:
+def _measured(name: str, state: Masking, said: Sequence[Mapping[str, Any]] = ()) -> Mapping[str, Any]:
     """What an intruder achieves on the table as it is now, and what the last mask has to say."""
     prepared, encoder = state.prepared, state.encoder
     pair = Pair(
@@ -126,8 +127,7 @@ def _measured(name: str, state: Masking) -> Mapping[str, Any]:
         original_codes=encoder.codes(prepared.frame),
         released_codes=state.codes,
     )
-    said = dict(state.records[-1]) if state.records else {}
-    return said | {
+    return dict(said[-1] if said else {}) | {
         "step": name,
         "reidentification": matching.measure(pair, trials=1).expected,
         "linkage": record_linkage.measure(pair).share,

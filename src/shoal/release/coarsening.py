@@ -18,7 +18,7 @@ from shoal.arrays import IntArray
 from shoal.classes import classes_of
 from shoal.coarsening import Coarsened, Coarsener
 from shoal.coarsening import preset as find_preset
-from shoal.errors import GuaranteeError
+from shoal.errors import GuaranteeError, ParameterError
 from shoal.files import Source
 from shoal.frame import Frame, adopt, leave, pick, series, with_columns
 from shoal.prepare import Prepared, prepare
@@ -126,8 +126,20 @@ class _State:
         first = prepare(table, schema)
         return cls(first=first, frame=first.frame, schema=first.schema, rows=first.rows, notes=first.notes)
 
+    def _prepared(self) -> Prepared:
+        if not self.steps:
+            return self.first
+        blank = [c.name for c in self.schema.columns if c.role == "quasi" and c.kind == "numeric"]
+        if any(series(self.frame, name).null_count() for name in blank):
+            raise ParameterError(
+                "coarsen",
+                "a method that leaves numbers blank must be the last of a chain",
+                hint="Put Suppress at the end.",
+            )
+        return prepare(self.frame, self.schema)
+
     def after(self, step: Coarsener, seed: int) -> _State:
-        now = prepare(self.frame, self.schema) if self.steps else self.first
+        now = self._prepared()
         done = step.apply(now, seed)
         if not done.kept.any():
             raise GuaranteeError(method_name(type(step)), "would leave no record", hint="Lower k or the conditions.")
@@ -152,8 +164,9 @@ def _rewritten(now: Prepared, done: Coarsened) -> Schema:
 def _plain(column: Column, old: pl.Series, new: pl.Series) -> Column:
     """The column as it was written: its old domain is gone; a number that stays one keeps its hierarchy."""
     numeric = column.kind == "numeric" and new.dtype.is_numeric()
-    kind: Kind | None = "numeric" if numeric else "nominal" if new.dtype == pl.String else None
     same = new.dtype == old.dtype
+    kind: Kind | None = "numeric" if numeric else "nominal" if new.dtype == pl.String else None
+    kind = column.kind if same and not numeric else kind
     return Column(
         name=column.name,
         role=column.role,

@@ -20,6 +20,7 @@ import tomli_w
 
 from shoal.errors import FileError
 from shoal.frame import enter
+from shoal.release.discretion import discreet
 
 if TYPE_CHECKING:
     from shoal.release.release import Release
@@ -57,7 +58,13 @@ def _measures(release: Release) -> dict[str, Any]:
     """What was measured; of a synthetic table nothing, as its promise doesn't cover numbers beside the table."""
     if release.is_synthetic:
         return {"measures": "kept inside: they compare with the private table, which the claims don't cover"}
-    return {"risk": release.risk.external(), "utility": release.utility.external()}
+    return discreet(
+        {"risk": release.risk.external(), "utility": release.utility.external()},
+        k=max(2, release.recipe.k),
+        n_in=release.pair.original.n,
+        n_out=len(release.source_rows),
+        has_unit=release.schema.unit is not None,
+    )
 
 
 def replay_text(release: Release, *, file: str, sha256: str, key: str) -> str:

@@ -85,16 +85,17 @@ def _mixed(recipe: Coarsening, pair: Pair, labels: IntArray) -> Iterator[Claim]:
             if not promise.holds(found):
                 raise GuaranteeError("release", promise.statement.rstrip("."), got=f"{found:.4g} in the worst class")
             if promise.column:
-                yield _mix_claim(promise)
+                yield _mix_claim(promise, pair.schema.unit is not None)
 
 
-def _mix_claim(promise: Promise) -> Claim:
+def _mix_claim(promise: Promise, by_person: bool) -> Claim:
+    once = " Each person counts once in a class, whatever their number of rows." if by_person else ""
     return Claim(
         kind=f"{promise.measure} {promise.kind}",
         value=promise.value,
         scope=f"per class, column {promise.column}",
         basis="verified",
-        statement=promise.statement,
+        statement=promise.statement + once,
         assumptions=("The column holds what is sensitive; what else is known of the people of a class may tell more.",),
     )
 

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from shoal.errors import ParameterError
 from shoal.files import Source
 from shoal.frame import enter, leave
 from shoal.pair import NOBODY
-from shoal.prepare import prepare
+from shoal.prepare import Prepared, prepare
 from shoal.recipe import Synthesis
 from shoal.release.release import Progress, Release, checked_seed, quiet
 from shoal.schema import Schema
@@ -61,11 +62,13 @@ def synthesize(
     """
     recipe = Synthesis.of(method or PeGS(), rows)
     say = progress or quiet
+    _check_price(recipe, account)
+    settled = prepare(table, _lenient(schema))
     say("fitting")
     model = recipe.method.fit(table, schema, account=account, seed=seed)
     say("drawing")
     drawn = model.sample(rows, seed=seed)
-    return _release(table, schema, recipe, model, drawn, checked_seed(seed))
+    return _release(table, settled, recipe, model, drawn, checked_seed(seed), schema)
 
 
 def synthesize_source(source: Source, schema: Schema, method: Synthesizer | None = None, **options: Any) -> Release:
@@ -73,9 +76,25 @@ def synthesize_source(source: Source, schema: Schema, method: Synthesizer | None
     return replace(synthesize(source.frame, schema, method, **options), source=source)
 
 
-def _release(table: Any, schema: Schema, recipe: Synthesis, model: Model, drawn: Any, seed: int) -> Release:
+def _check_price(recipe: Synthesis, account: Any) -> None:
+    """Refuse before anything is computed or charged what the account can't pay in full."""
+    price = recipe.method.price(recipe.rows)
+    if price.per_row is not None and recipe.rows is None:
+        raise ParameterError("synthesize", "rows must be given where each row costs", hint="Choose their number.")
+    if account is not None and price.per_data_set is not None and not account.affords(price.per_data_set):
+        account.charge(price.per_data_set, purpose="synthesis")  # raises: it says what is left
+
+
+def _lenient(schema: Schema) -> Schema:
+    """The schema by which the private table is measured: a missing number, which a synthesizer keeps, is left out."""
+    lenient = [replace(c, missing="drop") for c in schema.columns if c.missing == "error" and c.role == "quasi"]
+    return schema.with_columns(lenient)
+
+
+def _release(
+    table: Any, settled: Prepared, recipe: Synthesis, model: Model, drawn: Any, seed: int, declared: Schema
+) -> Release:
     frame = enter(drawn)
-    settled = prepare(table, schema)
     return Release(
         table=leave(frame, like=table),
         schema=settled.schema,
@@ -85,7 +104,7 @@ def _release(table: Any, schema: Schema, recipe: Synthesis, model: Model, drawn:
         source_rows=np.full(len(frame), NOBODY, dtype=np.int64),
         seed=seed,
         original=table,
-        declared=schema,
+        declared=declared,
         earned=model.claims,
         model=model,
     )

@@ -73,6 +73,8 @@ def verify(directory: str | Path, *, original: str | Path | None = None) -> Veri
     checks += [_check_claim(claim, path, words) for claim in words["claims"] if original is None or _is_counted(claim)]
     if original is not None:
         checks += _repeat(folder, Path(original), words)
+        if "synthesize" in words["recipe"]:
+            checks += [_check_claim(claim, path, words) for claim in words["claims"]]
     return Verification(checks=tuple(checks))
 
 
@@ -151,6 +153,21 @@ def _repeat(folder: Path, original: Path, words: Mapping[str, Any]) -> list[Chec
             detail="holds by the group formula for every record",
         ),
         *_persons(release, folder / str(words["output"]["file"])),
+        *_same_claims(release, words),
+    ]
+
+
+def _same_claims(release: Release, words: Mapping[str, Any]) -> list[Check]:
+    """Claims that only the original can show: found again by the repeated run?"""
+    again = [claim.to_dict() for claim in release.claims]
+    return [
+        Check(
+            name=f"{c['kind']} {c['value']:.4g}",
+            holds=c in again,
+            detail=f"found again by the repeated run ({c['basis']})",
+        )
+        for c in words["claims"]
+        if not _is_counted(c) and c["kind"] not in ("k-anonymity", "re-identification bound")
     ]
 
 

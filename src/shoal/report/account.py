@@ -138,7 +138,7 @@ def accounts_of(pair: Pair, recipe: Mapping[str, Any]) -> tuple[ColumnAccount, .
             kind=column.kind or "",
             done=_done(column, pair, recipe),
             reason=_reason(column, recipe),
-            missing=_missing(column),
+            missing=_missing(column, recipe),
             changed_share=changed.get(column.name),
         )
         for column in pair.schema.columns
@@ -256,7 +256,9 @@ def _is_unchanged(pair: Pair, name: str) -> bool:
     return own.gather(pair.source_rows[known]).equals(released.gather(known), check_names=False)
 
 
-def _missing(column: Column) -> str:
+def _missing(column: Column, recipe: Mapping[str, Any]) -> str:
+    if "synthesize" in recipe and column.role in ("quasi", "sensitive", "other") and column.missing == "error":
+        return "a cell of its own, or refused, as the parameters say"
     if column.role in ("identifier", "unit"):
         return "not used"
     if column.role == "other":

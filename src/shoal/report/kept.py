@@ -37,13 +37,19 @@ def utility(evidence: Evidence) -> Html:
         tag("h3", "What is kept"),
         _kept_table(evidence),
         *_regression(evidence),
-        bullets(evidence.utility.notes, "note"),
+        bullets(_notes(evidence), "note"),
         tag("h3", "Correlations before and after"),
         *_correlation_figure(evidence),
         *mosaic_figure(evidence.mosaic),
         tag("h3", "Distributions before and after"),
         *_multiples(evidence),
     )
+
+
+def _notes(evidence: Evidence) -> list[str]:
+    """What was sampled, without numbers of rows where these would tell how few were left out."""
+    few = evidence.has_unit or evidence.suppressed.startswith("fewer")
+    return [note for note in evidence.utility.notes if not (few and "rows of both tables" in note)]
 
 
 def _kept_table(evidence: Evidence) -> Html:

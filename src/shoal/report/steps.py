@@ -39,7 +39,14 @@ def _said(words: Mapping[str, Any], k: int = 0) -> dict[str, Any]:
     """What a step says of itself; of fewer than k people moved no more than that."""
     if 0 < words.get("moved", 0) < k:
         return {"moved": words["moved"]}
-    return {name: value for name, value in words.items() if name not in (*_SHOWN, "mask") and value is not None}
+    shown = {name: value for name, value in words.items() if name not in (*_SHOWN, "mask") and value is not None}
+    return {name: value for name, value in shown.items() if not _has_small_cell(value, k)}
+
+
+def _has_small_cell(value: Any, k: int) -> bool:
+    """Whether a table of counts has a cell of 1 to k − 1: then none of it is told, as the rest would give it away."""
+    cells = value.values() if isinstance(value, Mapping) else ()
+    return any(isinstance(cell, int) and 0 < cell < k for cell in cells)
 
 
 def _said_table(words: Mapping[str, Any], evidence: Evidence, internal: bool) -> Html:

@@ -258,11 +258,17 @@ def settle(table: Any, schema: Schema, *, bins: int, missing: Missing, public: b
         content = series(prepared.frame, name)
         if missing == "refuse" and content.null_count():
             raise ColumnError(name, "has missing values", hint="Set missing='level', or put a level in their place.")
-        axes.append(_axis(content, prepared.schema[name], bins, missing == "level"))
+        column = prepared.schema[name]
+        whole = column.kind == "numeric" and _is_whole(content, column, public)
+        axes.append(_axis(content, column, bins, missing == "level", whole))
     names = {axis.name for axis in axes}
     rules = tuple(rule for rule in schema.rules if names.issuperset(rule.columns))
     domain = Domain(axes=tuple(axes), rules=rules, backend=backend_of(table))
-    return Settled(domain=domain, codes=domain.encode(prepared.frame), notes=(*notes, *prepared.notes))
+    return Settled(
+        domain=domain,
+        codes=domain.encode(prepared.frame),
+        notes=(*notes, *(_rule_notes(kept) if public else prepared.notes)),
+    )
 
 
 def _in_order(names: list[str], kept: list[Column]) -> list[str]:
@@ -314,9 +320,29 @@ def _all_sensitive(schema: Schema, kept: list[Column]) -> Schema:
     return Schema(tuple(roles))
 
 
-def _axis(content: pl.Series, column: Column, bins: int, has_missing: bool) -> Axis:
+def _rule_notes(columns: list[Column]) -> list[str]:
+    """What the schema's rules for missing numbers say, whether or not a record needed them: nothing of the data."""
+    said = []
+    for column in columns:
+        if column.missing == "drop":
+            said.append(f"{column.name}: rows with a missing number are left out, as the schema says")
+        elif column.missing != "error":
+            said.append(f"{column.name}: a missing number is replaced by the declared one, as the schema says")
+    return said
+
+
+def _is_whole(content: pl.Series, column: Column, public: bool) -> bool:
+    """Whether a number is written whole: as declared, else by the declared ends; by the data only without a claim."""
+    if column.whole is not None:
+        return column.whole
+    ends = column.edges or column.bounds
+    if not public or ends is None:
+        return content.dtype.is_integer()
+    return all(float(end).is_integer() for end in ends)
+
+
+def _axis(content: pl.Series, column: Column, bins: int, has_missing: bool, whole: bool) -> Axis:
     if column.kind == "numeric":
-        whole = content.dtype.is_integer()
         edges = _edges(content, column, bins, whole)
         return Axis(
             name=column.name,
@@ -325,7 +351,7 @@ def _axis(content: pl.Series, column: Column, bins: int, has_missing: bool) -> A
             edges=edges,
             whole=whole,
             has_missing=has_missing,
-            dtype=content.dtype if whole or content.dtype == pl.Float32 else pl.Float64(),
+            dtype=pl.Int64() if whole else pl.Float64(),
         )
     levels = levels_like(content, column) if column.levels is not None else _levels_found(content)
     return Axis(

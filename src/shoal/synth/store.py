@@ -15,8 +15,11 @@ from shoal.synth.synthesizer import FORMAT, Model
 __all__ = ["load"]
 
 
-def load(path: str | Path) -> Model:
+def load(path: str | Path, account: Any = None) -> Model:
     """Read a model that `Model.save` wrote.
+
+    A model whose rows were charged to an account needs `account` again: without it, it refuses to draw, so that no
+    row escapes.
 
     Examples
     --------
@@ -41,6 +44,9 @@ def load(path: str | Path) -> Model:
         claims=[Claim.from_dict(claim) for claim in words["claims"]],
         notes=tuple(words["notes"]),
     )
+    if not model.rows_are_free:
+        model.account = account  # type: ignore[attr-defined]
+        model.detached = account is None and bool(words.get("accounted", True))
     return model
 
 

@@ -109,6 +109,8 @@ class Model(ABC):
 
     domain: Domain
     notes: tuple[str, ...] = ()
+    detached: bool = False
+    """Whether the model was loaded without the account that its rows must be charged to."""
 
     @property
     @abstractmethod
@@ -148,6 +150,12 @@ class Model(ABC):
         Rows with the released columns (no identifier, unit or weight), in no particular order. Rules of the schema
         hold in every row.
         """
+        if self.detached:
+            raise GuaranteeError(
+                type(self).__name__,
+                "each row of this model costs, and it was loaded without an account",
+                hint="Load it with the account of its data: load(path, account=Account.open(data)).",
+            )
         rows, codes = self._checked(n), None
         if start is not None:
             codes = self.domain.encode(start)
@@ -176,6 +184,7 @@ class Model(ABC):
             "format": FORMAT,
             "kind": self.kind,
             "releasable": self.releasable,
+            "accounted": getattr(self, "account", None) is not None or self.detached,
             "domain": self.domain.to_dict(),
             "notes": list(self.notes),
             "claims": [claim.to_dict() for claim in self.claims],
