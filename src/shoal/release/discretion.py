@@ -11,7 +11,10 @@ from typing import Any
 
 __all__ = ["discreet"]
 
-_ROWS_IN = {"utility": ("n_original", "notes"), "risk": ("reidentification.n_records", "reidentification.n_classes")}
+_ROWS_IN = {
+    "utility": ("n_original", "notes", "propensity.n_rows", "energy.n_rows"),
+    "risk": ("reidentification.n_records", "reidentification.n_classes"),
+}
 
 
 def discreet(words: dict[str, Any], *, k: int, n_in: int, n_out: int, has_unit: bool) -> dict[str, Any]:
