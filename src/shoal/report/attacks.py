@@ -171,7 +171,7 @@ def _risk_figure(evidence: Evidence) -> list[Child]:
     caption = f"Records by their probability of being found by nearest match, {basis}. Small bands are merged."
     return [
         figure(picture, caption),
-        _numbers("Records by probability of being found", bands, ("Records",)),
+        None if evidence.few_suppressed else _numbers("Records by probability of being found", bands, ("Records",)),
     ]
 
 
@@ -190,7 +190,7 @@ def _size_figure(evidence: Evidence) -> list[Child]:
     )
     caption = f"Records by the number of people who share their combination of quasi-identifiers. {meaning}"
     table = _numbers("Records by number of people who share the combination", bands, ("Before", "After"))
-    return [figure(picture, caption), table]
+    return [figure(picture, caption), None if evidence.few_suppressed else table]
 
 
 def _numbers(caption: str, bands: Sequence[Band], tables: tuple[str, ...]) -> Html:

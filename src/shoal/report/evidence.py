@@ -114,6 +114,11 @@ class Evidence:
         return self._told(self.n_used - self.n_released) if "coarsen" in self.recipe else ""
 
     @property
+    def few_suppressed(self) -> bool:
+        """Whether so few records were suppressed that counts before and after would tell how many."""
+        return self.suppressed.startswith("fewer")
+
+    @property
     def is_synthetic(self) -> bool:
         """Whether the rows of the release are nobody's."""
         return "synthesize" in self.recipe

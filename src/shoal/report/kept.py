@@ -48,7 +48,7 @@ def utility(evidence: Evidence) -> Html:
 
 def _notes(evidence: Evidence) -> list[str]:
     """What was sampled, without numbers of rows where these would tell how few were left out."""
-    few = evidence.has_unit or evidence.suppressed.startswith("fewer")
+    few = evidence.has_unit or evidence.few_suppressed
     return [note for note in evidence.utility.notes if not (few and "rows of both tables" in note)]
 
 
@@ -173,7 +173,8 @@ def _multiple(marginal: Marginal, evidence: Evidence) -> Html:
     gone = f" Missing: {percent(missing[0].before_share)}, then {percent(missing[0].after_share)}." if missing else ""
     moved = marginal.distance()
     caption = f"{f'Moved by {percent(moved)}' if moved else 'No change'}.{gone}"
-    return tag("article", head, figure(marginal_plot(marginal, spoken), caption, _marginal_table(marginal)))
+    table = None if evidence.few_suppressed else _marginal_table(marginal)
+    return tag("article", head, figure(marginal_plot(marginal, spoken), caption, table))
 
 
 def _role(marginal: Marginal) -> str:
