@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from shoal import aggregate, datasets, dp, risk, shift, synth, utility
+    from shoal import aggregate, datasets, dp, risk, score, shift, synth, utility
     from shoal.aggregate import Aggregate, Cudia, EcologicalRegression, Ludia, PseudoInverse, RidgeEcological
     from shoal.claim import Claim
     from shoal.coarsening import Generalize, Hierarchy, Mondrian, Recode, SafeHarbor, Suppress
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from shoal.release import Release, anonymize, coarsen, replay, synthesize, verify
     from shoal.schema import Schema
+    from shoal.score import AlphaTree, CertifiedForest, CertifiedTree, StableForest, StableTree
     from shoal.shift import MarketRisk
     from shoal.synth import MarginalBootstrap, MultipleImputation, PeGS, PerturbedImputation
 
@@ -78,20 +79,28 @@ _HOME = {
     "verify": "release",
     "Schema": "schema",
     "MarketRisk": "shift",
+    "AlphaTree": "score",
+    "CertifiedForest": "score",
+    "CertifiedTree": "score",
+    "StableForest": "score",
+    "StableTree": "score",
     "PeGS": "synth",
     "PerturbedImputation": "synth",
     "MarginalBootstrap": "synth",
     "MultipleImputation": "synth",
 }
-_ROOMS = ("aggregate", "datasets", "dp", "risk", "shift", "synth", "utility")
+_ROOMS = ("aggregate", "datasets", "dp", "risk", "score", "shift", "synth", "utility")
 
 __all__ = [
     "MDAV",
     "MST",
     "Aggregate",
+    "AlphaTree",
     "Ball",
     "CellDither",
     "Centroid",
+    "CertifiedForest",
+    "CertifiedTree",
     "Claim",
     "ColumnError",
     "Crest",
@@ -125,6 +134,8 @@ __all__ = [
     "SchemaError",
     "ShoalError",
     "Shuffle",
+    "StableForest",
+    "StableTree",
     "Suppress",
     "TCloseMST",
     "aggregate",
@@ -135,6 +146,7 @@ __all__ = [
     "read_table",
     "replay",
     "risk",
+    "score",
     "shift",
     "synth",
     "synthesize",

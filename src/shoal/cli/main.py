@@ -19,12 +19,16 @@ from shoal.cli import (
     anonymize,
     coarsen,
     demo,
+    keys,
+    ledger,
     market,
     outliers,
     reconstruct,
     risk,
     scan,
     schema,
+    score,
+    serve,
     study,
     synthesize,
     verify,
@@ -53,6 +57,10 @@ app.command("reconstruct", epilog=reconstruct.EXAMPLES)(reconstruct.reconstruct)
 app.command("scan", epilog=scan.EXAMPLES)(scan.scan)
 app.add_typer(schema.app, name="schema")
 app.command("market", epilog=market.EXAMPLES)(market.market)
+app.add_typer(score.app, name="score")
+app.command("serve", epilog=serve.EXAMPLES)(serve.serve)
+app.add_typer(keys.app, name="keys")
+app.add_typer(ledger.app, name="ledger")
 app.add_typer(study.app, name="study")
 app.command("demo", epilog=demo.EXAMPLES)(demo.demo)
 

@@ -184,8 +184,9 @@ def _tell(study: MarketRiskStudy, out: Path) -> None:
 
 def _wire() -> None:
     """The studies that have a file of their own."""
-    from shoal.cli import aggregates, quantize, study_pegs
+    from shoal.cli import aggregates, quantize, study_dpat, study_pegs
 
+    app.command("dpat", epilog=study_dpat.EPILOG)(study_dpat.dpat)
     app.command("ludia", epilog=aggregates.LUDIA_EXAMPLES)(aggregates.ludia)
     app.command("pegs", epilog=study_pegs.EPILOG)(study_pegs.pegs)
     app.command("quantize", epilog=quantize.EXAMPLES)(quantize.quantize)

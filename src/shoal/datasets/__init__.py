@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from shoal.datasets.inpatients import inpatient, inpatient_schema
     from shoal.datasets.nmes import nmes1988, nmes1988_schema
     from shoal.datasets.panel import meps, meps_schema
+    from shoal.datasets.pima import pima_like, pima_like_schema
     from shoal.datasets.survey import health_survey, health_survey_schema
 
 __all__ = [
@@ -26,6 +27,8 @@ __all__ = [
     "meps_schema",
     "nmes1988",
     "nmes1988_schema",
+    "pima_like",
+    "pima_like_schema",
 ]
 
 _HOME = {
@@ -39,6 +42,8 @@ _HOME = {
     "meps_schema": "panel",
     "nmes1988": "nmes",
     "nmes1988_schema": "nmes",
+    "pima_like": "pima",
+    "pima_like_schema": "pima",
 }
 
 

@@ -385,8 +385,10 @@ def _relative(steps: FloatArray, truth: FloatArray, weights: FloatArray) -> tupl
     mean = float(np.average(truth, weights=weights))
     if abs(mean) <= 1e-12 * float(np.abs(truth).max()):
         return None, None
-    ratio = float(np.average(steps, weights=weights)) / mean
-    return _with_interval(100 * ratio, 100 * steps / mean, weights)
+    with np.errstate(over="ignore", invalid="ignore"):
+        ratio = float(np.average(steps, weights=weights)) / mean
+        influence = 100 * steps / mean
+    return _with_interval(100 * ratio, influence, weights)
 
 
 def _r_squared(predicted: FloatArray, truth: FloatArray, weights: FloatArray) -> tuple[float | None, Interval | None]:

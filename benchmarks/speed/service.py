@@ -1,0 +1,167 @@
+"""The service under load: 64 clients over loopback, real models, two workers; and kill -9 at random moments, 50 times.
+
+Goals on two idle cores: at least 1,500 scores a second from a certified model with p99 below 50 ms, at least 300
+durably charged scores a second on SQLite and on PostgreSQL, no error; no answer without a charge after any kill. The
+load generator runs on the same cores, and its share of the time is part of what is measured.
+
+    python benchmarks/speed/service.py [seconds] [kills]
+"""
+
+import asyncio
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "ledger"))
+
+from postgres import Cluster, reason_for_none
+from serving import Line, free_port, processes
+from sqlalchemy import select
+from test_processes import until_killed
+
+from shoal.ledger import Keys, Ledger
+from shoal.ledger.amount import UNITS
+from shoal.ledger.tables import ANSWER, JOURNAL
+
+CLIENTS, WORKERS = 64, 2
+
+
+def fit_models(folder):
+    # imported here, as each process to be killed imports this script again
+    from shoal.datasets.pima import pima_like, pima_like_schema
+    from shoal.score import CertifiedForest, StableTree
+    from shoal.service import load_folder
+
+    table = pima_like(768, seed=1)
+    people, ill = table.drop("diabetes"), table["diabetes"]
+    CertifiedForest(epsilon=1.0, schema=pima_like_schema()).fit(people, ill).save(folder / "certified.json")
+    StableTree(epsilon=0.01, schema=pima_like_schema()).fit(people, ill).save(folder / "published.json", internal=True)
+    return next(item.model for item in load_folder(folder) if item.model.name == "certified").features
+
+
+def query(fields, number):
+    """A query that nobody asked before: every numeric field is moved a little."""
+    words = {}
+    for name, field in fields.items():
+        low, high = field.bounds or (0.0, 1.0)
+        words[name] = field.levels[0] if field.levels else low + (high - low) * ((number * 0.6180339887) % 1.0)
+    return words
+
+
+class Served:
+    """`shoal serve` in processes of its own."""
+
+    def __init__(self, models, url):
+        self.port = free_port()
+        script = "import typer; from shoal.cli.serve import serve; typer.run(serve)"
+        words = ["--models", models, "--ledger", url, "--port", self.port, "--workers", WORKERS, "--rate", 0]
+        words += ["--no-log", "--data-epsilon", 100_000]
+        command = [sys.executable, "-c", script, *map(str, words)]
+        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+
+    def __enter__(self):
+        for _ in range(600):
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=5).close()
+                return self
+            except OSError:
+                time.sleep(0.1)
+        raise SystemExit("the service did not start")
+
+    def __exit__(self, *_):
+        self._process.terminate()
+        self._process.wait(30)
+
+
+async def load(port, tokens, model, fields, seconds, offset, pace=0.0):
+    """Ask as fast as replies come, or at `pace` a second in all.
+
+    Gives the seconds that each reply took, the number of replies that were not 200, and the seconds in all.
+    """
+    times, failed, begun = [], 0, time.perf_counter()
+
+    async def client(number, token):
+        nonlocal failed
+        line, i = Line(port, token), 0
+        await asyncio.sleep(number / pace if pace else 0)
+        while time.perf_counter() - begun < seconds:
+            asked = query(fields, offset + number + CLIENTS * i)
+            start, i = time.perf_counter(), i + 1
+            status, _ = await line.score(model, asked)
+            times.append(time.perf_counter() - start)
+            failed += status != 200
+            if pace:
+                await asyncio.sleep(max(0.0, begun + (number + CLIENTS * i) / pace - time.perf_counter()))
+        line.close()
+
+    await asyncio.gather(*(client(i, token) for i, token in enumerate(tokens)))
+    return sorted(times), failed, time.perf_counter() - begun
+
+
+def measure(name, port, tokens, model, fields, seconds, pace=0.0):
+    first = 100_000_000 if pace else 0
+    runs = [asyncio.run(load(port, tokens, model, fields, seconds, first + 10_000_000 * k, pace)) for k in range(3)]
+    for times, failed, took in runs[1:]:  # the first warms up
+        middle, late = times[len(times) // 2], times[int(len(times) * 0.99)]
+        said = f"{len(times) / took:8,.0f} scores/s   p50 {middle * 1e3:6.1f} ms   p99 {late * 1e3:6.1f} ms"
+        print(f"{name:<34}{said}   errors {failed}", flush=True)
+
+
+def on(kind, url, models, fields, seconds):
+    ledger = Ledger.open(url)
+    tokens = [Keys(ledger).add(f"client {i}", epsilon=100_000)[1] for i in range(CLIENTS)]
+    with Served(models, url) as served:
+        measure(f"certified, keys in {kind}", served.port, tokens, "certified", fields, seconds)
+        measure("the same at a pace of 1,600/s", served.port, tokens, "certified", fields, seconds, 1600.0)
+        measure(f"charged on {kind}", served.port, tokens, "published", fields, seconds)
+    ledger.check()
+    ledger.close()
+
+
+def kills(url, times):
+    """Kill the service under load; afterwards every answer that left has its charge, and the sums are right."""
+    ledger = Ledger.open(url)
+    _, token = Keys(ledger).add("ward", epsilon=1_000_000)
+    ledger.close()
+    moments, answered = random.Random(11), {}
+    for number in range(times):
+        with processes(url) as [(process, port)]:
+            answered |= asyncio.run(until_killed(process, port, token, moments.uniform(0.02, 0.6), number))
+        ledger = Ledger.open(url)  # opening replays the journal
+        ledger.close()
+    ledger = Ledger.open(url)
+    with ledger.reading() as connection:
+        charges = len(connection.execute(select(JOURNAL.c.id).where(JOURNAL.c.kind == "charge")).all())
+        scores = set(map(float, connection.execute(select(ANSWER.c.score)).scalars()))
+    assert ledger.balance("client", "ward").spent == charges * UNITS // 10
+    lost = [score for score in answered.values() if score not in scores]
+    print(f"{times} kills: {len(answered):,} answers left, {charges:,} charges, {len(lost)} answers without a charge")
+    assert not lost
+    ledger.close()
+
+
+def main():
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 5.0
+    times = int(sys.argv[2]) if len(sys.argv) > 2 else 50
+    print(f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f} before the start")
+    with tempfile.TemporaryDirectory() as place:
+        models = Path(place, "models")
+        models.mkdir()
+        fields = fit_models(models)
+        on("SQLite", f"sqlite:///{place}/ledger.db", models, fields, seconds)
+        if reason_for_none():
+            print(reason_for_none())
+        else:
+            with Cluster() as cluster:
+                on("PostgreSQL", cluster.database(), models, fields, seconds)
+                kills(cluster.database(), times // 2)
+        kills(f"sqlite:///{place}/killed.db", times - times // 2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,212 @@
+"""`shoal score`: fit a risk score, read it, and measure it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from shoal.errors import FileError, ParameterError
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Risk scores: fit, explain, evaluate.", no_args_is_help=True)
+
+_FIT = """Examples:
+
+shoal score fit patients.csv --schema schema.toml --target diabetes --epsilon 1 --out diabetes.json
+
+shoal score fit patients.csv -s schema.toml --target diabetes --model certified-tree --epsilon 2 -o tree.json
+"""
+_EXPLAIN = """Examples:
+
+shoal score explain diabetes.json
+
+shoal score explain diabetes.json --svg diabetes.svg
+"""
+_EVALUATE = """Examples:
+
+shoal score evaluate diabetes.json new_patients.csv --target diabetes
+"""
+_MODELS = ("certified-forest", "certified-tree", "stable-tree", "stable-forest", "alpha-tree")
+
+
+@app.callback()
+def main() -> None:
+    """Risk scores: fit, explain, evaluate."""
+
+
+@app.command("fit", epilog=_FIT)
+def fit(
+    file: Annotated[Path, typer.Argument(help="Table with the features and the outcome.")],
+    schema: Annotated[Path, typer.Option("--schema", "-s", help="Schema in TOML: public levels, bounds and edges.")],
+    target: Annotated[str, typer.Option("--target", "-t", help="Column with the two classes.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Model file (JSON).")],
+    model: Annotated[str, typer.Option("--model", "-m", help=f"One of {', '.join(_MODELS)}.")] = "certified-forest",
+    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="Privacy loss: of the model, or of a query.")] = 1.0,
+    design: Annotated[str, typer.Option(help="Of a certified forest: histogram, random or private.")] = "histogram",
+    alpha: Annotated[list[float] | None, typer.Option(help="Of alpha and stable trees; repeat for a forest.")] = None,
+    depth: Annotated[int | None, typer.Option(help="Questions on a way down.")] = None,
+    positive: Annotated[str | None, typer.Option(help="The class that is the risk. [default: last level]")] = None,
+    limit: Annotated[
+        float | None, typer.Option(help="Epsilon that may ever be spent on FILE; set by the first run. [default: 10]")
+    ] = None,
+    account: Annotated[bool, typer.Option(help="Keep the account FILE.budget.json; charged first.")] = True,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older model file.")] = False,
+) -> None:
+    """Fit a risk score on FILE and write it as JSON with its claim.
+
+    The account beside FILE is charged before anything is computed. A certified model may leave; a published or plain
+    one holds exact counts, and its file says that it must stay inside.
+    """
+    from shoal.cli.console import out as screen
+    from shoal.cli.console import print_claims
+
+    _check_target_file(out, overwrite)
+    X, y, rules = _table(file, schema, target)
+    fitted = _model(model, rules, epsilon, design, alpha, depth, _classes(rules, target, positive))
+    book = _account(file, limit, fitted) if account else None
+    fitted.fit(X, y, account=book)
+    fitted.save(out, internal=True)
+    screen.print(fitted.words, markup=False)
+    print_claims(fitted.claims)
+    if book is not None:
+        screen.print(f"Account {book.path}: spent {book.spent}, left {book.left}", markup=False)
+    where = "Model" if fitted.releasable else "Model with exact counts, keep inside"
+    screen.print(f"{where}: {out}", markup=False)
+
+
+@app.command("explain", epilog=_EXPLAIN)
+def explain(
+    file: Annotated[Path, typer.Argument(help="Model file.")],
+    svg: Annotated[Path | None, typer.Option(help="Write a picture here.")] = None,
+) -> None:
+    """Show a model: plain words, claims, importances, and its rules as text."""
+    from shoal.cli.console import out as screen
+    from shoal.cli.console import print_claims, print_table
+    from shoal.files import write_text
+    from shoal.score import load
+
+    model = load(file)
+    screen.print(model.words, markup=False)
+    print_claims(model.claims)
+    cost = "no price is known" if model.cost is None else "nothing" if model.cost.empty else str(model.cost)
+    screen.print(f"One answer costs: {cost}", markup=False)
+    shares = zip(model.features.names, model.feature_importances_, strict=True)
+    rows = [[name, f"{share:.1%}"] for name, share in sorted(shares, key=lambda pair: -pair[1])]
+    print_table("Importance", ("feature", "share"), rows)
+    screen.print(model.to_text(), markup=False)
+    if svg is not None:
+        write_text(svg, model.to_svg())
+        screen.print(f"Picture: {svg}", markup=False)
+
+
+@app.command("evaluate", epilog=_EVALUATE)
+def evaluate(
+    file: Annotated[Path, typer.Argument(help="Model file.")],
+    table: Annotated[Path, typer.Argument(help="People that the model has not seen.")],
+    target: Annotated[str, typer.Option("--target", "-t", help="Column with the two classes.")],
+    json: Annotated[Path | None, typer.Option(help="Write the numbers here.")] = None,
+) -> None:
+    """Measure a model on TABLE: AUROC, accuracy, Brier score, calibration. For inside: outcomes carry no noise."""
+    import json as format_json
+
+    from shoal.cli.console import print_table
+    from shoal.files import read_table, write_text
+    from shoal.frame import enter
+    from shoal.score import evaluate as measure
+    from shoal.score import load
+
+    model, frame = load(file), enter(read_table(table))
+    _check_column(frame, target, table)
+    absent = [name for name in model.features.names if name not in frame.columns]
+    if absent:
+        raise FileError(str(table), f"must have the column '{absent[0]}' that the model asks for")
+    outcome = (frame[target].cast(_text()) == str(model.classes_[1])).to_numpy().astype(int)
+    found = measure(model.predict_proba(frame.select(list(model.features.names)))[:, 1], outcome)
+    rows = [
+        ["people", f"{found.n:,}"],
+        ["with the outcome", f"{found.n_outcome:,}"],
+        ["AUROC", f"{found.auroc:.3f} ({found.auroc_interval[0]:.3f} to {found.auroc_interval[1]:.3f})"],
+        ["accuracy at 1/2", f"{found.accuracy:.3f}"],
+        ["Brier score", f"{found.brier:.3f}"],
+        ["calibration error", f"{found.calibration_error:.3f}"],
+    ]
+    print_table("Measured, for inside only", ("measure", "value"), rows)
+    bins = [[f"{risk:.2f}", f"{share:.2f}", f"{n:,}"] for risk, share, n in found.bins]
+    print_table("Calibration by tenths", ("mean risk", "share with the outcome", "people"), bins)
+    if json is not None:
+        write_text(json, format_json.dumps(found.to_dict(), indent=1) + "\n")
+
+
+def _text() -> Any:
+    import narwhals as nw
+
+    return nw.String
+
+
+def _check_target_file(out: Path, overwrite: bool) -> None:
+    if out.exists() and not overwrite:
+        raise FileError(str(out), "must not exist yet", hint="Name another file, or use --overwrite.")
+
+
+def _check_column(frame: Any, target: str, file: Path) -> None:
+    if target not in frame.columns:
+        raise FileError(str(file), f"must have the target column '{target}'")
+
+
+def _table(file: Path, schema: Path, target: str) -> tuple[Any, Any, Any]:
+    """The features that the schema declares, the target, and the schema."""
+    from shoal.files import read_table
+    from shoal.frame import enter, series
+    from shoal.schema import Schema
+
+    rules, frame = Schema.read(schema), enter(read_table(file))
+    _check_column(frame, target, file)
+    roles = ("quasi", "sensitive", "other")
+    names = [c.name for c in rules.columns if c.role in roles and c.name != target and c.name in frame.columns]
+    if not names:
+        raise FileError(str(schema), "must declare at least one feature that the table has")
+    return frame.select(names), series(frame, target), rules
+
+
+def _classes(rules: Any, target: str, positive: str | None) -> tuple[Any, ...] | None:
+    if positive is None:
+        return None
+    levels = rules[target].levels if target in rules else None
+    if levels is None or len(levels) != 2 or positive not in map(str, levels):
+        raise ParameterError("--positive", "needs a target with two levels in the schema, and must be one of them")
+    return tuple(sorted(levels, key=lambda level: str(level) == positive))
+
+
+def _model(
+    name: str, schema: Any, epsilon: float, design: str, alpha: list[float] | None, depth: int | None, classes: Any
+) -> Any:
+    from shoal import score
+
+    shared: dict[str, Any] = {"schema": schema, "classes": classes} | ({} if depth is None else {"max_depth": depth})
+    first = (alpha or [1.0])[0]
+    makers: dict[str, Any] = {
+        "certified-forest": lambda: score.CertifiedForest(epsilon, design=design, **shared),  # type: ignore[arg-type]
+        "certified-tree": lambda: score.CertifiedTree(epsilon, **shared),
+        "stable-tree": lambda: score.StableTree(first, epsilon, **shared),
+        "stable-forest": lambda: score.StableForest(tuple(alpha or (0.25, 0.5, 1.0, 2.0, 4.0)), epsilon, **shared),
+        "alpha-tree": lambda: score.AlphaTree(first, **shared),
+    }
+    if name not in makers:
+        raise ParameterError("--model", f"must be one of {', '.join(_MODELS)}", got=name[:60])
+    return makers[name]()
+
+
+def _account(file: Path, limit: float | None, model: Any) -> Any:
+    """The account of the file; none for a model whose fit has no price."""
+    from shoal.dp import Account, Budget
+
+    if not model.releasable:
+        return None
+    model._check()
+    begun = file.with_name(f"{file.name}.budget.json").exists()
+    if limit is not None and begun:
+        raise ParameterError("--limit", "was set when the account was begun and can't be changed")
+    return Account.open(file, limit=None if begun else Budget(epsilon=limit or 10.0, delta=1e-6))

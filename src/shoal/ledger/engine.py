@@ -1,0 +1,88 @@
+"""The door to the database: one that says "done" only when the disk has it.
+
+SQLite runs in WAL mode with ``synchronous=FULL`` (a commit is on the disk when it returns) and takes its write lock at
+the beginning of a transaction (``BEGIN IMMEDIATE``), so that two processes can't both read a balance and then both
+spend it. PostgreSQL runs with ``synchronous_commit=on`` and row locks. Waiting is bounded in both: a database
+that doesn't answer becomes a `LedgerError`, and the service says 503 instead of hanging.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from shoal.errors import ParameterError, ShoalError
+
+__all__ = ["LedgerError", "open_engine", "reporting"]
+
+_PATIENCE = 5.0  # seconds for a lock, a connection
+_OPTIONS = "-c synchronous_commit=on -c lock_timeout=5s -c statement_timeout=10s -c timezone=UTC"
+
+
+class LedgerError(ShoalError):
+    """The ledger's database can't be reached or doesn't answer; what it has committed stays committed.
+
+    Examples
+    --------
+    >>> print(LedgerError("ledger", "the database must answer", got="OperationalError"))
+    ledger: the database must answer; got OperationalError.
+    """
+
+    exit_code = 4
+
+
+def open_engine(url: str, *, patience: float = _PATIENCE) -> Engine:
+    """An engine for ``sqlite:///FILE`` or ``postgresql://...``; connects on first use."""
+    place = _read_url(url)
+    if place.get_backend_name() == "sqlite":
+        return _sqlite(place, patience)
+    options = {"options": _OPTIONS, "connect_timeout": max(int(patience), 2), "application_name": "shoal"}
+    place = place.set(drivername="postgresql+psycopg")
+    return create_engine(place, pool_pre_ping=True, pool_timeout=patience, pool_size=4, connect_args=options)
+
+
+@contextmanager
+def reporting() -> Iterator[None]:
+    """Turn what the database complains about into a `LedgerError` that quotes no value."""
+    try:
+        yield
+    except (DBAPIError, PoolTimeout, SQLAlchemyError) as error:
+        name = type(getattr(error, "orig", None) or error).__name__
+        hint = "Is it running, reachable and writable? Nothing was answered; what was charged stays charged."
+        raise LedgerError("ledger", "the database must answer", got=name, hint=hint) from None
+
+
+def _read_url(url: str) -> URL:
+    hint = "Such as sqlite:///ledger.db or postgresql://user@host/name."
+    try:
+        place = make_url(url)
+    except (ArgumentError, ValueError, TypeError):
+        raise ParameterError("ledger", "must be a database URL", hint=hint) from None
+    if place.get_backend_name() not in ("sqlite", "postgresql"):
+        raise ParameterError("ledger", "must be SQLite or PostgreSQL", got=place.get_backend_name(), hint=hint)
+    if place.get_backend_name() == "sqlite" and place.database in (None, "", ":memory:"):
+        raise ParameterError("ledger", "must be a file: a ledger in memory forgets its charges", hint=hint)
+    return place
+
+
+def _sqlite(place: URL, patience: float) -> Engine:
+    engine = create_engine(place, connect_args={"timeout": patience, "check_same_thread": False})
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _: Any) -> None:
+        connection.isolation_level = None  # the driver's own transactions begin too late
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+            connection.execute(f"PRAGMA {pragma}").close()
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        immediate = connection.get_execution_options().get("writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+
+    return engine

@@ -1,0 +1,177 @@
+"""One transaction for many orders: charges checked and added, answers stored, all durable when it returns.
+
+The order of steps is what makes it right with any number of processes:
+
+1. lock the accounts, in the order of their numbers (so that two transactions can't wait for each other);
+2. only then read keys, earlier charges and idempotency keys: whoever charged the same client before has committed;
+3. decide order by order in memory, against balances that nobody else can change now;
+4. write the journal, the sums and the answers, and commit once.
+
+Each charge is all or nothing over its three accounts. A refused one leaves no trace. The cost is a fixed number of
+statements for a whole batch, which is what lets one commit carry some hundred charges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from shoal.ledger.records import Answer, Charge, Charged, Kind, Order, Outcome, Refused, Reply
+from shoal.ledger.tables import ACCOUNT, ANSWER, API_KEY, JOURNAL, REQUEST
+
+__all__ = ["now", "settle"]
+
+
+def settle(connection: Connection, orders: Sequence[Order]) -> list[Outcome]:
+    """Decide and write `orders` inside the caller's transaction; the outcomes hold once it has committed."""
+    charges = [order for order in orders if isinstance(order, Charge)]
+    book = _Book.read(connection, charges) if charges else _Book()
+    decided = {id(charge): book.decide(charge) for charge in charges}
+    book.write(connection)
+    stored = _store_answers(connection, [order for order in orders if isinstance(order, Answer)])
+    return [
+        decided[id(order)] if isinstance(order, Charge) else Reply(score=float(stored[order.mark])) for order in orders
+    ]
+
+
+def now() -> str:
+    """The moment, in UTC."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+@dataclass(slots=True)
+class _Account:
+    kind: Kind
+    cap: int | None
+    spent: int
+    added: int = 0
+
+    @property
+    def left(self) -> int | None:
+        return None if self.cap is None else self.cap - self.spent - self.added
+
+    def covers(self, amount: int) -> bool:
+        return self.left is None or amount <= self.left
+
+
+@dataclass(slots=True)
+class _Book:
+    """The rows that a batch is about, and what it will add to them."""
+
+    accounts: dict[int, _Account] = field(default_factory=dict)
+    valid: set[tuple[str, int]] = field(default_factory=set)
+    answers: dict[str, str | None] = field(default_factory=dict)
+    tokens: dict[tuple[int, str], str] = field(default_factory=dict)
+    entries: list[dict[str, Any]] = field(default_factory=list)
+    requests: list[dict[str, Any]] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, connection: Connection, charges: Sequence[Charge]) -> _Book:
+        numbers = {number for charge in charges for number in (charge.client, charge.model, charge.data)}
+        accounts = _lock_accounts(connection, numbers)
+        return cls(
+            accounts=accounts,
+            valid=_valid_keys(connection, {charge.key for charge in charges}),
+            answers=_known_charges(connection, {charge.mark for charge in charges}),
+            tokens=_known_tokens(connection, {charge.token for charge in charges if charge.token}),
+        )
+
+    def decide(self, charge: Charge) -> Outcome:
+        if (charge.key, charge.client) not in self.valid:
+            return Refused(why="revoked")
+        if charge.token and self.tokens.get((charge.client, charge.token), charge.mark) != charge.mark:
+            return Refused(why="token")
+        if charge.mark in self.answers:
+            self._remember(charge)
+            score = self.answers[charge.mark]
+            return Charged(mark=charge.mark, amount=0, score=None if score is None else float(score))
+        return self._charge(charge)
+
+    def _charge(self, charge: Charge) -> Outcome:
+        touched = [self.accounts[number] for number in (charge.client, charge.model, charge.data)]
+        short = tuple(account.kind for account in touched if not account.covers(charge.amount))
+        if short:
+            return Refused(why="budget", short=short, left=tuple((a.kind, a.left) for a in touched))
+        for account in touched:
+            account.added += charge.amount
+        self.entries.append(_entry(charge))
+        self.answers[charge.mark] = None
+        self._remember(charge)
+        return Charged(mark=charge.mark, amount=charge.amount)
+
+    def _remember(self, charge: Charge) -> None:
+        if charge.token and (charge.client, charge.token) not in self.tokens:
+            self.tokens[charge.client, charge.token] = charge.mark
+            self.requests.append({"client_id": charge.client, "token": charge.token, "mark": charge.mark})
+
+    def write(self, connection: Connection) -> None:
+        if self.entries:
+            connection.execute(insert(JOURNAL), self.entries)
+        if self.requests:
+            connection.execute(insert(REQUEST), self.requests)
+        added = [{"number": n, "added": a.added} for n, a in self.accounts.items() if a.added]
+        if added:
+            connection.execute(_ADD, added)
+
+
+_ADD = (
+    update(ACCOUNT)
+    .where(ACCOUNT.c.id == bindparam("number"))
+    .values(spent=ACCOUNT.c.spent + bindparam("added", type_=ACCOUNT.c.spent.type))
+)
+
+
+def _entry(charge: Charge) -> dict[str, Any]:
+    return {
+        "at": now(),
+        "kind": "charge",
+        "client_id": charge.client,
+        "model_id": charge.model,
+        "data_id": charge.data,
+        "amount": charge.amount,
+        "mark": charge.mark,
+    }
+
+
+def _lock_accounts(connection: Connection, numbers: set[int]) -> dict[int, _Account]:
+    wanted = select(ACCOUNT).where(ACCOUNT.c.id.in_(numbers)).order_by(ACCOUNT.c.id).with_for_update()
+    return {row.id: _Account(kind=row.kind, cap=row.cap, spent=row.spent) for row in connection.execute(wanted)}
+
+
+def _valid_keys(connection: Connection, keys: set[str]) -> set[tuple[str, int]]:
+    wanted = select(API_KEY.c.id, API_KEY.c.client_id).where(API_KEY.c.id.in_(keys), API_KEY.c.revoked.is_(None))
+    return {(row.id, row.client_id) for row in connection.execute(wanted)}
+
+
+def _known_charges(connection: Connection, marks: set[str]) -> dict[str, str | None]:
+    joined = JOURNAL.outerjoin(ANSWER, ANSWER.c.mark == JOURNAL.c.mark)
+    wanted = select(JOURNAL.c.mark, ANSWER.c.score).select_from(joined).where(JOURNAL.c.mark.in_(marks))
+    return {row.mark: row.score for row in connection.execute(wanted)}
+
+
+def _known_tokens(connection: Connection, tokens: set[str]) -> dict[tuple[int, str], str]:
+    if not tokens:
+        return {}
+    wanted = select(REQUEST).where(REQUEST.c.token.in_(tokens))
+    return {(row.client_id, row.token): row.mark for row in connection.execute(wanted)}
+
+
+def _store_answers(connection: Connection, answers: Sequence[Answer]) -> dict[str, str]:
+    """Keep the first answer of each mark, and read back which one that is."""
+    if not answers:
+        return {}
+    at = now()
+    first = {answer.mark: {"mark": answer.mark, "score": repr(answer.score), "at": at} for answer in reversed(answers)}
+    connection.execute(_keep_first(connection), [first[mark] for mark in sorted(first)])
+    wanted = select(ANSWER.c.mark, ANSWER.c.score).where(ANSWER.c.mark.in_(first))
+    return {row.mark: row.score for row in connection.execute(wanted)}
+
+
+def _keep_first(connection: Connection) -> Any:
+    maker = cast(Any, sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert)
+    return maker(ANSWER).on_conflict_do_nothing()

@@ -1,0 +1,299 @@
+"""CertifiedForest: many small looks at the data, ε-differentially private together; answers are free.
+
+Three designs, all with public thresholds and levels, none with anything else learnt from the data than noisy counts:
+
+- ``"histogram"`` (default, best at small ε): one histogram a feature, see `shoal.score.histogram`. One record is in one
+  cell of each of d histograms, so noise of scale d/ε on all of them costs ε (OpenDP's map for an L1 sensitivity of d).
+- ``"random"``: trees whose questions are drawn at random, without the data; all leaves get noise of scale T/ε. It sees
+  interactions, which histograms don't.
+- ``"private"``: trees as `CertifiedTree` grows them, at ε/T each, each on a random half of the features. It pays with
+  many records or ε above about 5.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from shoal.arrays import FloatArray, IntArray
+from shoal.claim import Claim
+from shoal.dp import Budget, noise
+from shoal.errors import ParameterError
+from shoal.rng import fresh_seed, stream
+from shoal.schema import Schema
+from shoal.score.alpha_tree import tree_importances
+from shoal.score.certified_tree import check_epsilon, private_tree, tree_risks, tree_shares
+from shoal.score.histogram import SCORE_EDGES, Points, calibrated, class_totals, points_of
+from shoal.score.model import Records, RiskModel, require
+from shoal.score.promise import certified_claim
+from shoal.score.random_tree import random_tree
+from shoal.score.splits import Splits
+from shoal.score.tree import Tree
+
+__all__ = ["CertifiedForest", "number_of_cuts"]
+
+_SIZE_SHARE = 0.01  # of ε, for the number of records that decides how finely numbers are cut
+
+
+class CertifiedForest(RiskModel):
+    """A risk score that is ε-differentially private as a whole; the best choice at small ε.
+
+    Parameters
+    ----------
+    epsilon
+        Privacy loss of the whole model; raising it means less privacy and less noise.
+    schema
+        Public levels, bounds or edges of every feature.
+    design
+        ``"histogram"``, ``"random"`` or ``"private"``; see the module.
+    cuts
+        Equal cuts of a number that declares bounds and no edges. None: histograms take 2, 4, 9 or 19 by a rule in
+        ε × records / features, with a noisy number of records that 1 % of ε pays for; trees take 9.
+    n_trees
+        Trees of the other designs. None: 20 random ones, or 5 private ones.
+    max_depth
+        Questions on every way down, in the other designs.
+    weights
+        How ε is shared over features in the histogram design, named in advance; those not named count 1.
+    calibration_share
+        Share of ε for a noisy histogram of the scores that calibrates the probabilities (histogram design). 0: none.
+    classes
+        The two classes, the risk last; None: 0 and 1, or the levels of the target in the schema.
+    random_state
+        Repeats the choice of random trees and of features. Protective noise never repeats.
+
+    Notes
+    -----
+    Fitted attributes hold noisy values only. Missing numbers follow the schema's rule (``"drop"`` or a number), a
+    missing category is a level. Weights of records other than 0 and 1 are refused: one person must count as one. Cost:
+    linear in records × features, and 10 µs for each noisy cell.
+
+    Examples
+    --------
+    >>> from shoal.datasets.pima import pima_like, pima_like_schema
+    >>> from shoal.score import CertifiedForest
+    >>> table = pima_like(400, seed=1)
+    >>> model = CertifiedForest(epsilon=1.0, schema=pima_like_schema())
+    >>> _ = model.fit(table.drop("diabetes"), table["diabetes"])
+    >>> 0 < model.score(table.drop("diabetes").row(0, named=True)) < 1
+    True
+    >>> print(model.claims[0].kind, model.claims[0].value, model.claims[0].basis, model.cost)
+    epsilon-DP 1.0 proved ε = 0
+    """
+
+    kind: ClassVar[str] = "certified forest"
+    public: ClassVar[bool] = True
+    releasable: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        schema: Schema | None = None,
+        *,
+        design: Literal["histogram", "random", "private"] = "histogram",
+        cuts: int | None = None,
+        n_trees: int | None = None,
+        max_depth: int = 4,
+        weights: Mapping[str, float] | None = None,
+        calibration_share: float = 0.04,
+        classes: Sequence[Any] | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.epsilon, self.schema, self.design, self.cuts = epsilon, schema, design, cuts
+        self.n_trees, self.max_depth, self.weights = n_trees, max_depth, weights
+        self.calibration_share, self.classes, self.random_state = calibration_share, classes, random_state
+
+    def _check(self) -> None:
+        check_epsilon(self)
+        require(self, "design", self.design in ("histogram", "random", "private"), "be histogram, random or private")
+        require(self, "cuts", _none_or_whole(self.cuts, 1, 1000), "be none or a whole number from 1 to 1000")
+        require(self, "n_trees", _none_or_whole(self.n_trees, 1, 1000), "be none or a whole number from 1 to 1000")
+        require(self, "max_depth", _none_or_whole(self.max_depth, 1, 12), "be a whole number from 1 to 12")
+        share = self.calibration_share
+        good = isinstance(share, int | float) and 0 <= share < 0.9
+        require(self, "calibration_share", good, "be a number from 0 to below 0.9")
+        require(self, "random_state", _none_or_whole(self.random_state, 0, 2**63), "be none or a whole number")
+
+    def _check_records(self, records: Records) -> None:
+        unknown = [name for name in self.weights or {} if name not in records.features.names]
+        if unknown:
+            raise ParameterError("CertifiedForest", f"weights name '{unknown[0]}', which is no feature")
+        if self.weights and not all(0 < share < float("inf") for share in self.weights.values()):
+            hint = "Leave a feature out of X instead."
+            raise ParameterError("CertifiedForest", "weights must be finite and greater than 0", hint=hint)
+
+    # ---- fitting
+
+    def _learn(self, records: Records) -> Points | tuple[Tree, ...]:
+        if self.design == "histogram":
+            return self._histograms(records)
+        seed = fresh_seed() if self.random_state is None else int(self.random_state)
+        trees = self._random_trees(records, seed) if self.design == "random" else self._private_trees(records, seed)
+        self._shares = [tree_shares(tree, self.leaf_scale_, towards_root=True) for tree in trees]
+        return trees
+
+    def _histograms(self, records: Records) -> Points:
+        budget = Budget(epsilon=self.epsilon)
+        size, calibration, rest = budget.split(self._portions(records))
+        records = self._recut(records, size)
+        self.features_ = records.features
+        tables, scales = self._noisy_tables(records, rest)
+        points = points_of(tables, scales, records.features)
+        n = float(class_totals(tables, scales).sum())
+        return points if calibration.empty else self._calibrate(points, records, calibration, n)
+
+    def _portions(self, records: Records) -> list[float]:
+        """Shares of ε for the number of records, the calibration, and the histograms."""
+        free = any(f.numeric and _without_edges(self.schema, f.name) for f in records.features.items)
+        size = _SIZE_SHARE if free and self.cuts is None else 0.0
+        return [size, float(self.calibration_share), 1.0 - size - float(self.calibration_share)]
+
+    def _recut(self, records: Records, size: Budget) -> Records:
+        if size.empty:
+            return records
+        n = int(noise.discrete_laplace(np.array([len(records.y)]), noise.laplace_scale(size.epsilon))[0])
+        cuts = number_of_cuts(float(self.epsilon), n, len(records.features))
+        return records.recut(self.schema, cuts, public=True, owner="CertifiedForest")
+
+    def _noisy_tables(self, records: Records, budget: Budget) -> tuple[list[FloatArray], list[float]]:
+        """A noisy (cell, class) table for each feature, and the scales of their noise."""
+        splits = Splits.of(records.features)
+        counts = np.bincount(splits.keys(records.codes, records.y).ravel(), minlength=2 * int(splits.offsets[-1]))
+        exact = np.split(counts.reshape(-1, 2).astype(np.int64), splits.offsets[1:-1])
+        scales = self._scales(records.features.names, budget)
+        if len(set(scales)) == 1:
+            noisy = noise.discrete_laplace(np.concatenate(exact), scales[0]).astype(np.float64)
+            return np.split(noisy, splits.offsets[1:-1]), scales
+        drawn = [noise.discrete_laplace(table, scale) for table, scale in zip(exact, scales, strict=True)]
+        return [table.astype(np.float64) for table in drawn], scales
+
+    def _scales(self, names: Sequence[str], budget: Budget) -> list[float]:
+        """The scale of each feature's noise; their prices add up to at most the budget."""
+        if not self.weights:
+            return [noise.laplace_scale(budget.epsilon, len(names))] * len(names)
+        shares = [self.weights.get(name, 1.0) for name in names]
+        return [noise.laplace_scale(part.epsilon) for part in budget.split(shares)]
+
+    def _calibrate(self, points: Points, records: Records, budget: Budget, n: float) -> Points:
+        scale = noise.laplace_scale(budget.epsilon)
+        bins = np.searchsorted(SCORE_EDGES, points.raw(records.codes), side="right")
+        counts = np.bincount(bins * 2 + records.y, minlength=2 * (len(SCORE_EDGES) + 1)).reshape(-1, 2)
+        return calibrated(points, noise.discrete_laplace(counts.astype(np.int64), scale).astype(np.float64), scale, n)
+
+    def _random_trees(self, records: Records, seed: int) -> tuple[Tree, ...]:
+        streams = [stream(seed, "random tree", t) for t in range(self._n())]
+        trees = [random_tree(records.features, self.max_depth, rng) for rng in streams]
+        self.leaf_scale_ = noise.laplace_scale(float(self.epsilon), len(trees))
+        return tuple(_counted(tree, records, self.leaf_scale_) for tree in trees)
+
+    def _private_trees(self, records: Records, seed: int) -> tuple[Tree, ...]:
+        d, parts = len(records.features), Budget(epsilon=self.epsilon).split(self._n())
+        rng = stream(seed, "features of private trees")
+        grown = [
+            private_tree(records, part, self.max_depth, 0.5, np.sort(rng.permutation(d)[: max(1, (d + 1) // 2)]))
+            for part in parts
+        ]
+        self.leaf_scale_ = grown[0][1]
+        return tuple(tree for tree, _ in grown)
+
+    def _n(self) -> int:
+        return int(self.n_trees or {"random": 20, "private": 5}[self.design])
+
+    # ---- answering
+
+    def _risks(self, codes: IntArray) -> FloatArray:
+        if isinstance(self.model_, Points):
+            return self.model_.risks(codes)
+        return tree_risks(self.model_, self._shares, codes)
+
+    def _one(self, cells: tuple[int, ...]) -> float:
+        if isinstance(self.model_, Points):
+            return self.model_.risk(cells)
+        leaves = [float(share[tree.leaf(cells)]) for tree, share in zip(self.model_, self._shares, strict=True)]
+        return 1.0 / (1.0 + math.exp(-sum(math.log(leaf / (1.0 - leaf)) for leaf in leaves) / len(leaves)))
+
+    def _importances(self) -> FloatArray:
+        if isinstance(self.model_, Points):
+            return self.model_.importances()
+        return tree_importances(self.model_, len(self.features_))
+
+    def _lines(self) -> list[str]:
+        if isinstance(self.model_, Points):
+            return self.model_.lines(self.features_)
+        out = []
+        for t, (tree, share) in enumerate(zip(self.model_, self._shares, strict=True)):
+            say = lambda node, share=share: f"risk {share[node]:.2f} of class {self.classes_[1]}"  # noqa: E731
+            out += [f"tree {t + 1} of {len(self.model_)}", *tree.lines(self.features_, say)]
+        return out
+
+    def _body(self) -> dict[str, Any]:
+        if isinstance(self.model_, Points):
+            return {"points": self.model_.to_dict()}
+        return {"trees": [tree.to_dict() for tree in self.model_], "leaf_scale": self.leaf_scale_}
+
+    def _restore(self, words: Mapping[str, Any]) -> Points | tuple[Tree, ...]:
+        if "points" in words:
+            return Points.from_dict(words["points"])
+        self.leaf_scale_ = float(words["leaf_scale"])
+        trees = tuple(Tree.from_dict(tree) for tree in words["trees"])
+        self._shares = [tree_shares(tree, self.leaf_scale_, towards_root=True) for tree in trees]
+        return trees
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """ε-DP for the whole model: proved."""
+        return (certified_claim(self.epsilon),)
+
+    @property
+    def spent(self) -> Budget | None:
+        """ε, once."""
+        return Budget(epsilon=self.epsilon)
+
+    @property
+    def cost(self) -> Budget | None:
+        """Nothing: answers are post-processing."""
+        return Budget(epsilon=0)
+
+    @property
+    def words(self) -> str:
+        """The model in plain words."""
+        how = {
+            "histogram": "adds up points, one for each feature, made from noisy histograms",
+            "random": "averages trees with random questions and noisy leaves",
+            "private": "averages trees whose questions and leaves were taken with noise",
+        }[self.design]
+        return (
+            f"A risk score that {how}. It is {self.epsilon:g}-differentially private as a whole, so no single record "
+            "shows. Answers cost nothing."
+        )
+
+
+def number_of_cuts(epsilon: float, n: float, d: int) -> int:
+    """How many equal cuts a number gets: more where the noise d/ε is small against the records.
+
+    Examples
+    --------
+    >>> from shoal.score.certified_forest import number_of_cuts
+    >>> [number_of_cuts(epsilon, 400, 8) for epsilon in (0.1, 1.0, 10.0)], number_of_cuts(1.0, 30_000, 14)
+    ([2, 4, 9], 19)
+    """
+    signal = epsilon * n / d
+    return next((cuts for limit, cuts in ((16, 2), (160, 4), (1000, 9)) if signal < limit), 19)
+
+
+def _without_edges(schema: Schema | None, name: str) -> bool:
+    return schema is not None and schema[name].edges is None
+
+
+def _counted(tree: Tree, records: Records, scale: float) -> Tree:
+    leaves = tree.apply(records.codes)
+    counts = np.bincount(leaves * 2 + records.y, minlength=2 * len(tree.variable)).reshape(-1, 2)[tree.leaves]
+    return tree.with_leaf_counts(noise.discrete_laplace(counts.astype(np.int64), scale).astype(np.float64))
+
+
+def _none_or_whole(value: object, low: int, high: int) -> bool:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return value is None or (whole and low <= value <= high)  # type: ignore[operator]

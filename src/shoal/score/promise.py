@@ -1,0 +1,27 @@
+"""The promise of a certified model, in sentences that a steward can quote."""
+
+from __future__ import annotations
+
+from shoal.claim import Claim
+
+__all__ = ["certified_claim"]
+
+
+def certified_claim(epsilon: float) -> Claim:
+    """ε-DP for the whole model, once, and any number of answers."""
+    return Claim(
+        kind="epsilon-DP",
+        value=float(epsilon),
+        scope="per data set",
+        basis="proved",
+        statement=(
+            f"The whole model is {epsilon:g}-differentially private: adding or removing one record makes no model more "
+            f"than e^{epsilon:g} times likelier. Answers are free: any number of them tells no more than the model."
+        ),
+        assumptions=(
+            "Two data sets are neighbours if one has one record more (add or remove one); for replacing a record the "
+            "price is twice epsilon.",
+            "Each person has one record; somebody with m records is protected at m times epsilon.",
+            "Levels, bounds, edges, missing rules, classes and all parameters were chosen from public knowledge.",
+        ),
+    )

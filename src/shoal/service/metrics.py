@@ -1,0 +1,71 @@
+"""Counters for the operator, in Prometheus' text form; summed over all workers.
+
+Labels are routes, statuses and names of served models: a fixed, small set that no client can make grow.
+"""
+
+from __future__ import annotations
+
+import os
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+__all__ = ["CONTENT_TYPE", "Metrics"]
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+
+
+class Metrics:
+    """What is counted.
+
+    Examples
+    --------
+    >>> metrics = Metrics()
+    >>> metrics.request("/healthz", "GET", 200, 0.001)
+    >>> "shoal_requests_total" in metrics.text().decode()
+    True
+    """
+
+    def __init__(self) -> None:
+        registry = self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "shoal_requests", "Requests by route and status.", ["route", "method", "status"], registry=registry
+        )
+        self._seconds = Histogram(
+            "shoal_request_seconds", "Time to answer, by route.", ["route"], buckets=_SECONDS, registry=registry
+        )
+        self._scores = Counter(
+            "shoal_scores",
+            "Queries by model and by what became of them.",
+            ["model", "outcome"],
+            registry=registry,
+        )
+        self._epsilon = Counter("shoal_epsilon_charged", "Epsilon charged, by model.", ["model"], registry=registry)
+        self._batch = Histogram(
+            "shoal_ledger_batch_size", "Orders in one commit of the ledger.", buckets=_SIZES, registry=registry
+        )
+
+    def request(self, route: str, method: str, status: int, seconds: float) -> None:
+        """One request is done."""
+        self._requests.labels(route, method, str(status)).inc()
+        self._seconds.labels(route).observe(seconds)
+
+    def score(self, model: str, outcome: str, epsilon: float = 0.0) -> None:
+        """One query to a model is decided."""
+        self._scores.labels(model, outcome).inc()
+        if epsilon:
+            self._epsilon.labels(model).inc(epsilon)
+
+    def batch(self, size: int) -> None:
+        """One commit carried `size` orders."""
+        self._batch.observe(size)
+
+    def text(self) -> bytes:
+        """All of it, for a scraper."""
+        if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+            return generate_latest(self._registry)
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return generate_latest(registry)

@@ -1,0 +1,127 @@
+"""The shapes of bodies, for the OpenAPI document: what is sent and what comes back, with examples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from shoal.service.problems import KINDS, Problem
+
+__all__ = ["BudgetView", "Card", "Health", "ModelList", "ProblemDocument", "Score", "ScoreQuery", "problem_responses"]
+
+_DECIMAL = "Epsilon as an exact decimal number in text."
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class ScoreQuery(_Strict):
+    """A query: the person's features."""
+
+    features: dict[str, float | str | bool | None] = Field(description="Field name to value; see the model's card.")
+
+
+class Score(_Strict):
+    """The answer to a query."""
+
+    model: str
+    score: float = Field(description="The risk; a published model's noise can put it outside 0 to 1.")
+    epsilon_charged: str = Field(description=f"{_DECIMAL} 0 for a free model and for a query asked before.")
+    cached: bool = Field(description="Whether this is the answer given before.")
+    notes: list[str] = Field(description="What was changed on the way, such as a number moved to its public bound.")
+
+
+class ModelLine(_Strict):
+    """A model in the list."""
+
+    name: str
+    epsilon_per_query: str = Field(description=_DECIMAL)
+    words: str
+
+
+class ModelList(_Strict):
+    """The models that the key may ask."""
+
+    models: list[ModelLine]
+
+
+class FieldCard(_Strict):
+    """One field of a query."""
+
+    name: str
+    kind: str
+    required: bool
+    nullable: bool
+    levels: list[Any] | None
+    bounds: list[float] | None
+
+
+class Card(ModelLine):
+    """All about a model that a client may know."""
+
+    digest: str
+    data: str = Field(description="Fingerprint of the data set; models with the same one share its account.")
+    features: list[FieldCard]
+    claims: list[dict[str, Any]]
+    example: dict[str, Any]
+
+
+class BalanceView(_Strict):
+    """An account."""
+
+    kind: str
+    name: str
+    limit: str | None = Field(description=_DECIMAL)
+    spent: str
+    left: str | None
+
+
+class BudgetView(_Strict):
+    """The accounts that the key spends from."""
+
+    accounts: list[BalanceView]
+
+
+class Health(_Strict):
+    """Whether the service can answer."""
+
+    status: str
+
+
+class FieldProblem(_Strict):
+    """A field that does not fit."""
+
+    field: str
+    rule: str
+
+
+class ProblemDocument(BaseModel):
+    """A problem document (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    request_id: str
+    errors: list[FieldProblem] | None = None
+    cost: str | None = None
+    short: list[str] | None = None
+    left: dict[str, str | None] | None = None
+
+
+def problem_responses(*names: str) -> dict[int | str, dict[str, Any]]:
+    """The error responses of a route, each with an example of each kind."""
+    by_status: dict[int | str, dict[str, Any]] = {}
+    for name in names:
+        kind = KINDS[name]
+        response = by_status.setdefault(kind.status, {"description": kind.title, "content": _content()})
+        example = {"summary": kind.title, "value": Problem(name).document("3f9c2a7d51e80b46")}
+        response["content"]["application/problem+json"]["examples"][name] = example
+    return by_status
+
+
+def _content() -> dict[str, Any]:
+    shape = {"$ref": "#/components/schemas/ProblemDocument"}
+    return {"application/problem+json": {"schema": shape, "examples": {}}}
