@@ -303,3 +303,19 @@ def test_schema_edges_and_feature_weights():
     feature = next(f for f in model.features.items if f.name == "glucose")
     assert feature.cuts == (100.0, 126.0)
     assert "100 to 126" in model.to_text()
+
+
+def test_a_model_names_its_data_set_without_telling_of_it(tmp_path):
+    from shoal.dp import Account, Budget
+
+    table = pima_like(200, seed=1)
+    table.write_csv(tmp_path / "data.csv")
+    account = Account.open(tmp_path / "data.csv", limit=Budget(epsilon=5.0))
+    X, y = table.drop("diabetes"), table["diabetes"]
+    first, second = (
+        shoal.CertifiedForest(epsilon=1.0, schema=pima_like_schema()).fit(X, y, account=account) for _ in range(2)
+    )
+    assert first.data_ == second.data_ == account.data_set
+    first.save(tmp_path / "model.json")
+    assert shoal.score.load(tmp_path / "model.json").data_ == account.data_set
+    assert shoal.CertifiedForest(epsilon=1.0, schema=pima_like_schema()).fit(X, y).data_ is None

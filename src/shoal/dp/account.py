@@ -105,6 +105,12 @@ class Account:
         return self._place
 
     @property
+    def data_set(self) -> str:
+        """A name of the data set that tells nothing of it: the beginning of its keyed hash."""
+        with self._locked() as key:
+            return self._read(key)[0][:16]
+
+    @property
     def limit(self) -> Budget:
         """How much may be spent in all."""
         return self._journal().limit

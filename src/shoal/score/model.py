@@ -141,6 +141,7 @@ class RiskModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         self._check_records(records)
         if account is not None:
             self._charge(account)
+        self.data_: str | None = None if account is None else account.data_set
         self.model_ = self._learn(records)
         return self
 

@@ -34,6 +34,7 @@ def to_dict(model: RiskModel) -> dict[str, Any]:
         "releasable": model.releasable,
         "words": model.words,
         "params": _plain_params(model),
+        "data": getattr(model, "data_", None),
         "classes": model.classes_.tolist(),
         "features": model.features_.to_dict(),
         "claims": [claim.to_dict() for claim in model.claims],
@@ -98,6 +99,7 @@ def _rebuilt(words: Mapping[str, Any]) -> RiskModel:
     model.features_ = Features.from_dict(words["features"])
     model.n_features_in_ = len(model.features_)
     model.feature_names_in_ = np.array(model.features_.names, dtype=object)
+    model.data_ = words.get("data")
     model.model_ = model._restore(words["model"])
     return model
 
