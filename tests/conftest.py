@@ -9,8 +9,10 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("shoal", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=40)
-settings.load_profile("shoal")
+common = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "max_examples": 40}
+settings.register_profile("shoal", derandomize=True, **common)  # the same examples on every run
+settings.register_profile("explore", **common)  # new ones each time: HYPOTHESIS_PROFILE=explore
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "shoal"))
 
 
 def _duckdb(frame):

@@ -365,14 +365,17 @@ def test_schemathesis_finds_nothing(tmp_path):
         operation = found.ok()
         tried.append(operation.path)
 
-        @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+        @settings(
+            max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), database=None, derandomize=True
+        )
         @given(case=operation.as_strategy())
         def check(case):
             try:
                 case.call_and_validate(headers=stand.headers)
-            except FailureGroup as group:  # the path for any model has no schema of its own
-                general = case.operation.path == "/v1/models/{name}/score"
-                if not general or not all(isinstance(e, RejectedPositiveData) for e in group.exceptions):
+            except FailureGroup as group:
+                # The path for any model has no schema of its own; and a key drawn twice with another body is refused.
+                known = case.operation.path == "/v1/models/{name}/score" or "/problems/key-reuse" in str(group)
+                if not known or not all(isinstance(e, RejectedPositiveData) for e in group.exceptions):
                     raise
 
         check()
