@@ -46,7 +46,7 @@ def ludia(
 ) -> None:
     """Individual values from aggregates: LUDIA and CUDIA beside group means, ecological regression and ridge."""
     from shoal.cli.console import out as screen
-    from shoal.cli.study import _bar
+    from shoal.cli.study import progress_bar
     from shoal.files import read_table
     from shoal.study.ludia import Settings, run
     from shoal.study.ludia_findings import findings
@@ -54,7 +54,7 @@ def ludia(
 
     check_folder(out, overwrite)
     settings = Settings(runs=runs, sizes=tuple(size) if size else Settings().sizes, rows=rows, seed=seed)
-    with _bar("tables") as progress:
+    with progress_bar("tables") as progress:
         study = run(
             None if data is None else read_table(data),
             value=value,

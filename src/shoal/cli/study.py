@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from shoal.study.camp_crest import CampCrestStudy
     from shoal.study.market_risk import MarketRiskStudy
 
-__all__ = ["app"]
+__all__ = ["app", "progress_bar"]
 
 app = typer.Typer(help="Repeat the tables and figures of the papers.", no_args_is_help=True)
 
@@ -84,7 +84,7 @@ def market_risk(
         draws=draws,
         workers=workers or os.cpu_count() or 1,
     )
-    with _bar("splits") as progress:
+    with progress_bar("splits") as progress:
         study = run(
             None if table is None else read_table(table),
             None if schema is None else Schema.read(schema),
@@ -122,7 +122,7 @@ def camp_crest(
 
     check_folder(out, overwrite)
     settings = Settings(levels=tuple(level) if level else LEVELS, draws=draws, growth=growth, t=t, n=rows, seed=seed)
-    with _bar("sizes of groups") as progress:
+    with progress_bar("sizes of groups") as progress:
         study = run(
             None if data is None else read_table(data),
             None if schema is None else Schema.read(schema),
@@ -154,7 +154,7 @@ def _shares(text: str) -> tuple[float, ...]:
 
 
 @contextmanager
-def _bar(what: str) -> Iterator[Callable[[int, int], None]]:
+def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
     """A progress bar on standard error."""
     from rich.progress import (
         BarColumn,

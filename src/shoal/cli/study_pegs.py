@@ -54,6 +54,6 @@ def pegs(
 
 
 def _bar() -> AbstractContextManager[Callable[[int, int], None]]:
-    from shoal.cli.study import _bar as bar
+    from shoal.cli.study import progress_bar as bar
 
     return bar("files")

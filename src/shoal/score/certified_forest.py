@@ -19,7 +19,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
-from shoal.claim import Claim
 from shoal.dp import Budget, noise
 from shoal.errors import ParameterError
 from shoal.rng import fresh_seed, stream
@@ -28,7 +27,7 @@ from shoal.score.alpha_tree import tree_importances
 from shoal.score.certified_tree import check_epsilon, private_tree, tree_risks, tree_shares
 from shoal.score.histogram import SCORE_EDGES, Points, calibrated, class_totals, points_of
 from shoal.score.model import Records, RiskModel, require
-from shoal.score.promise import certified_claim
+from shoal.score.promise import Certified
 from shoal.score.random_tree import random_tree
 from shoal.score.splits import Splits
 from shoal.score.tree import Tree
@@ -38,7 +37,7 @@ __all__ = ["CertifiedForest", "number_of_cuts"]
 _SIZE_SHARE = 0.01  # of ε, for the number of records that decides how finely numbers are cut
 
 
-class CertifiedForest(RiskModel):
+class CertifiedForest(Certified, RiskModel):
     """A risk score that is ε-differentially private as a whole; the best choice at small ε.
 
     Parameters
@@ -241,21 +240,6 @@ class CertifiedForest(RiskModel):
         trees = tuple(Tree.from_dict(tree) for tree in words["trees"])
         self._shares = [tree_shares(tree, self.leaf_scale_, towards_root=True) for tree in trees]
         return trees
-
-    @property
-    def claims(self) -> tuple[Claim, ...]:
-        """ε-DP for the whole model: proved."""
-        return (certified_claim(self.epsilon),)
-
-    @property
-    def spent(self) -> Budget | None:
-        """ε, once."""
-        return Budget(epsilon=self.epsilon)
-
-    @property
-    def cost(self) -> Budget | None:
-        """Nothing: answers are post-processing."""
-        return Budget(epsilon=0)
 
     @property
     def words(self) -> str:

@@ -20,20 +20,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
-from shoal.claim import Claim
 from shoal.dp import Budget, noise
 from shoal.schema import Schema
 from shoal.score.alpha_tree import check_tree, tree_importances
 from shoal.score.gain import GINI_SENSITIVITY, gini_gain
 from shoal.score.model import Records, RiskModel, require
-from shoal.score.promise import certified_claim
+from shoal.score.promise import Certified
 from shoal.score.splits import Splits
 from shoal.score.tree import Choice, Tree, grow
 
 __all__ = ["CertifiedTree", "check_epsilon", "private_tree", "tree_risks", "tree_shares"]
 
 
-class CertifiedTree(RiskModel):
+class CertifiedTree(Certified, RiskModel):
     """A decision tree that is ε-differentially private as a whole.
 
     Parameters
@@ -123,21 +122,6 @@ class CertifiedTree(RiskModel):
         tree = Tree.from_dict(words["tree"])
         self._shares = tree_shares(tree, self.leaf_scale_)
         return tree
-
-    @property
-    def claims(self) -> tuple[Claim, ...]:
-        """ε-DP for the whole model: proved."""
-        return (certified_claim(self.epsilon),)
-
-    @property
-    def spent(self) -> Budget | None:
-        """ε, once."""
-        return Budget(epsilon=self.epsilon)
-
-    @property
-    def cost(self) -> Budget | None:
-        """Nothing: answers are post-processing."""
-        return Budget(epsilon=0)
 
     @property
     def words(self) -> str:

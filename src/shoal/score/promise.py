@@ -3,8 +3,30 @@
 from __future__ import annotations
 
 from shoal.claim import Claim
+from shoal.dp import Budget
 
-__all__ = ["certified_claim"]
+__all__ = ["Certified", "certified_claim"]
+
+
+class Certified:
+    """What certified models have in common: the whole model costs ε once, and answers are post-processing."""
+
+    epsilon: float
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """ε-DP for the whole model: proved."""
+        return (certified_claim(self.epsilon),)
+
+    @property
+    def spent(self) -> Budget | None:
+        """ε, once."""
+        return Budget(epsilon=self.epsilon)
+
+    @property
+    def cost(self) -> Budget | None:
+        """Nothing: answers are post-processing."""
+        return Budget(epsilon=0)
 
 
 def certified_claim(epsilon: float) -> Claim:

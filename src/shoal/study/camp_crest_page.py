@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from shoal.errors import FileError
 from shoal.files import write_table, write_text
 from shoal.report.document import altair, document, draw
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
 from shoal.report.words import listed, number, percent
 from shoal.study.camp_crest import GROUPERS, MASKS, PAPER, PAPER_METHODS, CampCrestStudy, PaperRow, Point
 from shoal.study.camp_crest_findings import best, clean, findings
+from shoal.study.folder import check_study_folder
 
 __all__ = ["check_folder", "render", "write"]
 
@@ -31,14 +32,8 @@ _GROUP_COLOURS = {
 _WIDEST = 0.15  # linkage; curves start there
 
 
-def check_folder(out: Path, overwrite: bool) -> None:
-    """Refuse a folder that holds anything but an older study that may be replaced."""
-    if not out.exists():
-        return
-    if not out.is_dir():
-        raise FileError(str(out), "must be a folder", got="a file")
-    if any(not overwrite or item.name not in _FILES for item in out.iterdir()):
-        raise FileError(str(out), "must not exist yet, or be empty", hint="Name another folder, or use --overwrite.")
+check_folder = partial(check_study_folder, _FILES)
+"""Refuse a folder that holds anything but an older study of this kind that may be replaced."""
 
 
 def write(study: CampCrestStudy, out: Path) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
-from shoal.errors import FileError
 from shoal.files import write_text
 from shoal.report.document import altair, document, draw
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
 from shoal.report.words import number
 from shoal.study.dpat import EPSILONS, DpatStudy, Split
 from shoal.study.dpat_findings import findings
+from shoal.study.folder import check_study_folder
 
 __all__ = ["check_folder", "render", "write"]
 
@@ -19,14 +20,8 @@ _FILES = ("report.html", "study.json")
 _COLOURS = ("#0b6470", "#3f7d3a", "#b5892b", "#9a4a1f", "#6a5fa5", "#857e70", "#57544c", "#c25b78", "#4a7fb5")
 
 
-def check_folder(out: Path, overwrite: bool) -> None:
-    """Refuse a folder that holds anything but an older study that may be replaced."""
-    if not out.exists():
-        return
-    if not out.is_dir():
-        raise FileError(str(out), "must be a folder", got="a file")
-    if any(not overwrite or item.name not in _FILES for item in out.iterdir()):
-        raise FileError(str(out), "must not exist yet, or be empty", hint="Name another folder, or use --overwrite.")
+check_folder = partial(check_study_folder, _FILES)
+"""Refuse a folder that holds anything but an older study of this kind that may be replaced."""
 
 
 def write(study: DpatStudy, out: Path) -> None:

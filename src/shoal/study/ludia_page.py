@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from shoal.aggregate import CAUTION
-from shoal.errors import FileError
 from shoal.files import write_table, write_text
 from shoal.report.document import altair, document, draw
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
 from shoal.report.words import number
+from shoal.study.folder import check_study_folder
 from shoal.study.ludia import KINDS, METHODS, Error, LudiaStudy
 from shoal.study.ludia_findings import findings
 from shoal.study.ludia_inpatient import InpatientPart, LevelError
@@ -45,14 +46,8 @@ _TABLE_4_3 = (
 )
 
 
-def check_folder(out: Path, overwrite: bool) -> None:
-    """Refuse a folder that holds anything but an older study that may be replaced."""
-    if not out.exists():
-        return
-    if not out.is_dir():
-        raise FileError(str(out), "must be a folder", got="a file")
-    if any(not overwrite or item.name not in _FILES for item in out.iterdir()):
-        raise FileError(str(out), "must not exist yet, or be empty", hint="Name another folder, or use --overwrite.")
+check_folder = partial(check_study_folder, _FILES)
+"""Refuse a folder that holds anything but an older study of this kind that may be replaced."""
 
 
 def write(study: LudiaStudy, out: Path) -> None:

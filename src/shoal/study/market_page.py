@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import polars as pl
 
-from shoal.errors import FileError
 from shoal.files import write_table, write_text
 from shoal.report.document import altair, document, draw
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
 from shoal.report.words import number, percent
+from shoal.study.folder import check_study_folder
 from shoal.study.market_risk import MarketRiskStudy, summary
 from shoal.study.market_split import CODINGS, MASKS, SHIFTS
 
@@ -27,15 +28,8 @@ _SHIFT_COLOURS = {"none": "#857e70", "logistic": "#b5892b", "ratio": "#0b6470"}
 _FILES = ("report.html", "results.json", "curves.csv")
 
 
-def check_folder(out: Path, overwrite: bool) -> None:
-    """Refuse a folder that holds anything but an older study that may be replaced."""
-    if not out.exists():
-        return
-    if not out.is_dir():
-        raise FileError(str(out), "must be a folder", got="a file")
-    others = [item for item in out.iterdir() if not overwrite or item.name not in _FILES]
-    if others:
-        raise FileError(str(out), "must not exist yet, or be empty", hint="Name another folder, or use --overwrite.")
+check_folder = partial(check_study_folder, _FILES)
+"""Refuse a folder that holds anything but an older study of this kind that may be replaced."""
 
 
 def write(study: MarketRiskStudy, out: Path) -> None:

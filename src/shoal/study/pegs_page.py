@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import FileError
 from shoal.files import write_text
 from shoal.report.document import altair, document, draw
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
 from shoal.report.words import number
+from shoal.study.folder import check_study_folder
 from shoal.study.pegs import HISTOGRAMS, ROW_METHODS, TABLE_METHODS, PegsStudy, Point
 from shoal.study.pegs_findings import findings
 
@@ -34,14 +35,8 @@ _COLOURS = {
 _TERMS = ("intercept", "age", "severity", "surgical", "stay")
 
 
-def check_folder(out: Path, overwrite: bool) -> None:
-    """Refuse a folder that holds anything but an older study that may be replaced."""
-    if not out.exists():
-        return
-    if not out.is_dir():
-        raise FileError(str(out), "must be a folder", got="a file")
-    if any(not overwrite or item.name not in _FILES for item in out.iterdir()):
-        raise FileError(str(out), "must not exist yet, or be empty", hint="Name another folder, or use --overwrite.")
+check_folder = partial(check_study_folder, _FILES)
+"""Refuse a folder that holds anything but an older study of this kind that may be replaced."""
 
 
 def write(study: PegsStudy, out: Path) -> None:

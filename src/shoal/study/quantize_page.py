@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from shoal.errors import FileError
 from shoal.files import write_text
 from shoal.report.document import altair, document, draw
 from shoal.report.markup import Html, figure, join, rows_table, tag
 from shoal.report.words import number, percent
+from shoal.study.folder import check_study_folder
 from shoal.study.quantize import MappedColumn, QuantizeStudy, Step
 
 __all__ = ["check_folder", "findings", "render", "write"]
@@ -23,14 +24,8 @@ _SHAPES = {"clique": "#0b6470", "ball": "#b5892b"}
 _WHEN = {"before": "#857e70", "after": "#0b6470"}
 
 
-def check_folder(out: Path, overwrite: bool) -> None:
-    """Refuse a folder that holds anything but an older study that may be replaced."""
-    if not out.exists():
-        return
-    if not out.is_dir():
-        raise FileError(str(out), "must be a folder", got="a file")
-    if any(not overwrite or item.name not in _FILES for item in out.iterdir()):
-        raise FileError(str(out), "must not exist yet, or be empty", hint="Name another folder, or use --overwrite.")
+check_folder = partial(check_study_folder, _FILES)
+"""Refuse a folder that holds anything but an older study of this kind that may be replaced."""
 
 
 def write(study: QuantizeStudy, out: Path) -> None:

@@ -36,7 +36,7 @@ from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
 from shoal.synth.domain import Axis, Domain, settle
 from shoal.synth.output import give
-from shoal.synth.regression import _block, _solve
+from shoal.synth.regression import indicator_block, solve_logistic
 from shoal.synth.synthesizer import Model, Price, Synthesizer
 
 __all__ = ["MultipleImputation", "MultipleModel", "linear_draw"]
@@ -229,7 +229,7 @@ def _logistic_draw(X: FloatArray, y: IntArray, new: FloatArray, rng: Generator) 
     cells, at = np.unique(y, return_inverse=True)
     if len(cells) == 1:
         return np.full(len(new), float(cells[0]))
-    coefficients, intercepts = _solve(X, at, len(cells))
+    coefficients, intercepts = solve_logistic(X, at, len(cells))
     scores = new @ coefficients.T + intercepts + rng.gumbel(size=(len(new), len(cells)))
     return np.asarray(cells[scores.argmax(axis=1)], dtype=np.float64)
 
@@ -245,7 +245,7 @@ def _regressors(
             spread = float(original[j].std()) or 1.0
             parts.append(((content[j] - original[j].mean()) / spread)[:, None])
         else:
-            parts.append(_block(axis, content[j].astype(np.int64)))
+            parts.append(indicator_block(axis, content[j].astype(np.int64)))
     return np.hstack(parts)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from shoal.arrays import FloatArray, IntArray
 from shoal.synth.domain import Axis, Domain
 
-__all__ = ["Logistic", "features", "fit_logistic", "logistic_of"]
+__all__ = ["Logistic", "features", "fit_logistic", "indicator_block", "logistic_of", "solve_logistic"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ def logistic_of(domain: Domain, codes: IntArray, column: int, others: Sequence[i
     if len(cells) == 1:
         coefficients, intercepts = np.zeros((1, X.shape[1])), np.zeros(1)
     else:
-        coefficients, intercepts = _solve(X, y, len(cells))
+        coefficients, intercepts = solve_logistic(X, y, len(cells))
     return Logistic(
         domain=domain,
         column=column,
@@ -68,11 +68,12 @@ def logistic_of(domain: Domain, codes: IntArray, column: int, others: Sequence[i
 
 def features(domain: Domain, codes: IntArray, columns: Sequence[int]) -> FloatArray:
     """Regressors of the columns, one after the other; at least one column of zeros."""
-    parts = [_block(domain.axes[j], codes[:, j]) for j in columns]
+    parts = [indicator_block(domain.axes[j], codes[:, j]) for j in columns]
     return np.asarray(np.hstack(parts) if parts else np.zeros((len(codes), 1)), dtype=np.float64)
 
 
-def _block(axis: Axis, cells: IntArray) -> FloatArray:
+def indicator_block(axis: Axis, cells: IntArray) -> FloatArray:
+    """One column as regressors: an indicator for each level; for ordered levels the place and its square."""
     if axis.kind == "nominal":
         return np.asarray(cells[:, None] == np.arange(axis.size), dtype=np.float64)
     known = cells < axis.n_known
@@ -82,7 +83,8 @@ def _block(axis: Axis, cells: IntArray) -> FloatArray:
     return np.column_stack([*parts, ~known] if axis.has_missing else parts).astype(np.float64)
 
 
-def _solve(X: FloatArray, y: IntArray, C: int) -> tuple[FloatArray, FloatArray]:
+def solve_logistic(X: FloatArray, y: IntArray, C: int) -> tuple[FloatArray, FloatArray]:
+    """Coefficients and intercepts of a multinomial logistic regression."""
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
 
