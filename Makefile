@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 EXTRAS := .[all]
 
-.PHONY: demo test check postgres bench docs clean help
+.PHONY: demo test check postgres chromium bench docs clean help
 
 help:
 	@echo "make demo   run the main job on built-in data and say where the report is"
@@ -24,13 +24,18 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)
 	$(BIN)/shoal demo --out demo-release --overwrite
 
-test: check postgres
+test: check postgres chromium
 	$(BIN)/pytest -n 2 --dist loadfile tests
 
 # The ledger is tested on a real PostgreSQL; where it can't be installed those tests are skipped and say so.
 postgres:
 	@command -v pg_ctl >/dev/null || ls /usr/lib/postgresql/*/bin/pg_ctl >/dev/null 2>&1 || \
 		(test "$$(id -u)" = 0 && apt-get install -y -qq postgresql >/dev/null 2>&1) || true
+
+# The pages are tried in a real browser; where it can't be installed those tests are skipped and say so.
+chromium:
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
+		(test "$$(id -u)" = 0 && apt-get install -y -qq chromium >/dev/null 2>&1) || true
 
 check: $(STAMP)
 	$(BIN)/ruff check .

@@ -1,5 +1,6 @@
 import pytest
 
+import shoal
 from shoal import MDAV, CellDither, Centroid, GaussianDither, KMember, ParameterError, Resample
 from shoal.recipe import GROUPERS, MASKS, Recipe, method_name, read_method
 
@@ -32,3 +33,12 @@ def test_recipes_round_trip(mask):
 
 def test_recipe_in_words():
     assert str(Recipe.of(MDAV(k=3), Centroid())) == "mdav:k=3, then centroid:center=mean"
+
+
+def test_spelled_names_and_columns_keep_their_capitals():
+    from shoal.recipe import spell, synthesizers
+
+    flatten = shoal.Flatten(columns=["Age"])
+    assert spell(flatten) == "flatten:columns=Age"
+    several = shoal.MultipleImputation(K=3)
+    assert read_method(spell(several), synthesizers()) == several

@@ -1,26 +1,26 @@
-"""Synthesis at equal (ε, δ): PeGS against MST, by mean total variation over all two-way margins.
+"""Synthesis at equal (ε, δ): PeGS beside its peers, by mean total variation over all two-way margins.
 
     pip install "mbi>=2.0.0"
-    python benchmarks/quality/synth.py [--data adult.csv] [--epsilon 1 --epsilon 10] [--without-mst]
+    python benchmarks/quality/synth.py [--data adult.csv] [--epsilon 1 --epsilon 10] [--without mst --without aim]
+    python benchmarks/quality/synth.py --data-synthesizer PYTHON   # an interpreter that has DataSynthesizer
 
-Both get δ = 1e-9 and give as many rows as there are records. MST (McKenna, Miklau and Sheldon 2021) is written here
-from its description, with mbi's estimation: a third of ρ on one-way tables, rare levels merged (below three standard
-deviations), a third on choosing a spanning tree of pairs by the exponential mechanism, a third on those pairs. Its
-noise is numpy's: a benchmark, not a mechanism. Reference lines: columns shuffled (no ties left) and a random half of
-the records.
+All give as many rows as there are records. PeGS, MST and AIM get δ = 1e-9; DataSynthesizer (PrivBayes with two parents)
+knows pure ε only and runs in an environment of its own, at the smallest ε. Peers: synth_peers.py, synth_aim.py.
+Reference lines: columns shuffled (no ties left) and a random half of the records. Seconds are those of fit and sample:
+wall clock and, as other work may share the machine, CPU of all threads; the last column is CPU time over that of PeGS.
+Programs that mbi compiles are counted, as they are compiled anew for every data set; Shoal's are compiled before.
 """
 
 import argparse
 import itertools
-import math
 import time
 
 import numpy as np
 import polars as pl
+from synth_peers import aim, data_synthesizer, mst
 
 from shoal import Schema
 from shoal.datasets.discharges import discharge, discharge_schema
-from shoal.dp import Budget
 from shoal.synth import PeGS
 from shoal.synth.domain import settle
 from shoal.synth.tables import pair_counts
@@ -81,57 +81,32 @@ def variation(X, Y, sizes):
     return float(np.mean(gaps))
 
 
-def mst(X, sizes, epsilon, rng, rounds=1000):
-    """MST: rows of cells, as many as there are records."""
-    import jax
+class Board:
+    """Prints a line for each method, and the ratio of its CPU time to that of PeGS at the same ε."""
 
-    jax.config.update("jax_enable_x64", True)
-    from mbi import Domain, LinearMeasurement
-    from mbi.estimation import MirrorDescent
+    def __init__(self, X, sizes):
+        self.X, self.sizes, self.first = X, sizes, {}
 
-    M, rho = len(sizes), Budget(epsilon=epsilon, delta=DELTA).largest_zcdp().rho
-    names = [f"c{i}" for i in range(M)]
-    sigma = math.sqrt(3 * M / (2 * rho))
-    one = [np.bincount(X[:, i], minlength=size) + rng.normal(0, sigma, size) for i, size in enumerate(sizes)]
-    kept = [table >= 3 * sigma for table in one]
-    maps = [np.where(keep, np.cumsum(keep) - 1, keep.sum()) for keep in kept]
-    small = [int(m.max()) + 1 for m in maps]
-    Z = np.column_stack([m[X[:, i]] for i, m in enumerate(maps)])
-    domain = Domain(names, small)
-    seen = [
-        LinearMeasurement(np.bincount(m, weights=table, minlength=s), (name,), stddev=sigma)
-        for m, table, s, name in zip(maps, one, small, names, strict=True)
-    ]
-    alone = MirrorDescent().estimate(domain, seen, iters=rounds)
-    score = {}
-    for i, j in itertools.combinations(range(M), 2):
-        expected = np.asarray(alone.project((names[i], names[j])).datavector())
-        score[i, j] = np.abs(pair_counts(Z, small, i, j).ravel() - expected).sum()
-    group, step = list(range(M)), math.sqrt(8 * rho / 3 / (M - 1))
-    second = math.sqrt(3 * (M - 1) / (2 * rho))
-    for _ in range(M - 1):
-        joining = [pair for pair in score if group[pair[0]] != group[pair[1]]]
-        heat = np.array([score[pair] for pair in joining]) * step / 2 + rng.gumbel(size=len(joining))
-        i, j = joining[int(heat.argmax())]
-        group = [group[i] if g == group[j] else g for g in group]
-        counts = pair_counts(Z, small, i, j).ravel()
-        noisy = counts + rng.normal(0, second, counts.size)
-        seen.append(LinearMeasurement(noisy, (names[i], names[j]), stddev=second))
-    model = MirrorDescent().estimate(domain, seen, iters=rounds)
-    drawn = model.synthetic_data(rows=len(X)).to_dict()
-    return np.column_stack([_unmerged(np.asarray(drawn[name]), m, rng) for name, m in zip(names, maps, strict=True)])
+    def line(self, epsilon, label, Y, wall, cpu, told=""):
+        first = self.first.setdefault(epsilon, cpu)
+        gap = variation(self.X, Y, self.sizes)
+        print(
+            f"  {epsilon:5g}  {label:28} {gap:.4f}  {wall:8.1f} s {cpu:8.1f} s {cpu / first:8.0f}  {told}", flush=True
+        )
+
+    def time(self, epsilon, label, job):
+        wall, cpu = time.perf_counter(), time.process_time()
+        made = job()
+        Y, told = made if isinstance(made, tuple) else (made, "")
+        self.line(epsilon, label, Y, time.perf_counter() - wall, time.process_time() - cpu, told)
 
 
-def _unmerged(cells, m, rng):
-    out = np.zeros(len(cells), dtype=np.int64)
-    for cell in np.unique(cells):
-        at = np.flatnonzero(cells == cell)
-        levels = np.flatnonzero(m == cell)
-        out[at] = rng.choice(levels if len(levels) else [0], len(at))
-    return out
+def pegs(table, schema, epsilon, delta, options):
+    model = PeGS(epsilon=epsilon, delta=delta, missing="refuse", **options).fit(table, schema)
+    return model._draw(table.height, None, np.random.default_rng(2))
 
 
-def compare(name, table, schema, epsilons, with_mst):
+def compare(name, table, schema, given):
     found = settle(table, schema, bins=16, missing="refuse", public=True, owner="benchmark")
     X, sizes = found.codes, found.domain.sizes
     rng = np.random.default_rng(1)
@@ -139,33 +114,34 @@ def compare(name, table, schema, epsilons, with_mst):
     half = X[rng.permutation(len(X))[: len(X) // 2]]
     print(f"\n{name}: {len(X):,} records, {len(sizes)} columns")
     print(f"  columns shuffled {variation(X, apart, sizes):.4f}   random half {variation(X, half, sizes):.4f}")
-    for epsilon in epsilons:
-        for label, options in DESIGNS.items():
-            for delta in (DELTA, None):
-                start = time.perf_counter()
-                model = PeGS(epsilon=epsilon, delta=delta, missing="refuse", **options).fit(table, schema)
-                Y = model._draw(len(X), None, np.random.default_rng(2))
-                took = time.perf_counter() - start
-                price = f"ε = {epsilon:g}" + (f", δ = {delta:g}" if delta else "")
-                print(f"  {price:20} {label:20} {variation(X, Y, sizes):.4f}   {took:7.1f} s", flush=True)
-        if with_mst:
-            start = time.perf_counter()
-            Y = mst(X, sizes, epsilon, np.random.default_rng(3))
-            took = time.perf_counter() - start
-            print(
-                f"  ε = {epsilon:g}, δ = {DELTA:g}     {'MST':20} {variation(X, Y, sizes):.4f}   {took:7.1f} s",
-                flush=True,
-            )
+    print("      ε  method                       variation       wall        CPU    times")
+    board = Board(X, sizes)
+    for options in DESIGNS.values():
+        pegs(table.head(2000), schema, 1.0, DELTA, options)  # compile first
+    for epsilon in given.epsilon:
+        for (label, options), delta in itertools.product(DESIGNS.items(), (DELTA, None)):
+            kind = label if delta else f"{label}, pure ε"
+            board.time(epsilon, kind, lambda o=options, e=epsilon, d=delta: pegs(table, schema, e, d, o))
+        if "mst" not in given.without:
+            board.time(epsilon, "MST", lambda e=epsilon: mst(X, sizes, e, DELTA, seed=3))
+        if "aim" not in given.without:
+            size = given.megabytes
+            board.time(epsilon, "AIM", lambda e=epsilon, m=size: aim(X, sizes, e, DELTA, seed=5, megabytes=m))
+    if given.data_synthesizer:
+        least = min(given.epsilon)
+        board.line(least, "DataSynthesizer, pure ε", *data_synthesizer(X, least, given.data_synthesizer))
 
 
 def main():
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     ask.add_argument("--data", help="Adult as CSV, in addition to the simulated tables")
     ask.add_argument("--epsilon", type=float, action="append")
-    ask.add_argument("--without-mst", action="store_true")
+    ask.add_argument("--without", choices=("mst", "aim"), action="append", default=[])
+    ask.add_argument("--megabytes", type=float, default=10.0, help="largest junction tree of AIM")
+    ask.add_argument("--data-synthesizer", metavar="PYTHON", help="an interpreter that has DataSynthesizer")
     ask.add_argument("--only", choices=("adult-like", "discharge", "file"))
     given = ask.parse_args()
-    epsilons = given.epsilon or [1.0, 10.0]
+    given.epsilon = given.epsilon or [1.0, 10.0]
     tables = {
         "adult-like": lambda: ("Adult-like, simulated", *adult_like()),
         "discharge": lambda: ("Discharges, simulated", discharge(50_000, 1), discharge_schema()),
@@ -174,7 +150,7 @@ def main():
         tables["file"] = lambda: ("Adult", *adult(given.data))
     for key, make in tables.items():
         if given.only in (None, key):
-            compare(*make(), epsilons, not given.without_mst)
+            compare(*make(), given)
 
 
 if __name__ == "__main__":

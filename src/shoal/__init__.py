@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from shoal.aggregate import Aggregate, Cudia, EcologicalRegression, Ludia, PseudoInverse, RidgeEcological
     from shoal.claim import Claim
     from shoal.coarsening import Generalize, Hierarchy, Mondrian, Recode, SafeHarbor, Suppress
+    from shoal.comparison import Comparison, compare
     from shoal.errors import ColumnError, FileError, GuaranteeError, InputError, ParameterError, SchemaError, ShoalError
     from shoal.files import read_table
     from shoal.group import MDAV, MST, Ball, Crest, KMember, TCloseMST
@@ -57,6 +58,8 @@ _HOME = {
     "Recode": "coarsening",
     "SafeHarbor": "coarsening",
     "Suppress": "coarsening",
+    "Comparison": "comparison",
+    "compare": "comparison",
     "KMember": "group",
     "MDAV": "group",
     "MST": "group",
@@ -103,6 +106,7 @@ __all__ = [
     "CertifiedTree",
     "Claim",
     "ColumnError",
+    "Comparison",
     "Crest",
     "Cudia",
     "EcologicalRegression",
@@ -141,6 +145,7 @@ __all__ = [
     "aggregate",
     "anonymize",
     "coarsen",
+    "compare",
     "datasets",
     "dp",
     "read_table",

@@ -234,7 +234,7 @@ _ONE_WORD = ("PeGS",)
 def spell(method: Any) -> str:
     """A method with its parameters, as it is written on the command line."""
     words = [f"{name}={_short(value)}" for name, value in _parts(method) if value != "none"]
-    return ":".join(part for part in (method_name(type(method)), ",".join(words).lower()) if part)
+    return ":".join(part for part in (method_name(type(method)), ",".join(words)) if part)
 
 
 def read_method(text: str, choices: Sequence[type[Any]], defaults: Mapping[str, Any] | None = None) -> Any:
@@ -266,6 +266,8 @@ def _short(value: Any) -> str:
         return "/".join(f"{name}={_short(item)}" for name, item in value.items()) or "none"
     if isinstance(value, list | tuple):
         return "/".join(map(_short, value)) or "none"
+    if isinstance(value, bool):
+        return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

@@ -70,6 +70,18 @@ def test_other_models(folder, more):
     assert run("explain", folder / "model.json").exit_code == 0
 
 
+def test_a_published_model_names_the_same_data_set_as_a_certified_one(folder):
+    """Or its answers would be charged to an account of their own, and the people would pay twice."""
+    for model, out in (("certified-forest", "free.json"), ("stable-tree", "priced.json")):
+        assert fit(folder, "-m", model, out=out).exit_code == 0
+    free, priced = (json.loads((folder / name).read_text())["data"] for name in ("free.json", "priced.json"))
+    assert free == priced is not None
+    entries = json.loads((folder / "patients.csv.budget.json").read_text())["journal"]["entries"]
+    assert len(entries) == 1  # the fit of a published model has no known price
+    assert fit(folder, "-m", "alpha-tree", out="plain.json").exit_code == 0
+    assert json.loads((folder / "plain.json").read_text())["data"] is None
+
+
 @pytest.mark.parametrize(
     ("more", "error"),
     [

@@ -24,7 +24,7 @@ from shoal.errors import FileError, GuaranteeError, InputError
 from shoal.ledger import Keys, Ledger
 from shoal.service import Settings, create_app, load_folder
 from shoal.service.frame import logger
-from shoal.service.guard import Rate
+from shoal.service.guard import Guard, Rate, place_of
 from shoal.service.models import Loaded
 from shoal.service.problems import KINDS
 
@@ -129,6 +129,38 @@ def test_malformed_json(stand, body):
     assert stand.spent() == "0"
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"features": {"age": 41, "sex": "f", "visits": 3, "age": 42}}',
+        b'{"features": {}, "features": {"age": 41, "sex": "f", "visits": 3}}',
+    ],
+    ids=["field", "features"],
+)
+def test_a_member_named_twice_is_refused_as_readers_differ_on_which_counts(stand, body):
+    headers = stand.headers | {"Content-Type": "application/json"}
+    words = problem(stand.http.post("/v1/models/priced/score", headers=headers, content=body), "bad-json")
+    assert "twice" in words["detail"]
+    assert stand.spent() == "0"
+
+
+def test_names_that_no_reply_can_hold_are_shown_without_the_parts_that_can_not_be(stand):
+    headers = stand.headers | {"Content-Type": "application/json"}
+    body = b'{"features": {"half \\ud800": 1, "line\\nbreak\\u0000": 1, "' + "ü".encode() * 300 + b'": 1}}'
+    words = problem(stand.http.post("/v1/models/priced/score", headers=headers, content=body), "bad-features")
+    names = [error["field"] for error in words["errors"]]
+    assert names[:3] == ["half \ufffd", "line\ufffdbreak\ufffd", "ü" * 100]
+    body = b'{"features": {"age": "\\ud800", "sex": "\\ud800", "visits": 3}}'
+    words = problem(stand.http.post("/v1/models/priced/score", headers=headers, content=body), "bad-features")
+    assert [error["field"] for error in words["errors"]] == ["age", "sex"]
+
+
+def test_oversized_headers_and_addresses_with_a_slash_too_many(stand):
+    problem(stand.get("/v1/models", **{"X-Long": "x" * 20_000}), "headers-too-large")
+    problem(stand.get("/v1/models/"), "not-found")  # no redirect: its address would come from the client's Host
+    problem(stand.score("x" * 5000), "no-such-model")
+
+
 def test_oversized_bodies_with_and_without_a_length(stand):
     headers = stand.headers | {"Content-Type": "application/json"}
     large = b'{"features": {"age": "' + b"x" * 70_000 + b'"}}'
@@ -161,6 +193,71 @@ def test_keys_missing_wrong_revoked_and_out_of_scope(tmp_path):
     problem(stand.score("free"), "unauthorized")
     problem(stand.get("/v1/models"), "unauthorized")
     stand.ledger.close()
+
+
+def wrong(number):
+    return {"Authorization": f"Bearer shoal_{number:012x}_{'a' * 43}"}
+
+
+def test_wrong_keys_are_limited_by_address_and_keys_that_worked_are_not_held_up(tmp_path, monkeypatch):
+    stand = Stand(tmp_path, wrong_keys=0.01, wrong_keys_burst=3.0)
+    _, fresh = Keys(stand.ledger).add("new", epsilon=1)
+    asked = []
+    find = Keys.find
+    monkeypatch.setattr(Keys, "find", lambda self, token: asked.append(token) or find(self, token))
+    with stand.http:
+        assert stand.score("free").status_code == 200
+        statuses = [stand.http.get("/v1/models", headers=wrong(i)).status_code for i in range(6)]
+        assert statuses == [401, 401, 401, 429, 429, 429]
+        assert len(asked) == 4  # the database was spared
+        reply = stand.http.get("/v1/models", headers={"Authorization": f"Bearer {fresh}"})
+        assert problem(reply, "rate-limited")["detail"].startswith("Too many wrong keys")
+        assert int(reply.headers["retry-after"]) >= 90
+        assert stand.score("free").status_code == stand.score().status_code == 200  # a neighbour whose key is known
+        problem(stand.http.get("/v1/models"), "unauthorized")  # no key at all is no guess
+        elsewhere = TestClient(stand.app, client=("192.0.2.9", 1))
+        assert elsewhere.get("/v1/models", headers={"Authorization": f"Bearer {fresh}"}).status_code == 200
+        assert stand.http.get("/v1/models", headers={"Authorization": f"Bearer {fresh}"}).status_code == 200
+
+
+def test_a_wrong_secret_for_a_key_that_is_known_and_a_revoked_key_use_up_the_allowance(tmp_path):
+    stand = Stand(tmp_path, key_seconds=60.0, wrong_keys=0.01, wrong_keys_burst=2.0)
+    with stand.http:
+        assert stand.score("free").status_code == 200
+        guess = {"Authorization": f"Bearer {stand.token[:19]}{'a' * 43}"}
+        assert [stand.http.get("/v1/models", headers=guess).status_code for _ in range(3)] == [401, 401, 429]
+        assert stand.score("free").status_code == 200
+    (tmp_path / "two").mkdir()
+    stand = Stand(tmp_path / "two", wrong_keys=0.01, wrong_keys_burst=2.0)
+    with stand.http:
+        assert stand.score("free").status_code == 200
+        Keys(stand.ledger).revoke(stand.key.id)
+        assert [stand.score("free").status_code for _ in range(4)] == [401, 401, 401, 429]
+
+
+def test_many_keys_that_are_new_at_once_are_not_mistaken_for_guesses(tmp_path):
+    stand = Stand(tmp_path, wrong_keys=0.01, wrong_keys_burst=1.0)
+    tokens = [Keys(stand.ledger).add(f"ward {i}", epsilon=0)[1] for i in range(8)]
+
+    async def everybody():
+        await asyncio.gather(*(guard.admit(f"Bearer {token}", "192.0.2.1") for token in tokens))
+
+    guard = Guard(stand.ledger, Settings(wrong_keys=0.01, wrong_keys_burst=1.0))
+    asyncio.run(everybody())
+    stand.ledger.close()
+
+
+def test_buckets_are_bounded_and_an_ipv6_network_is_one_address():
+    rate = Rate(rate=1.0, burst=1.0)
+    for caller in range(10_050):
+        rate.wait(caller, at=0.0)
+    assert len(rate._buckets) == 10_000
+    for _ in range(50):
+        rate.take("x", at=0.0)  # a debt is bounded too
+    assert rate.due("x", at=0.0) == 2.0
+    assert place_of("2001:db8::1") == place_of("2001:db8::ffff") != place_of("2001:db8:0:1::1")
+    assert place_of("::ffff:192.0.2.1") != place_of("::ffff:192.0.2.2")
+    assert place_of("testclient") == "testclient"
 
 
 def test_a_revocation_reaches_charges_at_once_though_the_key_is_remembered(tmp_path):
@@ -358,7 +455,7 @@ def test_schemathesis_finds_nothing(tmp_path):
     from schemathesis.core.failures import FailureGroup
     from schemathesis.openapi.checks import RejectedPositiveData
 
-    stand = Stand(tmp_path, epsilon=100, log=False, data_epsilon=1000.0)
+    stand = Stand(tmp_path, epsilon=100, log=False, data_epsilon=1000.0, wrong_keys=0.0)  # it tries many
     schema = schemathesis.openapi.from_asgi("/openapi.json", stand.app)
     tried = []
     for found in schema.get_all_operations():
@@ -402,6 +499,7 @@ def test_real_models_are_served(tmp_path, model_folder):
         card = stand.get("/v1/models/certified").json()
         assert card["epsilon_per_query"] == "0"
         assert card["claims"][0]["basis"] == "proved"
+        assert card["outcome"] == "pos"
         query = card["example"]["features"]
         assert stand.score("certified", query).json()["score"] == stand.score("certified", query).json()["score"]
         first = stand.score("published", query).json()
@@ -471,11 +569,20 @@ def test_shoal_serve_with_two_workers(tmp_path, model_folder):
         assert 'shoal_scores_total{model="published",outcome="charged"} 1.0' in text  # over both workers
         assert 'shoal_scores_total{model="certified",outcome="free"} 20.0' in text
     finally:
-        process.terminate()
-        process.communicate(timeout=30)
+        _stop(process)
     assert ledger.balance("client", "ward").to_dict()["spent"] == "0.5"
     ledger.check()
     ledger.close()
+
+
+def _stop(process):
+    process.terminate()
+    try:
+        process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise
 
 
 async def _scores(port, token, features):
@@ -490,7 +597,7 @@ async def _scores(port, token, features):
 
 def _asked(port, token, path, process):
     """The answer to a GET, once the service is there."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + 300  # two more processes that import everything, on a machine with other work
     request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers={"Authorization": f"Bearer {token}"})
     while time.monotonic() < until and process.poll() is None:
         try:

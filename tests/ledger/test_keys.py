@@ -1,10 +1,13 @@
 """API keys: shown once, hashed, scoped, revoked."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
-from sqlalchemy import text
+from sqlalchemy import select, text
 
 from shoal.errors import InputError, ParameterError
-from shoal.ledger import Keys
+from shoal.ledger import Keys, Ledger
+from shoal.ledger.tables import ACCOUNT
 
 
 def test_a_key_is_found_by_its_token_only(ledger):
@@ -77,3 +80,37 @@ def test_scopes(sqlite_ledger):
     assert everything.allows("risk")
     assert one.allows("risk")
     assert not one.allows("risks")
+
+
+def test_a_name_has_one_spelling_and_no_space_around_it(ledger):
+    keys = Keys(ledger)
+    first, _ = keys.add("caf\u00e9", epsilon=1)
+    second, _ = keys.add("cafe\u0301")  # the same letters, written in two parts
+    assert first.client == second.client
+    assert ledger.balance("client", "cafe\u0301").name == "caf\u00e9"
+    assert ledger.limit("client", "cafe\u0301", 2).to_dict()["limit"] == "2"
+    for name in (" ward", "ward ", "", "x" * 201, "a\nb", "a\u202eb", "\ud800"):
+        with pytest.raises(ParameterError, match="printable"):
+            keys.add(name, epsilon=1)
+
+
+def test_a_revocation_waits_for_charges_under_way(url):
+    """Whoever revoked a key can rely on it: what it charged is already in the journal."""
+    ledger, other = Ledger.open(url), Ledger.open(url)
+    key, _ = Keys(ledger).add("ward", epsilon=1)
+    order = []
+
+    def revoke():
+        Keys(other).revoke(key.id)
+        order.append("revoked")
+
+    with ThreadPoolExecutor(1) as pool:
+        with ledger.writing() as connection:
+            connection.execute(select(ACCOUNT).where(ACCOUNT.c.id == key.client).with_for_update())
+            waiting = pool.submit(revoke)
+            with pytest.raises(TimeoutError):
+                waiting.result(timeout=0.3)
+            order.append("charged")
+        waiting.result(timeout=10)
+    assert order == ["charged", "revoked"]
+    ledger.close(), other.close()

@@ -1,5 +1,6 @@
 """The ten invariants of a ledger, each a test, on SQLite and on PostgreSQL."""
 
+import sys
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -311,6 +312,50 @@ def test_a_reader_makes_no_ledger(tmp_path):
     file.write_bytes(b"not a database" * 100)
     with pytest.raises(LedgerError):
         Ledger.open(f"sqlite:///{file}")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights of another kind")
+def test_a_new_file_is_its_owners_alone_with_its_companions(tmp_path):
+    ledger = Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}")
+    Desk(ledger).pay("a")
+    assert {oct(file.stat().st_mode & 0o777) for file in tmp_path.iterdir()} == {"0o600"}
+    ledger.close()
+
+
+def test_a_file_that_was_moved_or_replaced_is_not_charged_any_more(tmp_path):
+    """Its charges would be on the disk and yet lost: nobody opens that file again."""
+    file, aside = tmp_path / "ledger.db", tmp_path / "aside.db"
+    ledger = Ledger.open(f"sqlite:///{file}")
+    desk = Desk(ledger)
+    desk.pay("a")
+    file.rename(aside)
+    for replaced in (False, True):
+        if replaced:
+            file.write_bytes(aside.read_bytes())
+        with pytest.raises(LedgerError, match="stay the one that was opened"):
+            desk.pay("b")
+        with pytest.raises(LedgerError):
+            ledger.ping()
+    aside.replace(file)
+    assert desk.pay("b").amount == TENTH
+    ledger.close()
+
+
+def test_a_clock_that_goes_back_changes_no_balance_and_no_limit(ledger, url, monkeypatch):
+    desk = Desk(ledger)
+    desk.pay("a")
+    ledger.limit("client", "ward", 2)
+    for module in ("settling", "ledger", "keys"):
+        monkeypatch.setattr(f"shoal.ledger.{module}.now", lambda: "1970-01-01T00:00:00.000+00:00")
+    assert desk.pay("a").amount == 0
+    assert desk.pay("b").amount == TENTH
+    ledger.limit("client", "ward", 0.25)
+    assert isinstance(desk.pay("c"), Refused)
+    again = Ledger.open(url)  # replays: the order is that of the entries, not of their times
+    assert again.balance("client", "ward").left == UNITS // 20
+    Keys(again).revoke(desk.key.id)
+    assert Keys(again).find(desk.token) is None
+    again.close()
 
 
 def test_unknown_accounts_and_bad_names(sqlite_ledger):

@@ -34,6 +34,8 @@ class Page:
     tables: list[list[list[str]]] = field(default_factory=list)
     row_heads: list[str] = field(default_factory=list)
     unbalanced: list[str] = field(default_factory=list)
+    scripts: list[str] = field(default_factory=list)
+    tips: list[str] = field(default_factory=list)
 
     def found(self, name: str) -> list[dict[str, str | None]]:
         """The attributes of every element of that name."""
@@ -71,8 +73,12 @@ class Reader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         names = [tag for tag, _ in self.open]
-        if "style" in names:
+        if "script" in names:
+            self.page.scripts.append(data)
+        if names and names[-1] in ("style", "script"):
             return
+        if names and names[-1] == "title" and "svg" in names:
+            self.page.tips.append(data)
         self.page.text += data
         if "svg" not in names and ("td" in names or "th" in names):
             self.page.tables[-1][-1][-1] += data
@@ -196,7 +202,7 @@ def read_page() -> Callable[[str], Page]:
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the drawing out where only tables and text are looked at."""
-    from shoal.report import attacks, kept
+    from shoal.report import attacks, kept, tiles
     from shoal.report.markup import tag
 
     for home, name in (
@@ -204,5 +210,6 @@ def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
         (attacks, "risk_plot"),
         (kept, "correlation_plot"),
         (kept, "marginal_plot"),
+        (tiles, "picture"),
     ):
         monkeypatch.setattr(home, name, lambda shown, label: tag("svg", role="img", aria_label=label))

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from shoal.report import Evidence, plots
+from shoal.report import Evidence, drawing, plots
 from shoal.report.marginal import marginals_of
 from shoal.schema import Schema
 
@@ -34,10 +34,10 @@ def test_a_picture_is_one_image_with_a_name(evidence: Evidence, read_page: Calla
 
 
 def test_the_same_picture_is_drawn_once(evidence: Evidence) -> None:
-    plots._svg.cache_clear()
+    drawing._svg.cache_clear()
     first = plots.risk_plot(evidence.risks, "one name")
     second = plots.risk_plot(evidence.risks, "another name")
-    assert plots._svg.cache_info().misses == 1
+    assert drawing._svg.cache_info().misses == 1
     assert first.replace("one name", "another name") == second
 
 
@@ -54,3 +54,30 @@ def test_long_names_that_begin_alike_stay_apart(pair_by_hand: Callable[..., Any]
     table = pl.DataFrame({"x": ["a" * 60 + "1"] * 10 + ["a" * 60 + "2"] * 10})
     marginal = marginals_of(pair_by_hand(table, Schema.of(quasi=["x"]), 5)[0], ["x"], 5)[0]
     assert "(2)" in plots.marginal_plot(marginal, "x")
+
+
+def test_every_bar_tells_both_sides_in_words(evidence: Evidence, read_page: Callable[[str], Any]) -> None:
+    marginal = next(m for m in evidence.marginals if m.column == "sex")
+    tips = read_page(plots.marginal_plot(marginal, "sex")).tips
+    assert len(tips) == len(marginal.cells) == 2
+    assert re.fullmatch(r"sex f: [\d.]+% before, [\d.]+% after", next(tip for tip in tips if "sex f" in tip))
+    sizes = read_page(plots.class_size_plot(evidence.sizes, "sizes")).tips
+    assert len(sizes) == len(evidence.sizes.bands)
+    assert all("share the combination: " in tip or tip.startswith("Nobody else has") for tip in sizes)
+
+
+def test_words_of_marks_that_have_none_of_their_own(read_page: Callable[[str], Any]) -> None:
+    alt = drawing.altair()
+    rows = [{"line": name, "x": 0.123456 * i, "y": i} for name in ("one & two", "three") for i in range(1, 4)]
+    lines = alt.Chart(alt.Data(values=rows)).mark_line(point=True)
+    chart = lines.encode(x=alt.X("x:Q", title="linkage (%)"), y="y:Q", color="line:N")
+    tips = read_page(drawing.picture(chart, "lines")).tips
+    assert {"one & two", "three"} <= set(tips)
+    assert "linkage (%): 0.123; y: 1; three" in tips
+    assert len(tips) == 2 + 6
+
+
+def test_a_cloud_of_points_has_no_words(read_page: Callable[[str], Any]) -> None:
+    alt = drawing.altair()
+    cloud = alt.Chart(alt.Data(values=[{"x": i} for i in range(drawing.MOST_TIPS + 1)])).mark_point()
+    assert read_page(drawing.picture(cloud.encode(x="x:Q"), "cloud")).tips == []

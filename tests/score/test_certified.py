@@ -7,6 +7,7 @@ import pytest
 from shoal.datasets.pima import pima_like, pima_like_schema
 from shoal.dp import noise
 from shoal.score import CertifiedForest, CertifiedTree, evaluate
+from shoal.score.certified_forest import number_of_features
 from shoal.score.features import Features
 from shoal.score.gain import GINI_SENSITIVITY
 from shoal.score.histogram import Points, calibrated, points_of
@@ -35,14 +36,45 @@ def prices(monkeypatch):
     return bill
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 10.0])
 def test_histograms_cost_epsilon(prices, epsilon):
     CertifiedForest(epsilon, SCHEMA).fit(X, Y)
-    size, tables, calibration = prices
-    total = noise.laplace_epsilon(size[1]) + noise.laplace_epsilon(tables[1], 8) + noise.laplace_epsilon(calibration[1])
-    assert size[2] == (1,)
-    assert calibration[2] == (10, 2)
+    sizes = [scale for _, scale, shape in prices if shape == (1,)]
+    calibration = [scale for _, scale, shape in prices if shape == (10, 2)] if len(sizes) == 1 else []
+    tables = [scale for _, scale, _ in prices[len(sizes) : len(prices) - len(calibration[-1:])]]
+    assert len(set(tables)) == 1
+    assert 2 <= len(tables) <= 8
+    assert len(sizes) + len(calibration[-1:]) == 2  # either a second look at the size, or a calibration
+    ones = [*sizes, *calibration[-1:]]
+    total = noise.laplace_epsilon(tables[0], len(tables)) + sum(noise.laplace_epsilon(scale) for scale in ones)
     assert 0.999999 * epsilon < total <= epsilon * (1 + 1e-12)
+
+
+def test_few_features_are_asked_where_noise_is_loud(prices):
+    quiet, loud = (CertifiedForest(epsilon, SCHEMA, random_state=4).fit(X, Y) for epsilon in (50.0, 0.001))
+    assert (quiet.feature_importances_ > 0).all()
+    assert "not asked about" not in quiet.to_text()
+    few = CertifiedForest(1.0, SCHEMA, max_features=2, cuts=4, random_state=4)
+    prices.clear()
+    few.fit(X, Y)
+    assert [shape for _, _, shape in prices] == [(5, 2), (5, 2), (10, 2)]  # no number of records is needed
+    assert noise.laplace_epsilon(prices[0][1], 2) == pytest.approx(0.96)
+    asked = few.feature_importances_ > 0
+    assert asked.sum() == 2
+    assert few.to_text().count("not asked about") == 6
+    assert np.array_equal(few.fit(X, Y).feature_importances_ > 0, asked)  # the draw repeats with random_state
+    out = {name: few.features.items[j].bounds[1] for j, name in enumerate(few.features.names) if not asked[j]}
+    person = X.row(0, named=True)
+    assert few.risk(person | out) == few.risk(person)
+    assert loud.feature_importances_.shape == (8,)
+
+
+def test_the_rule_for_features_is_public():
+    cells = [5] * 8
+    found = [number_of_features(0.1, n, cells) for n in (-1e9, 0, 384, 800, 1600, 1e9)]
+    assert found == [2, 2, 2, 4, 8, 8]
+    assert number_of_features(1.0, 384, [40] * 8) == 2  # more cells, fewer features
+    assert number_of_features(1.0, 384, [2]) == 1
 
 
 def test_weighted_histograms_cost_epsilon(prices):
@@ -140,3 +172,11 @@ def test_calibration_moves_as_far_as_the_counts_carry_it():
     silent = calibrated(points, np.column_stack([1 - risk, risk]) * 20, 1e6, 200.0)
     assert silent.slope == pytest.approx(0.8, abs=0.1)
     assert silent.shift == pytest.approx(0.0, abs=0.1)
+
+
+def test_risks_far_out_do_not_overflow():
+    points = Points(base=0.0, points=(np.array([-900.0, 900.0]),), shares=(np.full(2, 0.5),), slope=1.0)
+    risks = points.risks(np.array([[0], [1]]))
+    assert risks.tolist() == [points.risk([0]), points.risk([1])]
+    assert 0 < risks[0] < 1e-12
+    assert 1 - 1e-12 < risks[1] <= 1

@@ -212,6 +212,21 @@ def test_missing_category_is_a_level():
         model.predict_proba(pl.DataFrame({"sex": ["f", "SENTINEL"]}))
 
 
+def test_levels_are_not_rounded_to_meet_a_value():
+    schema = Schema.of(quasi=["grade"], levels={"grade": [1.5, 2]}, kinds={"grade": "nominal"})
+    with pytest.raises(ColumnError, match="1 values outside"):
+        CertifiedTree(schema=schema).fit(pl.DataFrame({"grade": [1, 2]}), [0, 1])
+    model = CertifiedTree(schema=schema).fit(pl.DataFrame({"grade": [1.5, 2.0, None, float("nan")]}), [0, 1, 0, 1])
+    feature = model.features.items[0]
+    values = [1.5, 2.0, None, float("nan")]
+    assert feature.cells(pl.Series("grade", values, strict=False)).tolist() == [feature.cell(v) for v in values]
+    same = Schema.of(quasi=["code"], levels={"code": ["01", "1"]}, kinds={"code": "nominal"})
+    with pytest.raises(ColumnError, match="the same"):
+        CertifiedTree(schema=same).fit(pl.DataFrame({"code": [1, 1]}), [0, 1])
+    absent = CertifiedTree(schema=same).fit(pl.DataFrame({"code": [None, None]}), [0, 1])  # a column without a type
+    assert absent.risk({"code": None}) > 0
+
+
 @pytest.mark.parametrize("epsilon", [0, -1, float("nan"), float("inf"), True, "1", None])
 @pytest.mark.parametrize("cls", [CertifiedForest, CertifiedTree, StableTree, StableForest])
 def test_wrong_epsilon(cls, epsilon):
@@ -236,6 +251,7 @@ def test_wrong_epsilon(cls, epsilon):
         CertifiedForest(schema="s"),
         CertifiedForest(schema=SCHEMA, design="x"),
         CertifiedForest(schema=SCHEMA, n_trees=0),
+        CertifiedForest(schema=SCHEMA, max_features=0),
         CertifiedForest(schema=SCHEMA, calibration_share=1.0),
         CertifiedForest(schema=SCHEMA, weights={"age": 0.0}),
         CertifiedForest(schema=SCHEMA, classes=("a",)),

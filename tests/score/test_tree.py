@@ -88,7 +88,7 @@ def nested(tree: Tree, node=0):
 @pytest.mark.parametrize("seed", range(3))
 def test_trees_are_their_definition(alpha, seed):
     X, y = table(seed=seed)
-    features = settle(enter(X), SCHEMA, cuts=9, public=True, owner="test")
+    features = settle(enter(X), SCHEMA, cuts=9, public=False, owner="test")
     codes, _ = features.encode(enter(X))
     plain = AlphaTree(alpha, max_depth=3, min_leaf=0, schema=SCHEMA).fit(X, y)
     assert nested(plain.model_) == grown(codes, y, questions(features), alpha, 3, False)

@@ -18,6 +18,7 @@ from shoal import __version__
 from shoal.cli import (
     anonymize,
     coarsen,
+    compare,
     demo,
     keys,
     ledger,
@@ -32,6 +33,7 @@ from shoal.cli import (
     study,
     synthesize,
     verify,
+    web,
 )
 from shoal.cli.console import complain
 from shoal.errors import ShoalError
@@ -50,6 +52,7 @@ app = typer.Typer(
 app.command("anonymize", epilog=anonymize.EXAMPLES)(anonymize.anonymize)
 app.command("coarsen", epilog=coarsen.EXAMPLES)(coarsen.coarsen)
 app.command("synthesize", epilog=synthesize.EXAMPLES)(synthesize.synthesize)
+app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("risk", epilog=risk.EXAMPLES)(risk.risk)
 app.command("verify", epilog=verify.EXAMPLES)(verify.verify)
 app.command("outliers", epilog=outliers.EXAMPLES)(outliers.outliers)
@@ -61,6 +64,7 @@ app.add_typer(score.app, name="score")
 app.command("serve", epilog=serve.EXAMPLES)(serve.serve)
 app.add_typer(keys.app, name="keys")
 app.add_typer(ledger.app, name="ledger")
+app.command("web", epilog=web.EXAMPLES)(web.web)
 app.add_typer(study.app, name="study")
 app.command("demo", epilog=demo.EXAMPLES)(demo.demo)
 

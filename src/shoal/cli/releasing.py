@@ -54,14 +54,14 @@ def tell(release: Any, target: Path) -> None:
     """Print what was released, what is promised, what was measured, and where it lies."""
     from shoal.cli.console import out as screen
     from shoal.cli.console import print_claims
-    from shoal.cli.summary import summary_rows
+    from shoal.release.headlines import risk_lines, utility_lines
 
     screen.print(f"[bold]{len(release.source_rows):,} rows released[/] by {release.recipe}")
     for note in release.notes:
         screen.print(f"  {note}", markup=False, style="dim")
     print_claims(release.claims)
     screen.print("[bold]Measured[/]")
-    for name, value in summary_rows(release):
-        screen.print(f"  {name:<58}{value}")
+    for line in (*risk_lines(release), *utility_lines(release)):
+        screen.print(f"  {line.name:<58}{line.value}")
     screen.print(f"Table, report and manifest: {target}", markup=False)
     screen.print(f"Keep inside: {target / 'internal'}", markup=False)

@@ -200,12 +200,16 @@ def _model(
 
 
 def _account(file: Path, limit: float | None, model: Any) -> Any:
-    """The account of the file; none for a model whose fit has no price."""
+    """The account of the file; none for a model that promises nothing.
+
+    A published model is not charged here, as its fit has no known price; but it gets the data set's name, so that its
+    answers and the fits of certified models share one account of the service.
+    """
     from shoal.dp import Account, Budget
 
-    if not model.releasable:
-        return None
     model._check()
+    if model.cost is None:
+        return None
     begun = file.with_name(f"{file.name}.budget.json").exists()
     if limit is not None and begun:
         raise ParameterError("--limit", "was set when the account was begun and can't be changed")

@@ -94,14 +94,20 @@ def _run(settings: Settings, host: str, port: int, workers: int, folder: str) ->
         server_header=False,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=15,
+        timeout_worker_healthcheck=120,  # 5 by default: a busy machine would kill workers while they still import
     )
 
 
 def _tell(catalogue: list[Served], host: str, port: int) -> None:
     from shoal.cli.console import err, print_table
     from shoal.ledger.amount import to_text
+    from shoal.service.models import UNKNOWN_DATA
 
     rows = [[served.name, to_text(served.amount), str(len(served.form.fields))] for served in catalogue]
     print_table(f"http://{host}:{port}", ["model", "epsilon a query", "fields"], rows)
+    nameless = [served.name for served in catalogue if served.data == UNKNOWN_DATA]
+    if nameless:
+        said = "Such models share one account, apart from those that name theirs"
+        err.print(f"No data set is named in the file of {', '.join(nameless)}. {said}.", markup=False)
     if host not in ("127.0.0.1", "localhost", "::1"):
         err.print("Keys and queries travel in clear text: put a proxy with TLS in front.", markup=False)

@@ -88,7 +88,7 @@ def _account(file: Path | None, limit: float | None, synthesizer: Any, rows: int
     if not wanted or (price.per_row is None and price.per_data_set is None):
         yield None
         return
-    path = required(file, "FILE", "synthesize")
+    path = required(file, "FILE", "synthesize").resolve()  # as the account does: one file, one account
     begun = path.with_name(f"{path.name}.budget.json").exists()
     if limit is not None and begun:
         raise ParameterError("--limit", "was set when the account was begun and can't be changed")

@@ -8,8 +8,9 @@ that doesn't answer becomes a `LedgerError`, and the service says 503 instead of
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -19,7 +20,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from shoal.errors import ParameterError, ShoalError
 
-__all__ = ["LedgerError", "open_engine", "reporting"]
+__all__ = ["LedgerError", "file_of", "make_private", "open_engine", "reporting"]
 
 _PATIENCE = 5.0  # seconds for a lock, a connection
 _OPTIONS = "-c synchronous_commit=on -c lock_timeout=5s -c statement_timeout=10s -c timezone=UTC"
@@ -45,6 +46,33 @@ def open_engine(url: str, *, patience: float = _PATIENCE) -> Engine:
     options = {"options": _OPTIONS, "connect_timeout": max(int(patience), 2), "application_name": "shoal"}
     place = place.set(drivername="postgresql+psycopg")
     return create_engine(place, pool_pre_ping=True, pool_timeout=patience, pool_size=4, connect_args=options)
+
+
+def make_private(engine: Engine) -> None:
+    """Make the file of a new SQLite ledger, readable by its owner only: it holds answers, and the key of their marks.
+
+    SQLite gives its two companion files the same rights.
+    """
+    file = engine.url.database
+    if engine.dialect.name == "sqlite" and file and not file.startswith("file:"):
+        with suppress(OSError):  # it is there already, or it can't be made, which the database will say
+            os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def file_of(engine: Engine) -> tuple[int, int] | None:
+    """Which file a SQLite ledger is; none where it is gone, and for other databases.
+
+    A file that was deleted or replaced can still be written by those who have it open: what they charge is lost when
+    they end. So whoever writes looks first whether the file of that name is still theirs.
+    """
+    file = engine.url.database
+    if engine.dialect.name != "sqlite" or not file or file.startswith("file:"):
+        return None
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 @contextmanager

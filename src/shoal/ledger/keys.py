@@ -24,7 +24,7 @@ from sqlalchemy import insert, select, update
 from shoal.dp.budget import Amount, Budget
 from shoal.errors import InputError, ParameterError
 from shoal.ledger.amount import limit_units, to_text
-from shoal.ledger.ledger import Ledger, open_account
+from shoal.ledger.ledger import Ledger, account_name, open_account
 from shoal.ledger.settling import now
 from shoal.ledger.tables import ACCOUNT, API_KEY
 
@@ -114,8 +114,9 @@ class Keys:
             return [_key(row) for row in connection.execute(_WANTED.order_by(API_KEY.c.made, API_KEY.c.id))]
 
     def revoke(self, number: str) -> None:
-        """Refuse the key from now on; a charge under way that commits later is refused too."""
+        """Refuse the key from now on: once this returns, no charge of the key commits any more."""
         with self._ledger.writing() as connection:
+            _wait_for_charges(connection, number)
             changed = update(API_KEY).where(API_KEY.c.id == number, API_KEY.c.revoked.is_(None)).values(revoked=now())
             if connection.execute(changed).rowcount != 1:
                 raise InputError("keys", "there is no key of that id in force", hint="See `shoal keys list`.")
@@ -148,6 +149,12 @@ def read_token(token: str) -> tuple[str, str] | None:
     return (found[1], found[2]) if found else None
 
 
+def _wait_for_charges(connection: Any, number: str) -> None:
+    """Lock the client's account as charges do, so that those under way end before the key does."""
+    client = select(API_KEY.c.client_id).where(API_KEY.c.id == number).scalar_subquery()
+    connection.execute(select(ACCOUNT.c.id).where(ACCOUNT.c.id == client).with_for_update())
+
+
 def _key(row: Any) -> Key:
     scopes = tuple(json.loads(row.scopes))
     return Key(
@@ -162,7 +169,7 @@ def _key(row: Any) -> Key:
 
 
 def _client(connection: Any, name: str, epsilon: Amount | None) -> int:
-    wanted = select(ACCOUNT).where(ACCOUNT.c.kind == "client", ACCOUNT.c.name == name)
+    wanted = select(ACCOUNT).where(ACCOUNT.c.kind == "client", ACCOUNT.c.name == account_name("client", name))
     known = connection.execute(wanted).first()
     if known is None:
         if epsilon is None:

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
+import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ from sqlalchemy.exc import IntegrityError
 from shoal.dp.budget import Amount, Budget
 from shoal.errors import GuaranteeError, InputError, ParameterError
 from shoal.ledger.amount import cost_units, limit_units, to_budget, to_text
-from shoal.ledger.engine import open_engine, reporting
+from shoal.ledger.engine import LedgerError, file_of, make_private, open_engine, reporting
 from shoal.ledger.records import Balance, Kind, Order, Outcome
 from shoal.ledger.replay import check_sums, journal_rows
 from shoal.ledger.settling import now, settle
@@ -83,6 +84,7 @@ class Ledger:
     def __init__(self, engine: Engine, secret: bytes) -> None:
         self.engine = engine
         self._secret = secret
+        self._file = file_of(engine)
 
     @classmethod
     def open(cls, url: str, *, patience: float = 5.0, create: bool = True) -> Ledger:
@@ -98,6 +100,8 @@ class Ledger:
             Whether an empty database may become a ledger; a reader says no.
         """
         engine = open_engine(url, patience=patience)
+        if create:
+            make_private(engine)
         with reporting():
             secret = _begin(engine) if create else _secret(engine)
         ledger = cls(engine, secret)
@@ -162,8 +166,9 @@ class Ledger:
 
     def balance(self, kind: Kind, name: str) -> Balance:
         """One account as it stands."""
+        wanted = kind, account_name(kind, name)
         for balance in self.balances():
-            if (balance.kind, balance.name) == (kind, name):
+            if (balance.kind, balance.name) == wanted:
                 return balance
         raise InputError("ledger", f"there is no account of that name for a {kind}")
 
@@ -201,20 +206,29 @@ class Ledger:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that holds the write lock and is durable when it ends."""
+        self._check_file()
         with reporting(), self.engine.connect().execution_options(writes=True) as connection, connection.begin():
             yield connection
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that sees one moment."""
+        self._check_file()
         with reporting(), self.engine.connect() as connection:
             if connection.dialect.name == "postgresql":
                 connection = connection.execution_options(isolation_level="REPEATABLE READ")
             with connection.begin():
                 yield connection
 
+    def _check_file(self) -> None:
+        if file_of(self.engine) != self._file:
+            hint = "It was moved, deleted or replaced while in use. Put it back, or start again."
+            raise LedgerError("ledger", "the file must stay the one that was opened", hint=hint)
+
     def _found(self, connection: Connection, kind: Kind, name: str) -> Any:
-        wanted = select(ACCOUNT).where(ACCOUNT.c.kind == kind, ACCOUNT.c.name == name).with_for_update()
+        wanted = (
+            select(ACCOUNT).where(ACCOUNT.c.kind == kind, ACCOUNT.c.name == account_name(kind, name)).with_for_update()
+        )
         row = connection.execute(wanted).first()
         if row is None:
             raise InputError("ledger", f"there is no account of that name for a {kind}")
@@ -238,8 +252,7 @@ class Ledger:
 
 def open_account(connection: Connection, kind: Kind, name: str, limit: Budget | None) -> int:
     """The number of an account; made new, with its limit in the journal, where there is none."""
-    if not name or len(name) > 200 or not name.isprintable():
-        raise ParameterError("ledger", f"the name of a {kind} must be 1 to 200 printable characters")
+    name = account_name(kind, name)
     where = (ACCOUNT.c.kind == kind, ACCOUNT.c.name == name)
     known = connection.execute(select(ACCOUNT.c.id).where(*where)).scalar()
     if known is not None:
@@ -254,6 +267,15 @@ def open_account(connection: Connection, kind: Kind, name: str, limit: Budget | 
     if cap is not None:
         _journal_limit(connection, kind, int(number), cap)
     return int(number)
+
+
+def account_name(kind: Kind, name: str) -> str:
+    """The name if it can be one, its letters in one spelling, so that nobody has two accounts by accident."""
+    name = unicodedata.normalize("NFC", name)
+    if not name or len(name) > 200 or not name.isprintable() or name != name.strip():
+        rule = f"the name of a {kind} must be 1 to 200 printable characters, without a space at either end"
+        raise ParameterError("ledger", rule)
+    return name
 
 
 def _change_limit(connection: Connection, row: Any, cap: int) -> None:

@@ -60,7 +60,7 @@ def _measures(release: Release) -> dict[str, Any]:
         return {"measures": "kept inside: they compare with the private table, which the claims don't cover"}
     return discreet(
         {"risk": release.risk.external(), "utility": release.utility.external()},
-        k=max(2, release.recipe.k),
+        k=release.small_cell,
         n_in=release.pair.original.n,
         n_out=len(release.source_rows),
         has_unit=release.schema.unit is not None,

@@ -107,6 +107,11 @@ class Release:
         return (*promises(self.recipe, self.pair, self.labels, self.risk, self.caveats), *self.earned)
 
     @property
+    def small_cell(self) -> int:
+        """Counts below it are not shown outside: k, or 5 where no k was asked for."""
+        return self.recipe.k if self.recipe.k > 1 else 5
+
+    @property
     def is_synthetic(self) -> bool:
         """Whether its rows are nobody's."""
         return isinstance(self.recipe, Synthesis)

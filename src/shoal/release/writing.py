@@ -82,7 +82,7 @@ def _write_evidence(release: Release, stage: Path, table: Path) -> None:
         claims=release.claims,
         risk=release.risk,
         utility=release.utility,
-        k=5 if release.is_synthetic else max(2, release.recipe.k),
+        k=release.small_cell,
         hidden=release.recipe.k,
         steps=release.steps,
         notes=release.notes,

@@ -11,109 +11,29 @@ import numpy as np
 from shoal.errors import ColumnError
 from shoal.frame import series
 from shoal.pair import Pair
+from shoal.report.vocabulary import COLUMN_WORDS, KEPT_WORDS, METHOD_WORDS, PARTS, REASONS, ROLES
 from shoal.report.words import listed
 from shoal.schema import Column, Schema
 
 __all__ = ["ColumnAccount", "accounts_of", "known_limits", "method_words", "methods_in"]
 
-ROLES = {
-    "identifier": "identifier",
-    "quasi": "quasi-identifier",
-    "sensitive": "sensitive",
-    "weight": "survey weight",
-    "unit": "person number",
-    "other": "other",
-}
-REASONS = {
-    "identifier": "It names a person.",
-    "quasi": "It can be matched against outside knowledge.",
-    "sensitive": "It is what the release is about; it must not be learnt of a known person.",
-    "weight": "Analyses need it.",
-    "unit": "It links the rows of one person.",
-    "other": "It was declared neither identifying nor sensitive.",
-}
-PARTS = ("group", "mask", "coarsen", "synthesize")
-COLUMN_WORDS = {
-    "centroid": "replaced: the average of the person's group, or the level nearest to it",
-    "resample": "replaced: values of randomly drawn members of the person's group",
-    "resample-permuted": "replaced: the values of the person's group, dealt out anew at random",
-    "cell-dither": "replaced: values drawn from the distribution of the person's group",
-    "gaussian-dither": "replaced: values drawn around the centre of the person's group, so that the distribution of "
-    "the whole table is kept",
-}
-METHOD_WORDS = {
-    "k-member": "Each person was put into a group of at least {k} people who resemble each other (greedy k-member "
-    "grouping).",
-    "mdav": "Each person was put into a group of at least {k} people who resemble each other (MDAV grouping, by "
-    "maximum distance to the average).",
-    "mst": "Each person was put into a group of at least {k} people who are near each other (by cutting the longest "
-    "edges of a minimum spanning tree).",
-    "crest": "Each person was put into a group of at least {k} people who are near each other and mixed in what is "
-    "sensitive (class restricted spanning tree).",
-    "t-close-mst": "Each person was put into a group of at least {k} people who are near each other and as mixed in "
-    "what is sensitive as the table is (t-close minimum spanning tree).",
-    "centroid": "All members of a group got the same values: the group's average, or the level nearest to it.",
-    "resample": "Each person got the values of a randomly drawn member of the group.",
-    "resample-permuted": "The values of each group were dealt out anew among its members at random.",
-    "cell-dither": "Each person got values drawn from the cells around the values of the group, bent back onto the "
-    "distribution of the whole table.",
-    "gaussian-dither": "Each person got values drawn at random around the centre of the group, bent back onto the "
-    "distribution of the whole table (Gaussian dither and Rosenblatt's transformation).",
-}
-
-
-COLUMN_WORDS |= {
-    "micro-perturb": "replaced: the centre of the person's group, with noise that keeps means and covariances",
-    "push-back": "changed for people who stood out: moved back into the nearest group",
-    "flatten": "replaced in the columns named: the central value of the person's group",
-    "shuffle": "values exchanged between the people of a group",
-    "generalize": "coarsened: wider intervals or categories, the same for everybody",
-    "mondrian": "coarsened: the interval or set of values of the person's class",
-    "suppress": "left out in some rows",
-    "recode": "recoded by the steps given",
-    "pegs": "synthetic: drawn from noisy building blocks of the table",
-    "perturbed-imputation": "synthetic: drawn from perturbed regressions",
-    "marginal-bootstrap": "synthetic: drawn from the column's own distribution",
-    "multiple-imputation": "synthetic: drawn from regressions",
-    "safe-harbor": "coarsened as the Safe Harbor rule says, where it has a rule for such a column",
-}
-METHOD_WORDS |= {
-    "micro-perturb": "All members of a group got the group's centre, with noise that keeps means and covariances "
-    "(micro-perturbation).",
-    "ball": "People were gathered in groups that are near each other in every quasi-identifier (epsilon-balls); groups "
-    "of fewer than {k} were left to be moved.",
-    "push-back": "People who stood out were moved back into the nearest group, in the columns in which they were too "
-    "far away.",
-    "flatten": "In the columns named, all members of a group got its central value.",
-    "shuffle": "Values were exchanged between the members of a group, one column at a time, so that distances to the "
-    "group's centre stay distributed as they were.",
-    "generalize": "Quasi-identifiers were replaced by wider intervals or categories, column by column and the same for "
-    "everybody, until each combination is shared by at least {k} people; records that still stood out were left out.",
-    "mondrian": "The people were divided into classes of at least {k}, and each got the intervals and sets that cover "
-    "the class.",
-    "suppress": "Single values were left out until each combination is shared by at least {k} people.",
-    "recode": "Columns were recoded by fixed steps.",
-    "limited-data-set": "Columns that name a person or a street address were refused.",
-    "pegs": "The table was taken apart into small tables of counts, noise was put on them, and rows were drawn from "
-    "them (Perturbed Gibbs Sampler).",
-    "perturbed-imputation": "Rows were drawn from regressions of each column on the others, perturbed.",
-    "marginal-bootstrap": "Each column was drawn by itself; links between columns are lost.",
-    "multiple-imputation": "Rows were drawn from regressions of each column on those before it.",
-    "safe-harbor": "Columns were coarsened by the rules of HIPAA Safe Harbor: three digits of a ZIP code, years "
-    "instead of dates, ages over 89 pooled.",
-}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnAccount:
-    """What became of one column, and why; `changed_share` of its values differ from the person's own (inside only)."""
+    """What became of one column, and why.
+
+    `n_left` counts the different values that a coarsened column still has; the release shows them to everybody.
+    `changed_share` of the values differ from the person's own: inside only.
+    """
 
     name: str
     role: str
     kind: str
     done: str
     reason: str
+    kept: str
     missing: str
+    n_left: int | None
     changed_share: float | None
 
     def to_dict(self) -> dict[str, Any]:
@@ -124,6 +44,7 @@ class ColumnAccount:
             "kind": self.kind,
             "done": self.done,
             "reason": self.reason,
+            "kept": self.kept,
             "missing": self.missing,
         }
 
@@ -131,21 +52,42 @@ class ColumnAccount:
 def accounts_of(pair: Pair, recipe: Mapping[str, Any]) -> tuple[ColumnAccount, ...]:
     """Tell what became of each column of the schema."""
     changed = _changed_shares(pair)
-    return tuple(
-        ColumnAccount(
-            name=column.name,
-            role=ROLES[column.role],
-            kind=column.kind or "",
-            done=_done(column, pair, recipe),
-            reason=_reason(column, recipe),
-            missing=_missing(column, recipe),
-            changed_share=changed.get(column.name),
-        )
-        for column in pair.schema.columns
+    return tuple(_account(column, pair, recipe, changed.get(column.name)) for column in pair.schema.columns)
+
+
+def _account(column: Column, pair: Pair, recipe: Mapping[str, Any], changed_share: float | None) -> ColumnAccount:
+    done = _done(column, pair, recipe)
+    return ColumnAccount(
+        name=column.name,
+        role=ROLES[column.role],
+        kind=column.kind or "",
+        done=done,
+        reason=_reason(column, done, recipe),
+        kept=_kept(column, done, recipe),
+        missing=_missing(column, recipe),
+        n_left=_n_left(column, done, pair, recipe),
+        changed_share=changed_share,
     )
 
 
-def _reason(column: Column, recipe: Mapping[str, Any]) -> str:
+def _n_left(column: Column, done: str, pair: Pair, recipe: Mapping[str, Any]) -> int | None:
+    if "coarsen" not in recipe or column.role != "quasi" or done in (REMOVED, AS_IT_IS):
+        return None
+    return int(series(pair.released, column.name).n_unique())
+
+
+def _kept(column: Column, done: str, recipe: Mapping[str, Any]) -> str:
+    if done == REMOVED:
+        return "Nothing."
+    if done in (UNCHANGED, AS_IT_IS):
+        return "Everything."
+    names = _steps_on(column, recipe)
+    return KEPT_WORDS.get(names[-1], "What the method leaves.") if names else "What the method leaves."
+
+
+def _reason(column: Column, done: str, recipe: Mapping[str, Any]) -> str:
+    if done == AS_IT_IS:
+        return "The method had no need to change it."
     if column.role == "weight" and "synthesize" in recipe:
         return "A synthetic row stands for itself."
     return REASONS[column.role]
@@ -153,8 +95,7 @@ def _reason(column: Column, recipe: Mapping[str, Any]) -> str:
 
 def methods_in(recipe: Mapping[str, Any], part: str) -> list[str]:
     """The names of the methods in one part of a recipe: ``"group"`` or ``"mask"``."""
-    given = recipe.get(part) or []
-    return [_method(words) for words in ([given] if isinstance(given, str | Mapping) else given)]
+    return [_method(words) for words in _listed(recipe.get(part))]
 
 
 def method_words(recipe: Mapping[str, Any], pair: Pair, k: int) -> list[str]:
@@ -234,16 +175,34 @@ def _method(words: Any) -> str:
     return "resample-permuted" if name == "resample" and words.get("replace") is False else name
 
 
+REMOVED, UNCHANGED, AS_IT_IS = "removed", "published unchanged", "left as it is"
+
+
 def _done(column: Column, pair: Pair, recipe: Mapping[str, Any]) -> str:
     if column.name not in pair.released.columns:
-        return "removed"
-    if column.role != "quasi" and "synthesize" not in recipe:
-        return "published unchanged" if _is_unchanged(pair, column.name) else "changed"
-    names = [name for part in PARTS[1:] for name in methods_in(recipe, part)]
-    if "coarsen" in recipe and _is_unchanged(pair, column.name):
-        return "left as it is"
-    steps = [COLUMN_WORDS.get(name, f"changed ({name})") for name in names]
-    return "; then ".join(steps) or "changed"
+        return REMOVED
+    if column.role != "quasi" and "synthesize" not in recipe and _is_unchanged(pair, column.name):
+        return UNCHANGED
+    names = _steps_on(column, recipe)
+    if not names or ("coarsen" in recipe and _is_unchanged(pair, column.name)):
+        return AS_IT_IS if _is_unchanged(pair, column.name) else "changed"
+    return "; then ".join(COLUMN_WORDS.get(name, f"changed ({name})") for name in names)
+
+
+def _steps_on(column: Column, recipe: Mapping[str, Any]) -> list[str]:
+    """The methods that write this column: those that name columns write only these, others the quasi-identifiers."""
+    synthetic = "synthesize" in recipe
+    given = [words for part in PARTS[1:] for words in _listed(recipe.get(part))]
+    return [_method(words) for words in given if synthetic or _writes(words, column)]
+
+
+def _writes(words: Any, column: Column) -> bool:
+    named = words.get("columns") if isinstance(words, Mapping) else None
+    return column.name in named if isinstance(named, list | tuple) else column.role == "quasi"
+
+
+def _listed(given: Any) -> list[Any]:
+    return [given] if isinstance(given, str | Mapping) else list(given or [])
 
 
 def _is_unchanged(pair: Pair, name: str) -> bool:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from shoal.report.bands import Band
 from shoal.report.evidence import Evidence
-from shoal.report.markup import Child, Html, figure, rows_table, section, tag
-from shoal.report.pieces import capped, guarded, people, proved_bound, too_few
+from shoal.report.markup import Child, Html, details, figure, rows_table, section, tag
+from shoal.report.pieces import capped, found_before, guarded, people, proved_bound, too_few
 from shoal.report.plots import class_size_plot, risk_plot
 from shoal.report.words import ABSENT, between, number, percent
 
@@ -20,7 +20,7 @@ def risk(evidence: Evidence, *, internal: bool) -> Html:
     """What an intruder achieves."""
     return section(
         "risk",
-        "Risk",
+        "Risk, before and after",
         tag(
             "p",
             "How well does an intruder do who knows a person's true quasi-identifiers and looks for that person in the "
@@ -48,7 +48,7 @@ def _attacks(evidence: Evidence, internal: bool) -> Html:
             "Nearest match finds the right person",
             percent(found.expected),
             between(found.interval),
-            "Mean over all records, ties at random, in this release",
+            f"Mean over all records, ties at random, in this release{found_before(evidence)}",
         )
     ]
     if found.by_group is not None:
@@ -169,10 +169,8 @@ def _risk_figure(evidence: Evidence) -> list[Child]:
     spoken = "; ".join(f"{band.label}: {percent(band.shares[0])}" for band in bands)
     picture = risk_plot(evidence.risks, f"Bar chart of records by probability of being found. {spoken}.")
     caption = f"Records by their probability of being found by nearest match, {basis}. Small bands are merged."
-    return [
-        figure(picture, caption),
-        None if evidence.few_suppressed else _numbers("Records by probability of being found", bands, ("Records",)),
-    ]
+    table = _numbers("Records by probability of being found", bands, ("Records",), counted=not evidence.few_suppressed)
+    return [figure(picture, caption, table)]
 
 
 def _size_figure(evidence: Evidence) -> list[Child]:
@@ -189,22 +187,27 @@ def _size_figure(evidence: Evidence) -> list[Child]:
         "group. What counts is the probability above."
     )
     caption = f"Records by the number of people who share their combination of quasi-identifiers. {meaning}"
-    table = _numbers("Records by number of people who share the combination", bands, ("Before", "After"))
-    return [figure(picture, caption), None if evidence.few_suppressed else table]
+    heading = "Records by number of people who share the combination"
+    table = _numbers(heading, bands, ("Before", "After"), counted=not evidence.few_suppressed)
+    return [figure(picture, caption, table)]
 
 
-def _numbers(caption: str, bands: Sequence[Band], tables: tuple[str, ...]) -> Html:
+def _numbers(caption: str, bands: Sequence[Band], tables: tuple[str, ...], *, counted: bool) -> Html:
+    """The numbers of a picture: counts and shares, or shares alone where counts would tell how few were left out."""
     head = ["Band"]
     for name in tables:
-        head += [f"{name}: records" if len(tables) > 1 else name, f"{name}: share" if len(tables) > 1 else "Share"]
-    rows = []
-    for band in bands:
-        row: list[Child] = [band.label]
-        for records, share in zip(band.records, band.shares, strict=True):
-            row += [people(records), percent(share)]
-        rows.append(row)
+        before = f"{name}: " if len(tables) > 1 else ""
+        head += [f"{before}records", f"{before}share"] if counted else [f"{before}share"]
+    rows = [_band_row(band, counted) for band in bands]
     numeric = tuple(range(1, len(head)))
-    return tag("details", tag("summary", "Numbers"), rows_table(caption, head, rows, numeric=numeric, kind="narrow"))
+    return details(caption, rows_table(caption, head, rows, numeric=numeric, kind="narrow"))
+
+
+def _band_row(band: Band, counted: bool) -> list[Child]:
+    row: list[Child] = [band.label]
+    for records, share in zip(band.records, band.shares, strict=True):
+        row += [people(records), percent(share)] if counted else [percent(share)]
+    return row
 
 
 def _attacker_table(evidence: Evidence, internal: bool) -> Html:

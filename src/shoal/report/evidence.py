@@ -29,6 +29,7 @@ from shoal.utility import UtilityReport
 __all__ = ["Evidence", "gather"]
 
 MOST_MARGINALS = 24
+FEW = 5  # the limit of the small-cell rule where no k was asked for
 MOST_CORRELATED = 15
 
 
@@ -119,6 +120,11 @@ class Evidence:
         return self.suppressed.startswith("fewer")
 
     @property
+    def n_kept(self) -> int:
+        """How many columns the release has."""
+        return sum(account.done != "removed" for account in self.columns)
+
+    @property
     def is_synthetic(self) -> bool:
         """Whether the rows of the release are nobody's."""
         return "synthesize" in self.recipe
@@ -161,7 +167,8 @@ def gather(
     risk, utility
         What was measured.
     k
-        Smallest group size; it is also the limit of the small-cell rule.
+        Smallest group size; it is also the limit of the small-cell rule, which is at least 5 where `hidden` says that
+        no size was asked for.
     notes
         What else a reader must know, in sentences that may leave the secure room.
     versions
@@ -180,9 +187,13 @@ def gather(
     Survey weights count in marginals and correlations where the schema names them; class sizes and risk count
     records. A missing value is a cell of its own. Cost: O(n log n) a column.
     """
+    k = k if hidden is None or hidden > 1 else max(k, FEW)
     shown = [name for name in (*pair.schema.quasi, *pair.schema.sensitive) if name in pair.released.columns]
     correlations = correlations_of(pair)
     sizes, small = class_sizes(pair, k)
+    marginals, risks = marginals_of(pair, shown[:MOST_MARGINALS], k), _risk_bands(pair, risk, k)
+    if _leaves_few_out(pair, recipe, k):
+        sizes, risks, marginals = sizes.rounded(), risks.rounded(), tuple(m.rounded() for m in marginals)
     return Evidence(
         title=title,
         created=created,
@@ -201,10 +212,10 @@ def gather(
         columns=accounts_of(pair, recipe),
         method=tuple(method_words(recipe, pair, k)),
         limits=tuple(known_limits(recipe, pair.schema)),
-        marginals=marginals_of(pair, shown[:MOST_MARGINALS], k),
+        marginals=marginals,
         n_marginals=len(shown),
         sizes=sizes,
-        risks=_risk_bands(pair, risk, k),
+        risks=risks,
         small=small,
         correlations=correlations.first(MOST_CORRELATED),
         n_correlated=len(correlations.names),
@@ -218,6 +229,11 @@ def gather(
         risk=risk,
         utility=utility,
     )
+
+
+def _leaves_few_out(pair: Pair, recipe: Mapping[str, Any], k: int) -> bool:
+    """Whether 1 to k − 1 records were suppressed: exact shares before and after would tell how many."""
+    return "coarsen" in recipe and is_small(pair.original.n - len(pair.released), k)
 
 
 def _risk_bands(pair: Pair, risk: RiskReport, k: int) -> Bands:

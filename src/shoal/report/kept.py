@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
+from shoal.report.correlation import Correlations
 from shoal.report.evidence import Evidence
 from shoal.report.marginal import Cell, Marginal
-from shoal.report.markup import Child, Html, figure, join, rows_table, section, tag
+from shoal.report.markup import Child, Html, details, figure, join, rows_table, section, tag
 from shoal.report.pieces import bullets, people, too_few
-from shoal.report.plots import correlation_plot, marginal_plot
+from shoal.report.plots import correlation_plot, marginal_plot, two_digits
 from shoal.report.tiles import mosaic_figure
 from shoal.report.words import ABSENT, between, listed, number, percent
 
@@ -28,7 +29,7 @@ def utility(evidence: Evidence) -> Html:
     """What the release keeps."""
     return section(
         "utility",
-        "Utility",
+        "Utility: what is kept",
         tag(
             "p",
             "What does an analyst lose? Two samples of the same population differ too, so the distribution is compared "
@@ -150,7 +151,17 @@ def _correlation_figure(evidence: Evidence) -> list[Child]:
     left = f" Left out, because their levels have no order: {listed(found.left_out[:20])}." if found.left_out else ""
     weights = "With survey weights, as an analyst would have it, the" if evidence.weighted else "The"
     caption = f"{weights} largest change is {number(change)}.{limits}{left}"
-    return [figure(correlation_plot(found, spoken), caption)]
+    return [figure(correlation_plot(found, spoken), caption, _correlation_table(found))]
+
+
+def _correlation_table(found: Correlations) -> Html:
+    rows = [
+        (f"{found.names[j]} and {found.names[i]}", two_digits(found.before[i, j]), two_digits(found.after[i, j]))
+        for i in range(len(found.names))
+        for j in range(i)
+    ]
+    head = ("Columns", "Before", "After")
+    return details("Correlations", rows_table("Correlations", head, rows, numeric=(1, 2), kind="narrow"))
 
 
 def _multiples(evidence: Evidence) -> list[Child]:
@@ -173,7 +184,7 @@ def _multiple(marginal: Marginal, evidence: Evidence) -> Html:
     gone = f" Missing: {percent(missing[0].before_share)}, then {percent(missing[0].after_share)}." if missing else ""
     moved = marginal.distance()
     caption = f"{f'Moved by {percent(moved)}' if moved else 'No change'}.{gone}"
-    table = None if evidence.few_suppressed else _marginal_table(marginal)
+    table = _marginal_table(marginal, counted=not evidence.few_suppressed)
     return tag("article", head, figure(marginal_plot(marginal, spoken), caption, table))
 
 
@@ -181,20 +192,20 @@ def _role(marginal: Marginal) -> str:
     return "quasi-identifier" if marginal.role == "quasi" else marginal.role
 
 
-def _marginal_table(marginal: Marginal) -> Html:
+def _marginal_table(marginal: Marginal, *, counted: bool) -> Html:
+    """Counts and shares, or shares alone where counts would tell how few were left out."""
+    sides = [(_cell_name(cell), *_side(cell.before, cell.before_share, counted)) for cell in marginal.cells]
     rows = [
-        (
-            _cell_name(cell),
-            people(cell.before),
-            percent(cell.before_share),
-            people(cell.after),
-            percent(cell.after_share),
-        )
-        for cell in marginal.cells
+        (*side, *_side(cell.after, cell.after_share, counted)) for side, cell in zip(sides, marginal.cells, strict=True)
     ]
-    head = ("Value", "Before", "Share", "After", "Share")
-    table = rows_table(f"{marginal.column}: records and shares", head, rows, numeric=(1, 2, 3, 4))
-    return tag("details", tag("summary", "Numbers"), table)
+    head = ("Value", "Before", "Share", "After", "Share") if counted else ("Value", "Share before", "Share after")
+    words = "records and shares" if counted else "shares"
+    table = rows_table(f"{marginal.column}: {words}", head, rows, numeric=range(1, len(head)))
+    return details(marginal.column, table)
+
+
+def _side(records: int, share: float, counted: bool) -> tuple[Child, ...]:
+    return (people(records), percent(share)) if counted else (percent(share),)
 
 
 def _cell_name(cell: Cell) -> Child:

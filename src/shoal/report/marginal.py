@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,7 +20,7 @@ import polars as pl
 
 from shoal.arrays import AnyArray, FloatArray, IntArray
 from shoal.frame import series
-from shoal.pair import Pair
+from shoal.pair import NOBODY, Pair
 from shoal.prepare import floats, levels_like
 from shoal.report.smallcells import Partition, Tally, merge_neighbours, pool_small
 from shoal.schema import Column
@@ -72,6 +72,12 @@ class Marginal:
     cells: tuple[Cell, ...]
     step: float | None
     weighted: bool
+
+    def rounded(self) -> Marginal:
+        """The same with shares to whole percents, for tables where so few were left out that more digits would tell."""
+        shares = ((round(cell.before_share, 2), round(cell.after_share, 2)) for cell in self.cells)
+        cells = (replace(c, before_share=b, after_share=a) for c, (b, a) in zip(self.cells, shares, strict=True))
+        return replace(self, cells=tuple(cells))
 
     def distance(self) -> float:
         """Total variation between before and after over the cells shown."""
@@ -344,11 +350,13 @@ def _edge(value: float | None) -> str:
 def people_of(pair: Pair) -> tuple[IntArray | None, IntArray | None]:
     """The person of each original row, and of each released one; None where each row is another person.
 
-    Released rows of unknown source count as one person, to be careful.
+    Released rows of unknown source count as one person, to be careful; where all are nobody's, each stands for itself.
     """
-    if pair.schema.unit is None:
+    units = None if pair.schema.unit is None else pair.original.units()
+    if (pair.source_rows == NOBODY).all():
+        return units, None
+    if units is None:
         return None, None if _are_distinct(pair.source_rows) else pair.source_rows
-    units = pair.original.units()
     return units, np.where(pair.source_rows >= 0, units[pair.source_rows], -1)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from shoal.report.document import altair, document, draw
+from shoal.report.drawing import hover
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
 from shoal.report.words import count, number, percent
 from shoal.shift.assessment import MarketAssessment, MarketRank, WeightCell, rank_markets
@@ -85,16 +86,24 @@ def _interval_chart(ranks: Sequence[MarketRank]) -> Any:
             "high": rank.assessment.interval[1],
             "inner_low": rank.assessment.sampling_interval[0],
             "inner_high": rank.assessment.sampling_interval[1],
+            "said": _interval_words(rank.assessment),
         }
         for rank in ranks
     ]
     base = alt.Chart(alt.Data(values=rows), width=560, height=max(60, 22 * len(rows)))
     place = alt.Y("market:N", sort=[row["market"] for row in rows], title=None)
     axis = alt.X("low:Q", title="mean cost a person", scale=alt.Scale(zero=False))
-    outer = base.mark_rule(color="#857e70").encode(y=place, x=axis, x2="high:Q")
-    inner = base.mark_rule(color="#0b6470", strokeWidth=4).encode(y=place, x="inner_low:Q", x2="inner_high:Q")
-    dots = base.mark_point(filled=True, color="#23221f", size=45, opacity=1).encode(y=place, x="mean:Q")
-    return outer + inner + dots
+    outer = base.mark_rule(color="#857e70", aria=False).encode(y=place, x=axis, x2="high:Q")
+    inner = base.mark_rule(color="#0b6470", strokeWidth=4, aria=False).encode(
+        y=place, x="inner_low:Q", x2="inner_high:Q"
+    )
+    dots = base.mark_point(filled=True, color="#23221f", size=45, opacity=1, aria=False).encode(y=place, x="mean:Q")
+    return outer + inner + dots + hover(alt, rows, y=place, x=alt.value(0), x2=alt.value(560))
+
+
+def _interval_words(market: MarketAssessment) -> str:
+    low, high = market.interval
+    return f"{market.name}: {number(market.mean)} a person, {number(low)} to {number(high)}"
 
 
 def _weights(ranks: Sequence[MarketRank]) -> Html:
@@ -125,16 +134,18 @@ def _weights(ranks: Sequence[MarketRank]) -> Html:
 
 def _level_chart(ranks: Sequence[MarketRank]) -> Any:
     rows = [
-        {
-            "row": _short(f"{level.column} = {level.level}"),
-            "column": _short(rank.assessment.name),
-            "w": _mean_weight(level),
-        }
+        _level_row(rank.assessment.name, level)
         for rank in ranks
         for level in rank.assessment.weights.balance
         if level.existing > 0
     ]
     return _heat_chart(rows, [str(rank.assessment.name) for rank in ranks])
+
+
+def _level_row(market: str, level: LevelBalance) -> dict[str, Any]:
+    named, weight = f"{level.column} = {level.level}", _mean_weight(level)
+    said = f"{market}, {named}: mean weight {number(weight)}"
+    return {"row": _short(named), "column": _short(market), "w": weight, "said": said}
 
 
 def _mean_weight(level: LevelBalance) -> float:
@@ -154,7 +165,8 @@ def _heat_chart(rows: list[dict[str, Any]], columns: Sequence[str] | None = None
     base = alt.Chart(alt.Data(values=rows), width=max(width, 44), height=max(height, 20))
     x = alt.X("column:N", sort=across, title=None, axis=alt.Axis(labelAngle=-40))
     y = alt.Y("row:N", sort=down, title=None)
-    boxes = base.mark_rect().encode(x=x, y=y, color=alt.Color("level:Q", scale=scale, legend=None))
+    colour = alt.Color("level:Q", scale=scale, legend=None)
+    boxes = base.mark_rect().encode(x=x, y=y, color=colour, description="said:N")
     ink = alt.condition("datum.level > 2.2 || datum.level < 0.45", alt.value("#ffffff"), alt.value("#23221f"))
     return boxes + base.mark_text(fontSize=9).encode(x=x, y=y, text="text:N", color=ink)
 
@@ -204,7 +216,15 @@ def _pair_map(market: MarketAssessment) -> Html | None:
     if not pairs:
         return None
     (first, second), cells = max(pairs.items(), key=lambda item: _variation(item[1]))
-    rows = [{"row": _short(cell.levels[0]), "column": _short(cell.levels[1]), "w": cell.weight} for cell in cells]
+    rows = [
+        {
+            "row": _short(cell.levels[0]),
+            "column": _short(cell.levels[1]),
+            "w": cell.weight,
+            "said": f"{first} {cell.levels[0]}, {second} {cell.levels[1]}: mean weight {number(cell.weight)}",
+        }
+        for cell in cells
+    ]
     label = f"Map of mean weights by {first} (down) and {second} (across)"
     return figure(
         draw(_heat_chart(rows), label), f"Mean weight by {first} (down) and {second} (across), {market.name}."

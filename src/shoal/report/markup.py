@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TypeAlias
 
-__all__ = ["Html", "figure", "join", "rows_table", "section", "tag"]
+__all__ = ["Child", "Html", "details", "figure", "join", "rows_table", "section", "tag"]
 
 
 class Html(str):
@@ -26,7 +26,7 @@ def tag(element: str, /, *children: Child, **attributes: str | bool | None) -> H
     """One element; ``class_`` and ``aria_label`` style names give the attributes class and aria-label."""
     inner = join(children)
     said = "".join(_attribute(key, value) for key, value in attributes.items())
-    if element in ("br", "hr", "meta", "col"):
+    if element in ("br", "hr", "input", "meta", "col"):
         return Html(f"<{element}{said}>")
     return Html(f"<{element}{said}>{inner}</{element}>")
 
@@ -55,7 +55,7 @@ def rows_table(
 
     A `quiet` caption is only heard: a heading just above says as much to those who see.
     """
-    heads = [tag("th", text, scope="col", class_=_flush(i, numeric)) for i, text in enumerate(head)]
+    heads = [_head(text, _flush(i, numeric)) for i, text in enumerate(head)]
     body = [tag("tr", *_cells(row, numeric)) for row in rows]
     table = tag(
         "table",
@@ -64,12 +64,22 @@ def rows_table(
         tag("tbody", *body),
         class_=kind,
     )
-    return tag("div", table, class_="scroll", role="region", aria_label=caption, tabindex="0")
+    return tag("div", table, class_="scroll", role="group", aria_label=caption, tabindex="0")
+
+
+def details(about: str, *children: Child) -> Html:
+    """What a reader may open: the numbers behind a picture; who listens is told which picture's."""
+    return tag("details", tag("summary", "Numbers", tag("span", f": {about}", class_="heard")), *children)
 
 
 def figure(picture: Html, caption: Child, *more: Child) -> Html:
     """A picture with its caption."""
     return tag("figure", picture, tag("figcaption", caption), *more)
+
+
+def _head(text: str, kind: str | None) -> Html:
+    """The head of a column; a corner without words is no head."""
+    return tag("th", text, scope="col", class_=kind) if text else tag("td")
 
 
 def _cells(row: Sequence[Child], numeric: Sequence[int]) -> list[Html]:

@@ -71,7 +71,12 @@ def mosaic_of(pair: Pair, k: int) -> Mosaic | None:
         for name, cut in zip(names, cuts, strict=True)
     ]
     people = people_of(pair)
-    return Mosaic(columns=names, before=_tiles(before, people[0], k), after=_tiles(after, people[1], k), k=k)
+    rare = [
+        () if _is_coarse(pair, name) else _rare(levels, people[0], k)
+        for name, levels in zip(names, before, strict=True)
+    ]
+    first = _tiles(before, people[0], k, ((), ()))
+    return Mosaic(columns=names, before=first, after=_tiles(after, people[1], k, rare), k=k)
 
 
 def _chosen(pair: Pair) -> tuple[str, str] | None:
@@ -116,18 +121,31 @@ def _written(pair: Pair, name: str) -> pl.Series:
     return series(pair.released, name).cast(pl.String).fill_null(MISSING)
 
 
-def _tiles(levels: Sequence[pl.Series], people: IntArray | None, k: int) -> Tiles:
-    across, at = _numbered(levels[0], people, k)
-    down, to = _numbered(levels[1], people, k)
+def _tiles(levels: Sequence[pl.Series], people: IntArray | None, k: int, rare: Sequence[Sequence[str]]) -> Tiles:
+    across, at = _numbered(levels[0], people, k, rare[0])
+    down, to = _numbered(levels[1], people, k, rare[1])
     counts = np.bincount(at * len(down) + to, minlength=len(across) * len(down)).reshape(len(across), len(down))
     return Tiles(across=across, down=down, counts=(np.round(counts / k) * k).astype(np.int64))
 
 
-def _numbered(column: pl.Series, people: IntArray | None, k: int) -> tuple[tuple[str, ...], IntArray]:
-    """The levels that most people have, in their order, the rest as others; and the number of each row's."""
+def _rare(column: pl.Series, people: IntArray | None, k: int) -> list[str]:
+    """Levels that fewer than k people have: not to be named after either, though a mask may have spread them."""
+    return _held(column, people).filter(pl.col("n") < k)["level"].to_list()
+
+
+def _held(column: pl.Series, people: IntArray | None) -> pl.DataFrame:
+    """How many people have each level."""
     person = pl.Series("person", np.arange(len(column)) if people is None else people)
-    held = pl.DataFrame({"level": column, "person": person}).group_by("level").agg(n=pl.col("person").n_unique())
-    large = held.filter(pl.col("n") >= k).sort("n", "level", descending=[True, False])["level"].to_list()
+    return pl.DataFrame({"level": column, "person": person}).group_by("level").agg(n=pl.col("person").n_unique())
+
+
+def _numbered(
+    column: pl.Series, people: IntArray | None, k: int, rare: Sequence[str]
+) -> tuple[tuple[str, ...], IntArray]:
+    """The levels that most people have, in their order, the rest as others; and the number of each row's."""
+    held = _held(column, people)
+    named = held.filter((pl.col("n") >= k) & ~pl.col("level").is_in(list(rare)))
+    large = named.sort("n", "level", descending=[True, False])["level"].to_list()
     names = sorted(large if len(large) == len(held) <= MOST + 1 else large[:MOST], key=_natural)
     places = pl.Series(np.arange(len(names), dtype=np.int64))
     at = column.replace_strict(pl.Series(names, dtype=pl.String), places, default=len(names), return_dtype=pl.Int64)

@@ -1,34 +1,48 @@
-"""Evidence to one self-contained page: no script, no link to anything outside, fit for screen, print and listening."""
+"""Evidence to one self-contained page, in the order of an expert determination, fit for screen, print and listening.
+
+Data, recipient, assumptions, method, parameters, risk before and after, utility, limits, who decides, expiry.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
-from importlib.resources import files
 from typing import Any, Literal, get_args
 
 from shoal.errors import ParameterError
 from shoal.report.attacks import risk
+from shoal.report.columns import columns
 from shoal.report.evidence import Evidence
+from shoal.report.glance import summary
 from shoal.report.inside import inside
 from shoal.report.kept import utility
 from shoal.report.markup import Html, join, tag
-from shoal.report.sections import claims, columns, decision, method, provenance, summary
-from shoal.report.synthetic import synthetic_risk, synthetic_summary
+from shoal.report.sections import claims, data, limits, method, parameters, provenance
+from shoal.report.shell import shell
+from shoal.report.signing import decision, expiry, recipient
+from shoal.report.synthetic import risk_inside, synthetic_risk, utility_inside
 
 __all__ = ["Audience", "render"]
 
 Audience = Literal["external", "internal"]
 _TITLES = {
-    "summary": "Summary",
-    "claims": "Claims",
-    "risk": "Risk",
-    "utility": "Utility",
-    "columns": "Columns",
-    "method": "Method and known limits",
+    "summary": "At a glance",
+    "data": "Data",
+    "recipient": "Recipient and use",
+    "claims": "Claims and assumptions",
+    "method": "Method",
+    "columns": "What was changed, and why",
+    "parameters": "Parameters",
+    "risk": "Risk, before and after",
+    "utility": "Utility: what is kept",
+    "limits": "Known limits",
     "inside": "Inside only",
     "decision": "Who decides",
+    "expiry": "Expiry",
     "provenance": "Provenance",
+}
+_WORDS = {
+    "external": "External report: may go wherever the released table goes",
+    "internal": "Internal report: must not leave the secure room",
 }
 
 
@@ -67,61 +81,43 @@ def render(evidence: Evidence, audience: Audience, *, internal: Mapping[str, Any
     if audience == "external" and internal is not None:
         raise ParameterError("report", "internal facts must not be given to the external report")
     parts = _sections(evidence, audience == "internal", internal or {})
-    body = join([_header(evidence, audience, parts), tag("main", *parts.values()), _footer(evidence)])
-    return f"<!DOCTYPE html>\n{tag('html', _head(evidence, audience), tag('body', body), lang='en')}\n"
+    contents = {name: _TITLES[name] for name in parts}
+    name = f"{evidence.title} ({audience} report)"
+    return shell(evidence.title, _header(evidence, audience), contents, join(parts.values()), name=name)
 
 
 def _sections(evidence: Evidence, internal: bool, given: Mapping[str, Any]) -> dict[str, Html]:
-    parts = {
-        "summary": synthetic_summary(evidence) if evidence.is_synthetic else summary(evidence),
+    return {
+        "summary": summary(evidence),
+        "data": data(evidence),
+        "recipient": recipient(),
         "claims": claims(evidence),
-        **_measures(evidence, internal),
+        "method": method(evidence),
         "columns": columns(evidence, internal=internal),
-        "method": method(evidence, internal=internal),
+        "parameters": parameters(evidence, internal=internal),
+        **_measures(evidence, internal),
+        "limits": limits(evidence, internal=internal),
+        **({"inside": inside(evidence, given)} if internal else {}),
+        "decision": decision(),
+        "expiry": expiry(),
+        "provenance": provenance(evidence),
     }
-    if internal:
-        parts["inside"] = inside(evidence, given)
-    return {**parts, "decision": decision(), "provenance": provenance(evidence)}
 
 
 def _measures(evidence: Evidence, internal: bool) -> dict[str, Html]:
     """Risk and utility; those of a synthetic table are for inside, as its claims don't cover them."""
     if not evidence.is_synthetic:
         return {"risk": risk(evidence, internal=internal), "utility": utility(evidence)}
-    return {"risk": synthetic_risk(evidence), "utility": utility(evidence)} if internal else {}
+    if internal:
+        return {"risk": synthetic_risk(evidence), "utility": utility(evidence)}
+    return {"risk": risk_inside(), "utility": utility_inside()}
 
 
-def _head(evidence: Evidence, audience: str) -> Html:
-    return tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="generator", content="Shoal"),
-        tag("title", f"{evidence.title} ({audience} report)"),
-        tag("style", _style()),
-    )
-
-
-def _header(evidence: Evidence, audience: str, parts: Mapping[str, Html]) -> Html:
-    words = {
-        "external": "External report: may go wherever the released table goes",
-        "internal": "Internal report: must not leave the secure room",
-    }
-    links = [tag("li", tag("a", _TITLES[name], href=f"#{name}")) for name in parts]
+def _header(evidence: Evidence, audience: str) -> Html:
     return tag(
         "header",
+        tag("p", _WORDS[audience], class_=f"badge {audience}"),
         tag("h1", evidence.title),
         tag("p", f"Made with Shoal on {evidence.created}", class_="kicker"),
-        tag("p", words[audience], class_=f"badge {audience}"),
-        tag("nav", tag("ol", *links), aria_label="Sections"),
         class_="page",
     )
-
-
-def _footer(evidence: Evidence) -> Html:
-    return tag("footer", tag("p", f"{evidence.title}. Shoal documents; a person decides."), class_="page")
-
-
-@cache
-def _style() -> Html:
-    return Html(files("shoal.report").joinpath("style.css").read_text(encoding="utf-8"))

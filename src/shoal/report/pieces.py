@@ -9,7 +9,12 @@ from shoal.report.evidence import Evidence
 from shoal.report.markup import Child, Html, tag
 from shoal.report.words import ABSENT, count, percent
 
-__all__ = ["bullets", "capped", "guarded", "is_share", "people", "proved_bound", "too_few"]
+__all__ = ["basis", "bullets", "capped", "found_before", "guarded", "is_share", "people", "proved_bound", "too_few"]
+
+
+def basis(name: str) -> Html:
+    """The basis of a claim, with its sign: full for what was proved or checked, half for what was measured."""
+    return tag("span", name, class_=f"basis {name}")
 
 
 def people(records: int) -> Html:
@@ -36,6 +41,13 @@ def proved_bound(evidence: Evidence) -> float | None:
     """The proved limit of re-identification, where the release carries such a claim."""
     proved = [claim.value for claim in evidence.claims if claim.basis == "proved" and is_share(claim)]
     return min(proved, default=None)
+
+
+def found_before(evidence: Evidence) -> str:
+    """What the same match finds in the original: one over the size of each person's class, on average."""
+    if evidence.has_unit:
+        return ""
+    return f"; in the original table it finds {percent(evidence.attackers[0].prosecutor.mean)}"
 
 
 def guarded(share: float, n: int, evidence: Evidence, *, internal: bool) -> str:

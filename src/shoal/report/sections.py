@@ -1,4 +1,4 @@
-"""The sections of the page that tell: summary, claims, columns, method, who decides, provenance."""
+"""The sections that tell: data, claims with their assumptions, method, parameters, limits, provenance."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from shoal.claim import Claim
-from shoal.report.account import ColumnAccount
 from shoal.report.evidence import Evidence
+from shoal.report.glance import left_out_words
 from shoal.report.markup import Child, Html, join, rows_table, section, tag
-from shoal.report.pieces import bullets, is_share, proved_bound
+from shoal.report.pieces import basis, bullets, is_share
 from shoal.report.steps import steps_tables
 from shoal.report.words import between, count, number, percent, plural
 
-__all__ = ["claims", "columns", "decision", "method", "provenance", "signing", "summary", "tile"]
+__all__ = ["claims", "data", "limits", "method", "parameters", "provenance"]
 
 BASES = {
     "proved": "a theorem says so, and the program has met its conditions",
@@ -24,108 +24,90 @@ BASES = {
 PRIVATE_WORDS = ("seed", "key", "path", "file", "input", "output", "source", "directory", "folder")
 
 
-def summary(evidence: Evidence) -> Html:
-    """What this is, in a few sentences and four numbers."""
+def data(evidence: Evidence) -> Html:
+    """What the data are: rows, people, and the role that each column was given."""
+    rows = [(account.name, account.role, account.kind or "–", account.missing) for account in evidence.columns]
+    head = ("Column", "Role", "Kind", "Missing values")
     return section(
-        "summary",
-        "Summary",
-        tag("p", _what_it_is(evidence)),
+        "data",
+        "Data",
         tag("p", _rows_words(evidence)),
-        tag("dl", *_headline_tiles(evidence), class_="tiles"),
-        signing(),
+        tag(
+            "p",
+            "A person gave every column its role. The role says what the column may do to a person, and decides what "
+            "is done with it: everything below rests on this list.",
+        ),
+        rows_table("Columns and their roles", head, rows, quiet=True),
     )
 
 
-def signing() -> Html:
-    """Who decides, in a sentence."""
-    return tag(
-        "p",
-        "Shoal documents; a person decides. This page says what was done, what is promised and on what basis, and "
-        "what was measured. Whether the table may be given to whom, and for how long, is decided by the person "
-        "who signs under ",
-        tag("a", "Who decides", href="#decision"),
-        ".",
+def _rows_words(evidence: Evidence) -> str:
+    has_people = evidence.has_unit and not evidence.is_synthetic
+    people = f" about {count(evidence.n_people)} people" if has_people else ""
+    words = (
+        f"The released table has {plural(evidence.n_released, 'row')}{people} and {plural(evidence.n_kept, 'column')}."
     )
+    if evidence.is_synthetic:
+        return f"{words} No row is a person's; the columns are those of a private table of records about people."
+    unit = " A row is a record; a person may have several." if evidence.has_unit else " A row is one person's record."
+    weights = " Records carry survey weights, which count wherever a share is said to be weighted."
+    return f"{words}{unit}{weights if evidence.weighted else ''} {left_out_words(evidence)}".strip()
 
 
 def claims(evidence: Evidence) -> Html:
     """Every promise with its basis and its assumptions in full."""
-    used = [basis for basis in BASES if any(claim.basis == basis for claim in evidence.claims)]
+    used = [name for name in BASES if any(claim.basis == name for claim in evidence.claims)]
     rows = [_claim_row(claim) for claim in evidence.claims]
-    head = ("Promise", "Value", "Basis", "Scope", "In words")
+    head = ("Claim", "Value", "Basis", "Scope", "In words")
     table = rows_table("Claims of this release", head, rows, numeric=(1,), quiet=True)
-    meanings = tag("ul", *(tag("li", tag("strong", basis), f": {BASES[basis]}.") for basis in used))
+    meanings = tag("ul", *(tag("li", tag("strong", name), f": {BASES[name]}.") for name in used))
     intro = tag(
         "p",
-        "A claim is worth as much as its basis and its assumptions. They are listed in full, because the person who "
-        "decides has to know whether they hold where the table goes.",
+        "A claim is worth as much as its basis and its assumptions. They are listed in full, with a box to tick: the "
+        "person who decides has to know whether they hold where the table goes.",
     )
     nothing = tag("p", "This release carries no claim.")
-    return section("claims", "Claims", intro, *((table, meanings) if rows else (nothing,)))
+    return section("claims", "Claims and assumptions", intro, *((table, meanings) if rows else (nothing,)))
 
 
-def columns(evidence: Evidence, *, internal: bool) -> Html:
-    """What became of each column, and why."""
-    head = ["Column", "Role", "Kind", "What was done", "Why", "Missing values"]
-    rows = [_column_row(account, internal) for account in evidence.columns]
-    if internal:
-        head.append("Values changed")
+def _claim_row(claim: Claim) -> tuple[Child, ...]:
+    style = percent if is_share(claim) else number
+    spread = between(claim.interval, "percent" if is_share(claim) else "number")
+    value = join([style(claim.value), tag("div", spread, class_="spread") if spread else None])
+    assumptions = tag("ul", *(tag("li", text) for text in claim.assumptions), class_="assumptions")
+    words = join([claim.statement, tag("div", "Assumes:", assumptions) if claim.assumptions else None])
+    return claim.kind, value, basis(claim.basis), claim.scope, words
+
+
+def method(evidence: Evidence) -> Html:
+    """How it was made, step by step."""
+    steps = tag("ol", *(tag("li", step) for step in evidence.method))
+    return section("method", "Method", steps if evidence.method else tag("p", "The table is as it came in."))
+
+
+def parameters(evidence: Evidence, *, internal: bool) -> Html:
+    """Every parameter, the notes of the run, and what each step said of itself."""
+    rows = _parameter_rows(evidence.recipe)
     return section(
-        "columns",
-        "Columns",
-        tag("p", "The role of a column says what it may do to a person. The role decides what is done with it."),
-        rows_table("What was changed, and why", head, rows, numeric=(6,) if internal else (), quiet=True),
-    )
-
-
-def method(evidence: Evidence, *, internal: bool) -> Html:
-    """How it was made, with every parameter, and the method's known limits."""
-    parameters = _parameter_rows(evidence.recipe)
-    return section(
-        "method",
-        "Method and known limits",
-        tag("h3", "How the table was made"),
-        tag("ol", *(tag("li", step) for step in evidence.method)),
-        rows_table("Parameters", ("Step", "Method", "Parameters"), parameters) if parameters else None,
+        "parameters",
+        "Parameters",
+        rows_table("Parameters of each step", ("Step", "Method", "Parameters"), rows, quiet=True) if rows else None,
         tag("h3", "Notes of the run") if evidence.notes else None,
         bullets(evidence.notes),
         *steps_tables(evidence, internal=internal),
-        tag("h3", "Known limits"),
-        tag("ul", *(tag("li", limit) for limit in evidence.limits)),
-        *_small_cells(evidence, internal),
     )
+
+
+def limits(evidence: Evidence, *, internal: bool) -> Html:
+    """What the method doesn't do, and what this page doesn't show."""
+    told = tag("ul", *(tag("li", limit) for limit in evidence.limits))
+    return section("limits", "Known limits", told, *_small_cells(evidence, internal))
 
 
 def _small_cells(evidence: Evidence, internal: bool) -> list[Child]:
     if evidence.is_synthetic and not internal:
         return []
     return [tag("h3", "The small-cell rule on this page"), tag("p", _rule_words(evidence.k, internal))]
-
-
-def decision() -> Html:
-    """An empty block for the person who decides."""
-    lines = (
-        "Recipient and purpose",
-        "Assumptions hold for this recipient",
-        "Decision",
-        "Name",
-        "Role",
-        "Date",
-        "Valid until",
-        "Signature",
-    )
-    body = [tag("tr", tag("th", line, scope="row"), tag("td", aria_label=f"{line}: to be filled in")) for line in lines]
-    return section(
-        "decision",
-        "Who decides",
-        tag(
-            "p",
-            "No tool can tell whether a release is acceptable: that depends on who receives it, what they know and "
-            "what they have agreed to. The person below has read this page and decides. The decision should expire: "
-            "what outsiders know changes.",
-        ),
-        tag("table", tag("caption", "Decision"), tag("tbody", *body), class_="sign"),
-    )
 
 
 def provenance(evidence: Evidence) -> Html:
@@ -149,97 +131,6 @@ def provenance(evidence: Evidence) -> Html:
     )
 
 
-def _headline_tiles(evidence: Evidence) -> list[Html]:
-    """Four numbers for a first look."""
-    found, kept = evidence.risk.reidentification, evidence.utility
-    bound = proved_bound(evidence)
-    beside = f"No more than {percent(bound)} for any person, by proof" if bound else "One attack on this release"
-    whom = "people" if evidence.has_unit else "records"
-    return [
-        _hiding_tile(evidence, whom),
-        tile("Rows released", count(evidence.n_released), _rows_beside(evidence)),
-        tile("Found by nearest match", percent(found.expected), beside),
-        tile(
-            "Distribution kept",
-            percent(kept.histogram_intersection),
-            f"A fresh sample of the same people keeps {percent(kept.bootstrap_intersection.value)}",
-        ),
-    ]
-
-
-def _hiding_tile(evidence: Evidence, whom: str) -> Html:
-    if evidence.hidden < 2:
-        smallest = evidence.risk.classes.k
-        shown = str(smallest) if smallest >= evidence.k else f"fewer than {evidence.k}"
-        return tile("Smallest class", f"{shown} {whom}", "Who share all quasi-identifiers; no size was asked for")
-    if "coarsen" in evidence.recipe:
-        beside = "Each combination of quasi-identifiers is shared by at least this many"
-    else:
-        beside = "Each person hides in a group of at least this many"
-    return tile("Smallest group (k)", f"{evidence.hidden} {whom}", beside)
-
-
-def _rows_beside(evidence: Evidence) -> str:
-    said = [f"{evidence.left_out} left out for a missing number"] if evidence.left_out else []
-    said += [f"{evidence.suppressed} suppressed"] if evidence.suppressed else []
-    text = ", ".join(said)
-    return f"{text[:1].upper()}{text[1:]}" if text else "All that came in"
-
-
-def tile(name: str, value: str, beside: str) -> Html:
-    """One number of a first look."""
-    shown = tag("dd", tag("span", value, class_="figure"), tag("div", beside, class_="beside"))
-    return tag("div", tag("dt", name), shown, class_="tile")
-
-
-def _what_it_is(evidence: Evidence) -> str:
-    return f"This page is the evidence for one released table. {_aim(evidence)} {' '.join(evidence.method)}"
-
-
-def _aim(evidence: Evidence) -> str:
-    if evidence.hidden < 2:
-        return "The table was made from records about people by fixed rules of coarsening."
-    if "coarsen" in evidence.recipe:
-        return (
-            "The table was made from records about people so that each combination of quasi-identifiers in it is "
-            f"shared by at least {evidence.hidden} of them."
-        )
-    return (
-        "The table was made from records about people so that each person hides in a group of at least "
-        f"{evidence.hidden}, and so that the data keep their shape."
-    )
-
-
-def _rows_words(evidence: Evidence) -> str:
-    released = f"The released table has {plural(evidence.n_released, 'row')}"
-    people = f" about {count(evidence.n_people)} people" if evidence.has_unit else ""
-    kept = f"{released}{people} and {plural(_n_kept(evidence), 'column')}."
-    if evidence.left_out:
-        kept += f" {evidence.left_out.capitalize()} rows were left out because a number was missing in them."
-    if evidence.suppressed:
-        kept += f" {evidence.suppressed.capitalize()} rows were suppressed because they stood out."
-    return kept
-
-
-def _n_kept(evidence: Evidence) -> int:
-    return sum(account.done != "removed" for account in evidence.columns)
-
-
-def _claim_row(claim: Claim) -> tuple[Child, ...]:
-    style = percent if is_share(claim) else number
-    spread = between(claim.interval, "percent" if is_share(claim) else "number")
-    value = join([style(claim.value), tag("div", spread, class_="spread") if spread else None])
-    basis = tag("span", claim.basis, class_=f"basis {claim.basis}")
-    assumptions = tag("ul", *(tag("li", text) for text in claim.assumptions), class_="assumptions")
-    words = join([claim.statement, tag("div", "Assumes:", assumptions) if claim.assumptions else None])
-    return claim.kind, value, basis, claim.scope, words
-
-
-def _column_row(account: ColumnAccount, internal: bool) -> tuple[Child, ...]:
-    row = (account.name, account.role, account.kind or "–", account.done, account.reason, account.missing)
-    return (*row, percent(account.changed_share)) if internal else row
-
-
 def _parameter_rows(recipe: Mapping[str, Any]) -> list[tuple[Child, ...]]:
     steps = {
         "group": "Who hides with whom",
@@ -252,8 +143,8 @@ def _parameter_rows(recipe: Mapping[str, Any]) -> list[tuple[Child, ...]]:
         if part in PRIVATE_WORDS:
             continue
         for words in given if isinstance(given, list | tuple) else [given]:
-            name, parameters = _spelled(words)
-            rows.append((steps.get(part, part), name, tag("code", parameters) if parameters else "none"))
+            name, spelled = _spelled(words)
+            rows.append((steps.get(part, part), name, tag("code", spelled) if spelled else "none"))
     return rows
 
 
@@ -274,12 +165,12 @@ def _value(value: Any) -> str:
 def _rule_words(k: int, internal: bool) -> str:
     where = "Outside the section Inside only, no" if internal else "No"
     return (
-        f"{where} table or picture on this page has a cell that counts 1 to {k - 1} people, before or after. Such "
-        "cells are merged: a bin with its neighbour, a level with other rare levels, which are then not named. Where a "
-        "merged cell is still too small, the next smallest joins it. Cells are merged and never blanked, so every "
-        f"number shown counts nobody or at least {k} people, and so does whatever can be worked out by adding and "
-        "subtracting numbers of the same table. The lowest and highest bin of a number are open, so that no smallest "
-        f"or largest value is shown. {'' if internal else _share_words(k)}"
+        f"{where} table, picture or tooltip on this page has a cell that counts 1 to {k - 1} people, before or after. "
+        "Such cells are merged: a bin with its neighbour, a level with other rare levels, which are then not named. "
+        "Where a merged cell is still too small, the next smallest joins it. Cells are merged and never blanked, so "
+        f"every number shown counts nobody or at least {k} people, and so does whatever can be worked out by adding "
+        "and subtracting numbers of the same table. The lowest and highest bin of a number are open, so that no "
+        f"smallest or largest value is shown. {'' if internal else _share_words(k)}"
     )
 
 

@@ -4,39 +4,36 @@ from __future__ import annotations
 
 from shoal.report.evidence import Evidence
 from shoal.report.markup import Child, Html, rows_table, section, tag
-from shoal.report.sections import signing, tile
-from shoal.report.words import between, count, number, percent, plural
+from shoal.report.words import between, number, percent
 
-__all__ = ["synthetic_risk", "synthetic_summary"]
+__all__ = ["risk_inside", "synthetic_risk", "utility_inside"]
 
 
-def synthetic_summary(evidence: Evidence) -> Html:
-    """What this is, in a few sentences and numbers that say nothing of the private table."""
+def risk_inside() -> Html:
+    """Why an external report of a synthetic table has no measured risk."""
     return section(
-        "summary",
-        "Summary",
+        "risk",
+        "Risk, before and after",
         tag(
             "p",
-            "This page is the evidence for one synthetic table. Its rows were drawn from a model of records about "
-            "people; no row is anybody's. ",
-            " ".join(evidence.method),
+            "No row is anybody's, so there is nobody to find in the table. Copies of rare combinations, and guesses of "
+            "sensitive values, were measured against the private table; these numbers are kept inside, because the "
+            "claims cover the rows and not numbers computed from the private table.",
         ),
-        tag(
-            "p",
-            f"The table has {plural(evidence.n_released, 'row')}. How well it agrees with the private table is "
-            "measured and kept inside: the claims below cover the rows, not numbers computed from the private table.",
-        ),
-        tag("dl", *_tiles(evidence), class_="tiles"),
-        signing(),
     )
 
 
-def _tiles(evidence: Evidence) -> list[Html]:
-    tiles = [tile("Rows drawn", count(evidence.n_released), "Of no real person")]
-    tiles += [tile(c.kind, number(c.value), f"{c.scope}, {c.basis}") for c in evidence.claims[:3]]
-    if not evidence.claims:
-        tiles.append(tile("Promises", "none", "Nothing is promised about differential privacy"))
-    return tiles
+def utility_inside() -> Html:
+    """Why an external report of a synthetic table has no measured utility."""
+    return section(
+        "utility",
+        "Utility: what is kept",
+        tag(
+            "p",
+            "How well the table agrees with the private one was measured and is kept inside, for the same reason. Ask "
+            "whoever made the table to run an analysis on the private table and to tell whether the answer agrees.",
+        ),
+    )
 
 
 def synthetic_risk(evidence: Evidence) -> Html:
@@ -56,7 +53,7 @@ def synthetic_risk(evidence: Evidence) -> Html:
     ]
     return section(
         "risk",
-        "Risk",
+        "Risk, before and after",
         tag(
             "p",
             "No row is anybody's, so nobody can be found. What is left is a copy of a rare combination, and a good "

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoal.report.markup import Child, figure, tag
+from shoal.report.drawing import altair, picture, short_names
+from shoal.report.markup import Child, Html, details, figure, rows_table, tag
 from shoal.report.mosaic import Mosaic, Tiles
-from shoal.report.plots import picture, short_names
+from shoal.report.words import percent
 
 __all__ = ["mosaic_figure"]
 
@@ -19,21 +20,38 @@ def mosaic_figure(mosaic: Mosaic | None) -> list[Child]:
     """The picture with its caption; nothing where there is none to show."""
     if mosaic is None or not mosaic.before.counts.any() or not mosaic.after.counts.any():
         return []
-    import altair as alt
-
+    alt = altair()
     across, down = mosaic.columns
-    sides = [_side(alt, mosaic.before, "Before", down), _side(alt, mosaic.after, "After", down)]
+    sides = [_side(alt, mosaic.before, "Before", mosaic), _side(alt, mosaic.after, "After", mosaic)]
     label = f"Mosaic of {across} (across) and {down} (down), before and after"
     drawn = picture(alt.hconcat(*sides).resolve_scale(color="independent"), label)
     words = (
         f"Mosaic of {across} (width of the columns) and {down} (height of the tiles). Counts are rounded to multiples "
-        f"of {mosaic.k}."
+        f"of {mosaic.k}, shares to whole percents."
     )
-    return [tag("h3", "Quasi-identifiers together"), figure(drawn, words)]
+    tables = [_numbers(mosaic.before, "before", mosaic), _numbers(mosaic.after, "after", mosaic)]
+    return [tag("h3", "Quasi-identifiers together"), figure(drawn, words, details(f"{across} and {down}", *tables))]
 
 
-def _side(alt: Any, tiles: Tiles, title: str, down: str) -> Any:
-    rows, names = _rectangles(tiles)
+def _numbers(tiles: Tiles, when: str, mosaic: Mosaic) -> Html:
+    across, down = mosaic.columns
+    total = int(tiles.counts.sum())
+    rows = [
+        (name, *(whole_percent(count / total) for count in counts))
+        for name, counts in zip(tiles.across, tiles.counts.tolist(), strict=True)
+    ]
+    caption = f"Records by {across} (down) and {down} (across) {when}, in percent of all"
+    return rows_table(caption, (across, *tiles.down), rows, numeric=range(1, len(tiles.down) + 1), kind="narrow")
+
+
+def whole_percent(share: float) -> str:
+    """A share to whole percents."""
+    return "under 1%" if 0 < share < 0.005 else percent(round(share, 2))
+
+
+def _side(alt: Any, tiles: Tiles, title: str, mosaic: Mosaic) -> Any:
+    down = mosaic.columns[1]
+    rows, names = _rectangles(tiles, mosaic.columns)
     base = alt.Chart(alt.Data(values=rows), title=title, width=SIDE, height=SIDE * 0.72)
     flat = {"scale": alt.Scale(domain=[0, 1], nice=False), "axis": None}
     shades = alt.Scale(domain=short_names(tiles.down), range=list(SHADES[: len(tiles.down)]))
@@ -44,6 +62,7 @@ def _side(alt: Any, tiles: Tiles, title: str, down: str) -> Any:
         y=alt.Y("y:Q", **flat),
         y2="y2:Q",
         color=alt.Color("down:N", scale=shades, legend=legend),
+        description="said:N",
     )
     text = (
         alt.Chart(alt.Data(values=names))
@@ -53,20 +72,29 @@ def _side(alt: Any, tiles: Tiles, title: str, down: str) -> Any:
     return boxes + text
 
 
-def _rectangles(tiles: Tiles) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _rectangles(tiles: Tiles, columns: tuple[str, str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     total, left = int(tiles.counts.sum()), 0.0
     rows: list[dict[str, Any]] = []
     names: list[dict[str, Any]] = []
-    downs = short_names(tiles.down)
-    for name, counts in zip(short_names(tiles.across), tiles.counts, strict=True):
-        width, low = counts.sum() / total, 0.0
+    for at, name in enumerate(short_names(tiles.across)):
+        width = tiles.counts[at].sum() / total
         if width == 0:
             continue
-        for level, count in zip(downs, counts, strict=True):
-            high = low + 0.86 * count / counts.sum()
-            rows.append({"x": left, "x2": left + width, "y": low, "y2": high, "down": level})
-            low = high
+        rows += _column(tiles, columns, at, left, left + width)
         if width >= NARROW:
             names.append({"x": left + 0.4 * width, "y": 0.87, "name": name})
         left += width
     return rows, names
+
+
+def _column(tiles: Tiles, columns: tuple[str, str], at: int, left: float, right: float) -> list[dict[str, Any]]:
+    """The tiles of one level, from below."""
+    counts, low, rows = tiles.counts[at], 0.0, []
+    for j, level in enumerate(short_names(tiles.down)):
+        high = low + 0.86 * counts[j] / counts.sum()
+        share = whole_percent(counts[j] / int(tiles.counts.sum()))
+        said = f"{columns[0]} {tiles.across[at]}, {columns[1]} {tiles.down[j]}: {share} of the records"
+        if high > low:
+            rows.append({"x": left, "x2": right, "y": low, "y2": high, "down": level, "said": said})
+        low = high
+    return rows

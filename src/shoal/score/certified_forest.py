@@ -3,11 +3,27 @@
 Three designs, all with public thresholds and levels, none with anything else learnt from the data than noisy counts:
 
 - ``"histogram"`` (default, best at small ε): one histogram a feature, see `shoal.score.histogram`. One record is in one
-  cell of each of d histograms, so noise of scale d/ε on all of them costs ε (OpenDP's map for an L1 sensitivity of d).
+  cell of each of k histograms, so noise of scale k/ε on all of them costs ε (OpenDP's map for an L1 sensitivity of k).
 - ``"random"``: trees whose questions are drawn at random, without the data; all leaves get noise of scale T/ε. It sees
   interactions, which histograms don't.
 - ``"private"``: trees as `CertifiedTree` grows them, at ε/T each, each on a random half of the features. It pays with
   many records or ε above about 5.
+
+**Which features the histograms ask about.** The noise of scale k/ε grows with k. If a feature's true points have the
+typical size θ and their noise the spread k s, a sum over k features tells people apart as √(k / (θ² + k² s²)) does.
+That is largest where the noise is as large as what it hides, k = θ / s: few features asked well beat many drowned ones.
+So k = ε n / (4 c), from 2 to d, with c the mean number of cells of a feature, and the k are drawn at random without
+looking at the data; only n, the number of records, is needed, with noise.
+
+**The price**, for adding or removing one record. Every step may depend on the *noisy* results before it, and the prices
+add up to ε whatever they were (sequential composition, with a sum that is fixed in advance):
+
+1. 1 % of ε: the number of records (sensitivity 1).
+2. 4 % of ε: if that says that ε n is small, so that k and n matter, the number of records once more (sensitivity 1);
+   else, after step 3, a histogram of the scores that calibrates them (a record has one score: sensitivity 1).
+3. The rest: the k histograms. k, the draw and the cuts follow from public things, steps 1 and 2, and chance.
+
+Counting rows exactly to decide k or the cuts, or choosing the features by how well they predict, would break this.
 """
 
 from __future__ import annotations
@@ -32,9 +48,11 @@ from shoal.score.random_tree import random_tree
 from shoal.score.splits import Splits
 from shoal.score.tree import Tree
 
-__all__ = ["CertifiedForest", "number_of_cuts"]
+__all__ = ["CertifiedForest", "number_of_cuts", "number_of_features"]
 
-_SIZE_SHARE = 0.01  # of ε, for the number of records that decides how finely numbers are cut
+_SIZE_SHARE = 0.01  # of ε, for the number of records that decides how many features are asked, and how finely
+_ENOUGH = 4.0  # ε × records for each cell of a histogram that is worth its noise
+_FEWEST_CUTS = 4
 
 
 class CertifiedForest(Certified, RiskModel):
@@ -49,8 +67,11 @@ class CertifiedForest(Certified, RiskModel):
     design
         ``"histogram"``, ``"random"`` or ``"private"``; see the module.
     cuts
-        Equal cuts of a number that declares bounds and no edges. None: histograms take 2, 4, 9 or 19 by a rule in
-        ε × records / features, with a noisy number of records that 1 % of ε pays for; trees take 9.
+        Equal cuts of a number that declares bounds and no edges. None: histograms take 4, 9 or 19 by a rule in
+        ε × records / features asked, with a noisy number of records that ε pays for; trees take 9.
+    max_features
+        How many features the histograms ask about, drawn at random. None: ε × records / 4 / cells of a feature, from 2
+        to all of them; all where `weights` are given. Raising it adds what the others tell, and noise to each.
     n_trees
         Trees of the other designs. None: 20 random ones, or 5 private ones.
     max_depth
@@ -58,11 +79,12 @@ class CertifiedForest(Certified, RiskModel):
     weights
         How ε is shared over features in the histogram design, named in advance; those not named count 1.
     calibration_share
-        Share of ε for a noisy histogram of the scores that calibrates the probabilities (histogram design). 0: none.
+        Share of ε for a noisy histogram of the scores that calibrates the probabilities (histogram design); spent on
+        the number of records instead where ε × records is small. 0: none.
     classes
         The two classes, the risk last; None: 0 and 1, or the levels of the target in the schema.
     random_state
-        Repeats the choice of random trees and of features. Protective noise never repeats.
+        Repeats the draw of random trees and of features. Protective noise never repeats.
 
     Notes
     -----
@@ -94,6 +116,7 @@ class CertifiedForest(Certified, RiskModel):
         *,
         design: Literal["histogram", "random", "private"] = "histogram",
         cuts: int | None = None,
+        max_features: int | None = None,
         n_trees: int | None = None,
         max_depth: int = 4,
         weights: Mapping[str, float] | None = None,
@@ -102,13 +125,14 @@ class CertifiedForest(Certified, RiskModel):
         random_state: int | None = None,
     ) -> None:
         self.epsilon, self.schema, self.design, self.cuts = epsilon, schema, design, cuts
-        self.n_trees, self.max_depth, self.weights = n_trees, max_depth, weights
+        self.max_features, self.n_trees, self.max_depth, self.weights = max_features, n_trees, max_depth, weights
         self.calibration_share, self.classes, self.random_state = calibration_share, classes, random_state
 
     def _check(self) -> None:
         check_epsilon(self)
         require(self, "design", self.design in ("histogram", "random", "private"), "be histogram, random or private")
         require(self, "cuts", _none_or_whole(self.cuts, 1, 1000), "be none or a whole number from 1 to 1000")
+        require(self, "max_features", _none_or_whole(self.max_features, 1, 2**31), "be none or a whole number from 1")
         require(self, "n_trees", _none_or_whole(self.n_trees, 1, 1000), "be none or a whole number from 1 to 1000")
         require(self, "max_depth", _none_or_whole(self.max_depth, 1, 12), "be a whole number from 1 to 12")
         share = self.calibration_share
@@ -135,38 +159,66 @@ class CertifiedForest(Certified, RiskModel):
         return trees
 
     def _histograms(self, records: Records) -> Points:
-        budget = Budget(epsilon=self.epsilon)
-        size, calibration, rest = budget.split(self._portions(records))
-        records = self._recut(records, size)
+        size, calibration, rest = Budget(epsilon=self.epsilon).split(self._portions(records))
+        n, calibration = self._noisy_size(records, size, calibration)
+        asked = self._asked(self._cells(records), n)
+        if self._free(records) and self.cuts is None:
+            cuts = number_of_cuts(float(self.epsilon), n, len(asked))
+            records = records.recut(self.schema, cuts, public=True, owner="CertifiedForest")
         self.features_ = records.features
-        tables, scales = self._noisy_tables(records, rest)
-        points = points_of(tables, scales, records.features)
+        tables, scales = self._noisy_tables(records, asked, rest)
+        points = points_of(tables, scales, records.features.only(asked)).among(records.features, asked)
         n = float(class_totals(tables, scales).sum())
         return points if calibration.empty else self._calibrate(points, records, calibration, n)
 
     def _portions(self, records: Records) -> list[float]:
         """Shares of ε for the number of records, the calibration, and the histograms."""
-        free = any(f.numeric and _without_edges(self.schema, f.name) for f in records.features.items)
-        size = _SIZE_SHARE if free and self.cuts is None else 0.0
+        needed = self._draws(len(records.features)) or (self._free(records) and self.cuts is None)
+        size = _SIZE_SHARE if needed else 0.0
         return [size, float(self.calibration_share), 1.0 - size - float(self.calibration_share)]
 
-    def _recut(self, records: Records, size: Budget) -> Records:
-        if size.empty:
-            return records
-        n = int(noise.discrete_laplace(np.array([len(records.y)]), noise.laplace_scale(size.epsilon))[0])
-        cuts = number_of_cuts(float(self.epsilon), n, len(records.features))
-        return records.recut(self.schema, cuts, public=True, owner="CertifiedForest")
+    def _free(self, records: Records) -> bool:
+        """Whether there are numbers that the schema leaves uncut."""
+        return any(f.numeric and _without_edges(self.schema, f.name) for f in records.features.items)
 
-    def _noisy_tables(self, records: Records, budget: Budget) -> tuple[list[FloatArray], list[float]]:
-        """A noisy (cell, class) table for each feature, and the scales of their noise."""
+    def _draws(self, d: int) -> bool:
+        """Whether the number of features is to be decided."""
+        return self.max_features is None and not self.weights and d > 2
+
+    def _cells(self, records: Records) -> list[int]:
+        """Cells of each feature's histogram; numbers that are left uncut count with the fewest cuts."""
+        fewest = _FEWEST_CUTS + 1
+        free = [f.numeric and self.cuts is None and _without_edges(self.schema, f.name) for f in records.features.items]
+        return [min(f.size, fewest) if open_ else f.size for f, open_ in zip(records.features.items, free, strict=True)]
+
+    def _noisy_size(self, records: Records, size: Budget, more: Budget) -> tuple[float, Budget]:
+        """A noisy number of records, and what is left of `more`: all of it where one look is enough."""
+        if size.empty:
+            return 0.0, more
+        n, d = np.array([len(records.y)]), len(records.features)
+        scale = noise.laplace_scale(size.epsilon)
+        first = float(noise.discrete_laplace(n, scale)[0])
+        clear = float(self.epsilon) * (first - 2.0 * scale) >= _ENOUGH * sum(self._cells(records))
+        if clear or more.empty or not self._draws(d):
+            return first, more
+        again = noise.laplace_scale(more.epsilon)
+        second = float(noise.discrete_laplace(n, again)[0])
+        return (first / scale**2 + second / again**2) / (1.0 / scale**2 + 1.0 / again**2), more - more
+
+    def _asked(self, cells: Sequence[int], n: float) -> IntArray:
+        """The features that the histograms ask about, drawn without the data."""
+        d = len(cells)
+        k = number_of_features(float(self.epsilon), n, cells) if self._draws(d) else min(d, int(self.max_features or d))
+        seed = fresh_seed() if self.random_state is None else int(self.random_state)
+        return np.sort(stream(seed, "features of histograms").permutation(d)[:k])
+
+    def _noisy_tables(self, records: Records, asked: IntArray, budget: Budget) -> tuple[list[FloatArray], list[float]]:
+        """A noisy (cell, class) table for each feature asked, and the scales of their noise."""
         splits = Splits.of(records.features)
         counts = np.bincount(splits.keys(records.codes, records.y).ravel(), minlength=2 * int(splits.offsets[-1]))
         exact = np.split(counts.reshape(-1, 2).astype(np.int64), splits.offsets[1:-1])
-        scales = self._scales(records.features.names, budget)
-        if len(set(scales)) == 1:
-            noisy = noise.discrete_laplace(np.concatenate(exact), scales[0]).astype(np.float64)
-            return np.split(noisy, splits.offsets[1:-1]), scales
-        drawn = [noise.discrete_laplace(table, scale) for table, scale in zip(exact, scales, strict=True)]
+        scales = self._scales([records.features.names[j] for j in asked], budget)
+        drawn = [noise.discrete_laplace(exact[j], scale) for j, scale in zip(asked, scales, strict=True)]
         return [table.astype(np.float64) for table in drawn], scales
 
     def _scales(self, names: Sequence[str], budget: Budget) -> list[float]:
@@ -255,17 +307,30 @@ class CertifiedForest(Certified, RiskModel):
         )
 
 
-def number_of_cuts(epsilon: float, n: float, d: int) -> int:
-    """How many equal cuts a number gets: more where the noise d/ε is small against the records.
+def number_of_features(epsilon: float, n: float, cells: Sequence[int]) -> int:
+    """How many of the features share ε: as many as have 4 records × ε in each of their `cells`, but 2 at least.
+
+    Examples
+    --------
+    >>> from shoal.score.certified_forest import number_of_features
+    >>> [number_of_features(epsilon, 400, [5] * 8) for epsilon in (0.01, 0.1, 0.2, 1.0)]
+    [2, 2, 4, 8]
+    """
+    d = len(cells)
+    return min(d, max(2, math.floor(epsilon * n * d / (_ENOUGH * sum(cells)))))
+
+
+def number_of_cuts(epsilon: float, n: float, k: int) -> int:
+    """How many equal cuts a number gets: more where the noise k/ε is small against the records.
 
     Examples
     --------
     >>> from shoal.score.certified_forest import number_of_cuts
     >>> [number_of_cuts(epsilon, 400, 8) for epsilon in (0.1, 1.0, 10.0)], number_of_cuts(1.0, 30_000, 14)
-    ([2, 4, 9], 19)
+    ([4, 4, 9], 19)
     """
-    signal = epsilon * n / d
-    return next((cuts for limit, cuts in ((16, 2), (160, 4), (1000, 9)) if signal < limit), 19)
+    signal = epsilon * n / k
+    return next((cuts for limit, cuts in ((160, _FEWEST_CUTS), (1000, 9)) if signal < limit), 19)
 
 
 def _without_edges(schema: Schema | None, name: str) -> bool:

@@ -1,8 +1,10 @@
 """The public domain of a score's features: every feature as a short list of cells, fixed before the data are looked at.
 
 A nominal or ordinal feature has one cell for each declared level and one for a missing value. A numeric one is cut by
-thresholds, cell = number of thresholds ≤ x: the schema's inner `edges`, or equal cuts within its `bounds`. A number
-outside the bounds is clipped to them, and `Features.clipped` says so. A missing number follows the schema's rule.
+thresholds, cell = number of thresholds ≤ x: the schema's inner `edges`, or equal cuts within its `bounds` (between the
+whole numbers where the schema says `whole`, or says nothing and has whole bounds; only models that promise nothing look
+at the column's type instead). A number outside the bounds is clipped to them, and `Features.clipped` says so. A missing
+number follows the schema's rule.
 
 A certified model needs every feature declared: a threshold or level that only the data know would give a person away.
 Without a schema (models that promise nothing) ranges and levels are read from the data.
@@ -130,7 +132,13 @@ class Feature:
         return 0.0 if self.missing in ("drop", "median") else float(self.missing)
 
     def _level_cells(self, content: pl.Series) -> IntArray:
+        if content.dtype == pl.Null:  # nobody has a value: no type either
+            return np.full(len(content), len(self.levels), dtype=np.int64)
+        content = self._comparable(content)
         known = levels_like(content, Column(name=self.name, role="other", kind=self.kind, levels=self.levels))
+        if known.n_unique() < len(known):
+            rule = "has levels that are the same in the type of its values"
+            raise ColumnError(self.name, rule, got=str(content.dtype))
         if content.dtype in (pl.Categorical, pl.Enum):
             content, known = content.cast(pl.String), known.cast(pl.String)
         codes = content.replace_strict(known, pl.Series(np.arange(len(known))), default=-1, return_dtype=pl.Int64)
@@ -144,6 +152,12 @@ class Feature:
                 hint="Correct the values or add the level to the schema.",
             )
         return found.astype(np.int64)
+
+    def _comparable(self, content: pl.Series) -> pl.Series:
+        """The values, not rounded to meet a level or the other way round; a NaN is a missing value."""
+        if content.dtype.is_integer() and any(isinstance(level, float) for level in self.levels):
+            return content.cast(pl.Float64)
+        return content.fill_nan(None) if content.dtype.is_float() else content
 
     def to_dict(self) -> dict[str, Any]:
         """The feature as JSON-safe words."""
@@ -184,6 +198,10 @@ class Features:
 
     def __len__(self) -> int:
         return len(self.items)
+
+    def only(self, places: IntArray) -> Features:
+        """Some of them, by their places."""
+        return Features(tuple(self.items[int(j)] for j in places))
 
     def cells(self, values: Mapping[str, Any]) -> tuple[int, ...]:
         """The cells of one person's values; unknown and missing fields are named in the error."""
@@ -267,23 +285,35 @@ def _feature(content: pl.Series, column: Column, cuts: int, public: bool, owner:
         rule = "fills missing numbers with a median, which other people's records decide"
         raise ColumnError(column.name, rule, hint=hint)
     kind = column.kind or ("numeric" if column.edges is not None else kind_of(content, column))
-    return _numeric(content, column, cuts) if kind == "numeric" else _category(content, column, kind)
+    return _numeric(content, column, cuts, public) if kind == "numeric" else _category(content, column, kind)
 
 
-def _numeric(content: pl.Series, column: Column, cuts: int) -> Feature:
+def _numeric(content: pl.Series, column: Column, cuts: int, public: bool) -> Feature:
     missing = _median(content) if column.missing == "median" else column.missing
     if column.edges is not None:
         inner, bounds = column.edges[1:-1], (column.edges[0], column.edges[-1])
     else:
         bounds = column.bounds or _range(content)
-        inner = tuple(_equal_cuts(*bounds, cuts, content.dtype.is_integer()))
+        inner = tuple(_equal_cuts(*bounds, cuts, _whole(content, column, public)))
     return Feature(
         name=column.name, kind="numeric", cuts=tuple(float(cut) for cut in inner), bounds=bounds, missing=missing
     )
 
 
+def _whole(content: pl.Series, column: Column, public: bool) -> bool:
+    """Whether a number is whole: as declared, else by its bounds; by the data's type only where nothing is promised.
+
+    One person with 3.5 in a column of whole numbers changes its type, and would move every published cut.
+    """
+    if column.whole is not None:
+        return column.whole
+    if column.bounds is None or not public:
+        return content.dtype.is_integer()
+    return all(float(end).is_integer() for end in column.bounds)
+
+
 def _equal_cuts(low: float, high: float, cuts: int, whole: bool) -> FloatArray:
-    """Equal cuts; no finer than the whole numbers where the column holds those."""
+    """Equal cuts; between the whole numbers, and no finer, where the column holds those."""
     if whole:
         first, last = math.ceil(low), math.floor(high)
         bins = max(1, min(cuts + 1, last - first + 1))

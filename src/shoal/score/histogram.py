@@ -35,6 +35,7 @@ __all__ = ["SCORE_EDGES", "Points", "calibrated", "class_totals", "points_of"]
 SCORE_EDGES = np.array([-3.0, -2.0, -1.2, -0.6, 0.0, 0.6, 1.2, 2.0, 3.0])
 """Public edges of the calibration's histogram of raw log-odds."""
 
+_FAR = 30.0  # log-odds beyond which risks are no longer told apart, and exp would overflow before long
 _SLOPE, _SLOPE_SPREAD, _SHIFT_SPREAD = 0.8, 0.3, 0.5  # what is believed of the calibration before looking
 
 
@@ -48,6 +49,13 @@ class Points:
     shift: float = 0.0
     slope: float = _SLOPE
 
+    def among(self, features: Features, asked: IntArray) -> Points:
+        """The same points in a table of all features; those not asked about give 0 points whatever they are."""
+        points, shares = ([np.zeros(size) for size in features.sizes] for _ in range(2))
+        for place, j in enumerate(asked):
+            points[j], shares[j] = self.points[place], self.shares[place]
+        return replace(self, points=tuple(points), shares=tuple(shares))
+
     def raw(self, codes: IntArray) -> FloatArray:
         """base + Σ points."""
         total = np.full(len(codes), self.base)
@@ -57,14 +65,14 @@ class Points:
 
     def risks(self, codes: IntArray) -> FloatArray:
         """The risk of each row of cells."""
-        return 1.0 / (1.0 + np.exp(-(self.shift + self.slope * self.raw(codes))))
+        return 1.0 / (1.0 + np.exp(-np.clip(self.shift + self.slope * self.raw(codes), -_FAR, _FAR)))
 
     def risk(self, cells: Sequence[int]) -> float:
         """The risk of one person's cells."""
         total = self.base
         for table, cell in zip(self.points, cells, strict=True):
             total += float(table[cell])
-        return 1.0 / (1.0 + math.exp(-(self.shift + self.slope * total)))
+        return 1.0 / (1.0 + math.exp(-min(_FAR, max(-_FAR, self.shift + self.slope * total))))
 
     def importances(self) -> FloatArray:
         """Spread of the points of each feature over the noisy shares, as a share of all spreads."""
@@ -76,6 +84,9 @@ class Points:
         out = [f"log-odds start at {self.shift + self.slope * self.base:+.2f}"]
         for feature, table in zip(features.items, self.points, strict=True):
             out.append(feature.name)
+            if not table.any():
+                out.append("|   not asked about")
+                continue
             out += [f"|   {feature.label(cell)}: {self.slope * value:+.2f}" for cell, value in enumerate(table)]
         return out
 

@@ -150,7 +150,7 @@ class RiskModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         if self.schema is not None and not isinstance(self.schema, Schema):
             raise ParameterError(owner, "schema must be a Schema", got=type(self.schema).__name__)
         frame = named_rows(X, None, self.schema, y, owner)
-        target, classes = read_target(y, self.classes, self.schema, len(frame), owner)
+        target, classes = read_target(y, self.classes, self.schema, len(frame), owner, public=self.public)
         weights = read_weights(sample_weight, len(frame), owner, whole=self.whole)
         features = settle(frame, self.schema, cuts=self._cuts(), public=self.public, owner=owner)
         codes, kept = features.encode(frame)

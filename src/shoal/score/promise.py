@@ -45,5 +45,7 @@ def certified_claim(epsilon: float) -> Claim:
             "price is twice epsilon.",
             "Each person has one record; somebody with m records is protected at m times epsilon.",
             "Levels, bounds, edges, missing rules, classes and all parameters were chosen from public knowledge.",
+            "The table is not empty and every record keeps to the schema: one that does not (a level that was not "
+            "declared, a missing number without a rule) stops the fit, and whoever sees it stop learns that.",
         ),
     )

@@ -18,7 +18,7 @@ tests. The models carry the basis ``published``: Shoal does not vouch for the nu
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -64,14 +64,20 @@ class _Published(RiskModel):
     def _learn(self, records: Records) -> tuple[Tree, ...]:
         splits = Splits.of(records.features)
         keys = splits.keys(records.codes, records.y)
-        return tuple(grow(keys, splits, stable_choice(alpha, splits, self.max_depth)) for alpha in self._orders())
+        choices = [stable_choice(alpha, splits, self.max_depth) for alpha in self._orders()]
+        return self._kept(grow(keys, splits, choose) for choose in choices)
+
+    def _kept(self, trees: Iterable[Tree]) -> tuple[Tree, ...]:
+        """The trees, with the values of their nodes made once for all answers."""
+        found = tuple(trees)
+        self._values = [_leaf_values(tree) for tree in found]
+        return found
 
     def exact(self, codes: IntArray) -> tuple[FloatArray, FloatArray]:
         """The shares n₁/n and the Δ of rows of cells, averaged over the trees: before the noise, so for inside only."""
         shares = np.zeros(len(codes))
         widths = np.zeros(len(codes))
-        for tree in self.model_:
-            share, width = _leaf_values(tree)
+        for tree, (share, width) in zip(self.model_, self._values, strict=True):
             leaves = tree.apply(codes)
             shares += share[leaves] / len(self.model_)
             widths += width[leaves] / len(self.model_)
@@ -86,20 +92,28 @@ class _Published(RiskModel):
         out = np.empty(len(codes))
         for width in np.unique(widths):
             rows = widths == width
-            whole = np.round(shares[rows] * _GRID).astype(np.int64)
-            out[rows] = noise.discrete_laplace(whole, scale=_GRID * float(width) / float(self.epsilon)) / _GRID
+            out[rows] = self._noisy(shares[rows], float(width))
         return out
 
     def _one(self, cells: tuple[int, ...]) -> float:
-        return float(self._risks(np.array([cells], dtype=np.int64))[0])
+        share = width = 0.0
+        for tree, (shares, widths) in zip(self.model_, self._values, strict=True):
+            leaf = tree.leaf(cells)
+            share += float(shares[leaf]) / len(self.model_)
+            width += float(widths[leaf]) / len(self.model_)
+        return float(self._noisy(np.array([share]), width)[0])
+
+    def _noisy(self, shares: FloatArray, width: float) -> FloatArray:
+        """Shares with noise for one and the same Δ, on the grid."""
+        whole = np.round(shares * _GRID).astype(np.int64)
+        return noise.discrete_laplace(whole, scale=_GRID * width / float(self.epsilon)) / _GRID
 
     def _importances(self) -> FloatArray:
         return tree_importances(self.model_, len(self.features_))
 
     def _lines(self) -> list[str]:
         out = []
-        for alpha, tree in zip(self._orders(), self.model_, strict=True):
-            share, width = _leaf_values(tree)
+        for alpha, tree, (share, width) in zip(self._orders(), self.model_, self._values, strict=True):
             out.append(f"tree with α = {alpha:g}")
             out += tree.lines(
                 self.features_,
@@ -113,7 +127,7 @@ class _Published(RiskModel):
         return {"trees": [tree.to_dict() for tree in self.model_]}
 
     def _restore(self, words: Mapping[str, Any]) -> tuple[Tree, ...]:
-        return tuple(Tree.from_dict(tree) for tree in words["trees"])
+        return self._kept(Tree.from_dict(tree) for tree in words["trees"])
 
     @property
     def claims(self) -> tuple[Claim, ...]:

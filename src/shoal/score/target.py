@@ -1,8 +1,8 @@
 """The two classes of a score and the records that count: y as 0 and 1, and weights.
 
 The last class is the one whose probability is the risk. Classes are public: given by name, or levels of the target's
-schema entry, or 0 and 1 (false and true). Only where none of these applies are they read from the data, and the claim
-says that they were public knowledge.
+schema entry, or 0 and 1 (false and true). Only models that promise nothing read them from the data where none of these
+applies; a certified one refuses, as one person may be the only one with a class.
 """
 
 from __future__ import annotations
@@ -20,12 +20,16 @@ __all__ = ["read_target", "read_weights"]
 
 
 def read_target(
-    y: Any, classes: Sequence[Any] | None, schema: Schema | None, n: int, owner: str
+    y: Any, classes: Sequence[Any] | None, schema: Schema | None, n: int, owner: str, *, public: bool = False
 ) -> tuple[IntArray, AnyArray]:
-    """y as 0 and 1, and the two classes in order."""
+    """y as 0 and 1, and the two classes in order; with `public`, classes may not be read from the data."""
     values = _flat(y, n, owner)
     known = _public_classes(values, y, classes, schema, owner)
     found = np.unique(values)
+    if known is None and public and schema is not None:  # without a schema there is a graver complaint
+        rule = "y must be 0 and 1, or its two classes must be public (more than two are not supported)"
+        hint = "Name them with classes=(no, yes), or give y as a column whose levels the schema declares."
+        raise InputError(owner, rule, got=f"other values of type {values.dtype.kind}", hint=hint)
     if known is None:
         known = found
     if len(known) != 2:
@@ -101,5 +105,5 @@ def _public_classes(
         return np.array(list(schema[name].levels or ()))
     plain = values.dtype.kind in "biuf" and np.isin(values, (0, 1)).all()
     if plain and schema is not None:  # without a schema nothing is promised, and one class is an error
-        return np.array([0, 1]).astype(values.dtype)
+        return np.array([0, 1])  # whatever the column's type, which one person's entry can change
     return None

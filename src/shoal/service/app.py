@@ -66,7 +66,9 @@ def create_app(models: Iterable[Loaded], ledger: Ledger, settings: Settings | No
         await writer.close()
         ledger.close()
 
-    app = FastAPI(title="Shoal", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="Shoal", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None, redirect_slashes=False
+    )
     app.add_middleware(Frame, metrics=metrics, max_body=settings.max_body, log=settings.log)
     _handle_errors(app)
     _add_scores(app, scorer, ledger)

@@ -14,7 +14,7 @@ from shoal.service.models import Served
 
 __all__ = ["describe"]
 
-_KEYED = ("unauthorized", "rate-limited", "ledger-down", "internal")
+_KEYED = ("unauthorized", "rate-limited", "headers-too-large", "ledger-down", "internal")
 _ABOUT = (
     "Risk scores from models that make a promise about their data. Certified models are free to ask. "
     "Published ones cost epsilon for each new query, charged before it is answered; the same query again is free."

@@ -179,8 +179,8 @@ class Form:
 
     def _unknown(self, features: dict[str, Any]) -> list[dict[str, str]]:
         known = {field.name for field in self.fields}
-        unknown = [name[:100] for name in features if name not in known]
-        return [{"field": name, "rule": "is not a field of this model"} for name in unknown[:20]]
+        unknown = [name for name in features if name not in known][:20]
+        return [{"field": _printable(name), "rule": "is not a field of this model"} for name in unknown]
 
 
 def _text(value: object) -> str | None:
@@ -190,6 +190,11 @@ def _text(value: object) -> str | None:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value) if isinstance(value, str | int | float) else None
+
+
+def _printable(name: str) -> str:
+    """A name that came from outside, fit to be shown: JSON can hold half a character, which no reply can."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name[:100])
 
 
 def _said(errors: list[dict[str, str]]) -> str:

@@ -1,4 +1,4 @@
-"""Around every request: a number, a size limit, one line in the log, the counters, headers that keep browsers strict.
+"""Around every request: a number, limits on size, one line in the log, the counters, headers that keep browsers strict.
 
 A line says when, which route, which status, how long, which client and model, and what was charged. It never holds a
 feature value, a body, a query string, a key, or another library's message, which may quote one of them.
@@ -28,6 +28,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"})
+_MOST_HEADERS = 16_384  # bytes; a key and an idempotency key need some hundred
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -68,6 +69,8 @@ class Frame:
 
     async def _handle(self, scope: Message, receive: Receive, send: Send, notes: dict[str, Any]) -> None:
         try:
+            if sum(len(name) + len(value) for name, value in scope["headers"]) > _MOST_HEADERS:
+                raise Problem("headers-too-large")
             if _declared_length(scope) > self._max_body:
                 raise Problem("too-large")
             await self._app(scope, _measured(receive, self._max_body), send)

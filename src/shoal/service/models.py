@@ -17,10 +17,10 @@ from shoal.ledger.amount import cost_units, to_text
 from shoal.service.fields import Form
 from shoal.service.settings import Settings
 
-__all__ = ["FileModel", "Loaded", "Servable", "Served", "enrol", "load_folder"]
+__all__ = ["UNKNOWN_DATA", "FileModel", "Loaded", "Servable", "Served", "enrol", "load_folder"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_UNKNOWN_DATA = "data sets without a fingerprint"
+UNKNOWN_DATA = "data sets without a fingerprint"
 _NOTHING = Budget(epsilon=0)
 
 
@@ -57,7 +57,7 @@ class Loaded:
 
     model: Servable
     digest: str
-    data: str = _UNKNOWN_DATA
+    data: str = UNKNOWN_DATA
     fit: Budget = _NOTHING
 
     @classmethod
@@ -67,7 +67,7 @@ class Loaded:
         Models without a fingerprint share one account: as if all were fitted to the same data, which is the cautious
         reading.
         """
-        data = getattr(model, "data", None) or _UNKNOWN_DATA
+        data = getattr(model, "data", None) or UNKNOWN_DATA
         return cls(model=model, digest=digest, data=str(data), fit=getattr(model, "fit_cost", None) or _NOTHING)
 
 
@@ -96,6 +96,7 @@ class Served:
         """All that a client may know: fields, claims, plain words, an example."""
         return {
             **self.line(),
+            "outcome": getattr(self.model, "outcome", None),
             "digest": self.digest,
             "data": self.data,
             "features": [field.to_dict() for field in self.form.fields],
@@ -121,6 +122,8 @@ class FileModel:
         if source.cost is None:
             hint = "Serve a certified model (free to ask) or a published one (charged by query)."
             raise InputError(f"model '{file.stem}'", "must have a price: it promises nothing", hint=hint)
+        if not source.cost.empty:
+            _warm()
         return cls(name=file.stem, cost=source.cost, source=source)
 
     @property
@@ -139,6 +142,11 @@ class FileModel:
         return str(self.source.words)
 
     @property
+    def outcome(self) -> str:
+        """The class whose probability the score is."""
+        return str(self.source.classes_[1])
+
+    @property
     def data(self) -> str | None:
         """The fingerprint of the training data, where the file has one."""
         return getattr(self.source, "data_", None)
@@ -151,6 +159,15 @@ class FileModel:
     def score(self, values: Mapping[str, Any]) -> float:
         """The risk of one person."""
         return float(self.source.risk(values))
+
+
+def _warm() -> None:
+    """Draw noise for nothing once: loading the sampler takes a third of a second, which no first client should wait."""
+    import numpy as np
+
+    from shoal.dp import noise
+
+    noise.discrete_laplace(np.zeros(1, dtype=np.int64), scale=1.0)
 
 
 def load_folder(folder: Path | str) -> list[Loaded]:

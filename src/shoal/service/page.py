@@ -1,90 +1,49 @@
-"""The small page at ``/``: lists the models and tries one. Nothing comes from elsewhere, its script is pinned."""
+"""The page at ``/``: shows what the models promise, asks one, and says what the answer means and what it cost.
+
+Nothing comes from elsewhere, and its script and style are pinned by hash. The script (``page.js``) has one function for
+others to use: ``mountScores(root, ask)`` builds the page inside an element, with any ``ask(path, body)`` that speaks to
+the service's routes.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+from importlib.resources import files
 
-__all__ = ["PAGE", "PAGE_HEADERS"]
+__all__ = ["PAGE", "PAGE_HEADERS", "SCRIPT", "STYLE"]
 
-_STYLE = """
-:root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; } fieldset { border: 1px solid #8886; border-radius: .4rem; margin: 1rem 0; }
-label { display: block; margin: .5rem 0; } input, select, button { font: inherit; padding: .25rem .4rem; }
-input[type=password] { width: 100%; box-sizing: border-box; }
-output { display: block; margin: 1rem 0; white-space: pre-wrap; }
-.quiet { opacity: .75; font-size: .9rem; }
-"""
-
-_SCRIPT = """
-const $ = id => document.getElementById(id);
-const ask = async (path, body) => {
-  const headers = { Authorization: 'Bearer ' + $('key').value.trim() };
-  if (body) headers['Content-Type'] = 'application/json';
-  const reply = await fetch(path, { method: body ? 'POST' : 'GET', headers, body: body && JSON.stringify(body) });
-  const words = await reply.json();
-  if (!reply.ok) throw new Error(words.title + '. ' + words.detail);
-  return words;
-};
-const add = (parent, tag, text) => {
-  const made = document.createElement(tag);
-  if (text !== undefined) made.textContent = text;
-  return parent.appendChild(made);
-};
-const tell = async work => {
-  try { $('out').textContent = await work() ?? ''; } catch (error) { $('out').textContent = error.message; }
-};
-const field = (form, entry, example) => {
-  const label = add(form, 'label', entry.name + ' ');
-  const input = add(label, entry.levels ? 'select' : 'input');
-  for (const level of entry.levels ?? []) add(input, 'option', level);
-  if (!entry.levels) { input.type = 'number'; input.step = 'any'; input.required = true; input.value = example; }
-  if (entry.bounds) add(label, 'span', ' ' + entry.bounds.join(' to ')).className = 'quiet';
-  input.dataset.field = entry.name;
-};
-const show = () => tell(async () => {
-  const form = $('form'), card = await ask('/v1/models/' + encodeURIComponent($('model').value));
-  form.replaceChildren();
-  add(form, 'p', card.words);
-  add(form, 'p', 'A new query costs epsilon = ' + card.epsilon_per_query + '.').className = 'quiet';
-  for (const claim of card.claims) add(form, 'p', claim.basis + ': ' + claim.statement).className = 'quiet';
-  for (const entry of card.features) field(form, entry, card.example.features[entry.name]);
-  add(form, 'button', 'Score');
-});
-const open = () => tell(async () => {
-  const { models } = await ask('/v1/models');
-  $('model').replaceChildren();
-  for (const model of models) add($('model'), 'option', model.name);
-  $('choice').hidden = !models.length;
-  if (models.length) await show(); else return 'The key covers no model that is served.';
-});
-$('open').addEventListener('submit', event => { event.preventDefault(); open(); });
-$('model').addEventListener('change', show);
-$('form').addEventListener('submit', event => { event.preventDefault(); tell(async () => {
-  const features = {};
-  for (const input of $('form').querySelectorAll('[data-field]'))
-    features[input.dataset.field] = input.type === 'number' ? Number(input.value) : input.value;
-  const said = await ask('/v1/models/' + encodeURIComponent($('model').value) + '/score', { features });
-  return ['score ' + said.score, 'charged: epsilon = ' + said.epsilon_charged + (said.cached ? ' (asked before)' : ''),
-    ...said.notes].join('\\n');
-}); });
-"""
+_HERE = files("shoal.service")
+STYLE = _HERE.joinpath("page.css").read_text(encoding="utf-8")
+SCRIPT = _HERE.joinpath("page.js").read_text(encoding="utf-8")
 
 PAGE = f"""<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Shoal risk scores</title>
-<style>{_STYLE}</style></head>
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Shoal risk scores</title><style>{STYLE}</style></head>
 <body>
-<h1>Risk scores</h1>
-<p>Every answer keeps a promise about the people whose records the model was fitted to. The promise is written beside
-each model, with its basis. <a href="/openapi.json">OpenAPI document</a></p>
-<form id="open"><label>API key <input id="key" type="password" autocomplete="off" required></label>
-<button>Show models</button></form>
-<fieldset id="choice" hidden><legend>Try a model</legend>
-<label>Model <select id="model"></select></label><form id="form"></form></fieldset>
-<output id="out" aria-live="polite"></output>
-<script>{_SCRIPT}</script>
+<div class="page">
+<header>
+<div class="top"><h1>Risk scores</h1><button id="leave" type="button" hidden>Forget the key</button></div>
+<p>Models that answer “what is this person's risk”. Each says what it promises to the people whose records it was fitted
+to, and how far that can be trusted.</p>
+</header>
+<main>
+<form id="enter" class="card" novalidate>
+<label for="key">API key</label>
+<div class="line"><input id="key" type="password" autocomplete="off" spellcheck="false" required
+aria-describedby="key-hint enter-problem"><button class="main">Show models</button></div>
+<p class="soft" id="key-hint">The line that begins with shoal_, from whoever runs this service. It stays in this page
+until you close it.</p>
+<div id="enter-problem" role="alert"></div>
+<noscript><p class="note warn">This page needs JavaScript. Everything it does can be done with curl; see the OpenAPI
+document.</p></noscript>
+</form>
+<div id="scores"></div>
+</main>
+<footer><p>For programs: <a href="openapi.json">OpenAPI document</a>. Shoal documents; a person decides.</p></footer>
+</div>
+<script>{SCRIPT}</script>
 </body></html>
 """
 
@@ -95,7 +54,7 @@ def _pinned(text: str) -> str:
 
 PAGE_HEADERS = {
     "Content-Security-Policy": (
-        f"default-src 'none'; script-src {_pinned(_SCRIPT)}; style-src {_pinned(_STYLE)}; connect-src 'self'; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        f"default-src 'none'; script-src {_pinned(SCRIPT)}; style-src {_pinned(STYLE)}; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'self'; require-trusted-types-for 'script'"
     ),
 }

@@ -32,7 +32,9 @@ KINDS = {
     "bad-json": _kind(400, "The body is not usable JSON", 'Send one object: {"features": {...}}.'),
     "bad-header": _kind(400, "A header is not usable", "An Idempotency-Key is 1 to 200 visible ASCII characters."),
     "unauthorized": _kind(
-        401, "A valid API key is needed", "Send 'Authorization: Bearer shoal_...'; keys are revocable."
+        401,
+        "A valid API key is needed",
+        "It is missing, mistyped or revoked. Send 'Authorization: Bearer shoal_...', all of the line that was given.",
     ),
     "out-of-scope": _kind(403, "The key does not cover this model", "Ask the operator for a key that does."),
     "no-such-model": _kind(404, "There is no such model", "GET /v1/models lists what the key may ask."),
@@ -51,6 +53,7 @@ KINDS = {
     "budget-exhausted": _kind(
         429, "The budget does not cover this query", "'left' says what is left; nothing was charged."
     ),
+    "headers-too-large": _kind(431, "The headers are too large", "A query needs a key, a type and a length."),
     "answer-failed": _kind(
         500, "The answer could not be computed", "The charge stands. The same query may be sent again free."
     ),

@@ -49,7 +49,9 @@ class Scorer:
 
     async def admit(self, request: Request) -> Key:
         """The key that asks; its client is noted for the log."""
-        key = await self.guard.admit(request.headers.get("authorization"))
+        key = await self.guard.admit(
+            request.headers.get("authorization"), request.client.host if request.client else ""
+        )
         request.scope["notes"]["client"] = key.name
         return key
 
@@ -123,8 +125,11 @@ class Scorer:
 def _features(body: bytes) -> object:
     try:
         words = _DECODER.decode(body.decode())
+    except _TwiceError:
+        raise Problem("bad-json", "No object may name a member twice: readers differ on which one counts.") from None
     except (ValueError, RecursionError):
-        raise Problem("bad-json", "The body must be one JSON object in UTF-8.") from None
+        rule = "The body must be one JSON object in UTF-8, without NaN, Infinity or numbers of thousands of digits."
+        raise Problem("bad-json", rule) from None
     if not isinstance(words, dict) or set(words) != {"features"}:
         raise Problem("bad-json", "The body must be an object with the one member 'features'.")
     return words["features"]
@@ -134,7 +139,20 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_no_constant)  # made once, as making one costs more than using it
+class _TwiceError(ValueError):
+    """A member is named twice."""
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise _TwiceError
+    return members
+
+
+_DECODER = json.JSONDecoder(
+    parse_constant=_no_constant, object_pairs_hook=_each_once
+)  # made once, as making one costs more than using it
 
 
 def _idempotency_key(request: Request) -> str | None:

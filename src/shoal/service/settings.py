@@ -33,6 +33,10 @@ class Settings:
     model_epsilon: Annotated[float | None, Range(above=0), Help("limit of a new model over all clients")] = None
     rate: Annotated[float, Range(low=0), Help("requests a second of one client in one worker; 0 for no limit")] = 100.0
     burst: Annotated[float, Range(low=1), Help("requests that may come at once")] = 200.0
+    wrong_keys: Annotated[
+        float, Range(low=0), Help("wrong keys a second of one address in one worker; 0 for no limit")
+    ] = 1.0
+    wrong_keys_burst: Annotated[float, Range(low=1), Help("wrong keys that may come at once")] = 20.0
     max_body: Annotated[int, Range(low=256), Help("largest body in bytes")] = 65_536
     body_seconds: Annotated[float, Range(above=0), Help("seconds in which a body must arrive")] = 10.0
     key_seconds: Annotated[float, Range(low=0), Help("seconds for which a known key is not looked up again")] = 2.0

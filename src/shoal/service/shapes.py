@@ -27,7 +27,7 @@ class Score(_Strict):
     """The answer to a query."""
 
     model: str
-    score: float = Field(description="The risk; a published model's noise can put it outside 0 to 1.")
+    score: float = Field(description="The risk: the probability of the outcome, 0 to 1.")
     epsilon_charged: str = Field(description=f"{_DECIMAL} 0 for a free model and for a query asked before.")
     cached: bool = Field(description="Whether this is the answer given before.")
     notes: list[str] = Field(description="What was changed on the way, such as a number moved to its public bound.")
@@ -61,6 +61,7 @@ class FieldCard(_Strict):
 class Card(ModelLine):
     """All about a model that a client may know."""
 
+    outcome: str | None = Field(description="The class whose probability the score is, where the model names one.")
     digest: str
     data: str = Field(description="Fingerprint of the data set; models with the same one share its account.")
     features: list[FieldCard]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from shoal.report.words import number
-from shoal.study.dpat import EPSILONS, DpatStudy
+from shoal.study.dpat import EPSILONS, Deletions, DpatStudy
 
 __all__ = ["findings"]
 
 
 def findings(study: DpatStudy) -> list[str]:
     """The sentences."""
-    return [_structure(study), *_deletions(study), _losses(study), _queries(study), _certified(study), _split(study)]
+    return [_certified(study), _queries(study), *_deletions(study), _losses(study), _structure(study), _split(study)]
 
 
 def _structure(study: DpatStudy) -> str:
@@ -23,11 +23,23 @@ def _structure(study: DpatStudy) -> str:
 
 
 def _deletions(study: DpatStudy) -> list[str]:
-    return [
+    return [_changed(found) for found in study.deletions if found.changed] + _unchanged(study)
+
+
+def _changed(found: Deletions) -> str:
+    return (
         f"α = {number(found.alpha)}: {found.changed} of {found.tried} one-record deletions change the structure that "
         f"is said to be 0-private; one answer moves by up to {number(found.largest_move)} of its noise scales (ε = 1)."
-        for found in study.deletions
-    ]
+    )
+
+
+def _unchanged(study: DpatStudy) -> list[str]:
+    """Said as what it is: no counter-example among those tried."""
+    orders = [number(found.alpha) for found in study.deletions if not found.changed]
+    if not orders:
+        return []
+    tried = study.deletions[0].tried
+    return [f"α = {' and '.join(orders)}: none of {tried} one-record deletions changed the structure; others may."]
 
 
 def _losses(study: DpatStudy) -> str:
@@ -50,9 +62,9 @@ def _queries(study: DpatStudy) -> str:
 
 def _certified(study: DpatStudy) -> str:
     ours, plain = study.curve("CertifiedForest"), study.curve("C4.5, no privacy")
-    values = ", ".join(f"{number(e)}: {m:.3f}" for e, m in zip(EPSILONS, ours.mean, strict=True))
+    values = ", ".join(f"{m:.3f} at {number(e)}" for e, m in zip(EPSILONS, ours.mean, strict=True))
     return (
-        f"The certified forest, whose ε is proved and covers the model and all its answers, by ε: {values}. C4.5 "
+        f"AUROC of the certified forest, whose ε is proved and covers the model and all its answers: {values}. C4.5 "
         f"without privacy has {plain.mean[0]:.3f}."
     )
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from functools import partial
+from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 from shoal.files import write_text
 from shoal.report.document import altair, document, draw
@@ -17,6 +20,7 @@ from shoal.study.folder import check_study_folder
 __all__ = ["check_folder", "render", "write"]
 
 _FILES = ("report.html", "study.json")
+_DASHES = {"proved": [1, 0], "refuted": [6, 3], "none": [2, 3]}
 _COLOURS = ("#0b6470", "#3f7d3a", "#b5892b", "#9a4a1f", "#6a5fa5", "#857e70", "#57544c", "#c25b78", "#4a7fb5")
 
 
@@ -65,43 +69,73 @@ def _split(split: Split) -> Html:
     x = alt.X("low:Q", title="α-gain, α = 1")
     bars = base.mark_rule(strokeWidth=3, color="#b5892b").encode(y=y, x=x, x2="high:Q")
     dots = base.mark_point(filled=True, size=50, color="#0b6470").encode(y=y, x="gain:Q")
-    verdict = "admissible: its smallest gain beats all others' largest" if split.admissible else "not admissible"
+    verdict = (
+        "admissible, as its smallest gain beats" if split.admissible else "not admissible, as no gain surely beats"
+    )
     label = f"Gains at {split.node} with their range over one-record changes"
-    caption = f"At {split.node}: {verdict}. Bars: smallest gain to the largest of the variable."
+    caption = (
+        f"At {split.node}: {verdict} the largest of every other variable. Dots: gains of the best question about each "
+        "variable. Bars: what one record more or less could make of them."
+    )
     return figure(draw(bars + dots, label), caption)
 
 
 def _curves(study: DpatStudy) -> Html:
     alt = altair()
     rows = [
-        {"epsilon": e, "auroc": m, "model": c.model}
+        {"epsilon": e, "auroc": m, "model": c.model, "said": f"{c.model}: AUROC {m:.3f} at ε = {number(e)}"}
         for c in study.curves
         for e, m in zip(EPSILONS, c.mean, strict=True)
     ]
-    names = [c.model for c in study.curves]
-    chart = alt.Chart(alt.Data(values=rows), width=480, height=280).mark_line(point=True)
-    chart = chart.encode(
+    base = alt.Chart(alt.Data(values=rows), width=430, height=300).encode(
         x=alt.X("epsilon:Q", title="ε", scale=alt.Scale(type="log"), axis=alt.Axis(values=list(EPSILONS), format="~g")),
         y=alt.Y("auroc:Q", title="AUROC", scale=alt.Scale(zero=False)),
-        color=alt.Color("model:N", title=None, scale=alt.Scale(domain=names, range=list(_COLOURS[: len(names)]))),
+        color=_coloured(alt, study),
     )
-    table: list[list[Child]] = [
-        [c.model, c.promise, *(f"{m:.3f} ± {s:.3f}" for m, s in zip(c.mean, c.deviation, strict=True))]
+    points = base.mark_point(filled=True, size=35, opacity=1).encode(description="said:N")
+    lines = base.mark_line().encode(strokeDash=_dashed(alt, study))
+    words = (
+        "ε means different things: certified models and diffprivlib's pay once for the whole model (solid lines); the "
+        f"published ones pay for every answer, and their guarantee is refuted (dashed). {study.absent}"
+    )
+    chart = draw(lines + points, "AUROC against epsilon, a line for each model; the table below has the numbers")
+    return join([tag("p", words), figure(chart, "AUROC against ε, mean over the halves."), _curve_table(study)])
+
+
+def _coloured(alt: Any, study: DpatStudy, shown: Iterable[str] | None = None) -> Any:
+    """The same colour for a model in every picture."""
+    palette = {c.model: colour for c, colour in zip(study.curves, cycle(_COLOURS), strict=False)}
+    names = [name for name in palette if shown is None or name in shown]
+    scale = alt.Scale(domain=names, range=[palette[name] for name in names])
+    return alt.Color("model:N", scale=scale, legend=_legend(alt))
+
+
+def _dashed(alt: Any, study: DpatStudy) -> Any:
+    """Lines that tell by more than colour: a proved promise, a refuted one, none."""
+    names = [c.model for c in study.curves]
+    scale = alt.Scale(domain=names, range=[_DASHES[c.promise.rpartition(", ")[2]] for c in study.curves])
+    return alt.StrokeDash("model:N", scale=scale, legend=_legend(alt))
+
+
+def _legend(alt: Any) -> Any:
+    return alt.Legend(orient="right", labelLimit=0, symbolType="stroke", symbolSize=300, title=None)
+
+
+def _curve_table(study: DpatStudy) -> Html:
+    rows: list[list[Child]] = [
+        [
+            join([c.model, tag("br"), _soft(f"pays {c.promise}" if c.promise != "none" else "no promise")]),
+            *(join([f"{m:.3f}", tag("br"), _soft(f"± {s:.3f}")]) for m, s in zip(c.mean, c.deviation, strict=True)),
+        ]
         for c in study.curves
     ]
-    head = ("Model", "What ε pays for", *(f"ε = {number(e)}" for e in EPSILONS))
-    words = (
-        "ε means different things: certified models and diffprivlib's pay once for the whole model; the published ones "
-        f"pay for every answer, and their guarantee is refuted. {study.absent}"
-    )
-    caption = "AUROC, mean and standard deviation over halves"
-    return join(
-        [
-            tag("p", words),
-            figure(draw(chart, "AUROC against epsilon"), "AUROC against ε."),
-            rows_table(caption, head, table, numeric=range(2, 2 + len(EPSILONS))),
-        ]
-    )
+    head = ("Model, and what ε pays for", *(f"ε = {number(e)}" for e in EPSILONS))
+    caption = f"AUROC, mean and standard deviation over {study.settings.halves} halves"
+    return rows_table(caption, head, rows, numeric=range(1, 1 + len(EPSILONS)))
+
+
+def _soft(text: str) -> Html:
+    return tag("span", text, class_="spread")
 
 
 def _roc(study: DpatStudy) -> Html:
@@ -111,14 +145,15 @@ def _roc(study: DpatStudy) -> Html:
         for name, points in study.roc.items()
         for i, (f, t) in enumerate(points)
     ]
-    chart = alt.Chart(alt.Data(values=rows), width=280, height=280).mark_line()
+    chart = alt.Chart(alt.Data(values=rows), width=320, height=320).mark_line()
     chart = chart.encode(
         x=alt.X("false:Q", title="false positive rate"),
         y=alt.Y("true:Q", title="true positive rate"),
         order="i:Q",
-        color=alt.Color("model:N", title=None, scale=alt.Scale(range=list(_COLOURS))),
+        color=_coloured(alt, study, study.roc),
     )
-    return figure(draw(chart, "ROC curves at epsilon 1"), "One half of the records, ε = 1.")
+    words = "The higher a line, the more people with the outcome are found for the same number of false alarms."
+    return join([tag("p", words), figure(draw(chart, "ROC curves at epsilon 1"), "One half of the records, ε = 1.")])
 
 
 def _deletions(study: DpatStudy) -> Html:
@@ -128,7 +163,8 @@ def _deletions(study: DpatStudy) -> Html:
     head = ("α", "Deletions that change the structure", "Largest move of an answer (noise scales, ε = 1)")
     words = (
         "A structure that is 0-private is the same for all neighbours, hence for all data sets: a constant. Each "
-        "deletion that changes it is a counter-example."
+        "deletion that changes it is a counter-example, and one is enough; where none was found among those tried, "
+        "that shows nothing."
     )
     return join([tag("p", words), rows_table("One-record deletions", head, rows, numeric=range(3))])
 

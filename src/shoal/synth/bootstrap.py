@@ -84,8 +84,8 @@ class MarginalBootstrap(Synthesizer):
             return BootstrapModel(
                 shares=shares, total=total, domain=settled.domain, spent=None, claims=(), notes=settled.notes
             )
-        charge(account, stated, "MarginalBootstrap: noisy margins")
         purse = Purse(left=total_budget(self.epsilon, self.delta))
+        charge(account, stated, "MarginalBootstrap: noisy margins")
         noisy, variance = purse.tables("one-way tables", counts, purse.left)
         tables = NoisyTables(one=tuple(noisy), one_variance=variance, pairs={}, pair_variance=1.0)
         shares, total = tables.margins([axis.has_missing for axis in settled.domain.axes])

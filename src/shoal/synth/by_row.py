@@ -29,7 +29,7 @@ from shoal.schema import Schema
 from shoal.synth.claims import DATA_CHOSEN, assumptions, dp_claim
 from shoal.synth.diversity import check_diversity, diverse_blocks
 from shoal.synth.domain import Domain
-from shoal.synth.exact import GRAIN, below, pick_cell, virtual_records
+from shoal.synth.exact import GRAIN, below, check_weights, pick_cell, virtual_records
 from shoal.synth.obey import obeying
 from shoal.synth.parents import Parents, by_mutual_information, choose_parents
 from shoal.synth.spend import Purse
@@ -84,6 +84,8 @@ def fit_by_row(pegs: PeGS, table: Any, schema: Schema, account: Any, rng: Genera
         check_diversity(settled.domain, pegs.diversity)
     parents = Parents.of(pegs, settled.domain)
     sizes, codes = settled.domain.sizes, settled.codes
+    if pegs.diversity is None:
+        check_weights("PeGS", pegs.epsilon, len(sizes) * (pegs.passes or 1), sizes)
     how_many = min(parents.how_many or (1 if pegs.epsilon < 10 else 2), len(sizes) - 1)
     if parents.given is not None:
         found = dict(parents.given)

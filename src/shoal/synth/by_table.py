@@ -293,9 +293,11 @@ def _claims(pegs: PeGS, several: bool, chosen_from_data: bool) -> tuple[tuple[Cl
     )
     if chosen_from_data:
         statement = f"{statement} {DATA_CHOSEN}"
-    more = (
-        () if pegs.parents is None or isinstance(pegs.parents, int) else ("Parents were named from public knowledge.",)
-    )
+    more = []
+    if isinstance(pegs.parents, Mapping):
+        more.append("Parents were named from public knowledge.")
+    if pegs.design == "conditionals":
+        more.append("Start rows, if any were given, come from public knowledge, never from the data.")
     claim = dp_claim(
         budget,
         scope="per data set",

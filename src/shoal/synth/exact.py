@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 
 import numpy as np
 
 from shoal.arrays import Generator, IntArray
+from shoal.errors import ParameterError
 
-__all__ = ["GRAIN", "below", "pick_cell", "virtual_records"]
+__all__ = ["GRAIN", "below", "check_weights", "pick_cell", "virtual_records"]
 
 GRAIN = 1 << 20  # a record weighs this much, so that α is a fraction of a record
+_MOST_WEIGHT = 1 << 61
 _ALL = np.uint64(2**64 - 1)
 
 
@@ -27,6 +30,15 @@ def virtual_records(epsilon: float, draws: int) -> int:
     exponent = epsilon / draws
     alpha = 1 / math.expm1(exponent) if exponent < 700 else 0.0
     return math.ceil(alpha * GRAIN * (1 + 1e-12)) + 1
+
+
+def check_weights(owner: str, epsilon: float, draws: int, sizes: Sequence[int]) -> None:
+    """Refuse an ε whose virtual records, over all cells of a block, would not fit into 64 bits beside the counts."""
+    exponent = epsilon / draws
+    if exponent * _MOST_WEIGHT < max(sizes) * GRAIN:
+        raise ParameterError(
+            owner, "epsilon must be larger: draws would no longer be exact", got=f"epsilon = {epsilon:.3g}"
+        )
 
 
 def below(totals: IntArray, rng: Generator | None = None) -> IntArray:

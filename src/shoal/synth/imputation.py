@@ -30,7 +30,7 @@ from shoal.schema import Schema
 from shoal.synth.by_row import uniform_starts
 from shoal.synth.claims import assumptions, dp_claim
 from shoal.synth.domain import Domain, Missing, settle
-from shoal.synth.exact import GRAIN, below, pick_cell, virtual_records
+from shoal.synth.exact import GRAIN, below, check_weights, pick_cell, virtual_records
 from shoal.synth.obey import obeying
 from shoal.synth.pegs import charge
 from shoal.synth.regression import Logistic, fit_logistic
@@ -83,6 +83,7 @@ class PerturbedImputation(Synthesizer):
 
     def _fit(self, table: Any, schema: Schema, account: Any, rng: Generator) -> Model:
         settled = settle(table, schema, bins=self.bins, missing=self.missing, public=True, owner="PerturbedImputation")
+        check_weights("PerturbedImputation", self.epsilon, len(settled.domain.axes), settled.domain.sizes)
         rows = rng.permutation(settled.n)[: self.fit_rows]
         codes = settled.codes[rows]
         models = [fit_logistic(settled.domain, codes, i) for i in range(len(settled.domain.axes))]

@@ -14,7 +14,7 @@ from shoal.dp import Budget
 from shoal.errors import ParameterError
 from shoal.synth.domain import Domain
 from shoal.synth.spend import Purse
-from shoal.synth.tables import dependence, distance, mutual_information, n_keys, pair_counts
+from shoal.synth.tables import check_keys, dependence, distance, mutual_information, n_keys, pair_counts
 
 if TYPE_CHECKING:
     from shoal.synth.pegs import PeGS
@@ -47,6 +47,8 @@ class Parents:
             if i in positions or len(set(positions)) < len(positions):
                 raise ParameterError("parents", f"of '{name}' must be other columns, each named once")
             given[i] = positions
+            if pegs.scope == "sample" or pegs.design == "conditionals":
+                check_keys(domain.sizes, i, positions)
         return cls(given=given, how_many=None, choose="given")
 
 

@@ -159,10 +159,10 @@ class PeGS(Synthesizer):
 
         stated = Budget(epsilon=self.epsilon, delta=self.delta or 0)
         can_pay(account, stated)
+        purse = Purse(left=total_budget(self.epsilon, self.delta))
         settled = self._settled(table, schema, public=True)
         parents = Parents.of(self, settled.domain)
         charge(account, stated, f"PeGS, design {self.design}: synthetic rows, as many as wanted")
-        purse = Purse(left=total_budget(self.epsilon, self.delta))
         fit = fit_conditionals if self.design == "conditionals" else fit_chain_model
         return fit(self, settled, parents, purse, rng, schema.unit is not None)
 

@@ -15,8 +15,12 @@ import numpy as np
 
 from shoal.arrays import IntArray
 from shoal.dp import Budget, noise
+from shoal.errors import ParameterError
 
 __all__ = ["Purchase", "Purse", "total_budget"]
+
+_LEAST = 1e-9  # of ε: noise of a smaller budget would leave the range of whole numbers
+_NO_NOISE, _QUIETEST = 20.0, 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +67,15 @@ class Purse:
 
 
 def total_budget(epsilon: float, delta: float | None) -> Budget:
-    """What a fit may spend: ε, or the largest ρ that (ε, δ) allows."""
-    return Budget(epsilon=epsilon) if delta is None else Budget(epsilon=epsilon, delta=delta).largest_zcdp()
+    """What a fit may spend: ε, or the largest ρ that (ε, δ) allows; refused if no noise is large enough."""
+    if delta is None:
+        budget, least, amount = Budget(epsilon=epsilon), _LEAST, epsilon
+    else:
+        budget = Budget(epsilon=epsilon, delta=delta).largest_zcdp()
+        least, amount = _LEAST**2, budget.rho
+    if amount < least:
+        raise ParameterError("synthesis", "epsilon and delta must leave something to spend", got=str(budget))
+    return budget
 
 
 def _noised(counts: Sequence[IntArray], price: Budget) -> tuple[list[IntArray], float, float]:
@@ -81,5 +92,6 @@ def _noised(counts: Sequence[IntArray], price: Budget) -> tuple[list[IntArray], 
 
 
 def _laplace_variance(scale: float) -> float:
-    q = math.exp(-1 / scale)
-    return 2 * q / (1 - q) ** 2
+    """2q / (1 − q)² with q = exp(−1/scale), at any scale; where there is no noise to speak of, not quite 0."""
+    half = 1 / (2 * scale)
+    return max(_QUIETEST, 0.5 / math.sinh(half) ** 2) if half < _NO_NOISE else _QUIETEST

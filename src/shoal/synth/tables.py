@@ -14,7 +14,7 @@ import numpy as np
 from shoal.arrays import AnyArray, FloatArray, IntArray
 from shoal.errors import ParameterError
 
-__all__ = ["block_counts", "dependence", "keys", "mutual_information", "n_keys", "one_way", "pair_counts"]
+__all__ = ["block_counts", "check_keys", "dependence", "keys", "mutual_information", "n_keys", "one_way", "pair_counts"]
 
 MOST_KEYS = 2_000_000
 
@@ -42,13 +42,19 @@ def keys(codes: AnyArray, sizes: Sequence[int], parents: Sequence[int]) -> IntAr
     return key
 
 
-def block_counts(codes: IntArray, sizes: Sequence[int], i: int, parents: Sequence[int]) -> IntArray:
-    """Counts n_ij of column i for every key: one building block a row."""
+def check_keys(sizes: Sequence[int], i: int, parents: Sequence[int]) -> None:
+    """Refuse parents of column i that form too many keys."""
     H = n_keys(sizes, parents)
     if H * sizes[i] > MOST_KEYS:
         raise ParameterError(
             "PeGS", "the parents of a column must form fewer keys", got=f"{H:,} keys", hint="Name fewer parents."
         )
+
+
+def block_counts(codes: IntArray, sizes: Sequence[int], i: int, parents: Sequence[int]) -> IntArray:
+    """Counts n_ij of column i for every key: one building block a row."""
+    check_keys(sizes, i, parents)
+    H = n_keys(sizes, parents)
     return _count(keys(codes, sizes, parents) * sizes[i] + codes[:, i], H * sizes[i]).reshape(H, sizes[i])
 
 

@@ -1,0 +1,148 @@
+"""`shoal compare`: which method, which k? Many recipes on one file, measured alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shoal.cli.releasing import required
+from shoal.errors import ParameterError
+
+if TYPE_CHECKING:
+    from shoal.comparison import Comparison
+
+__all__ = ["EXAMPLES", "compare"]
+
+EXAMPLES = """Examples:
+
+shoal compare people.csv --schema schema.toml --out comparison
+
+shoal compare people.csv -s schema.toml --recipes recipes.toml -o comparison --risk-limit 0.01
+
+shoal compare people.csv -s schema.toml -o comparison --jobs 4 --time-limit 600 --overwrite
+
+A file of recipes holds [[recipe]] tables: group = "k-member:k=5" and mask = ["centroid"], or coarsen = "mondrian:k=5",
+or synthesize = "pegs:epsilon=1".
+"""
+
+
+def compare(
+    file: Annotated[Path | None, typer.Argument(help="CSV, TSV, Parquet, SAS, Stata or SPSS file.")] = None,
+    schema: Annotated[Path | None, typer.Option("--schema", "-s", help="Schema in TOML: every column's role.")] = None,
+    recipes: Annotated[
+        Path | None, typer.Option("--recipes", "-r", help="Recipes in TOML. [default: every family that suits]")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder for page and tables; FOLDER.results keeps each recipe.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Worker processes. [default: cores]")] = None,
+    time_limit: Annotated[float, typer.Option(help="Seconds for each recipe; then it is stopped.")] = 120.0,
+    risk_limit: Annotated[float, typer.Option(help="Share of records that may be found, for the advice.")] = 0.05,
+    seed: Annotated[int | None, typer.Option(help="Repeats the comparison.")] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(help="Delimiter of a CSV input; found by itself if left out.")
+    ] = None,
+    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV input; found by itself if left out.")] = None,
+    decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV input.")] = ".",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older comparison in that folder.")] = False,
+) -> None:
+    """Run many recipes on FILE for trial, measure all of them alike, and say which keeps most at what risk.
+
+    Nothing is released. Results compare with the original and stay inside. With --out, finished recipes are kept: the
+    same command goes on after an interruption and runs nothing twice.
+    """
+    from shoal.cli.console import out as screen
+
+    reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
+    options = {"jobs": jobs, "time_limit": time_limit, "seed": seed, "limit": risk_limit}
+    result = _compared(file, schema, recipes, out, overwrite, reading, options)
+    _print(result, risk_limit)
+    if out is None:
+        screen.print("Nothing was written; --out FOLDER keeps page and tables.", style="dim")
+        return
+    result.write(out, overwrite=overwrite, limit=risk_limit)
+    screen.print(f"Page: {out / 'comparison.html'} (internal: it compares with the original)", markup=False)
+    screen.print(f"Finished recipes: {_results(out)} (internal; delete it when you are done)", markup=False)
+
+
+def _results(out: Path) -> Path:
+    return out.with_name(f"{out.name}.results")
+
+
+def _compared(
+    file: Path | None,
+    schema: Path | None,
+    recipes: Path | None,
+    out: Path | None,
+    overwrite: bool,
+    reading: dict[str, Any],
+    options: dict[str, Any],
+) -> Comparison:
+    """Everything that can be wrong is found before the first recipe runs."""
+    from shoal.cli.console import steps
+    from shoal.comparison import compare as run
+    from shoal.comparison import default_recipes, read_recipes
+    from shoal.comparison.comparison import checked_limit
+    from shoal.files import read_source
+    from shoal.schema import Schema
+
+    path, rules = required(file, "FILE", "compare"), Schema.read(required(schema, "--schema FILE", "compare"))
+    checked_limit(options.pop("limit"))
+    _check_out(path, out, overwrite)
+    chosen = None if recipes is None else read_recipes(recipes)
+    table = read_source(path, **reading).frame
+    chosen = default_recipes(rules, table) if chosen is None else chosen
+    folder = None if out is None else _results(out)
+    with steps(len(chosen)) as step:
+        step(f"0 of {len(chosen)}")
+        try:
+            return run(table, rules, chosen, folder=folder, progress=step, **options)
+        except KeyboardInterrupt:
+            _tell_stopped(folder)
+            raise typer.Exit(130) from None
+
+
+def _check_out(path: Path, out: Path | None, overwrite: bool) -> None:
+    from shoal.comparison.writing import check_folder
+
+    if out is not None:
+        if path.resolve() == out.resolve() or out.resolve() in path.resolve().parents:
+            raise ParameterError("--out", "must not be the input or a folder around it", hint="Name a new folder.")
+        check_folder(out, overwrite=overwrite)
+
+
+def _tell_stopped(folder: Path | None) -> None:
+    from shoal.cli.console import complain
+
+    kept = (
+        "Nothing was kept." if folder is None else f"Finished recipes are in {folder}; run the same command to go on."
+    )
+    complain(f"stopped. {kept}")
+
+
+def _print(result: Comparison, limit: float) -> None:
+    from shoal.cli.console import out as screen
+    from shoal.cli.console import print_table
+    from shoal.report.words import percent
+
+    front = {id(one) for one in result.front}
+    rows = [
+        (
+            f"{'*' if id(one) in front else ' '} {one.name}",
+            percent(one.risk),
+            percent(one.risks.get("guessed")),
+            f"{one.utility:.3f}",
+            "–" if one.k is None else str(one.k),
+            f"{one.seconds:.1f}",
+        )
+        for one in sorted((one for one in result.outcomes if one.is_done), key=lambda one: (one.risk, -one.utility))
+    ]
+    if rows:
+        print_table("* on the front", ("recipe", "found", "guessed", "kept", "k", "seconds"), rows)
+    for one in result.outcomes:
+        if not one.is_done:
+            screen.print(f"  {one.name}: {one.state}. {one.reason}", markup=False, style="dim")
+    for paragraph in result.recommendation(limit).splitlines():
+        screen.print(paragraph, markup=False)

@@ -1,0 +1,142 @@
+"""`shoal web`: the workbench in the browser."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from shoal.workbench.access import Access
+
+__all__ = ["EXAMPLES", "web"]
+
+EXAMPLES = """Examples:
+
+shoal web
+
+shoal web --port 9000 --no-browser
+
+shoal web --host 0.0.0.0 --data /srv/microdata        (prints a token; put TLS in front)
+
+shoal web --models models --ledger sqlite:///ledger.db
+"""
+
+
+def web(
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; others than this machine's need a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")] = 8137,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="With --host: files may be opened and releases written by path beneath this folder."),
+    ] = None,
+    token: Annotated[
+        bool, typer.Option("--token", help="Ask for a token on this machine too (others may use it).")
+    ] = False,
+    folder: Annotated[
+        Path | None, typer.Option(help="Where the private folder is made; needs room for uploads. [default: temporary]")
+    ] = None,
+    browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
+    models: Annotated[Path | None, typer.Option(help="Folder of score models to try on the score page.")] = None,
+    ledger: Annotated[
+        str, typer.Option(envvar="SHOAL_LEDGER", help="Database URL of the ledger that charges for scores.")
+    ] = "sqlite:///ledger.db",
+) -> None:
+    """Open the workbench: from a file to a release with evidence, in the browser, offline.
+
+    Uploads and results lie in a private folder that is removed when the command stops (Ctrl-C). Nothing is sent
+    anywhere.
+    """
+    from shoal.errors import ParameterError
+
+    try:
+        from shoal.workbench.app import WebSettings, create_web_app
+    except ModuleNotFoundError as missing:
+        hint = "Install the extra: pip install 'shoal[web]'."
+        raise ParameterError("shoal web", f"needs the package {missing.name}", hint=hint) from None
+    access = _access(host, data, token)
+    with _socket(host, port) as sock:
+        settings = WebSettings(access=access, folder=folder, hosts=_hosts(access), models=models, ledger=ledger)
+        app = create_web_app(settings)
+        address = _address(host, sock.getsockname()[1], access)
+        _tell(address, access)
+        _serve(app, sock, address if browser else None)
+
+
+def _access(host: str, data: Path | None, token: bool) -> Access:
+    from shoal.errors import FileError
+    from shoal.workbench.access import Access, make_token
+
+    if data is not None and not data.is_dir():
+        raise FileError(str(data), "must be a folder", hint="Name the folder that files may be opened from.")
+    return Access.of(host, data=data, token=make_token() if token else None)
+
+
+def _hosts(access: Access) -> tuple[str, ...]:
+    from shoal.workbench.app import LOOPBACK
+
+    return LOOPBACK if access.loopback else ()
+
+
+def _socket(host: str, port: int) -> socket.socket:
+    """Bound before anything is made, so that a port in use is said at once."""
+    from shoal.errors import ParameterError
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        sock.bind((host, port))
+        sock.listen(128)  # whoever follows the printed address at once waits for the page instead of being refused
+    except OSError as error:
+        sock.close()
+        got, hint = (error.strerror or "").lower(), "Choose another with --port, or 0 for any free one."
+        raise ParameterError(
+            "shoal web", f"must be able to listen on {host}, port {port}", got=got, hint=hint
+        ) from None
+    return sock
+
+
+def _address(host: str, port: int, access: Access) -> str:
+    name = socket.gethostname() if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+    return f"http://{name}:{port}/" + (f"?token={access.token}" if access.token else "")
+
+
+def _tell(address: str, access: Access) -> None:
+    from shoal.cli.console import err, out
+
+    out.print(f"Workbench: {address}", markup=False, soft_wrap=True)
+    out.print("Stop it with Ctrl-C; uploads and results are then removed.", style="dim")
+    if not access.loopback:
+        err.print("Tables and the token travel in clear text: put a proxy with TLS in front.", markup=False)
+
+
+def _serve(app: FastAPI, sock: socket.socket, address: str | None) -> None:
+    import uvicorn
+
+    if address and _has_screen():
+        threading.Timer(0.5, webbrowser.open, [address]).start()
+    config = uvicorn.Config(
+        app,
+        access_log=False,
+        log_level="error",
+        server_header=False,
+        timeout_graceful_shutdown=3,
+        ws="websockets-sansio",
+    )
+    uvicorn.Server(config).run(sockets=[sock])
+
+
+def _has_screen() -> bool:
+    """Whether a browser window can appear: over a plain terminal connection it can't."""
+    return sys.platform in ("win32", "darwin") or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))

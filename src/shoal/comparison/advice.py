@@ -1,0 +1,159 @@
+"""What to choose, in plain words: the most useful recipe within a risk, what is proved about it, and what to mind.
+
+Selecting by a measured risk among finished releases would weaken a bound that rests on random permutations (see
+`shoal.release.target`): so the advice names a recipe, never one of the trial releases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from shoal.comparison.front import best, ties
+from shoal.comparison.outcome import Outcome
+from shoal.report.words import listed, number, percent, plural
+
+if TYPE_CHECKING:
+    from shoal.comparison.comparison import Comparison
+
+__all__ = ["ANEW", "INSIDE", "advice", "kept"]
+
+ANEW = (
+    "Run the recipe anew, without a seed, for the release itself. The trials made here must not be published: choosing "
+    "one of them by its measured risk favours what happened to withstand these attacks, and a proved bound needs "
+    "randomness that nobody selected. The new release's risk can lie a little above or below the number here."
+)
+INSIDE = (
+    "These numbers compare with the original table: keep them in the secure room. Differentially private methods "
+    "promise nothing about numbers computed beside their rows; a trial that never leaves the room spends no budget."
+)
+_MOST_NAMED = 3
+_MANY_COPIES = 0.05
+
+
+def advice(comparison: Comparison, limit: float) -> list[str]:
+    """Paragraphs: the choice, its promise, its rivals, what else to know."""
+    done = [one for one in comparison.outcomes if one.is_done]
+    if not done:
+        return ["No recipe could be run to its end, so there is nothing to choose from. Each line says why."]
+    chosen = best(done, limit)
+    if chosen is None:
+        return [_none(done, limit), *_beside(comparison), *_unmeasured(comparison), INSIDE]
+    return [
+        _choice(chosen, limit),
+        *_promise(done, chosen, limit),
+        *_beside(comparison),
+        *_rivals(done, chosen, limit),
+        *_regression(chosen),
+        *_guess(comparison, chosen),
+        *_copies(chosen),
+        *_unmeasured(comparison),
+        ANEW,
+        INSIDE,
+    ]
+
+
+def kept(share: float) -> str:
+    """A share of utility, to three digits."""
+    return f"{share:.3f}"
+
+
+def _choice(chosen: Outcome, limit: float) -> str:
+    found = "of the records counted as found" if chosen.is_synthetic else "of the records found"
+    return (
+        f"For a re-identification of at most {percent(limit)}, {chosen.name} keeps most: {kept(chosen.utility)} of the "
+        f"two-way distributions, with {percent(chosen.risk)} {found}."
+    )
+
+
+def _beside(comparison: Comparison) -> Iterator[str]:
+    found, second = comparison.reference.get("found"), comparison.reference.get("second_sample")
+    if found is not None and second is not None:
+        yield (
+            f"For comparison: published as it is, the table would have {percent(found)} found; another sample of the "
+            f"same size would keep {kept(second)}."
+        )
+
+
+def _none(done: Sequence[Outcome], limit: float) -> str:
+    lowest = min(done, key=lambda one: (one.risk, -one.utility))
+    return (
+        f"None of the {plural(len(done), 'recipe')} measured brings re-identification to {percent(limit)} or less. "
+        f"{lowest.name} comes nearest, with {percent(lowest.risk)} found and {kept(lowest.utility)} of the two-way "
+        "distributions kept. Raise k, drop or coarsen quasi-identifiers, draw synthetic rows, or have a person accept "
+        "a higher limit."
+    )
+
+
+def _promise(done: Sequence[Outcome], chosen: Outcome, limit: float) -> Iterator[str]:
+    if chosen.bound is not None:
+        yield (
+            f"That is a mean over all records. For every single record it is proved that matching finds it with a "
+            f"probability of at most {percent(chosen.bound)}, under the assumptions of its claim."
+        )
+    elif chosen.is_proved:
+        proved = [claim.statement for claim in chosen.claims if claim.basis == "proved"]
+        yield f"Proved, under the assumptions of the claim: {' '.join(proved)}"
+    else:
+        yield f"Nothing is proved about every person: the risk is measured only.{_with_proof(done, limit)}"
+
+
+def _with_proof(done: Sequence[Outcome], limit: float) -> str:
+    other = best([one for one in done if one.is_proved], limit)
+    if other is None:
+        return ""
+    return f" Of the recipes with a proof, {_told(other)} keeps most."
+
+
+def _rivals(done: Sequence[Outcome], chosen: Outcome, limit: float) -> Iterator[str]:
+    near = ties(done, chosen, limit)
+    if near:
+        named = listed([_told(one) for one in near[:_MOST_NAMED]])
+        more = f" and {plural(len(near) - _MOST_NAMED, 'other')}" if len(near) > _MOST_NAMED else ""
+        yield f"About as much is kept by {named}{more}; so small a difference can turn round in another run."
+    others = dict.fromkeys(one.family for one in done if one.family not in (chosen.family, *(t.family for t in near)))
+    firsts = [(family, best([one for one in done if one.family == family], limit)) for family in others]
+    found = [f"{family}, {_told(one)}" for family, one in firsts if one is not None]
+    if found:
+        yield f"Best of the other families within the limit: {'; '.join(found)}."
+
+
+def _regression(chosen: Outcome) -> Iterator[str]:
+    after, before = (chosen.utilities.get(name) for name in ("r_squared", "r_squared_original"))
+    if after is not None and before is not None:
+        yield (
+            "A regression of the first sensitive number on the quasi-identifiers, tried on the original's people, has "
+            f"R² = {number(after)} if fitted to the release and {number(before)} if fitted to the original."
+        )
+
+
+def _guess(comparison: Comparison, chosen: Outcome) -> Iterator[str]:
+    guessed, table = chosen.risks.get("guessed"), comparison.reference.get("guessed")
+    if guessed is None:
+        return
+    beside = "" if table is None else f" (The table as it is: {percent(table)}.)"
+    yield (
+        "Sensitive values can be guessed without finding anybody: the nearest rows put right "
+        f"{percent(guessed)} of what a guess without them gets wrong.{beside} Part of that is statistics that hold for "
+        "people outside the table too."
+    )
+
+
+def _copies(chosen: Outcome) -> Iterator[str]:
+    copied = chosen.risks.get("copied_uniques") or 0.0
+    if copied > _MANY_COPIES and not chosen.is_synthetic:
+        yield (
+            f"{percent(copied)} of its rows show a combination of quasi-identifiers that one person alone has, as a "
+            "rule dealt to somebody else: not that person's row, but it tells that such a person is in the table."
+        )
+
+
+def _unmeasured(comparison: Comparison) -> Iterator[str]:
+    missing = sum(not one.is_done for one in comparison.outcomes)
+    if missing:
+        verb = "was" if missing == 1 else "were"
+        yield f"{plural(missing, 'recipe')} of {len(comparison.outcomes)} {verb} not measured; each line says why."
+
+
+def _told(one: Outcome) -> str:
+    return f"{one.name} ({kept(one.utility)} at {percent(one.risk)})"

@@ -1,0 +1,106 @@
+"""The recipes to try where none are named: every family that suits the schema, at two sizes of group.
+
+Which fit is told from the schema (and from the table, where it is given, for the kinds of columns that the schema
+leaves open and for what a scan finds):
+
+- groupers that mix classes need a nominal or ordinal sensitive column;
+- synthesis with a differential-privacy claim needs a public domain (levels, bounds or edges) of every
+  quasi-identifier and sensitive column;
+- Safe Harbor is tried where a scan finds ZIP codes, dates or ages over 89;
+- local suppression is tried for few columns only: it looks at all their subsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from shoal.coarsening import Generalize, Mondrian, SafeHarbor, Suppress
+from shoal.coarsening.identifiers import AGES, DATES, GEOGRAPHIC
+from shoal.coarsening.scan import scan
+from shoal.errors import SchemaError
+from shoal.frame import enter
+from shoal.group import MDAV, Ball, Crest, KMember
+from shoal.group.mix import class_names
+from shoal.mask import Centroid, GaussianDither, MicroPerturb, PushBack, Resample, Shuffle
+from shoal.prepare import prepare
+from shoal.recipe import AnyRecipe, Coarsening, Recipe, Synthesis
+from shoal.schema import Column, Schema
+
+__all__ = ["default_recipes"]
+
+_FEW = 10  # columns: local suppression looks at 2^10 subsets of them
+_DELTA = 1e-9  # far below 1 / records for any table that fits in memory
+
+
+def default_recipes(schema: Schema, table: Any = None) -> tuple[AnyRecipe, ...]:
+    """A grid of about fifteen recipes that covers every family that suits `schema`.
+
+    Parameters
+    ----------
+    schema
+        What the columns are.
+    table
+        The table, for the kinds that the schema leaves open and for a scan for identifiers; None: by the schema alone.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> from shoal.comparison import default_recipes
+    >>> recipes = default_recipes(shoal.datasets.health_survey_schema())
+    >>> 12 <= len(recipes) <= 16
+    True
+    """
+    if not schema.quasi:
+        raise SchemaError("schema", "must name at least one quasi-identifier to compare releases")
+    settled = schema if table is None else _settled(table, schema)
+    return (*_masked(settled), *_coarsened(settled, table), *_synthetic(settled))
+
+
+def _settled(table: Any, schema: Schema) -> Schema:
+    """The schema with every kind settled; rows with missing numbers play no part here."""
+    lenient = [replace(c, missing="drop") for c in schema.columns if c.missing == "error" and c.role == "quasi"]
+    return prepare(table, schema.with_columns(lenient)).schema
+
+
+def _masked(schema: Schema) -> Iterator[AnyRecipe]:
+    exact = MicroPerturb(noise="exact")
+    for k in (5, 10):
+        yield Recipe.of(MDAV(k=k), Centroid())
+        yield Recipe.of(KMember(k=k), GaussianDither(exact=True))
+        yield Recipe.of(Crest(k=k) if class_names(schema) else MDAV(k=k), exact)
+    yield Recipe.of(KMember(k=5), Resample())
+    yield Recipe.of(MDAV(k=10), Shuffle())
+    yield Recipe.of(Ball(minimum=5), [PushBack(), Shuffle()])
+
+
+def _coarsened(schema: Schema, table: Any) -> Iterator[AnyRecipe]:
+    for k in (5, 10):
+        yield Coarsening.of(Mondrian(k=k))
+    yield Coarsening.of(Generalize(k=5))
+    if len(schema.quasi) <= _FEW:
+        yield Coarsening.of(Suppress(k=5))
+    if table is not None and _has_safe_harbor_values(schema, table):
+        yield Coarsening.of(SafeHarbor())
+        yield Coarsening.of([SafeHarbor(), Mondrian(k=5)])
+
+
+def _has_safe_harbor_values(schema: Schema, table: Any) -> bool:
+    frame = enter(table)
+    found = scan(frame.select([name for name in frame.columns if name in schema.released]))
+    return any(finding.identifier in (GEOGRAPHIC, DATES, AGES) for finding in found.findings)
+
+
+def _synthetic(schema: Schema) -> Iterator[AnyRecipe]:
+    from shoal.synth import MultipleImputation, PeGS
+
+    columns = [column for column in schema.columns if column.role in ("quasi", "sensitive")]
+    if all(map(_is_public, columns)):
+        yield Synthesis.of(PeGS(epsilon=1.0))
+        yield Synthesis.of(PeGS(epsilon=1.0, delta=_DELTA))
+    yield Synthesis.of(MultipleImputation())
+
+
+def _is_public(column: Column) -> bool:
+    return column.levels is not None or column.bounds is not None or column.edges is not None

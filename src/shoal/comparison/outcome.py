@@ -1,0 +1,149 @@
+"""What came of one recipe: whether it could be run, what was measured, what is promised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
+
+from shoal.claim import Claim
+from shoal.comparison.naming import command_of
+from shoal.errors import ParameterError
+from shoal.recipe import AnyRecipe, Synthesis, read_recipe
+from shoal.report.words import percent
+
+__all__ = ["RISK", "UTILITY", "Outcome", "State"]
+
+State = Literal["done", "refused", "failed", "out of time"]
+Numbers: TypeAlias = Mapping[str, float | None]
+
+RISK, UTILITY = "found", "kept"
+"""The headlines: the axes of the map."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """One line of a comparison. It compares with the original: internal.
+
+    Parameters
+    ----------
+    recipe, name, family
+        How the release was made, in few words, and by which sort of method.
+    state, reason
+        ``"done"``; ``"refused"`` (a guarantee can't be met, or the schema doesn't suit), ``"failed"`` (a fault), ``"out
+        of time"``; and why.
+    seconds
+        Wall-clock time of run and measures.
+    risks
+        Shares of records; the headline is ``"found"``, see `shoal.comparison.measuring`.
+    utilities
+        What is kept; the headline is ``"kept"``, from 0 to 1.
+    claims
+        What the release promises.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> from shoal.comparison import Outcome
+    >>> from shoal.recipe import Coarsening
+    >>> recipe = Coarsening.of(shoal.Mondrian(k=5))
+    >>> one = Outcome(recipe=recipe, name="mondrian:k=5", family="coarsening", state="done",
+    ...               risks={"found": 0.12}, utilities={"kept": 0.9})
+    >>> one.risk, one.utility, one.k
+    (0.12, 0.9, 5)
+    """
+
+    releasable: ClassVar[bool] = False
+
+    recipe: AnyRecipe
+    name: str
+    family: str
+    state: State
+    reason: str = ""
+    seconds: float = 0.0
+    risks: Numbers = field(default_factory=dict)
+    utilities: Numbers = field(default_factory=dict)
+    claims: tuple[Claim, ...] = ()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is anything measured."""
+        return self.state == "done"
+
+    @property
+    def risk(self) -> float:
+        """The headline risk; NaN where nothing was measured."""
+        return _number(self.risks.get(RISK))
+
+    @property
+    def utility(self) -> float:
+        """The headline utility; NaN where nothing was measured."""
+        return _number(self.utilities.get(UTILITY))
+
+    @property
+    def k(self) -> int | None:
+        """How many hide together at least; None for synthetic rows and where no k is promised."""
+        return self.recipe.k if self.recipe.k > 1 else None
+
+    @property
+    def bound(self) -> float | None:
+        """The proved bound on re-identification of every record, where there is one."""
+        proved = [c.value for c in self.claims if c.kind == "re-identification bound" and c.basis == "proved"]
+        return min(proved, default=None)
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether something is proved about every person: a bound on re-identification, or differential privacy."""
+        return any(claim.basis == "proved" for claim in self.claims)
+
+    @property
+    def proof(self) -> str:
+        """What is proved, in few words: a bound, or a price; nothing where nothing is."""
+        if self.bound is not None:
+            return f"≤ {percent(self.bound)}"
+        return ", ".join(f"ε = {c.value:g}" for c in self.claims if c.basis == "proved" and "DP" in c.kind)
+
+    @property
+    def is_synthetic(self) -> bool:
+        """Whether its rows are nobody's."""
+        return isinstance(self.recipe, Synthesis)
+
+    @property
+    def command(self) -> str | None:
+        """The command line that makes such a release; None where only Python can say it."""
+        return command_of(self.recipe)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The outcome as JSON-safe words."""
+        return {
+            "recipe": self.recipe.to_dict(),
+            "name": self.name,
+            "family": self.family,
+            "state": self.state,
+            "reason": self.reason,
+            "seconds": self.seconds,
+            "risks": dict(self.risks),
+            "utilities": dict(self.utilities),
+            "claims": [claim.to_dict() for claim in self.claims],
+        }
+
+    @classmethod
+    def from_dict(cls, words: Mapping[str, Any]) -> Outcome:
+        """Read an outcome back from its words."""
+        if words["state"] not in get_args(State):
+            raise ParameterError("outcome", f"state must be one of {', '.join(get_args(State))}")
+        return cls(
+            recipe=read_recipe(words["recipe"]),
+            name=str(words["name"]),
+            family=str(words["family"]),
+            state=words["state"],
+            reason=str(words["reason"]),
+            seconds=float(words["seconds"]),
+            risks=dict(words["risks"]),
+            utilities=dict(words["utilities"]),
+            claims=tuple(Claim.from_dict(claim) for claim in words["claims"]),
+        )
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else float(value)

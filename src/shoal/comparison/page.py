@@ -1,0 +1,258 @@
+"""A comparison on paper: the recommendation, the map, the table, what the axes mean, what failed, what to mind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from shoal.comparison.advice import advice, kept
+from shoal.comparison.naming import FAMILIES
+from shoal.report.document import document
+from shoal.report.markup import Child, Html, figure, join, rows_table, tag
+from shoal.report.riskmap import Point, risk_map
+from shoal.report.words import ABSENT, number, percent, plural, seconds
+
+if TYPE_CHECKING:
+    from shoal.comparison.comparison import Comparison
+
+__all__ = ["map_of", "render"]
+
+_ACROSS = "share of records found"
+_GUESSED = "share of wrong guesses put right"
+_UP = "two-way distributions kept"
+_MEASURES = {"found": "found", "guessed": "of wrong guesses put right"}
+
+
+def render(comparison: Comparison, limit: float) -> str:
+    """The page, complete in one file."""
+    kicker = (
+        f"{plural(len(comparison.outcomes), 'recipe')} on {plural(comparison.n_records, 'record')}: "
+        f"{plural(len(comparison.quasi), 'quasi-identifier')}, "
+        f"{plural(len(comparison.sensitive), 'sensitive column')}"
+    )
+    parts = {
+        "Recommendation": _recommended(comparison, limit),
+        "Risk-utility map": _maps(comparison, limit),
+        "All recipes": _tables(comparison),
+        **_not_measured(comparison),
+        "What the axes mean": _axes(),
+        "Limits": _limits(),
+    }
+    return document("Comparison of recipes", kicker, "Internal: must not leave the secure room", parts)
+
+
+def map_of(comparison: Comparison, limit: float) -> Html:
+    """The risk-utility map as inline SVG."""
+    done = [one for one in comparison.outcomes if one.is_done]
+    label = (
+        f"Risk-utility map of {plural(len(done), 'recipe')}: share of records found across, two-way distributions kept "
+        f"up; {plural(len(comparison.front), 'recipe')} on the front. The numbers are in the table."
+    )
+    return risk_map(
+        _points(comparison, "found"),
+        label,
+        families=FAMILIES,
+        across=_ACROSS,
+        up=_UP,
+        limit=limit,
+        mark=comparison.reference.get("second_sample"),
+    )
+
+
+def _points(comparison: Comparison, measure: str) -> list[Point]:
+    front = {id(one) for one in comparison.front}
+    return [
+        Point(
+            risk=risk,
+            utility=one.utility,
+            number=str(place),
+            family=one.family,
+            on_front=id(one) in front,
+            words=f"{place}. {one.name}: {percent(risk)} {_MEASURES[measure]}, {kept(one.utility)} kept",
+        )
+        for place, one in enumerate(comparison.outcomes, start=1)
+        if one.is_done and (risk := one.risks.get(measure)) is not None
+    ]
+
+
+def _recommended(comparison: Comparison, limit: float) -> Html:
+    first, *rest = advice(comparison, limit)
+    chosen = comparison.best(limit)
+    command = chosen.command if chosen is not None else None
+    run = tag("p", "To run it: ", tag("code", command)) if command else None
+    return join([tag("p", tag("strong", first)), run, *(tag("p", text) for text in rest)])
+
+
+def _maps(comparison: Comparison, limit: float) -> Html:
+    if not any(one.is_done for one in comparison.outcomes):
+        return tag("p", "No recipe could be measured, so there is nothing to draw.")
+    words = (
+        "Best is the upper left. Numbers are those of the table. Filled marks are on the front: no other recipe finds "
+        "fewer and keeps more. The dashed line is the limit that was asked for. Both axes are stretched towards the "
+        "best corner."
+    )
+    parts: list[Child] = [figure(map_of(comparison, limit), words)]
+    guesses = _points(comparison, "guessed")
+    if guesses:
+        drawn = risk_map(guesses, _guess_label(guesses), families=FAMILIES, across=_GUESSED, up=_UP, steps=False)
+        caption = (
+            "The same recipes against another intruder, who finds nobody and guesses sensitive values from the nearest "
+            f"rows. {_as_it_is(comparison)}Filled marks are those of the map above."
+        )
+        parts += [tag("h3", "Guessing instead of finding"), figure(drawn, caption)]
+    return join(parts)
+
+
+def _guess_label(guesses: Sequence[Point]) -> str:
+    return (
+        f"Map of {plural(len(guesses), 'recipe')}: share of wrong guesses of sensitive values that the release puts "
+        "right across, two-way distributions kept up. The numbers are in the table."
+    )
+
+
+def _as_it_is(comparison: Comparison) -> str:
+    guessed = comparison.reference.get("guessed")
+    return "" if guessed is None else f"Published as it is, the table would put {percent(guessed)} right. "
+
+
+def _tables(comparison: Comparison) -> Html:
+    head = ("Recipe", "Family", "Found", "Guessed", "Kept", "Proved", "Seconds")
+    front = {id(one) for one in comparison.front}
+    rows = [
+        (
+            tag("span", f"{place}. {one.name}", tag("span", " ★", title="on the front") if id(one) in front else None),
+            one.family,
+            percent(one.risk) + ("†" if one.is_synthetic else ""),
+            percent(one.risks.get("guessed")),
+            kept(one.utility),
+            one.proof or ABSENT,
+            seconds(one.seconds).removesuffix(" s"),
+        )
+        for place, one in enumerate(comparison.outcomes, start=1)
+        if one.is_done
+    ]
+    note = "★ on the front. † Synthetic rows are nobody's; see below for what is counted instead."
+    return join(
+        [
+            rows_table("Risk and utility of each recipe", head, rows, numeric=(2, 3, 4, 5, 6)),
+            tag("p", note, _reference_words(comparison), class_="note"),
+            tag("details", tag("summary", "More measures"), _more(comparison)),
+        ]
+    )
+
+
+def _reference_words(comparison: Comparison) -> str:
+    found = comparison.reference.get("found")
+    return "" if found is None else f" Published as it is, {percent(found)} of the records would be found."
+
+
+_RISKS = {
+    "nearest_match": "Nearest match",
+    "linkage": "Linkage",
+    "linkage_two_guesses": "Two guesses",
+    "copied_uniques": "Rows like one person's",
+}
+_UTILITIES = {
+    "kept_single": "Single",
+    "kept_pairs": "Pairs",
+    "kept_with_sensitive": "Sensitive",
+    "histogram_intersection": "Joint",
+    "correlation_error": "Δr",
+    "response_correlation_error": "Δr sensitive",
+    "r_squared": "R²",
+    "r_squared_original": "R² before",
+    "rows_share": "Rows",
+}
+
+
+_KEPT = (
+    "What is kept: distributions of single columns, of pairs of quasi-identifiers, of pairs with a sensitive column, "
+    "of all quasi-identifiers together; mean error of correlations among quasi-identifiers and with sensitive columns; "
+    "R² of a regression of the first sensitive number; share of rows"
+)
+
+
+def _more(comparison: Comparison) -> Html:
+    done = [(place, one) for place, one in enumerate(comparison.outcomes, start=1) if one.is_done]
+    risks = [(f"{place}. {one.name}", *(percent(one.risks.get(name)) for name in _RISKS)) for place, one in done]
+    kept_rows = [
+        (f"{place}. {one.name}", *(_three(one.utilities.get(name)) for name in _UTILITIES)) for place, one in done
+    ]
+    return join(
+        [
+            rows_table("Attacks, one by one", ("Recipe", *_RISKS.values()), risks, numeric=range(1, 5)),
+            rows_table(_KEPT, ("Recipe", *_UTILITIES.values()), kept_rows, numeric=range(1, 10)),
+        ]
+    )
+
+
+def _three(value: float | None) -> str:
+    return ABSENT if value is None else number(round(value, 3))
+
+
+def _not_measured(comparison: Comparison) -> dict[str, Html]:
+    rows = [
+        (f"{place}. {one.name}", one.state, one.reason)
+        for place, one in enumerate(comparison.outcomes, start=1)
+        if not one.is_done
+    ]
+    if not rows:
+        return {}
+    return {"Not measured": rows_table("Recipes without a result", ("Recipe", "State", "Why"), rows, quiet=True)}
+
+
+def _axes() -> Html:
+    return join(
+        [
+            _term(
+                "Found",
+                "The share of the original's records that an intruder with one guess finds, by the stronger of two "
+                "attacks: the nearest released row to a person's true quasi-identifiers, and the nearest original to a "
+                "released row. Ties are broken at random and counted exactly. A mean over all records.",
+            ),
+            _term(
+                "Found, for synthetic rows",
+                "No row is anybody's, so nobody's row can be found. Counted instead: people whose combination of "
+                "quasi-identifiers nobody else has and that came out again, less what comes out by chance, as told by "
+                "combinations like theirs that nobody has.",
+            ),
+            _term(
+                "Guessed",
+                "Of what a guess of a sensitive value by the table's mode or mean gets wrong, the share that the "
+                "nearest released rows put right; the worst sensitive column. Some of it is what a release is for.",
+            ),
+            _term(
+                "Kept",
+                "1 less the total variation between original and release, averaged over the distributions of pairs of "
+                "columns: half the weight for pairs of quasi-identifiers, half for pairs with a sensitive column. 1 is "
+                "all. Intervals and sets are read evenly over their values; suppressed cells are lost.",
+            ),
+            _term(
+                "Proved",
+                "Where there is a theorem: the largest probability with which matching finds any one record, or the "
+                "privacy loss ε of differential privacy. Each holds under the assumptions of its claim.",
+            ),
+        ]
+    )
+
+
+def _term(name: str, words: str) -> Html:
+    return tag("p", tag("strong", f"{name}. "), words)
+
+
+def _limits() -> Html:
+    return tag(
+        "ul",
+        *(
+            tag("li", text)
+            for text in (
+                "Each recipe was run once. Small differences can turn round in another run.",
+                "Two attacks and one guess were tried; another intruder may do better. A low number is measured, not "
+                "proved.",
+                "Near copies of rare people among synthetic rows are not counted, only exact ones.",
+                "Utility here is about distributions. A recipient with one regression in mind should look at that.",
+                "Survey weights play no part in these numbers.",
+                "The tool documents; which risk can be borne is for people to decide.",
+            )
+        ),
+    )

@@ -1,0 +1,84 @@
+"""A worker process: reads the table once, then runs one recipe after another.
+
+The parent writes one JSON line a task and reads one JSON line a result. Whatever libraries print goes nowhere. If the
+parent dies, the worker removes the private folder with the table and ends at once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import shutil
+import signal
+import sys
+import threading
+import traceback
+from pathlib import Path
+from typing import Any
+
+__all__ = ["answer", "main"]
+
+
+def main() -> None:
+    """Serve tasks for the folder that the command line names."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
+    job = Path(sys.argv[1])
+    channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    tasks: queue.Queue[str] = queue.Queue()
+    threading.Thread(target=_listen, args=(tasks, job), daemon=True).start()
+    table, schema = _read(job)
+    _tell(channel, {"ready": True})
+    while True:
+        _tell(channel, answer(table, schema, json.loads(tasks.get())))
+
+
+def answer(table: Any, schema: Any, task: dict[str, Any]) -> dict[str, Any]:
+    """Run one task; whatever goes wrong is a state and a reason."""
+    from shoal.errors import ShoalError
+
+    try:
+        return {"state": "done", **_work(table, schema, task)}
+    except ShoalError as error:
+        return {"state": "refused", "reason": str(error)}
+    except MemoryError:
+        return {"state": "failed", "reason": "There was not enough memory."}
+    except Exception as error:  # messages of other libraries may quote cells: say where, not what
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(place.filename).name}, line {place.lineno}"
+        return {"state": "failed", "reason": f"Internal fault: {type(error).__name__} in {place.name} ({where})."}
+
+
+def _work(table: Any, schema: Any, task: dict[str, Any]) -> dict[str, Any]:
+    from shoal.comparison import measuring
+    from shoal.prepare import prepare
+    from shoal.recipe import read_recipe
+
+    if task["recipe"] is None:
+        return {"reference": measuring.reference(table, prepare(table, schema), task["measure"])}
+    release = measuring.release_of(table, schema, read_recipe(task["recipe"]), task["seed"])
+    return measuring.measure(release, task["measure"])
+
+
+def _read(job: Path) -> tuple[Any, Any]:
+    import polars as pl
+
+    from shoal.comparison import measuring  # noqa: F401  loaded before the clock of the first recipe starts
+    from shoal.schema import Schema
+
+    table = pl.read_ipc(job / "table.arrow")
+    return table, Schema.from_dict(json.loads((job / "schema.json").read_text(encoding="utf-8")))
+
+
+def _listen(tasks: queue.Queue[str], job: Path) -> None:
+    """Pass tasks on; the end of the line means that the parent is gone."""
+    for line in sys.stdin:
+        tasks.put(line)
+    shutil.rmtree(job, ignore_errors=True)
+    os._exit(0)
+
+
+def _tell(channel: Any, words: dict[str, Any]) -> None:
+    channel.write(json.dumps(words, allow_nan=False) + "\n")
+    channel.flush()

@@ -1,0 +1,101 @@
+"""The workbench as an application: one private room, its jobs, the pages and the routes.
+
+It is for one steward or a few who share a token; by default it listens on this machine only. Nothing is fetched from
+elsewhere and nothing is reported to anybody.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastapi import FastAPI
+
+from shoal.workbench.access import Access
+from shoal.workbench.guard import Guard
+from shoal.workbench.jobs import Jobs
+from shoal.workbench.room import Room
+from shoal.workbench.routes import add_routes
+from shoal.workbench.shop import Shop
+
+__all__ = ["LOOPBACK", "WebSettings", "create_web_app"]
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebSettings:
+    """How the workbench is run.
+
+    Parameters
+    ----------
+    access
+        The token, and where files may be opened from and written to.
+    folder
+        Where the private room is made; the system's folder for temporary files if None.
+    hosts
+        Names under which it answers; empty for any.
+    models, ledger
+        A folder of score models (None for no score page), and the ledger that charges for their answers.
+    """
+
+    access: Access
+    folder: Path | None = None
+    hosts: tuple[str, ...] = LOOPBACK
+    models: Path | None = None
+    ledger: str = "sqlite:///ledger.db"
+
+
+def create_web_app(settings: WebSettings) -> FastAPI:
+    """The application; its room is removed when it stops."""
+    from nicegui import ui
+
+    from shoal.workbench.pages import add_pages
+    from shoal.workbench.pages.look import FAVICON
+
+    service = _service(settings)
+    room = Room.create(settings.folder)
+    shop = Shop(room=room, jobs=Jobs(room), access=settings.access, scores=settings.models is not None)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            if service is not None:
+                await stack.enter_async_context(service.router.lifespan_context(service))
+            yield
+        shop.close()
+
+    app = FastAPI(title="Shoal workbench", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_middleware(Guard, access=settings.access, hosts=settings.hosts)
+    add_routes(app, shop)
+    if service is not None:
+        app.mount("/service", service)
+    add_pages(shop)
+    logging.getLogger("nicegui").setLevel(logging.ERROR)
+    ui.run_with(
+        app,
+        title="Shoal",
+        favicon=FAVICON,
+        language="en-US",
+        tailwind=False,
+        reconnect_timeout=10.0,
+        show_welcome_message=False,
+        binding_refresh_interval=None,
+    )
+    return app
+
+
+def _service(settings: WebSettings) -> FastAPI | None:
+    """The risk scores, which keep their own keys and ledger, beneath the workbench."""
+    if settings.models is None:
+        return None
+    from shoal.ledger import Ledger
+    from shoal.service.app import create_app
+    from shoal.service.models import load_folder
+    from shoal.service.settings import Settings
+
+    loaded = load_folder(str(settings.models))
+    return create_app(loaded, Ledger.open(settings.ledger), Settings(log=False))

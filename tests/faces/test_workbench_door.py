@@ -1,0 +1,161 @@
+"""Who may come into the workbench, and what goes in and out beside its pages; a real server, no browser."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from workbench_server import workbench
+
+httpx = pytest.importorskip("httpx2")
+
+OURS = {"X-Shoal": "workbench"}
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory):
+    return tmp_path_factory.mktemp("room")
+
+
+@pytest.fixture(scope="module")
+def client(room):
+    with workbench(room) as address, httpx.Client(base_url=address) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory):
+    """A workbench with a token: its address and the token."""
+    data = tmp_path_factory.mktemp("data")
+    with workbench(tmp_path_factory.mktemp("locked"), "--host", "0.0.0.0", "--data", str(data)) as address:
+        port, token = re.search(r":(\d+)/\?token=(\S+)", address).groups()
+        yield f"http://127.0.0.1:{port}", token
+
+
+def uploads(room):
+    return [path for path in room.rglob("uploads/*/*") if path.is_file()]
+
+
+def test_pages_are_kept_out_of_frames_and_referrers(client):
+    reply = client.get("/")
+    assert reply.status_code == 200
+    assert reply.headers["x-frame-options"] == "SAMEORIGIN"
+    assert reply.headers["referrer-policy"] == "no-referrer"
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8137", "127.0.0.1.evil.example", ""])
+def test_another_name_for_this_machine_is_not_answered(client, host):
+    assert client.get("/", headers={"Host": host}).status_code == 421
+
+
+def test_another_sites_page_is_refused(client):
+    assert client.get("/", headers={"Origin": "https://evil.example"}).status_code == 403
+    assert client.get("/", headers={"Origin": "null"}).status_code == 403
+
+
+def test_a_file_is_received_whole(client, room):
+    content = b"age,sex\n" + b"".join(b"%d,f\n" % (20 + i % 50) for i in range(100_000))
+    reply = client.put("/files/people.csv", content=content, headers=OURS)
+    assert reply.status_code == 201
+    assert reply.json()["next"].endswith("/columns")
+    [file] = uploads(room)
+    assert file.read_bytes() == content
+    assert file.parent.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["..%2F..%2Fetc%2Fpasswd", "%2Fetc%2Fpasswd.csv", "a%00b.csv", "%2E%2E", "x" * 500 + ".csv"]
+)
+def test_no_name_leads_out_of_the_room(client, room, name):
+    before = set(uploads(room))
+    reply = client.put(f"/files/{name}", content=b"a\n1\n", headers=OURS)
+    assert reply.status_code in (201, 404)
+    if reply.status_code == 201:
+        [made] = set(uploads(room)) - before
+        assert made.is_relative_to(room)
+    assert not any(path.name == "passwd" for path in room.parent.glob("*"))
+
+
+def test_a_form_of_another_site_can_send_nothing(client, room):
+    before = uploads(room)
+    assert client.put("/files/people.csv", content=b"a\n1\n").status_code == 403
+    assert uploads(room) == before
+
+
+def test_a_sender_who_breaks_off_leaves_nothing(client, room):
+    before = uploads(room)
+
+    def broken():
+        yield b"a" * 1_000_000
+        raise ConnectionError("the cable was pulled")
+
+    with pytest.raises(ConnectionError):
+        client.put("/files/people.csv", content=broken(), headers=OURS)
+    for _ in range(100):
+        if uploads(room) == before:
+            break
+        client.get("/jobs")  # the server gets a moment to notice
+    assert uploads(room) == before
+
+
+@pytest.mark.parametrize(
+    "path", ["/jobs/none/report.html", "/jobs/..%2F..%2Fetc/passwd", "/b/none/schema.toml", "/b/none/recipe.toml"]
+)
+def test_what_is_not_there_is_said_so(client, path):
+    assert client.get(path).status_code == 404
+
+
+def test_a_full_disk_is_said_and_nothing_is_kept(tmp_path):
+    """Files of this workbench may not grow beyond two megabytes: the same error as a full disk."""
+    import resource
+
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, old[1]))
+    try:
+        with workbench(tmp_path) as address, httpx.Client(base_url=address) as client:
+            resource.setrlimit(resource.RLIMIT_FSIZE, old)
+            reply = client.put("/files/people.csv", content=b"x" * 9_000_000, headers=OURS)
+            assert reply.status_code == 507
+            assert "disk is full" in reply.json()["problem"]
+            assert uploads(tmp_path) == []
+            assert client.put("/files/people.csv", content=b"a\n1\n", headers=OURS).status_code == 201  # it lives on
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+
+
+def test_without_the_token_nothing_is_shown(locked):
+    address, _ = locked
+    with httpx.Client(base_url=address) as client:
+        reply = client.get("/")
+        assert reply.status_code == 401
+        assert "Token" in reply.text
+        assert "Drop a file" not in reply.text
+        assert client.get("/?token=wrong").status_code == 403
+        assert client.put("/files/a.csv", content=b"a\n1\n", headers=OURS).status_code == 401
+        assert client.get("/_nicegui_ws/socket.io/?EIO=4&transport=polling").status_code == 401
+
+
+@pytest.mark.parametrize("way", ["link", "form"])
+def test_the_token_opens_and_leaves_the_address(locked, way):
+    address, token = locked
+    with httpx.Client(base_url=address, follow_redirects=True) as client:
+        reply = client.get(f"/?token={token}") if way == "link" else client.post("/login", data={"token": token})
+        assert reply.status_code == 200
+        assert "token" not in str(reply.url)
+        assert token not in str(client.cookies)
+        cookie = reply.history[0].headers["set-cookie"].lower()
+        assert "httponly" in cookie
+        assert "samesite=strict" in cookie
+        assert client.get("/jobs").status_code == 200
+
+
+def test_beyond_this_machine_paths_lie_beneath_the_data_folder(locked):
+    from shoal.workbench.access import Access
+
+    access = Access.of("0.0.0.0", data=Path("/srv/data"))
+    assert access.allows("/srv/data/people.csv")
+    assert not access.allows("/srv/data/../secret.csv")
+    assert not access.allows("/etc/passwd")
