@@ -84,3 +84,17 @@ def test_units_are_numbered_and_the_unknown_stand_alone():
     units = prepare(table, Schema.of(quasi=["a"], unit="who")).units()
     assert units[0] == units[3]
     assert len(np.unique(units)) == 4
+
+
+def test_no_category_stands_in_an_error():
+    table = pl.DataFrame({"a": pl.Series(["SENTINEL", "x"], dtype=pl.Enum(["SENTINEL", "x"]))})
+    for schema in (Schema.of(quasi=["a"], kinds={"a": "numeric"}), Schema.of(quasi=["a"], levels={"a": ["y"]})):
+        with pytest.raises(ColumnError) as told:
+            prepare(table, schema)
+        assert "SENTINEL" not in str(told.value)
+
+
+def test_levels_between_whole_numbers_are_refused():
+    with pytest.raises(ColumnError, match="another type than its values"):
+        prepare(pl.DataFrame({"a": [1, 2]}), Schema.of(quasi=["a"], levels={"a": [1.5, 2.0]}))
+    assert prepare(pl.DataFrame({"a": [1, 2]}), Schema.of(quasi=["a"], levels={"a": [1.0, 2.0]})).n == 2

@@ -240,8 +240,8 @@ def _cast_levels(levels: pl.Series, content: pl.Series) -> pl.Series:
     except pl.exceptions.PolarsError:
         raise ColumnError(
             content.name,
-            f"must have the type of the original's column ({levels.dtype})",
-            got=f"type {content.dtype}",
+            f"must have the type of the original's column ({levels.dtype.base_type()})",
+            got=f"type {content.dtype.base_type()}",
         ) from None
 
 

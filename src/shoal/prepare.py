@@ -198,7 +198,7 @@ def _check_numbers(content: pl.Series, column: Column) -> None:
         raise ColumnError(
             column.name,
             "is declared numeric and must hold numbers",
-            got=f"type {content.dtype}",
+            got=f"type {content.dtype.base_type()}",
             hint="Convert it (a decimal comma: read it with decimal=','), or declare it ordinal or nominal.",
         )
     values = floats(content)
@@ -243,20 +243,29 @@ def levels_like(content: pl.Series, column: Column) -> pl.Series:
     try:
         if content.dtype in (pl.Categorical, pl.Enum):
             return declared.cast(pl.String).cast(content.dtype)
-        return declared.cast(content.dtype)
+        levels = declared.cast(content.dtype)
     except pl.exceptions.PolarsError:
-        raise ColumnError(
-            column.name,
-            "has declared levels of another type than its values",
-            got=f"values of type {content.dtype}",
-            hint="Write the levels as the column has them (numbers without quotes, texts with).",
-        ) from None
+        raise _other_type(content, column) from None
+    if content.dtype.is_integer() and declared.dtype.is_float() and (levels.cast(declared.dtype) != declared).any():
+        raise _other_type(content, column)  # a level of 1.5 is none of whole numbers
+    return levels
+
+
+def _other_type(content: pl.Series, column: Column) -> ColumnError:
+    return ColumnError(
+        column.name,
+        "has declared levels of another type than its values",
+        got=f"values of type {content.dtype.base_type()}",
+        hint="Write the levels as the column has them (numbers without quotes, texts with).",
+    )
 
 
 def floats(column: pl.Series) -> FloatArray:
     """A column of numbers as floats; missing ones become NaN."""
     if not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
-        raise ColumnError(column.name, "is declared numeric and must hold numbers", got=f"type {column.dtype}")
+        raise ColumnError(
+            column.name, "is declared numeric and must hold numbers", got=f"type {column.dtype.base_type()}"
+        )
     return column.cast(pl.Float64).fill_null(float("nan")).to_numpy().astype(np.float64)
 
 

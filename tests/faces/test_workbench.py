@@ -74,6 +74,7 @@ def test_from_a_file_to_a_release_that_verifies(at, survey, tmp_path, screenshot
     assert page.get_by_label("role of name", exact=True).input_value() == "identifier"
     page.get_by_label("role of gender", exact=True).select_option("other")
     wait_for(page, "3 quasi")
+    wait_for(page, "alone with their combination of age_group, education, income")
     page.get_by_label("public range or levels of cost").fill("9 to 2")
     page.get_by_label("public range or levels of cost").press("Tab")
     wait_for(page, "bounds must be a lower and a higher number")

@@ -265,7 +265,7 @@ def _check_mass(mass: FloatArray, owner: str) -> None:
 def _finite(values: Any, owner: str) -> FloatArray:
     column = _as_series(values, owner, "numbers")
     if not (column.dtype.is_numeric() or column.dtype == pl.Boolean or column.dtype == pl.Null):
-        raise InputError(owner, "must be numbers", got=f"type {column.dtype}")
+        raise InputError(owner, "must be numbers", got=f"type {column.dtype.base_type()}")
     found: FloatArray = column.cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
     bad = int((~np.isfinite(found)).sum())
     if bad:

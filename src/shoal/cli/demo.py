@@ -44,6 +44,7 @@ def demo(
     screen.print(_LEGEND.format(bound=1 / k, bootstrap=bootstrap, baseline=_baseline(done[0])))
     screen.print(f"Open [bold]{out / 'report.html'}[/] to see the evidence of the {shown.name} release.")
     screen.print(f"Check it: shoal verify {out}")
+    screen.print("On your own file: shoal compare FILE --schema SCHEMA, or all of it in the browser: shoal web")
 
 
 _LEGEND = """\

@@ -368,7 +368,7 @@ def _increasing(edges: Sequence[object]) -> bool:
 
 def _numbers(content: pl.Series) -> FloatArray:
     if not (content.dtype.is_numeric() or content.dtype == pl.Null):
-        raise ColumnError(content.name, "must hold numbers for this step", got=f"type {content.dtype}")
+        raise ColumnError(content.name, "must hold numbers for this step", got=f"type {content.dtype.base_type()}")
     return content.cast(pl.Float64).fill_null(float("nan")).to_numpy().astype(np.float64)
 
 
@@ -390,7 +390,7 @@ def _dates(content: pl.Series) -> pl.Series:
     if content.dtype in (pl.Date, pl.Datetime):
         return content
     if content.dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Null):
-        raise ColumnError(content.name, "must hold dates for this step", got=f"type {content.dtype}")
+        raise ColumnError(content.name, "must hold dates for this step", got=f"type {content.dtype.base_type()}")
     texts = content.cast(pl.String)
     dates = texts.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
     wrong = int((dates.is_null() & texts.is_not_null()).sum())

@@ -413,7 +413,9 @@ def _like(content: pl.Series, axis: Axis) -> pl.Series:
     try:
         return content.cast(wide)
     except pl.exceptions.PolarsError:
-        raise ColumnError(axis.name, f"must have the type {axis.dtype}", got=f"type {content.dtype}") from None
+        raise ColumnError(
+            axis.name, f"must have the type {axis.dtype.base_type()}", got=f"type {content.dtype.base_type()}"
+        ) from None
 
 
 def _plain_levels(levels: pl.Series) -> list[Any]:

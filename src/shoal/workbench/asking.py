@@ -8,7 +8,7 @@ from typing import Any
 
 from shoal.workbench.opening import Opened
 
-__all__ = ["to_compare", "to_open", "to_release"]
+__all__ = ["to_compare", "to_look", "to_open", "to_release"]
 
 Words = Mapping[str, Any]
 
@@ -18,6 +18,11 @@ def to_open(
 ) -> dict[str, Any]:
     """The words of a job that opens a file."""
     return {"path": str(path), "delimiter": delimiter, "encoding": encoding, "decimal": decimal}
+
+
+def to_look(opened: Opened, schema: Words) -> dict[str, Any]:
+    """The words of a job that counts who is alone with their quasi-identifiers."""
+    return {"opened": opened.slim().to_dict(), "schema": dict(schema)}
 
 
 def to_release(

@@ -1,4 +1,4 @@
-"""The three things a job can do: open a file, make a release, compare recipes."""
+"""The things a job can do: open a file, look how exposed it is, make a release, compare recipes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from shoal.release import Release
     from shoal.schema import Schema
 
-__all__ = ["compare", "open_table", "release"]
+__all__ = ["compare", "look", "open_table", "release"]
 
 Say = Callable[..., None]
 Words = Mapping[str, Any]
@@ -34,6 +34,18 @@ def open_table(words: Words, folder: Path, say: Say) -> dict[str, Any]:
 
     say("reading")
     return open_file(**words, tell=tell, keep=folder).to_dict()
+
+
+def look(words: Words, folder: Path, say: Say) -> dict[str, Any]:
+    """How exposed the table is: who is alone with their quasi-identifiers; an error if it doesn't fit its schema."""
+    from shoal.prepare import prepare
+    from shoal.risk import classes
+
+    source, schema = _table(words, say)
+    say("counting")
+    prepare(source.frame, schema)
+    found = classes(source.frame, schema)
+    return {"records": found.n_records, "alone": found.unique_share, "smallest": found.k, "quasi": list(schema.quasi)}
 
 
 def release(words: Words, folder: Path, say: Say) -> dict[str, Any]:

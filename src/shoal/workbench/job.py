@@ -15,7 +15,7 @@ from shoal.workbench.faults import Failure
 
 __all__ = ["Job", "Kind", "State", "read_job", "write_job"]
 
-Kind = Literal["open", "release", "compare"]
+Kind = Literal["open", "look", "release", "compare"]
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 
 _RECORD, _REQUEST, _RESULT = "job.json", "request.json", "result.json"
@@ -28,7 +28,7 @@ class Job:
     Parameters
     ----------
     id, kind, folder
-        Its name, what it does (open, release, compare), and where it works.
+        Its name, what it does (open, look, release, compare), and where it works.
     state
         queued, running, done, failed or cancelled; the last three are final.
     step, step_share

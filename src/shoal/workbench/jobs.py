@@ -4,7 +4,7 @@ A job is a folder in the room: ``request.json`` (what is asked for), ``job.json`
 as it goes) and ``result.json``. The child runs in a process group of its own, so that it can be stopped whole at any
 moment, and ends by itself when the workbench does. What a stopped job had written so far is removed.
 
-Two jobs run at a time; others wait their turn. Files are opened in a lane of their own, so that a person who opens
+Two jobs run at a time; others wait their turn. Files are looked at in a lane of their own, so that a person who opens
 one doesn't wait for a long release.
 """
 
@@ -33,6 +33,7 @@ __all__ = ["Jobs"]
 AT_ONCE = 2
 TO_SETTLE = 10.0  # seconds for the last records to be written
 
+_QUICK = ("open", "look")
 _KEPT = {"job.json", "request.json", "fault.txt"}
 
 
@@ -44,7 +45,7 @@ class Jobs:
     room
         Where they work; closing it stops them.
     at_once
-        How many run at the same time, in each of the two lanes (opening files, and the rest).
+        How many run at the same time, in each of the two lanes (a look at files, and the rest).
     warm
         Whether to keep a child ready that has loaded the libraries already, so that a job begins at once.
 
@@ -169,13 +170,13 @@ class Jobs:
     def _begin(self) -> None:
         """Start as many waiting jobs as there is room for in their lanes."""
         for waiting in list(self._queue):
-            if not self._closed and self._is_free(self._jobs[waiting].kind == "open"):
+            if not self._closed and self._is_free(self._jobs[waiting].kind in _QUICK):
                 self._queue.remove(waiting)
                 self._run(waiting)
 
-    def _is_free(self, opens: bool) -> bool:
+    def _is_free(self, quick: bool) -> bool:
         busy = [self._jobs[running].kind for running in self._children if running in self._jobs]
-        return sum((kind == "open") == opens for kind in busy) < self._at_once
+        return sum((kind in _QUICK) == quick for kind in busy) < self._at_once
 
     def _run(self, id: str) -> None:
         job = replace(self._jobs[id], state="running", step="starting", started=time.time())

@@ -14,7 +14,7 @@ from shoal.comparison.naming import name_of
 from shoal.errors import FileError, InputError, ParameterError, ShoalError
 from shoal.schema import Schema
 from shoal.workbench.access import Access
-from shoal.workbench.asking import to_compare, to_open, to_release
+from shoal.workbench.asking import to_compare, to_look, to_open, to_release
 from shoal.workbench.bench import Bench
 from shoal.workbench.catalogue import goal, goals
 from shoal.workbench.forms import read_words
@@ -105,7 +105,7 @@ class Shop:
     def forget(self, id: str = "") -> None:
         """Remove a file that was sent here, with its jobs and results; all of them where no id is given."""
         for bench in self.benches() if not id else filter(None, [self.find(id)]):
-            for job in (*bench.job_ids, str(bench.notes.get("opening", ""))):
+            for job in (*bench.job_ids, *(str(bench.notes.get(name, "")) for name in ("opening", "look"))):
                 if self.job(job) is not None:
                     self.jobs.remove(job)
             self.room.forget(Path(str(bench.notes["path"])))
@@ -201,6 +201,18 @@ class Shop:
             "limit": notes.get("limit") if "synthesize" in recipe else None,
         }
 
+    def look(self, id: str) -> Job | None:
+        """The count of who is alone by the schema as it stands; a new one is begun when the schema has changed."""
+        schema, notes = self.schema(id).to_dict(), self.bench(id).notes
+        job = self.job(str(notes.get("look", "")))
+        if notes.get("looked") == schema or (job is not None and not job.is_over):
+            return job
+        if job is not None:
+            self.jobs.remove(job.id)
+        begun = self.jobs.start("look", to_look(self._ready(id), schema))
+        self.room.sessions.change(id, lambda bench: _noted(bench, {"look": begun, "looked": schema}))
+        return self.job(begun)
+
     def compare(self, id: str, *, risk_limit: float, time_limit: float) -> str:
         """Start a comparison of the default recipes and those tried on this bench."""
         from shoal.comparison import default_recipes
@@ -221,7 +233,7 @@ class Shop:
 
     def jobs_of(self, id: str) -> tuple[Job, ...]:
         """The jobs of a bench, or all (no id), newest first."""
-        ids = self.bench(id).job_ids if id else tuple(job.id for job in self.jobs.all())
+        ids = self.bench(id).job_ids if id else tuple(job.id for job in self.jobs.all() if job.kind != "look")
         found = (self.job(job) for job in reversed(ids))
         return tuple(job for job in found if job is not None)
 

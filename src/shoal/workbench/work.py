@@ -132,7 +132,12 @@ Deed = Callable[[Mapping[str, Any], Path, Progress], Mapping[str, Any]]
 def _deed(kind: str) -> Deed:
     from shoal.workbench import deeds
 
-    known: dict[str, Deed] = {"open": deeds.open_table, "release": deeds.release, "compare": deeds.compare}
+    known: dict[str, Deed] = {
+        "open": deeds.open_table,
+        "look": deeds.look,
+        "release": deeds.release,
+        "compare": deeds.compare,
+    }
     return known[kind]
 
 

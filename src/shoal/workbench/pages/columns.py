@@ -15,7 +15,7 @@ from shoal.workbench.opening import ColumnView, Opened
 from shoal.workbench.pages.domain import read_domain, show_domain
 from shoal.workbench.pages.preview import first_rows
 from shoal.workbench.pages.screen import Block, problem, screen
-from shoal.workbench.pages.waiting import waiting
+from shoal.workbench.pages.waiting import BEAT, waiting
 from shoal.workbench.shop import Shop
 
 __all__ = ["add_columns"]
@@ -49,9 +49,11 @@ class _Columns:
         self.first = 0
         Block(self._heading)
         self.state = Block(self._state, live=True)
+        self.exposure = Block(self._exposure)
         self.table = Block(self._table, on_change=self._changed, on_press=self._pressed)
         self.preview = Block(lambda: first_rows(self.opened, self._roles()))
         self.load = Block(self._load, on_change=self._changed)
+        ui.timer(BEAT, self.exposure.redraw)
 
     @property
     def words(self) -> Mapping[str, Any]:
@@ -79,6 +81,16 @@ class _Columns:
         except ShoalError as error:
             return problem(error) or Html("")
         return join([_verdict(schema), self._actions(bool(schema.quasi))])
+
+    def _exposure(self) -> Html:
+        """How exposed the table is by the roles as they stand, counted in the background."""
+        try:
+            job = self.shop.look(self.bench) if not self.wrong and self.shop.schema(self.bench).quasi else None
+        except ShoalError:
+            job = None
+        if job is None or job.state == "failed":
+            return problem(str(job.error)) or Html("") if job else Html("")
+        return tag("p", _alone(job.result) if job.result else "Counting who stands alone…", class_="note")
 
     def _actions(self, ready: bool) -> Html:
         method, toml = f"/b/{self.bench}/method", f"/b/{self.bench}/schema.toml"
@@ -173,6 +185,12 @@ def _facts(column: ColumnView) -> str:
     if column.n_missing:
         parts.append(f"{column.n_missing:,} missing")
     return ", ".join(parts)
+
+
+def _alone(found: Mapping[str, Any]) -> str:
+    names = ", ".join(found["quasi"][:6]) + ("…" if len(found["quasi"]) > 6 else "")
+    said = f"As the table stands, {found['alone']:.1%} of the records are alone with their combination of {names}"
+    return f"{said}; the smallest class holds {found['smallest']:,}."
 
 
 def _choice(name: str, label: str, options: Mapping[str, str], chosen: str) -> Html:
