@@ -11,6 +11,7 @@ import shoal
 from shoal.comparison import Comparison
 from shoal.comparison.writing import FILES
 from shoal.errors import FileError, ParameterError
+from shoal.files import staging
 
 
 def test_the_advice_names_the_best_within_the_limit(comparison):
@@ -200,7 +201,7 @@ def test_nothing_half_written(comparison, tmp_path, monkeypatch, fails):
     def full(*_given, **_more):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(writing, fails, full)
+    monkeypatch.setattr(staging if fails == "_swap" else writing, fails, full)
     with pytest.raises(FileError, match="no space left"):
         replace(comparison, n_records=9).write(folder, overwrite=True)
     assert Comparison.read(folder) == comparison

@@ -32,6 +32,16 @@ def test_the_front_is_what_nothing_dominates(make, given_points, n_refused):
     assert bool(found) == bool(done)
 
 
+@given(points, st.permutations(range(4)))
+def test_what_lacks_a_number_neither_beats_nor_is_chosen(make, given_points, order):
+    nan = float("nan")
+    whole = [make(shoal.Mondrian(k=2 + i), risk, utility) for i, (risk, utility) in enumerate(given_points)]
+    lacking = [make(shoal.Suppress(k=2 + i), *pair) for i, pair in enumerate([(nan, 1.0), (0.0, nan), (nan, nan)])]
+    mixed = [part for i in order for part in ([*lacking[i : i + 1]] if i < 3 else whole)]
+    assert front(mixed) == front(whole)
+    assert best(mixed, 0.5) == best(whole, 0.5)
+
+
 @given(points, st.floats(0, 1))
 def test_the_best_is_within_the_limit_and_nothing_there_keeps_much_more(make, given_points, limit):
     outcomes = [make(shoal.Mondrian(k=2 + i), risk, utility) for i, (risk, utility) in enumerate(given_points)]

@@ -264,6 +264,98 @@ def test_a_comparison_leads_to_a_recipe(at, survey, screenshot, serious):
     wait_for(page, "--method mondrian --k 10")
 
 
+def focused(page):
+    return page.evaluate("document.activeElement.name || document.activeElement.dataset.do")
+
+
+def test_with_the_keyboard_alone(at, survey):
+    """A block that is drawn again keeps the focus, and what is being typed, where it was."""
+    page = at()
+    open_file(page, survey)
+    page.get_by_label("public range or levels of cost").fill("0 to 1234567")
+    page.keyboard.press("Tab")
+    wait_for(page, "The schema holds together")
+    page.get_by_label("kind of cost").select_option("nominal")
+    page.wait_for_function("() => document.querySelector('[aria-label$=\"levels of cost\"]').value === ''")
+    go_to_method(page)
+    page.locator("[name='0.k']").fill("8")
+    page.keyboard.press("Tab")
+    page.keyboard.type("3")
+    wait_for(page, "--group k-member:k=8,response_weight=3.0")
+    assert focused(page) == "0.response_weight"
+    page.keyboard.type("7")
+    page.keyboard.press("Tab")
+    wait_for(page, "response_weight=37.0")
+    assert focused(page) == "1.method"
+    page.get_by_role("button", name="Add another mask").focus()
+    page.keyboard.press("Enter")
+    wait_for(page, "--mask centroid")
+    assert focused(page) == "add"
+
+
+def test_undo_brings_the_goal_and_its_rules_back(at, survey):
+    page = at()
+    open_file(page, survey)
+    go_to_method(page)
+    choose(page, "Remove what Safe Harbor lists")
+    wait_for(page, "--preset safe-harbor")
+    choose(page, "Simple and familiar")
+    wait_for(page, "--method mondrian")
+    page.get_by_role("button", name="Undo").click()
+    wait_for(page, "--preset safe-harbor")
+    assert page.get_by_role("radio", name="Remove what Safe Harbor lists").is_checked()
+
+
+def test_a_refusal_stays_until_something_is_changed(at, survey):
+    page = at()
+    open_file(page, survey)
+    go_to_method(page)
+    choose(page, "A public file with a formal guarantee")
+    page.locator("[name='0.rows']").fill("-3")
+    page.get_by_role("button", name="Run", exact=True).click()
+    wait_for(page, "rows must be a whole number, at least 1; got -3.")
+    page.wait_for_timeout(500)
+    assert page.get_by_text("got -3").count() > 0
+
+
+def test_a_file_forgotten_in_another_tab_is_said(at, survey):
+    page = at()
+    open_file(page, survey)
+    go_to_method(page)
+    other = page.context.new_page()
+    other.goto(page.url.split("/b/")[0])
+    other.get_by_role("button", name="Forget survey.csv").last.click()
+    other.wait_for_timeout(500)
+    page.get_by_role("radio", name="Simple and familiar").click()
+    wait_for(page, "no longer open here")
+    other.reload()
+    other.get_by_role("heading", name="Open a file").wait_for()
+
+
+def test_names_and_levels_cannot_become_part_of_the_page(at, tmp_path):
+    file = tmp_path / "odd.csv"
+    names = ["<script>alert(1)</script>", "</script><img src=x onerror=alert(2)>", "{{7*7}}${1+1}`", "a'b;c", "L" * 300]
+    levels = ["<b onmouseover=alert(3)>x</b>", "1 to 5", "a; b"]
+    rows = [[levels[i % 3], levels[i % 2], i % 4, f"t{i % 3}", 20 + i % 30] for i in range(90)]
+    pl.DataFrame(rows, schema=names, orient="row").write_csv(file)
+    page = at()
+    dialogs = []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    open_file(page, file)
+    shown = page.get_by_label(f"public range or levels of {names[0]}").input_value()
+    assert '"1 to 5"' in shown
+    assert '"a; b"' in shown
+    for name in names[:2]:
+        page.get_by_label(f"role of {name}", exact=True).select_option("quasi")
+    go_to_method(page)
+    choose(page, "Simple and familiar")
+    run(page)
+    wait_for(page, "The release is ready")
+    page.frame_locator("iframe").get_by_role("heading", level=1).wait_for()
+    assert dialogs == []
+    assert page.locator("main script, main img").count() == 0
+
+
 def test_forgetting_removes_the_upload(at, survey):
     page = at()
     open_file(page, survey)
@@ -288,5 +380,11 @@ def test_the_page_answers_while_a_job_runs(at, tmp_path):
     other.get_by_label("role of gender", exact=True).select_option("other")
     wait_for(other, "3 quasi")
     assert page.get_by_role("button", name="Cancel").count() == 1
-    page.get_by_role("button", name="Cancel").click()
+    other.get_by_role("link", name="Jobs").click()
+    wait_for(other, "grouping")
+    other.evaluate("() => { document.querySelector('[data-do=cancel]').seen = true; }")
+    other.wait_for_timeout(2500)
+    assert other.evaluate("() => document.querySelector('[data-do=cancel]').seen")  # keeps still under the pointer
+    other.get_by_role("button", name="Cancel k-member").click()
+    other.locator(".state.cancelled").first.wait_for()
     page.get_by_role("heading", name="Cancelled").wait_for()

@@ -56,6 +56,42 @@ def test_another_sites_page_is_refused(client):
     assert client.get("/", headers={"Origin": "null"}).status_code == 403
 
 
+@pytest.mark.parametrize("origin", ["http://[", "://", "127.0.0.1", "http://"], ids=str)
+def test_a_broken_origin_is_refused_too(client, origin):
+    assert client.get("/", headers={"Origin": origin}).status_code == 403
+
+
+def test_cookies_of_other_programs_do_no_harm(locked):
+    """All programs on a machine's address share its cookies, and some have odd ones."""
+    address, token = locked
+    odd = 'a/b@c=1; =; x; username="2|1:0"; {}=[]'
+    with httpx.Client(base_url=address) as client:
+        assert client.get("/", headers={"Cookie": odd}).status_code == 401
+        entered = client.get("/jobs", params={"token": token}, headers={"Cookie": odd})
+        assert entered.status_code == 303
+        ours = entered.headers["set-cookie"].partition(";")[0]
+        assert client.get("/", headers={"Cookie": f"{odd}; {ours}"}).status_code == 200
+
+
+def test_the_link_leads_nowhere_else(locked):
+    address, token = locked
+    reply = httpx.get(f"{address}//evil.example/?token={token}")
+    assert reply.headers["location"] == "/evil.example/"
+
+
+def test_any_address_of_this_machine_is_answered_under_its_name(tmp_path):
+    with workbench(tmp_path, "--host", "127.0.0.2") as address:
+        assert httpx.get(address).status_code == 200
+        assert httpx.get(address, headers={"Host": "evil.example"}).status_code == 421
+
+
+@pytest.mark.parametrize("page", ["columns", "method", "results", "results/0001-ab", "compare"])
+def test_a_bench_that_is_not_there_says_what_to_do(client, page):
+    reply = client.get(f"/b/nowhere/{page}")
+    assert reply.status_code == 200
+    assert "Open a file" in reply.text
+
+
 def test_a_file_is_received_whole(client, room):
     content = b"age,sex\n" + b"".join(b"%d,f\n" % (20 + i % 50) for i in range(100_000))
     reply = client.put("/files/people.csv", content=content, headers=OURS)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from shoal.cli.releasing import format_of, open_input, required
-from shoal.errors import ParameterError
 
 __all__ = ["EXAMPLES", "synthesize"]
 
@@ -63,6 +61,7 @@ def synthesize(
     from shoal.cli.console import steps
     from shoal.recipe import read_method, synthesizers
     from shoal.release import synthesize_source
+    from shoal.release.paying import account_of
 
     given = {"epsilon": epsilon, "delta": delta, "scope": scope}
     synthesizer = read_method(method, synthesizers(), {n: v for n, v in given.items() if v is not None})
@@ -73,37 +72,16 @@ def synthesize(
     with steps(6) as step:
         reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
         source, rules = open_input(file, schema, target, overwrite, reading, step, "synthesize")
-        with _account(file, limit, synthesizer, rows, account) as book:
+        with account_of(Path(source.path), synthesizer, rows, limit) if account else nullcontext() as book:
             release = synthesize_source(source, rules, synthesizer, rows=rows, account=book, progress=step)
         release.write(target, format=format or format_of(release), overwrite=overwrite, progress=step)
     _tell(release, target, book)
 
 
-@contextmanager
-def _account(file: Path | None, limit: float | None, synthesizer: Any, rows: int | None, wanted: bool) -> Iterator[Any]:
-    """The account of the file; none for a method without a price. One that is begun here and not used is removed."""
-    from shoal.dp import Account, Budget
-
-    price = synthesizer.price(rows)
-    if not wanted or (price.per_row is None and price.per_data_set is None):
-        yield None
-        return
-    path = required(file, "FILE", "synthesize").resolve()  # as the account does: one file, one account
-    begun = path.with_name(f"{path.name}.budget.json").exists()
-    if limit is not None and begun:
-        raise ParameterError("--limit", "was set when the account was begun and can't be changed")
-    book = Account.open(path, limit=None if begun else Budget(epsilon=limit or 10.0, delta=1e-6))
-    try:
-        yield book
-    finally:
-        if not begun and book.spent.empty:
-            for ending in ("json", "key"):
-                path.with_name(f"{path.name}.budget.{ending}").unlink(missing_ok=True)
-
-
 def _tell(release: Any, target: Path, book: Any) -> None:
     from shoal.cli.console import out as screen
     from shoal.cli.console import print_claims
+    from shoal.release.headlines import risk_lines, utility_lines
 
     screen.print(f"[bold]{len(release.source_rows):,} synthetic rows[/] by {release.recipe}")
     for note in release.notes:
@@ -112,19 +90,9 @@ def _tell(release: Any, target: Path, book: Any) -> None:
     if not release.claims:
         screen.print("  none: nothing is promised about differential privacy")
     screen.print("[bold]Measured, for inside only[/]")
-    for name, value in _measured(release):
-        screen.print(f"  {name:<58}{value}")
+    for line in (*utility_lines(release), *risk_lines(release)):
+        screen.print(f"  {line.name:<58}{line.value}")
     if book is not None:
         screen.print(f"Account {book.path}: spent {book.spent}, left {book.left}", markup=False)
     screen.print(f"Table, report and manifest: {target}", markup=False)
     screen.print(f"Keep inside: {target / 'internal'}", markup=False)
-
-
-def _measured(release: Any) -> list[tuple[str, str]]:
-    utility, copies = release.utility, release.risk.verbatim
-    return [
-        ("total variation, single columns", f"{utility.total_variation.one_way.mean:.3f}"),
-        ("total variation, pairs of quasi-identifiers", f"{utility.total_variation.two_way.mean:.3f}"),
-        ("total variation, pairs with a sensitive column", f"{utility.total_variation.response.mean:.3f}"),
-        ("combinations that one person has in the original", f"{copies.unique_share:.2%}"),
-    ]

@@ -66,7 +66,7 @@ def web(
         raise ParameterError("shoal web", f"needs the package {missing.name}", hint=hint) from None
     access = _access(host, data, token)
     with _socket(host, port) as sock:
-        settings = WebSettings(access=access, folder=folder, hosts=_hosts(access), models=models, ledger=ledger)
+        settings = WebSettings(access=access, folder=folder, hosts=_hosts(host, access), models=models, ledger=ledger)
         app = create_web_app(settings)
         address = _address(host, sock.getsockname()[1], access)
         _tell(address, access)
@@ -82,10 +82,11 @@ def _access(host: str, data: Path | None, token: bool) -> Access:
     return Access.of(host, data=data, token=make_token() if token else None)
 
 
-def _hosts(access: Access) -> tuple[str, ...]:
+def _hosts(host: str, access: Access) -> tuple[str, ...]:
+    """The names it answers to: those of this machine and the one it was given; any where a token is asked for."""
     from shoal.workbench.app import LOOPBACK
 
-    return LOOPBACK if access.loopback else ()
+    return (*LOOPBACK, _in_address(host)) if access.loopback else ()
 
 
 def _socket(host: str, port: int) -> socket.socket:
@@ -108,8 +109,12 @@ def _socket(host: str, port: int) -> socket.socket:
 
 
 def _address(host: str, port: int, access: Access) -> str:
-    name = socket.gethostname() if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+    name = socket.gethostname() if host in ("0.0.0.0", "::") else _in_address(host)
     return f"http://{name}:{port}/" + (f"?token={access.token}" if access.token else "")
+
+
+def _in_address(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 def _tell(address: str, access: Access) -> None:

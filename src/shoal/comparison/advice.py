@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from shoal.comparison.front import best, ties
+from shoal.comparison.front import best, measured, ties
 from shoal.comparison.outcome import Outcome
 from shoal.report.words import listed, number, percent, plural
 
@@ -33,7 +33,7 @@ _MANY_COPIES = 0.05
 
 def advice(comparison: Comparison, limit: float) -> list[str]:
     """Paragraphs: the choice, its promise, its rivals, what else to know."""
-    done = [one for one in comparison.outcomes if one.is_done]
+    done = measured(comparison.outcomes)
     if not done:
         return ["No recipe could be run to its end, so there is nothing to choose from. Each line says why."]
     chosen = best(done, limit)

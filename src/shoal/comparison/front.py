@@ -6,14 +6,20 @@ holds all that are not dominated; equal ones stand together.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from shoal.comparison.outcome import Outcome
 
-__all__ = ["TIE", "best", "front", "ties"]
+__all__ = ["TIE", "best", "front", "measured", "ties"]
 
 TIE = 0.005
 """Differences of utility below this are no reason to choose: another run can turn them round."""
+
+
+def measured(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    """Those that have both numbers: one that lacks a number can neither beat another nor be beaten."""
+    return tuple(one for one in outcomes if one.is_done and not math.isnan(one.risk + one.utility))
 
 
 def front(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
@@ -22,7 +28,7 @@ def front(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
     Cost: one sort. Among those of equal risk only the most useful can stay, and only if nothing of lower risk is as
     useful.
     """
-    ranked = sorted((one for one in outcomes if one.is_done), key=lambda one: (one.risk, -one.utility))
+    ranked = sorted(measured(outcomes), key=lambda one: (one.risk, -one.utility))
     kept: list[Outcome] = []
     for one in ranked:
         last = kept[-1] if kept else None
@@ -33,7 +39,7 @@ def front(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
 
 def best(outcomes: Sequence[Outcome], limit: float) -> Outcome | None:
     """Of those within the limit, the one that keeps most; among near ties one with a proof, then the lowest risk."""
-    within = [one for one in outcomes if one.is_done and one.risk <= limit]
+    within = [one for one in measured(outcomes) if one.risk <= limit]
     if not within:
         return None
     most = max(one.utility for one in within)
@@ -45,7 +51,7 @@ def ties(outcomes: Sequence[Outcome], chosen: Outcome, limit: float) -> tuple[Ou
     """The others within the limit that keep about as much as `chosen`."""
     near = [
         one
-        for one in outcomes
-        if one is not chosen and one.is_done and one.risk <= limit and one.utility >= chosen.utility - TIE
+        for one in measured(outcomes)
+        if one is not chosen and one.risk <= limit and one.utility >= chosen.utility - TIE
     ]
     return tuple(sorted(near, key=lambda one: -one.utility))

@@ -75,8 +75,12 @@ def to_compare(
     risk_limit: float = 0.05,
     workers: int | None = None,
     seed: int | None = None,
+    store: str = "",
 ) -> dict[str, Any]:
-    """The words of a job that compares recipes; None: the default ones. Finished recipes are not run again."""
+    """The words of a job that compares recipes; None: the default ones.
+
+    Finished recipes are kept in a folder of the room that `store` names, and are not run again.
+    """
     return {
         "opened": opened.slim().to_dict(),
         "schema": dict(schema),
@@ -85,4 +89,5 @@ def to_compare(
         "risk_limit": risk_limit,
         "workers": workers,
         "seed": seed,
+        "store": store,
     }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +79,7 @@ def compare(words: Words, folder: Path, say: Say) -> dict[str, Any]:
         seed=words.get("seed"),
         jobs=words.get("workers"),
         time_limit=words.get("time_limit", 120.0),
-        folder=folder.parent.parent / "compared",
+        folder=folder.parent.parent / "compared" / words.get("store", ""),
         progress=say,
     )
     limit = float(words.get("risk_limit", 0.05))
@@ -123,26 +123,12 @@ def _synthesized(
     return synthesize_source(source, schema, recipe.method, **options)
 
 
-@contextmanager
-def _account(source: Source, recipe: Synthesis, words: Words) -> Iterator[Account | None]:
-    """The account of the file; none for a method without a price. One that is begun here and not used is removed."""
-    from shoal.dp import Account, Budget
+def _account(source: Source, recipe: Synthesis, words: Words) -> AbstractContextManager[Account | None]:
+    from shoal.release.paying import account_of
 
-    price = recipe.method.price(recipe.rows)
-    if not words.get("account", True) or (price.per_row is None and price.per_data_set is None):
-        yield None
-        return
-    path, limit = Path(source.path).resolve(), _limit(words.get("limit"))
-    begun = path.with_name(f"{path.name}.budget.json").exists()
-    if limit is not None and begun:
-        raise ParameterError("limit", "was set when the account was begun and can't be changed", hint="Leave it out.")
-    book = Account.open(path, limit=None if begun else Budget(epsilon=limit or 10.0, delta=1e-6))
-    try:
-        yield book
-    finally:
-        if not begun and book.spent.empty:
-            for ending in ("json", "key"):
-                path.with_name(f"{path.name}.budget.{ending}").unlink(missing_ok=True)
+    if not words.get("account", True):
+        return nullcontext()
+    return account_of(Path(source.path), recipe.method, recipe.rows, _limit(words.get("limit")))
 
 
 def _limit(given: Any) -> float | None:

@@ -156,8 +156,8 @@ def _stepped(words: Mapping[str, Any]) -> Mapping[str, Any]:
 def _steps(given: Any) -> Any:
     """Recoding steps in words: ``{"age": "cap:high=90"}`` or ``age=cap:high=90/zip=prefix:keep=3``."""
     if isinstance(given, str):
-        pairs = [part.partition("=") for part in given.split("/") if part]
-        given = {name.strip(): step for name, equals, step in pairs if equals}
+        pairs = [part.partition("=") for part in given.split("/") if part.strip()]
+        given = {name.strip(): step for name, _, step in pairs} if all(equals for _, equals, _ in pairs) else given
     if not isinstance(given, Mapping):
         return given
     return {name: _step(step) if isinstance(step, str) else step for name, step in given.items()}

@@ -15,12 +15,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable
-from http.cookies import SimpleCookie
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from starlette.datastructures import MutableHeaders
-from starlette.requests import Request
+from starlette.requests import Request, cookie_parser
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -72,15 +71,15 @@ class Guard:
         if self.hosts and _name(host) not in self.hosts:
             return PlainTextResponse("The workbench answers only under the name it was started with.", 421)
         origin = _header(scope, b"origin")
-        if origin and urlsplit(origin).netloc != host:
+        if origin and origin.partition("://")[2] != host:
             return PlainTextResponse("Another site's page may not use the workbench.", 403)
         return None
 
     def _knows(self, scope: Scope) -> bool:
         if self.access.token is None:
             return True
-        found = SimpleCookie(_header(scope, b"cookie")).get(COOKIE)
-        return found is not None and secrets.compare_digest(found.value.encode(), self._pass.encode())
+        shown = cookie_parser(_header(scope, b"cookie")).get(COOKIE, "")  # of a machine's other programs too
+        return secrets.compare_digest(shown.encode(), self._pass.encode())
 
     async def _login(self, scope: Scope, receive: Receive) -> Response:
         if scope["type"] == "websocket":
@@ -96,7 +95,7 @@ class Guard:
 
     def _admitted(self, request: Request) -> Response:
         """Go on without the token in the address, so that it stays out of the history."""
-        path = "/" if request.url.path == "/login" else request.url.path
+        path = "/" if request.url.path == "/login" else f"/{request.url.path.lstrip('/')}"
         reply = RedirectResponse(path, 303, headers={"Cache-Control": "no-store"})
         secure = request.url.scheme == "https"
         reply.set_cookie(COOKIE, self._pass, httponly=True, samesite="strict", secure=secure)

@@ -8,7 +8,6 @@ address.
 from __future__ import annotations
 
 import asyncio
-import errno
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse
 
 from shoal.command import recipe_toml
 from shoal.errors import ShoalError
+from shoal.workbench.faults import is_disk_full
 from shoal.workbench.forms import read_words
 from shoal.workbench.handing import bundle
 from shoal.workbench.job import Job
@@ -60,17 +60,24 @@ def add_routes(app: FastAPI, shop: Shop) -> None:
 
 
 async def _receive(request: Request, shop: Shop, name: str) -> Response:
-    place = shop.room.receive(name)
+    place = None
     try:
+        place = shop.room.receive(name)
         await _write(request, place)
-    except ClientDisconnect:
-        shop.room.forget(place)
+        return JSONResponse({"next": f"/b/{shop.open(place).id}/columns"}, 201)
+    except BaseException as error:
+        if place is not None:
+            shop.room.forget(place)
+        if not isinstance(error, ClientDisconnect | OSError | ShoalError):
+            raise
+        return _not_kept(error)
+
+
+def _not_kept(error: Exception) -> Response:
+    if isinstance(error, ClientDisconnect):
         return JSONResponse({"problem": "The sender broke off."}, 400)
-    except OSError as error:
-        shop.room.forget(place)
-        full = error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
-        return JSONResponse({"problem": FULL if full else "The file could not be kept."}, 507 if full else 500)
-    return JSONResponse({"next": f"/b/{shop.open(place).id}/columns"}, 201)
+    full = is_disk_full(error)
+    return JSONResponse({"problem": FULL if full else "The file could not be kept."}, 507 if full else 500)
 
 
 async def _write(request: Request, place: Path) -> None:

@@ -5,7 +5,8 @@ A *bench* is what one opened file is worked on with; its id is in the address, s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ __all__ = ["Shop", "title_of"]
 
 Words = Mapping[str, Any]
 SAMPLE_ROWS = 2_000
+GONE = "is no longer open here"
 MOST_TRIED = 4  # own recipes that join the default ones in a comparison
 
 
@@ -65,15 +67,21 @@ class Shop:
     def open(self, path: Path) -> Bench:
         """Begin a bench for a file; reading it goes on in the background."""
         job = self.jobs.start("open", to_open(path))
-        bench = self.room.sessions.begin()
-        notes = {"name": path.name, "path": str(path), "opening": job}
-        return self.room.sessions.change(bench.id, lambda bench: _noted(bench, notes))
+        bench = _noted(Bench.new(), {"name": path.name, "path": str(path), "opening": job})
+        self.room.sessions.save(bench)
+        return bench
 
     def open_by_path(self, text: str) -> Bench:
         """The same for a path that a person typed."""
         if not text.strip():
             raise FileError("path", "must name a file", hint="Type where it lies, for example /data/people.csv.")
-        return self.open(self.access.place(Path(text.strip()).expanduser()))
+        return self.open(self.access.place(text.strip()))
+
+    def release_place(self, text: str) -> Path:
+        """The folder that a person typed for a release."""
+        if not text.strip():
+            raise FileError("folder", "must be named", hint="Type where it shall lie, for example /data/release.")
+        return self.access.place(text.strip())
 
     def open_sample(self) -> Bench:
         """A bench for simulated people."""
@@ -94,7 +102,7 @@ class Shop:
             return None
         opened = Opened.from_dict(job.result)
         if job.state == "done":
-            self.room.sessions.change(id, lambda bench: bench.with_opened(opened))
+            self._change(id, lambda bench: bench.with_opened(opened))
         return opened
 
     def opening(self, id: str) -> Job | None:
@@ -110,6 +118,7 @@ class Shop:
                     self.jobs.remove(job)
             self.room.forget(Path(str(bench.notes["path"])))
             self.room.sessions.remove(bench.id)
+            shutil.rmtree(self.room.compared / bench.id, ignore_errors=True)
 
     # Benches
 
@@ -124,7 +133,7 @@ class Shop:
         """The bench of this id, or an error that says what to do."""
         found = self.find(id)
         if found is None:
-            raise InputError("file", "is no longer open here", hint="Open it again.")
+            raise InputError("file", GONE, hint="Open it again.")
         return found
 
     def benches(self) -> tuple[Bench, ...]:
@@ -142,7 +151,7 @@ class Shop:
         strange = [column.name for column in schema.columns if column.name not in names]
         if strange:
             raise InputError("schema", f"speaks of the column '{strange[0]}', which the file doesn't have")
-        self.room.sessions.change(id, lambda bench: bench.with_schema(schema.to_dict()))
+        self._change(id, lambda bench: bench.with_schema(schema.to_dict()))
 
     def change_column(self, id: str, name: str, entries: Words) -> None:
         """Change entries of a column's words; what is wrong with the column alone is an error, and nothing changes."""
@@ -150,7 +159,7 @@ class Shop:
 
         changed = self.bench(id).with_column(name, **entries)
         Column.from_dict(name, (changed.schema or {})["columns"][name])
-        self.room.sessions.change(id, lambda bench: bench.with_column(name, **entries))
+        self._change(id, lambda bench: bench.with_column(name, **entries))
 
     def recipe(self, id: str) -> Words:
         """The recipe of a bench in words; that of the first goal before one is chosen."""
@@ -159,23 +168,23 @@ class Shop:
     def choose_goal(self, id: str, name: str) -> None:
         """Take a goal with its recipe."""
         chosen = goal(name)
-        self.room.sessions.change(
-            id,
-            lambda bench: bench.with_goal(name).with_recipe(chosen.recipe).with_note("preset", chosen.preset),
+        first = self.recipe(id)
+        self._change(
+            id, lambda bench: _taken(_begun(bench, first), chosen.recipe, name).with_note("preset", chosen.preset)
         )
 
     def change_recipe(self, id: str, words: Words) -> None:
         """Take a recipe; the goal before it stays marked."""
         first = self.recipe(id)
-        self.room.sessions.change(id, lambda bench: _begun(bench, first).with_recipe(words))
+        self._change(id, lambda bench: _taken(_begun(bench, first), words))
 
     def undo(self, id: str) -> None:
-        """Back to the recipe before."""
-        self.room.sessions.change(id, lambda bench: bench.undo())
+        """Back to the recipe before, with the goal it came from and the rules of that goal."""
+        self._change(id, _back)
 
     def note(self, id: str, name: str, value: Any) -> None:
         """Remember a small answer."""
-        self.room.sessions.change(id, lambda bench: bench.with_note(name, value))
+        self._change(id, lambda bench: bench.with_note(name, value))
 
     # Jobs
 
@@ -210,7 +219,7 @@ class Shop:
         if job is not None:
             self.jobs.remove(job.id)
         begun = self.jobs.start("look", to_look(self._ready(id), schema))
-        self.room.sessions.change(id, lambda bench: _noted(bench, {"look": begun, "looked": schema}))
+        self._change(id, lambda bench: _noted(bench, {"look": begun, "looked": schema}))
         return self.job(begun)
 
     def compare(self, id: str, *, risk_limit: float, time_limit: float) -> str:
@@ -228,6 +237,7 @@ class Shop:
             risk_limit=risk_limit,
             time_limit=time_limit,
             seed=self.room.seed,
+            store=id,
         )
         return self._started(id, "compare", words)
 
@@ -246,15 +256,30 @@ class Shop:
         return next((b.id for b in self.benches() if job.id in (*b.job_ids, b.notes.get("opening"))), "")
 
     def _ready(self, id: str) -> Opened:
-        opened = self.opened(id)
+        opened = self.opened(self.bench(id).id)
         if opened is None or opened.stage != "full":
             raise InputError("file", "is still being read", hint="Wait until its columns are shown.")
         return opened
 
     def _started(self, id: str, kind: Any, words: Words) -> str:
         job = self.jobs.start(kind, words)
-        self.room.sessions.change(id, lambda bench: bench.with_job(job))
+        try:
+            self._change(id, lambda bench: bench.with_job(job))
+        except InputError:  # forgotten meanwhile
+            self.jobs.remove(job)
+            raise
         return job
+
+    def _change(self, id: str, step: Callable[[Bench], Bench]) -> None:
+        """Change a bench; one that was forgotten meanwhile, in another tab, is not begun anew."""
+        self.bench(id)
+        self.room.sessions.change(id, lambda bench: step(_known(bench)))
+
+
+def _known(bench: Bench) -> Bench:
+    if "path" not in bench.notes:
+        raise InputError("file", GONE, hint="Open it again.")
+    return bench
 
 
 def _noted(bench: Bench, notes: Words) -> Bench:
@@ -265,7 +290,22 @@ def _noted(bench: Bench, notes: Words) -> Bench:
 
 def _begun(bench: Bench, first: Words) -> Bench:
     """A bench whose history begins with the recipe that was shown first, so that undo leads back to it."""
-    return bench if bench.recipe is not None else bench.with_recipe(first)
+    return bench if bench.recipe is not None else _taken(bench, first, bench.goal or goals()[0].name)
+
+
+def _taken(bench: Bench, words: Words, name: str = "") -> Bench:
+    """A bench with a recipe and the goal it came from, the one before where none is named."""
+    after, name = bench.with_recipe(words), name or bench.goal or goals()[0].name
+    came_from = [*bench.notes.get("goals", ())][: after.place]
+    return after.with_goal(name).with_note("goals", [*came_from, name])
+
+
+def _back(bench: Bench) -> Bench:
+    """The step back; the rules to meet are those of the goal, where that is another one then."""
+    if not bench.can_undo:
+        return bench
+    after, name = bench.undo(), str(bench.notes["goals"][bench.place - 1])
+    return after if name == bench.goal else after.with_goal(name).with_note("preset", goal(name).preset)
 
 
 def _distinct(recipes: Sequence[Words]) -> list[Words]:

@@ -120,7 +120,7 @@ class _Columns:
             "input",
             type="text",
             name=f"{i}.domain",
-            value=show_domain(words),
+            value=show_domain(words, numbers=_is_number(column)),
             class_="domain",
             placeholder="0 to 120, or a; b; c",
             aria_label=f"public range or levels of {name}",
@@ -149,7 +149,6 @@ class _Columns:
     def _changed(self, name: str, value: str) -> None:
         if name == "schema":
             self._take("schema", lambda: self.shop.set_schema(self.bench, _read(value)))
-            self.table.redraw()
             return
         place, _, entry = name.partition(".")
         column = self.opened.columns[int(place)]
@@ -167,6 +166,8 @@ class _Columns:
             self.wrong[what] = str(error)
         self.state.redraw()
         self.preview.redraw()
+        if not self.wrong:  # else what is wrong would be taken out of its field
+            self.table.redraw()
 
     def _pressed(self, do: str, of: str) -> None:
         if do == "page":
@@ -193,6 +194,10 @@ def _alone(found: Mapping[str, Any]) -> str:
     return f"{said}; the smallest class holds {found['smallest']:,}."
 
 
+def _is_number(column: ColumnView) -> bool:
+    return column.type in ("whole number", "number")
+
+
 def _choice(name: str, label: str, options: Mapping[str, str], chosen: str) -> Html:
     entries = dict(options) if chosen in options else {**options, chosen: chosen}
     drawn = [tag("option", words, value=value, selected=value == chosen) for value, words in entries.items()]
@@ -202,8 +207,7 @@ def _choice(name: str, label: str, options: Mapping[str, str], chosen: str) -> H
 def _entries(column: ColumnView, entry: str, value: str) -> dict[str, Any]:
     """What a changed field means for the column's words: None takes an entry away."""
     if entry == "domain":
-        numbers = column.type in ("whole number", "number")
-        return {"bounds": None, "levels": None, **read_domain(column.name, value, numbers=numbers)}
+        return {"bounds": None, "levels": None, **read_domain(column.name, value, numbers=_is_number(column))}
     if entry == "kind":
         other = {"numeric": "levels", "ordinal": "bounds", "nominal": "bounds"}.get(value)
         return {"kind": value or None, **({other: None} if other else {})}

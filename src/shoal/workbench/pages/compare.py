@@ -58,7 +58,7 @@ class _Compare:
     @property
     def job(self) -> Job | None:
         """The newest comparison of this file."""
-        return self.shop.newest(self.bench, "compare")
+        return self.shop.newest(self.bench, "compare") if self.shop.find(self.bench) else None
 
     def _form(self) -> Html:
         running = self.job is not None and self.job.state in ("queued", "running")
@@ -96,19 +96,25 @@ class _Compare:
         words = tag("div", *said, class_="fine")
         page = f"/jobs/{job.id}/comparison.html"
         frame = tag("iframe", src=page, title="Risk-utility map", class_="report")
-        alone = tag("a", "Open it alone", href=page, target="_blank", rel="noopener")
+        alone = tag("p", tag("a", "Open it alone", href=page, target="_blank", rel="noopener"))
         return join([tag("h2", "Recommendation"), words, self._table(job), tag("h2", "The map"), alone, frame])
 
     def _table(self, job: Job) -> Html:
         found = Comparison.from_dict(job.result or {})
         front = {outcome.name for outcome in found.front}
-        rows = [_row(i, outcome, outcome.name in front) for i, outcome in enumerate(found.outcomes)]
+        ranked = sorted(found.outcomes, key=lambda one: (not one.is_done, one.name not in front, one.risk))
+        rows = [_row(outcome, outcome.name in front) for outcome in ranked]
         head = ["recipe", "risk", "kept", "seconds", "", ""]
         return rows_table("Recipes", head, rows, numeric=[1, 2, 3], quiet=True)
 
-    def _use(self, job: Job, place: int) -> None:
-        outcome = Comparison.from_dict(job.result or {}).outcomes[place]
-        self.shop.change_recipe(self.bench, outcome.recipe.to_dict())
+    def _use(self, name: str) -> None:
+        """Take a recipe by its name: another tab may have begun a new comparison meanwhile."""
+        found = Comparison.from_dict(self.job.result).outcomes if self.job and self.job.result else ()
+        chosen = next((outcome for outcome in found if outcome.name == name), None)
+        if chosen is None:
+            raise ParameterError("comparison", "is run anew", hint="Wait until it is finished, then choose.")
+        self.shop.change_recipe(self.bench, chosen.recipe.to_dict())
+        ui.navigate.to(f"/b/{self.bench}/method")
 
     def _changed(self, name: str, value: str) -> None:
         self.answers[name] = value
@@ -129,9 +135,8 @@ class _Compare:
                 self._start()
             elif do == "cancel":
                 self.shop.jobs.cancel(of)
-            elif do == "use" and self.job is not None:
-                self._use(self.job, int(of))
-                ui.navigate.to(f"/b/{self.bench}/method")
+            elif do == "use":
+                self._use(of)
         except ShoalError as error:
             self.error = str(error)
         self._redraw()
@@ -145,8 +150,8 @@ def _heading() -> Html:
     return join([tag("h1", "Compare methods"), tag("p", lead, class_="lead")])
 
 
-def _row(i: int, outcome: Outcome, on_front: bool) -> list[Html | str]:
-    use = tag("button", "Use", class_="quiet", data_do="use", data_of=str(i), aria_label=f"Use {outcome.name}")
+def _row(outcome: Outcome, on_front: bool) -> list[Html | str]:
+    use = tag("button", "Use", class_="quiet", data_do="use", data_of=outcome.name, aria_label=f"Use {outcome.name}")
     if not outcome.is_done:
         return [outcome.name, "", "", "", f"{outcome.state}: {outcome.reason}", Html("")]
     mark = "on the front" if on_front else ""

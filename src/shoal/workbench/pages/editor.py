@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from shoal.coarsening.steps import step_of
+from shoal.errors import ParameterError
 from shoal.recipe import COARSENERS, GROUPERS, MASKS, method_name, synthesizers
 from shoal.report.markup import Html, join, tag
 from shoal.workbench.catalogue import Method, methods
@@ -49,9 +51,12 @@ def fault(slots: Sequence[Slot]) -> Fault | None:
     for place, slot in enumerate(slots):
         answers = {name: value for name, value in slot.answers.items() if name != "rows"}
         try:
-            read(_class(slot), answers)
-        except FieldError as error:
-            return Fault(place=place, field=error.field, words=str(error))
+            method = read(_class(slot), answers)
+            for step in getattr(method, "steps", {}).values():
+                step_of(step)
+        except ParameterError as error:
+            field = error.field if isinstance(error, FieldError) else "steps"
+            return Fault(place=place, field=field, words=str(error))
     return None
 
 
@@ -85,7 +90,7 @@ def change_slot(slots: Sequence[Slot], name: str, value: Any) -> tuple[Slot, ...
         kept = {name: answer for name, answer in slot.answers.items() if name in places}
         changed = replace(slot, method=value, answers=kept)
     else:
-        changed = replace(slot, answers={**slot.answers, key: _plain(value)})
+        changed = replace(slot, answers=_answered(slot, key, value))
     return tuple(changed if i == int(place) else other for i, other in enumerate(slots))
 
 
@@ -118,7 +123,8 @@ def _draw(place: int, slot: Slot, columns: Sequence[str], *, first: bool, wrong:
     options = [_option(entry.name, entry.title, entry.name == slot.method) for entry in methods(slot.family)]
     choose = tag("select", *options, name=f"{place}.method", aria_label=LEGENDS[slot.family])
     remove = None if first else tag("button", "Remove", class_="quiet", data_do="remove", data_of=str(place))
-    inputs = [_field(place, slot, entry, columns, entry.name == wrong) for entry in method.fields]
+    asked = [entry for entry in method.fields if entry.minimum is None or entry.minimum != entry.maximum]
+    inputs = [_field(place, slot, entry, columns, entry.name == wrong) for entry in asked]
     return tag(
         "fieldset",
         tag("legend", LEGENDS[slot.family] if first else "Then"),
@@ -145,9 +151,13 @@ def _class(slot: Slot) -> type[Any]:
     return next(cls for cls in classes if method_name(cls) == slot.method)
 
 
-def _plain(value: Any) -> Any:
-    """An emptied field means: none."""
-    return "none" if value is None or value in ("", []) else value
+def _answered(slot: Slot, key: str, value: Any) -> dict[str, Any]:
+    """The answers with one more; an emptied field means none where that is an answer, else the default."""
+    others = {name: answer for name, answer in slot.answers.items() if name != key}
+    if value is not None and value not in ("", []):
+        return {**others, key: value}
+    optional = any(entry.name == key and entry.optional for entry in _method(slot.family, slot.method).fields)
+    return {**others, key: "none"} if optional else others
 
 
 def _field(place: int, slot: Slot, entry: Field, columns: Sequence[str], wrong: bool) -> Html:
@@ -175,20 +185,31 @@ def _control(entry: Field, name: str, value: Any, columns: Sequence[str], invali
 
 def _limits(entry: Field) -> dict[str, str | None]:
     if entry.kind not in ("whole", "number"):
-        return {"type": "text"}
+        return {"type": "text", "placeholder": _EXAMPLES.get(entry.name if entry.name == "steps" else entry.kind)}
     ends = {"min": entry.minimum, "max": entry.maximum}
     limits = {end: None if value is None else f"{value:g}" for end, value in ends.items()}
     return {"type": "number", "step": "1" if entry.kind == "whole" else "any", **limits}
+
+
+_EXAMPLES = {"map": "age=2/zip=1", "steps": "age=cap:high=90/zip=prefix:keep=3"}
 
 
 def _shown(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, Mapping):
-        return "/".join(f"{name}={_shown(item)}" for name, item in value.items())
+        return "/".join(f"{name}={_shown_step(item)}" for name, item in value.items())
     if isinstance(value, list | tuple):
         return "/".join(map(_shown, value))
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.6g}" if isinstance(value, float) and abs(value) < 1e6 else str(value)
+
+
+def _shown_step(value: Any) -> str:
+    """A number, or a step of recoding as ``cap:high=90``."""
+    if not isinstance(value, Mapping):
+        return _shown(value)
+    parts = [f"{name}={_shown(item)}" for name, item in value.items() if name != "kind" and item not in (None, "none")]
+    return f"{value.get('kind')}{':' if parts else ''}{','.join(parts)}"
 
 
 def _option(value: str, words: str, chosen: bool) -> Html:

@@ -24,5 +24,5 @@ def style() -> Html:
 
 @cache
 def script() -> Html:
-    """The few lines that run in the browser: sending files, and copying text."""
+    """The few lines that run in the browser: sending files, keeping focus and place, copying text."""
     return Html(files("shoal.workbench.pages").joinpath("script.js").read_text(encoding="utf-8"))

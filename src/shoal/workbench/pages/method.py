@@ -124,10 +124,12 @@ class _Method:
         return join([tag("pre", line, class_="command", id="command", tabindex="0"), copy])
 
     def _goal_chosen(self, _: str, value: str) -> None:
+        self.refusal = ""
         self.shop.choose_goal(self.bench, value)
         self._redraw()
 
     def _changed(self, name: str, value: Any) -> None:
+        self.refusal = ""
         self.shop.change_recipe(self.bench, words_of(change_slot(slots_of(self.words), name, value)))
         self._redraw()
 
@@ -136,7 +138,7 @@ class _Method:
         self._redraw()
 
     def _pressed(self, do: str, of: str) -> None:
-        slots = slots_of(self.words)
+        slots, self.refusal = slots_of(self.words), ""
         if do == "run":
             self._run()
         elif do == "undo":
@@ -151,8 +153,6 @@ class _Method:
             ui.navigate.to(f"/b/{self.bench}/results/{self.shop.run(self.bench)}")
         except ShoalError as error:
             self.refusal = str(error)
-            self.end.redraw()
-            self.refusal = ""
 
     def _redraw(self) -> None:
         for block in (self.goals, self.form, self.more, self.end):

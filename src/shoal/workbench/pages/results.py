@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from nicegui import ui
@@ -14,10 +13,12 @@ from shoal.report.markup import Html, join, rows_table, tag
 from shoal.workbench.handing import hand_over
 from shoal.workbench.job import Job
 from shoal.workbench.pages.screen import Block, problem, screen
-from shoal.workbench.pages.waiting import BEAT, GONE, progress_of
+from shoal.workbench.pages.waiting import BEAT, GONE, OPEN, progress_of
 from shoal.workbench.shop import Shop, title_of
 
 __all__ = ["add_results"]
+
+LOST = "This result is not here any more; it goes with its file. Open the file again, then run."
 
 
 def add_results(shop: Shop) -> None:
@@ -44,12 +45,23 @@ class _List:
 
     def __init__(self, shop: Shop, bench: str) -> None:
         self.shop, self.bench = shop, bench
-        block = Block(self._draw, on_press=self._pressed)
-        ui.timer(1.0, block.redraw)
+        self.seen: tuple[Job, ...] = ()
+        self.block = Block(self._draw, on_press=self._pressed)
+        ui.timer(1.0, self._beat)
+
+    def _beat(self) -> None:
+        """Draw only what has changed, so that a button keeps still under the pointer."""
+        if self.seen != self._jobs():
+            self.block.redraw()
+
+    def _jobs(self) -> tuple[Job, ...]:
+        return self.shop.jobs_of(self.bench) if not self.bench or self.shop.find(self.bench) else ()
 
     def _draw(self) -> Html:
-        jobs = self.shop.jobs_of(self.bench)
+        self.seen = jobs = self._jobs()
         heading = tag("h1", "Results" if self.bench else "Jobs")
+        if self.bench and self.shop.find(self.bench) is None:
+            return join([tag("h1", "Not open"), problem(GONE), OPEN])
         if not jobs:
             return join([heading, tag("p", "Nothing has been run yet.", class_="lead")])
         head = ["job", "state", "step", "seconds", ""]
@@ -59,8 +71,8 @@ class _List:
         words = title_of(job)
         name = tag("a", words, href=self._address(job))
         stop = tag("button", "Cancel", class_="quiet", data_do="cancel", data_of=job.id, aria_label=f"Cancel {words}")
-        running = job.state in ("queued", "running")
-        return [name, _state(job), job.step or "", f"{job.seconds:.0f}", stop if running else Html("")]
+        seconds = f"{job.seconds:.0f}" if job.is_over else ""  # of a running one they would be out of date at once
+        return [name, _state(job), job.step or "", seconds, Html("") if job.is_over else stop]
 
     def _address(self, job: Job) -> str:
         bench = self.bench or self.shop.home(job)
@@ -68,8 +80,9 @@ class _List:
         return f"/b/{bench}/{pages.get(job.kind, f'results/{job.id}')}"
 
     def _pressed(self, do: str, of: str) -> None:
-        if do == "cancel":
+        if do == "cancel" and self.shop.job(of) is not None:
             self.shop.jobs.cancel(of)
+            self._beat()
 
 
 class _Result:
@@ -88,7 +101,8 @@ class _Result:
     @property
     def now(self) -> Job | None:
         """The job as it stands."""
-        return self.shop.job(self.job)
+        job = self.shop.job(self.job)
+        return job if job and job.kind == "release" else None
 
     def _beat(self) -> None:
         self._redraw()
@@ -102,7 +116,7 @@ class _Result:
     def _head(self) -> Html:
         job = self.now
         if job is None:
-            return join([tag("h1", "Not there"), problem(GONE)])
+            return join([tag("h1", "Not there"), problem(LOST), OPEN])
         heading = join(
             [tag("h1", _headline(job)), tag("p", _state(job), tag("span", f" {title_of(job)}", class_="note"))]
         )
@@ -175,7 +189,7 @@ class _Result:
             self.target = value
 
     async def _pressed(self, do: str, of: str) -> None:
-        if do == "cancel":
+        if do == "cancel" and self.now is not None:
             await asyncio.to_thread(self.shop.jobs.cancel, self.job)
         elif do == "show" and of in _REPORTS:
             self.shown = of
@@ -189,7 +203,7 @@ class _Result:
         if job is None:
             return
         try:
-            path = self.shop.access.place(Path(self.target.strip()).expanduser())
+            path = self.shop.release_place(self.target)
             done = await asyncio.to_thread(hand_over, job, path)
         except ShoalError as error:
             self.error = str(error)

@@ -71,9 +71,9 @@ class Block:
         if live:
             self._html.props("aria-live=polite")
         if on_change:
-            self._html.on("change", lambda event: on_change(*event.args), js_handler=_CHANGE)
+            self._html.on("change", lambda event: _heed(on_change, event), js_handler=_CHANGE)
         if on_press:
-            self._html.on("click", lambda event: on_press(*event.args), js_handler=_PRESS)
+            self._html.on("click", lambda event: _heed(on_press, event), js_handler=_PRESS)
 
     def redraw(self) -> None:
         """Draw it again, if it would look different."""
@@ -81,6 +81,14 @@ class Block:
         if made != self._shown:
             self._shown = made
             self._html.set_content(made)
+
+
+def _heed(handler: Callable[..., Any], event: Any) -> Any:
+    """Hand an event on; what it speaks of may be gone (forgotten in another tab): the page built anew says so."""
+    try:
+        return handler(*event.args)
+    except ShoalError:
+        ui.navigate.reload()
 
 
 def problem(error: str | ShoalError | None) -> Html | None:

@@ -1,4 +1,4 @@
-// Sends a file as it is, piece by piece, and goes to the page that the answer names.
+// What runs in the browser: files are sent as they are, piece by piece; redrawn blocks keep focus and place; text is copied.
 (() => {
   const $ = (id) => document.getElementById(id);
   const say = (text) => { const place = $('sent'); if (place) place.textContent = text; };
@@ -38,6 +38,43 @@
     area.classList.remove('over');
     if (event.dataTransfer.files.length) send(event.dataTransfer.files[0]);
   });
+  // A block that is drawn again is another one to the browser: what had the focus, was typed or scrolled to is put back.
+  let last = null;
+  const scrolled = new Map();
+  const twin = (old) => [...document.querySelectorAll(old.tagName)].find((at) => ['id', 'name', 'href', 'aria-label', 'data-do', 'data-of']
+    .every((key) => at.getAttribute(key) === old.getAttribute(key)) && (at.type !== 'radio' || at.value === old.value));
+  const typing = (at) => at.value !== at.defaultValue && at.value !== at.entered;
+  const refocus = () => {
+    const old = last, found = twin(old), to = found && !found.disabled ? found : $('main');
+    last = null;
+    if (!to) return;
+    if (to !== found) to.tabIndex = -1;
+    to.focus({ preventScroll: true });
+    if (to === found && /^(text|number)$/.test(old.type)) {
+      if (typing(old)) { found.value = ''; found.value = old.value; } // the caret goes to the end
+      else found.select();
+    }
+  };
+  document.addEventListener('focusin', (event) => { last = event.target; });
+  document.addEventListener('mousedown', (event) => {
+    if (!event.target.closest('a, button, input, select, textarea, label, summary, [tabindex]')) last = null;
+  });
+  document.addEventListener('keydown', (event) => { if (event.key === 'Enter') event.target.entered = event.target.value; });
+  document.addEventListener('scroll', ({ target }) => {
+    if (target.matches && target.matches('.scroll')) scrolled.set(target.getAttribute('aria-label'), [target.scrollTop, target.scrollLeft]);
+  }, true);
+  document.addEventListener('click', (event) => {
+    if (event.target.closest && event.target.closest('[data-do=page]')) scrolled.clear();
+  }, true);
+  new MutationObserver((changes) => {
+    if (changes.some(({ addedNodes }) => addedNodes.length)) {
+      for (const area of document.querySelectorAll('.scroll')) {
+        const kept = scrolled.get(area.getAttribute('aria-label'));
+        if (kept && !area.scrollTop && !area.scrollLeft) area.scrollTo(kept[1], kept[0]);
+      }
+    }
+    if (last && !last.isConnected && document.activeElement === document.body) refocus();
+  }).observe(document.body, { childList: true, subtree: true });
   document.addEventListener('click', (event) => {
     const button = event.target.closest && event.target.closest('[data-copy]');
     if (!button) return;

@@ -55,7 +55,10 @@ class _Start:
             return None
         entry = tag("input", name="path", type="text", class_="wide", placeholder="/data/people.parquet", id="path")
         label = tag("label", tag("span", "Or its path on this machine", class_="name"), entry)
-        note = tag("p", "Nothing is copied: best for large files.", class_="note")
+        copied = (
+            "Best for large files: it is read where it lies. A working copy of its table is kept in the private folder."
+        )
+        note = tag("p", copied, class_="note")
         return join([tag("div", label, tag("button", "Open", data_do="open"), class_="line card"), note])
 
     def _open_files(self) -> Html:

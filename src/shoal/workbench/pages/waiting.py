@@ -14,9 +14,10 @@ from shoal.workbench.pages.preview import first_rows
 from shoal.workbench.pages.screen import Block, problem
 from shoal.workbench.shop import Shop
 
-__all__ = ["GONE", "progress_of", "waiting"]
+__all__ = ["BEAT", "GONE", "OPEN", "progress_of", "waiting"]
 
 GONE = "This file is no longer open here. Open it again."
+OPEN = tag("a", "Open a file", href="/", class_="button main")
 BEAT = 0.3
 
 
@@ -50,7 +51,7 @@ def progress_of(job: Job) -> Html:
 def _state(shop: Shop, bench: str) -> Html:
     job = shop.opening(bench)
     if job is None:
-        return join([tag("h1", "Not open"), problem(GONE), tag("a", "Open a file", href="/", class_="button main")])
+        return join([tag("h1", "Not open"), problem(GONE), OPEN])
     if job.state in ("failed", "cancelled"):
         back = tag("a", "Choose another file", href="/", class_="button main")
         return join([tag("h1", "The file can't be read"), problem(str(job.error or "Reading was stopped.")), back])

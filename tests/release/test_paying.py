@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from shoal.cli.synthesize import _account
 from shoal.dp import Account, Budget
+from shoal.release.paying import account_of
 from shoal.synth import PeGS
 
 
@@ -14,7 +14,7 @@ def test_a_link_uses_the_account_that_the_file_has(tmp_path):
     pl.DataFrame({"a": [1, 2]}).write_csv(data)
     link.symlink_to(data)
     begun = Account.open(data, limit=Budget(epsilon=2))
-    with _account(link, None, PeGS(epsilon=1.0), None, True) as book:
+    with account_of(link, PeGS(epsilon=1.0), None, None) as book:
         assert book.limit == Budget(epsilon=2)
         book.charge(Budget(epsilon=1), purpose="rows")
     assert begun.spent == Budget(epsilon=1)
@@ -25,6 +25,6 @@ def test_an_account_begun_through_a_link_and_not_used_is_removed(tmp_path):
     data, link = tmp_path / "visits.csv", tmp_path / "link.csv"
     pl.DataFrame({"a": [1, 2]}).write_csv(data)
     link.symlink_to(data)
-    with _account(link, 3.0, PeGS(epsilon=1.0), None, True):
+    with account_of(link, PeGS(epsilon=1.0), None, 3.0):
         assert (tmp_path / "visits.csv.budget.json").exists()
     assert not list(tmp_path.glob("*.budget.*"))
