@@ -25,7 +25,7 @@ demo: $(STAMP)
 	$(BIN)/shoal demo --out demo-release --overwrite
 
 test: check postgres chromium
-	$(BIN)/pytest -n 2 --dist loadfile tests
+	$(BIN)/pytest -n 3 --dist loadfile tests
 
 # The ledger is tested on a real PostgreSQL; where it can't be installed those tests are skipped and say so.
 postgres:

@@ -28,7 +28,6 @@ from shoal.workbench.pages.login import login_page
 
 __all__ = ["Guard"]
 
-COOKIE = "shoal-workbench"
 LONGEST_FORM = 4096
 HEADERS = {
     "Referrer-Policy": "no-referrer",
@@ -50,6 +49,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, access: Access, hosts: Iterable[str] = ()) -> None:
         self.app, self.access, self.hosts = app, access, frozenset(hosts)
+        self._cookie = f"shoal-{secrets.token_hex(4)}"  # its own: browsers don't tell two ports of a host apart
         self._pass = secrets.token_urlsafe(32)  # what the cookie holds: not the token itself
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -78,7 +78,7 @@ class Guard:
     def _knows(self, scope: Scope) -> bool:
         if self.access.token is None:
             return True
-        shown = cookie_parser(_header(scope, b"cookie")).get(COOKIE, "")  # of a machine's other programs too
+        shown = cookie_parser(_header(scope, b"cookie")).get(self._cookie, "")  # of a machine's other programs too
         return secrets.compare_digest(shown.encode(), self._pass.encode())
 
     async def _login(self, scope: Scope, receive: Receive) -> Response:
@@ -98,7 +98,7 @@ class Guard:
         path = "/" if request.url.path == "/login" else f"/{request.url.path.lstrip('/')}"
         reply = RedirectResponse(path, 303, headers={"Cache-Control": "no-store"})
         secure = request.url.scheme == "https"
-        reply.set_cookie(COOKIE, self._pass, httponly=True, samesite="strict", secure=secure)
+        reply.set_cookie(self._cookie, self._pass, httponly=True, samesite="strict", secure=secure)
         return reply
 
 

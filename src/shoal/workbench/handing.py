@@ -39,6 +39,8 @@ def hand_over(job: Job, target: str | Path, overwrite: bool = False) -> Path:
     """
     source, place = _finished(job), Path(target).expanduser().absolute()
     _check_apart(source, place)
+    if not overwrite and place.is_dir() and any(place.iterdir()):
+        raise FileError(str(place), "already holds files", hint="Name another folder.")  # the page has no --overwrite
     with staged(place, overwrite=overwrite) as stage:
         for path in _files(source):
             copy = stage / path.relative_to(source)
