@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, settings
 
-common = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "max_examples": 40}
-settings.register_profile("shoal", derandomize=True, **common)  # the same examples on every run
-settings.register_profile("explore", **common)  # new ones each time: HYPOTHESIS_PROFILE=explore
+common = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("shoal", derandomize=True, max_examples=25, **common)  # the same examples on every run
+settings.register_profile("explore", max_examples=100, **common)  # new ones each time: HYPOTHESIS_PROFILE=explore
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "shoal"))
 
 
