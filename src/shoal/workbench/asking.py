@@ -71,13 +71,14 @@ def to_compare(
     schema: Words,
     recipes: Sequence[Words] | None = None,
     *,
+    also: Sequence[Words] = (),
     time_limit: float = 120.0,
     risk_limit: float = 0.05,
     workers: int | None = None,
     seed: int | None = None,
     store: str = "",
 ) -> dict[str, Any]:
-    """The words of a job that compares recipes; None: the default ones.
+    """The words of a job that compares recipes (None: the default ones for schema and table) and some others `also`.
 
     Finished recipes are kept in a folder of the room that `store` names, and are not run again.
     """
@@ -85,6 +86,7 @@ def to_compare(
         "opened": opened.slim().to_dict(),
         "schema": dict(schema),
         "recipes": None if recipes is None else [dict(recipe) for recipe in recipes],
+        "also": [dict(recipe) for recipe in also],
         "time_limit": time_limit,
         "risk_limit": risk_limit,
         "workers": workers,

@@ -68,10 +68,9 @@ def release(words: Words, folder: Path, say: Say) -> dict[str, Any]:
 def compare(words: Words, folder: Path, say: Say) -> dict[str, Any]:
     """Compare recipes; finished ones are kept in the room, so that none is run twice."""
     from shoal.comparison import compare as run
-    from shoal.workbench.forms import read_words
 
     source, schema = _table(words, say)
-    recipes = None if words.get("recipes") is None else [read_words(recipe) for recipe in words["recipes"]]
+    recipes = _recipes(words, source, schema)
     found = run(
         source.frame,
         schema,
@@ -91,6 +90,19 @@ def compare(words: Words, folder: Path, say: Say) -> dict[str, Any]:
         "folder": str(target),
         "files": {"page": str(target / "comparison.html"), "table": str(target / "comparison.csv")},
     }
+
+
+def _recipes(words: Words, source: Source, schema: Schema) -> list[AnyRecipe]:
+    """The recipes that were named, or the default ones for this table; then the others, each once."""
+    from shoal.comparison import default_recipes
+    from shoal.workbench.forms import read_words
+
+    named = words.get("recipes")
+    chosen = list(default_recipes(schema, source.frame)) if named is None else [read_words(entry) for entry in named]
+    for recipe in map(read_words, words.get("also", ())):
+        if recipe not in chosen:
+            chosen.append(recipe)
+    return chosen
 
 
 def _table(words: Words, say: Say) -> tuple[Source, Schema]:

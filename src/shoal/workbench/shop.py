@@ -6,7 +6,7 @@ A *bench* is what one opened file is worked on with; its id is in the address, s
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -224,16 +224,12 @@ class Shop:
 
     def compare(self, id: str, *, risk_limit: float, time_limit: float) -> str:
         """Start a comparison of the default recipes and those tried on this bench."""
-        from shoal.comparison import default_recipes
-
         opened, schema = self._ready(id), self.schema(id)
-        usual = [recipe.to_dict() for recipe in default_recipes(schema)]
         tried = [read_words(words).to_dict() for words in self.bench(id).recipes[-MOST_TRIED:]]
-        recipes = [*usual, *(words for words in tried if words not in usual)]
         words = to_compare(
             opened,
             schema.to_dict(),
-            _distinct(recipes),
+            also=tried,
             risk_limit=risk_limit,
             time_limit=time_limit,
             seed=self.room.seed,
@@ -306,14 +302,6 @@ def _back(bench: Bench) -> Bench:
         return bench
     after, name = bench.undo(), str(bench.notes["goals"][bench.place - 1])
     return after if name == bench.goal else after.with_goal(name).with_note("preset", goal(name).preset)
-
-
-def _distinct(recipes: Sequence[Words]) -> list[Words]:
-    kept: list[Words] = []
-    for words in recipes:
-        if words not in kept:
-            kept.append(words)
-    return kept
 
 
 def title_of(job: Job) -> str:
