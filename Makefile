@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 EXTRAS := .[all]
 
-.PHONY: demo test check postgres chromium bench docs clean help
+.PHONY: demo test check kernels postgres chromium bench docs clean help
 
 help:
 	@echo "make demo   run the main job on built-in data and say where the report is"
@@ -24,8 +24,9 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)
 	$(BIN)/shoal demo --out demo-release --overwrite
 
-test: check postgres chromium
-	$(BIN)/pytest -n 3 --dist loadfile tests
+test: postgres chromium
+	$(MAKE) --jobs 2 check kernels
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder tests
 
 # The ledger is tested on a real PostgreSQL; where it can't be installed those tests are skipped and say so.
 postgres:
@@ -42,6 +43,10 @@ check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+
+# Compiled once, while the other core checks types; the tests would each compile them anew.
+kernels: $(STAMP)
+	$(BIN)/python tests/kernels.py
 
 bench: $(STAMP)
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --group bench

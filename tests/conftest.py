@@ -15,6 +15,13 @@ settings.register_profile("explore", max_examples=100, **common)  # new ones eac
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "shoal"))
 
 
+LONGEST = ("faces", "workbench", "comparison", "study", "ledger")  # begin with those that start browsers and processes
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: not any(part in item.path.parts for part in LONGEST))
+
+
 def _duckdb(frame):
     import duckdb
 

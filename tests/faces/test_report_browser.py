@@ -100,7 +100,11 @@ def test_a_bar_says_at_once_what_it_is(visit: Any, screenshots: Path) -> None:
     assert page.locator("#tip").inner_text() == ""
     bar.hover()
     tip = page.locator("#tip")
-    assert re.fullmatch(r"\d.* people share the combination: [\d.]+% before, [\d.]+% after|Nobody .*", tip.inner_text())
+    tip.wait_for()
+    words = re.compile(r"\d.* people share the combination: [\d.]+% before, [\d.]+% after|Nobody .*")
+    assert words.fullmatch(tip.inner_text())
+    page.wait_for_timeout(200)  # the scrolling that brought the bar here has been told by now
+    assert words.fullmatch(tip.inner_text())
     box, place = bar.bounding_box(), tip.bounding_box()
     assert abs(place["y"] + place["height"] / 2 - box["y"] - box["height"] / 2) < 200
     page.screenshot(path=screenshots / "tooltip.png")

@@ -27,13 +27,13 @@ def test_the_released_permutation_is_not_selected(monkeypatch):
         pl.DataFrame({"age": [0, 1, 10, 100, 101, 110], "who": range(6)}),
         Schema.of(quasi=["age"], other=["who"]),
     )
-    monkeypatch.setattr("shoal.release.target._PILOTS", 12)
-    seeds = range(60)
+    monkeypatch.setattr("shoal.release.target._PILOTS", 8)
+    seeds = range(40)
     hits = 0
     for seed in seeds:
         release = anonymize_to_linkage(table, schema, 0.85, group=MDAV(k=3), mask=Resample(replace=False), seed=seed)
         hits += release.table.filter(pl.col("age") == 10)["who"][0] == 0
-    assert 8 <= hits <= 34  # binomial(60, 1/3): false alarm below 1 in 1,000
+    assert 4 <= hits <= 23  # binomial(40, 1/3): false alarm below 1 in 1,000
 
 
 def test_a_k_that_is_enough_stays(survey):

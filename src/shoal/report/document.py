@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shoal.report.drawing import altair, picture
+from shoal.report.drawing import altair, data, picture
 from shoal.report.markup import Html, join, section, tag
 from shoal.report.shell import shell
 
-__all__ = ["altair", "document", "draw"]
+__all__ = ["altair", "data", "document", "draw"]
 
 
 def document(title: str, kicker: str, badge: str, parts: Mapping[str, Html]) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from html import escape
@@ -21,7 +21,19 @@ from typing import Any
 from shoal.report.markup import Html
 from shoal.report.words import number
 
-__all__ = ["AFTER", "BEFORE", "BEFORE_FILL", "INK", "LINE", "altair", "hover", "picture", "short_names", "unchecked"]
+__all__ = [
+    "AFTER",
+    "BEFORE",
+    "BEFORE_FILL",
+    "INK",
+    "LINE",
+    "altair",
+    "data",
+    "hover",
+    "picture",
+    "short_names",
+    "unchecked",
+]
 
 BEFORE, BEFORE_FILL, AFTER, INK, LINE = "#857e70", "#cfc9bd", "#0b6470", "#2b2a27", "#d9d5cc"
 FONT = "Source Sans 3, Segoe UI, Helvetica Neue, Arial, sans-serif"
@@ -69,9 +81,14 @@ def picture(chart: Any, label: str) -> Html:
     return Html(_svg(spec).replace("<svg", f'<svg role="img" aria-label="{escape(label)}"', 1))
 
 
+def data(alt: Any, rows: Iterable[dict[str, Any]]) -> Any:
+    """The rows of a chart; as a tuple they pass by reference where Altair copies a chart, which it does often."""
+    return alt.Data(values=tuple(rows))
+
+
 def hover(alt: Any, rows: Sequence[dict[str, Any]], **place: Any) -> Any:
     """Unseen tiles over a chart that say each row's ``said``: as wide as the band, so that a low bar is no needle."""
-    unseen = alt.Chart(alt.Data(values=list(rows))).mark_rect(fill=INK, fillOpacity=0)
+    unseen = alt.Chart(data(alt, rows)).mark_rect(fill=INK, fillOpacity=0)
     return unseen.encode(description=alt.Description("said:N"), **place)
 
 

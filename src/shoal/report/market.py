@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from shoal.report.document import altair, document, draw
+from shoal.report.document import altair, data, document, draw
 from shoal.report.drawing import hover
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
 from shoal.report.words import count, number, percent
@@ -90,15 +90,17 @@ def _interval_chart(ranks: Sequence[MarketRank]) -> Any:
         }
         for rank in ranks
     ]
-    base = alt.Chart(alt.Data(values=rows), width=560, height=max(60, 22 * len(rows)))
+    base = alt.Chart(data(alt, rows), width=560, height=max(60, 22 * len(rows)))
     place = alt.Y("market:N", sort=[row["market"] for row in rows], title=None)
     axis = alt.X("low:Q", title="mean cost a person", scale=alt.Scale(zero=False))
-    outer = base.mark_rule(color="#857e70", aria=False).encode(y=place, x=axis, x2="high:Q")
+    outer = base.mark_rule(color="#857e70", aria=False).encode(y=place, x=axis, x2=alt.X2("high:Q"))
     inner = base.mark_rule(color="#0b6470", strokeWidth=4, aria=False).encode(
-        y=place, x="inner_low:Q", x2="inner_high:Q"
+        y=place, x=alt.X("inner_low:Q"), x2=alt.X2("inner_high:Q")
     )
-    dots = base.mark_point(filled=True, color="#23221f", size=45, opacity=1, aria=False).encode(y=place, x="mean:Q")
-    return outer + inner + dots + hover(alt, rows, y=place, x=alt.value(0), x2=alt.value(560))
+    dots = base.mark_point(filled=True, color="#23221f", size=45, opacity=1, aria=False).encode(
+        y=place, x=alt.X("mean:Q")
+    )
+    return outer + inner + dots + hover(alt, rows, y=place, x=alt.XValue(0), x2=alt.X2Value(560))
 
 
 def _interval_words(market: MarketAssessment) -> str:
@@ -162,13 +164,13 @@ def _heat_chart(rows: list[dict[str, Any]], columns: Sequence[str] | None = None
     across = [_short(name) for name in columns] if columns else list(dict.fromkeys(row["column"] for row in rows))
     scale = alt.Scale(type="log", domain=[0.25, 1, 4], range=["#9a4a1f", "#f7f5f0", "#0b6470"])
     width, height = min(44 * len(across), 820), 20 * len(down)
-    base = alt.Chart(alt.Data(values=rows), width=max(width, 44), height=max(height, 20))
+    base = alt.Chart(data(alt, rows), width=max(width, 44), height=max(height, 20))
     x = alt.X("column:N", sort=across, title=None, axis=alt.Axis(labelAngle=-40))
     y = alt.Y("row:N", sort=down, title=None)
     colour = alt.Color("level:Q", scale=scale, legend=None)
-    boxes = base.mark_rect().encode(x=x, y=y, color=colour, description="said:N")
-    ink = alt.condition("datum.level > 2.2 || datum.level < 0.45", alt.value("#ffffff"), alt.value("#23221f"))
-    return boxes + base.mark_text(fontSize=9).encode(x=x, y=y, text="text:N", color=ink)
+    boxes = base.mark_rect().encode(x=x, y=y, color=colour, description=alt.Description("said:N"))
+    ink = alt.ColorValue("#23221f", condition={"test": "datum.level > 2.2 || datum.level < 0.45", "value": "#ffffff"})
+    return boxes + base.mark_text(fontSize=9).encode(x=x, y=y, text=alt.Text("text:N"), color=ink)
 
 
 def _market(rank: MarketRank) -> Html:

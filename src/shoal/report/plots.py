@@ -14,7 +14,7 @@ import numpy as np
 from shoal.arrays import FloatArray
 from shoal.report.bands import Band, Bands
 from shoal.report.correlation import Correlations
-from shoal.report.drawing import AFTER, BEFORE, BEFORE_FILL, INK, altair, hover, picture, short_names
+from shoal.report.drawing import AFTER, BEFORE, BEFORE_FILL, INK, altair, data, hover, picture, short_names
 from shoal.report.marginal import Cell, Marginal
 from shoal.report.markup import Html
 from shoal.report.words import percent
@@ -34,7 +34,7 @@ def class_size_plot(bands: Bands, label: str) -> Html:
     ]
     said = [{"band": band.label, "said": f"{_sharing(band)}: {_both(*band.shares)}"} for band in bands.bands]
     bars = (
-        alt.Chart(alt.Data(values=rows))
+        alt.Chart(data(alt, rows))
         .mark_bar(strokeWidth=0.75, aria=False)
         .encode(
             x=alt.X(BAND, sort=None, title=BOTTOM, axis=_slanted(alt, bands)),
@@ -56,7 +56,7 @@ def risk_plot(bands: Bands, label: str) -> Html:
         for band in bands.bands
     ]
     bars = (
-        alt.Chart(alt.Data(values=rows))
+        alt.Chart(data(alt, rows))
         .mark_bar(color=AFTER, aria=False)
         .encode(x=alt.X(BAND, sort=None, title=title, axis=alt.Axis(labelAngle=0)), y=_shares(alt))
     )
@@ -69,7 +69,7 @@ def _shares(alt: Any) -> Any:
 
 def _columns(alt: Any, said: list[dict[str, Any]], height: int, title: str) -> Any:
     """What each band of a bar chart says, over its whole height."""
-    return hover(alt, said, x=alt.X(BAND, sort=None, title=title), y=alt.value(0), y2=alt.value(height))
+    return hover(alt, said, x=alt.X(BAND, sort=None, title=title), y=alt.YValue(0), y2=alt.Y2Value(height))
 
 
 def _sharing(band: Band) -> str:
@@ -133,14 +133,16 @@ def _when(alt: Any, **legend: Any) -> dict[str, Any]:
 
 
 def _heat_map(alt: Any, names: Sequence[str], rows: list[dict[str, Any]], title: str, size: int) -> Any:
-    chart = alt.Chart(alt.Data(values=rows), title=title, width=size * (len(names) - 1), height=size * (len(names) - 1))
+    chart = alt.Chart(data(alt, rows), title=title, width=size * (len(names) - 1), height=size * (len(names) - 1))
     across = alt.X("column:N", sort=list(names), title=None, scale=alt.Scale(domain=list(names[:-1])))
     down = alt.Y("row:N", sort=list(names), title=None, scale=alt.Scale(domain=list(names[1:])))
     scale = alt.Scale(domain=[-1, 0, 1], range=["#9a4a1f", "#f7f5f0", "#0b6470"])
     colour = alt.Color("r:Q", scale=scale, legend=None)
-    boxes = chart.mark_rect().encode(x=across, y=down, color=colour, description="said:N")
-    pale = alt.condition("abs(datum.r) > 0.55", alt.value("#ffffff"), alt.value(INK))
-    return boxes + chart.mark_text(fontSize=10 if size > 30 else 8).encode(x=across, y=down, text="text:N", color=pale)
+    boxes = chart.mark_rect().encode(x=across, y=down, color=colour, description=alt.Description("said:N"))
+    pale = alt.ColorValue(INK, condition={"test": "abs(datum.r) > 0.55", "value": "#ffffff"})
+    return boxes + chart.mark_text(fontSize=10 if size > 30 else 8).encode(
+        x=across, y=down, text=alt.Text("text:N"), color=pale
+    )
 
 
 def two_digits(r: float) -> str:
@@ -167,21 +169,21 @@ def _histogram(marginal: Marginal, bins: Sequence[Cell]) -> Any:
     wide = points[-1][0] - points[0][0] >= 100
     axis = alt.Axis(grid=False, tickCount=4, format=",d" if wide else ",~f")
     bars = (
-        alt.Chart(alt.Data(values=rows))
+        alt.Chart(data(alt, rows))
         .mark_rect(stroke=BEFORE, strokeWidth=0.75, color=BEFORE_FILL, aria=False)
         .encode(
             x=alt.X("low:Q", scale=span, axis=axis, title=None),
-            x2="high:Q",
+            x2=alt.X2("high:Q"),
             y=alt.Y("share:Q", axis=alt.Axis(format="~%", tickCount=3), title=None),
             y2=alt.Y2Datum(0),
         )
     )
     steps = (
-        alt.Chart(alt.Data(values=line))
+        alt.Chart(data(alt, line))
         .mark_line(color=AFTER, strokeWidth=1.75, strokeJoin="miter", aria=False)
-        .encode(x=alt.X("x:Q", scale=span), y="y:Q", order="i:O")
+        .encode(x=alt.X("x:Q", scale=span), y=alt.Y("y:Q"), order=alt.Order("i:O"))
     )
-    whole = {"x": alt.X("low:Q", scale=span), "x2": "high:Q", "y": alt.value(0), "y2": alt.value(110)}
+    whole = {"x": alt.X("low:Q", scale=span), "x2": alt.X2("high:Q"), "y": alt.YValue(0), "y2": alt.Y2Value(110)}
     return alt.layer(bars, steps, hover(alt, rows, **whole), width=230, height=110)
 
 
@@ -195,7 +197,7 @@ def _bars(marginal: Marginal) -> Any:
     ]
     said = [{"level": name, "said": _cell_words(marginal, cell)} for name, cell in zip(names, cells, strict=True)]
     bars = (
-        alt.Chart(alt.Data(values=rows))
+        alt.Chart(data(alt, rows))
         .mark_bar(strokeWidth=0.75, aria=False)
         .encode(
             y=alt.Y("level:N", sort=names, title=None, axis=alt.Axis(labelLimit=0)),
@@ -204,5 +206,5 @@ def _bars(marginal: Marginal) -> Any:
             **_when(alt, legend=None),
         )
     )
-    whole = {"y": alt.Y("level:N", sort=names, title=None), "x": alt.value(0), "x2": alt.value(150)}
+    whole = {"y": alt.Y("level:N", sort=names, title=None), "x": alt.XValue(0), "x2": alt.X2Value(150)}
     return alt.layer(bars, hover(alt, said, **whole), width=150, height=max(60, 20 * len(cells)))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import dist, sqrt
 from typing import Any
 
-from shoal.report.drawing import INK, altair, picture
+from shoal.report.drawing import INK, altair, data, picture
 from shoal.report.markup import Html
 
 __all__ = ["Point", "risk_map"]
@@ -115,15 +115,15 @@ def _ticks(end: float) -> list[float]:
 def _lines(alt: Any, axes: dict[str, Any], limit: float | None, mark: float | None) -> list[Any]:
     made = []
     if limit is not None:
-        base = alt.Chart(alt.Data(values=[{"x": limit, "text": "limit"}]))
+        base = alt.Chart(data(alt, [{"x": limit, "text": "limit"}]))
         made.append(base.mark_rule(color=WARN, strokeDash=[5, 4], aria=False).encode(x=axes["x"]))
         text = base.mark_text(align="left", baseline="bottom", dx=4, dy=-4, color=WARN, fontSize=11, aria=False)
-        made.append(text.encode(x=axes["x"], y=alt.value(HEIGHT), text="text:N"))
+        made.append(text.encode(x=axes["x"], y=alt.YValue(HEIGHT), text=alt.Text("text:N")))
     if mark is not None:
-        base = alt.Chart(alt.Data(values=[{"y": 1 - mark, "text": "another sample of the same size"}]))
+        base = alt.Chart(data(alt, [{"y": 1 - mark, "text": "another sample of the same size"}]))
         made.append(base.mark_rule(color=QUIET, strokeDash=[2, 3], aria=False).encode(y=axes["y"]))
         text = base.mark_text(align="right", baseline="top", dx=-4, dy=3, color=QUIET, fontSize=11, aria=False)
-        made.append(text.encode(x=alt.value(WIDTH), y=axes["y"], text="text:N"))
+        made.append(text.encode(x=alt.XValue(WIDTH), y=axes["y"], text=alt.Text("text:N")))
     return made
 
 
@@ -132,10 +132,10 @@ def _steps(alt: Any, axes: dict[str, Any], points: Sequence[Point]) -> list[Any]
     rows = [{"x": point.risk, "y": 1 - point.utility, "i": i} for i, point in enumerate(ahead)]
     if len(rows) < 2:
         return []
-    line = alt.Chart(alt.Data(values=rows)).mark_line(
+    line = alt.Chart(data(alt, rows)).mark_line(
         color=INK, strokeWidth=1.2, interpolate="step-after", opacity=0.55, aria=False
     )
-    return [line.encode(x=axes["x"], y=axes["y"], order="i:O")]
+    return [line.encode(x=axes["x"], y=axes["y"], order=alt.Order("i:O"))]
 
 
 def _marks(alt: Any, axes: dict[str, Any], points: Sequence[Point], families: Sequence[str]) -> list[Any]:
@@ -154,7 +154,7 @@ def _marks(alt: Any, axes: dict[str, Any], points: Sequence[Point], families: Se
     colour = alt.Scale(domain=used, range=[COLOURS[i % len(COLOURS)] for i in order])
     shape = alt.Scale(domain=used, range=[SHAPES[i % len(SHAPES)] for i in order])
     legend = alt.Legend(orient="top", title=None, symbolSize=90, labelFontSize=12)
-    dots = alt.Chart(alt.Data(values=rows)).mark_point(size=110, strokeWidth=1.8)
+    dots = alt.Chart(data(alt, rows)).mark_point(size=110, strokeWidth=1.8)
     return [
         dots.encode(
             x=axes["x"],
@@ -174,8 +174,8 @@ def _numbers(alt: Any, axes: dict[str, Any], room: _Room, points: Sequence[Point
         {"x": near[0].risk, "y": 1 - near[0].utility, "text": ", ".join(point.number for point in near)}
         for near in together(points, room.place)
     ]
-    base = alt.Chart(alt.Data(values=rows)).mark_text(dx=9, dy=-9, align="left", fontSize=11, color=INK, aria=False)
-    return base.encode(x=axes["x"], y=axes["y"], text="text:N")
+    base = alt.Chart(data(alt, rows)).mark_text(dx=9, dy=-9, align="left", fontSize=11, color=INK, aria=False)
+    return base.encode(x=axes["x"], y=axes["y"], text=alt.Text("text:N"))
 
 
 def together(points: Sequence[Point], place: Callable[[Point], tuple[float, float]]) -> list[list[Point]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoal.report.drawing import altair, picture, short_names
+from shoal.report.drawing import altair, data, picture, short_names
 from shoal.report.markup import Child, Html, details, figure, rows_table, tag
 from shoal.report.mosaic import Mosaic, Tiles
 from shoal.report.words import percent
@@ -52,7 +52,7 @@ def whole_percent(share: float) -> str:
 def _side(alt: Any, tiles: Tiles, title: str, mosaic: Mosaic) -> Any:
     down = mosaic.columns[1]
     rows, names = _rectangles(tiles, mosaic.columns)
-    base = alt.Chart(alt.Data(values=rows), title=title, width=SIDE, height=SIDE * 0.72)
+    base = alt.Chart(data(alt, rows), title=title, width=SIDE, height=SIDE * 0.72)
     flat = {"scale": alt.Scale(domain=[0, 1], nice=False), "axis": None}
     shades = alt.Scale(domain=short_names(tiles.down), range=list(SHADES[: len(tiles.down)]))
     legend = alt.Legend(title=down, orient="bottom", columns=3, labelLimit=120)
@@ -62,12 +62,12 @@ def _side(alt: Any, tiles: Tiles, title: str, mosaic: Mosaic) -> Any:
         y=alt.Y("y:Q", **flat),
         y2="y2:Q",
         color=alt.Color("down:N", scale=shades, legend=legend),
-        description="said:N",
+        description=alt.Description("said:N"),
     )
     text = (
-        alt.Chart(alt.Data(values=names))
+        alt.Chart(data(alt, names))
         .mark_text(angle=320, align="left", fontSize=9, dy=-4)
-        .encode(x=alt.X("x:Q", **flat), y=alt.Y("y:Q", **flat), text="name:N")
+        .encode(x=alt.X("x:Q", **flat), y=alt.Y("y:Q", **flat), text=alt.Text("name:N"))
     )
     return boxes + text
 

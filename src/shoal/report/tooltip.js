@@ -6,7 +6,7 @@
   tip.id = "tip";
   tip.setAttribute("role", "status");
   document.body.append(tip);
-  let lit = null;
+  let lit = null, mouse = null;
 
   const hide = () => {
     lit?.classList.remove("on");
@@ -28,12 +28,14 @@
   };
   const away = (box, x, y) => Math.hypot(
     Math.max(box.left - x, 0, x - box.right), Math.max(box.top - y, 0, y - box.bottom));
-  const nearest = (marks, event) => {
-    const own = event.target.closest(".m");
+  const nearest = (picture, marks, x, y) => {
+    const under = document.elementFromPoint(x, y);
+    if (!under || !picture.contains(under)) return null;
+    const own = under.closest(".m");
     if (own) return own;
     let best = null, least = REACH;
     for (const mark of marks) {
-      const distance = away(mark.getBoundingClientRect(), event.clientX, event.clientY);
+      const distance = away(mark.getBoundingClientRect(), x, y);
       if (distance < least && !mark.hasAttribute("data-line")) [best, least] = [mark, distance];
     }
     return best;
@@ -55,9 +57,16 @@
     let at = 0;
     picture.tabIndex = 0;
     picture.setAttribute("aria-description", "The arrow keys read the values one by one.");
+    const point = (x, y) => show(nearest(picture, marks, x, y), x, y);
     for (const kind of ["pointermove", "pointerdown"])
-      picture.addEventListener(kind, (event) => show(nearest(marks, event), event.clientX, event.clientY));
-    picture.addEventListener("pointerleave", hide);
+      picture.addEventListener(kind, ({ clientX, clientY, pointerType }) => {
+        mouse = pointerType === "mouse" ? () => point(clientX, clientY) : null;
+        point(clientX, clientY);
+      });
+    picture.addEventListener("pointerleave", () => {
+      mouse = null;
+      hide();
+    });
     picture.addEventListener("blur", hide);
     picture.addEventListener("focus", () => picture.matches(":focus-visible") && read(marks, at));
     picture.addEventListener("keydown", (event) => {
@@ -74,5 +83,6 @@
   addEventListener("resize", reach);
   document.addEventListener("toggle", reach, true);
   addEventListener("keydown", (event) => event.key === "Escape" && hide());
-  addEventListener("scroll", () => document.activeElement.matches("svg:focus-visible") || hide(), { passive: true });
+  const follow = () => mouse ? mouse() : hide(); // the page moved: what lies under a still mouse is another mark, or none
+  addEventListener("scroll", () => document.activeElement.matches("svg:focus-visible") || follow(), { passive: true });
 })();

@@ -68,7 +68,8 @@ class CertifiedForest(Certified, RiskModel):
         ``"histogram"``, ``"random"`` or ``"private"``; see the module.
     cuts
         Equal cuts of a number that declares bounds and no edges. None: histograms take 4, 9 or 19 by a rule in
-        ε × records / features asked, with a noisy number of records that ε pays for; trees take 9.
+        ε × records / features asked, with a noisy number of records that ε pays for; random trees
+        take 4, private ones 9.
     max_features
         How many features the histograms ask about, drawn at random. None: ε × records / 4 / cells of a feature, from 2
         to all of them; all where `weights` are given. Raising it adds what the others tell, and noise to each.
@@ -150,12 +151,15 @@ class CertifiedForest(Certified, RiskModel):
 
     # ---- fitting
 
+    def _cuts(self) -> int:
+        return int(self.cuts or (_FEWEST_CUTS if self.design == "random" else 9))
+
     def _learn(self, records: Records) -> Points | tuple[Tree, ...]:
         if self.design == "histogram":
             return self._histograms(records)
         seed = fresh_seed() if self.random_state is None else int(self.random_state)
         trees = self._random_trees(records, seed) if self.design == "random" else self._private_trees(records, seed)
-        self._shares = [tree_shares(tree, self.leaf_scale_, towards_root=True) for tree in trees]
+        self._shares = _forest_shares(trees, self.leaf_scale_)
         return trees
 
     def _histograms(self, records: Records) -> Points:
@@ -290,7 +294,7 @@ class CertifiedForest(Certified, RiskModel):
             return Points.from_dict(words["points"])
         self.leaf_scale_ = float(words["leaf_scale"])
         trees = tuple(Tree.from_dict(tree) for tree in words["trees"])
-        self._shares = [tree_shares(tree, self.leaf_scale_, towards_root=True) for tree in trees]
+        self._shares = _forest_shares(trees, self.leaf_scale_)
         return trees
 
     @property
@@ -335,6 +339,12 @@ def number_of_cuts(epsilon: float, n: float, k: int) -> int:
 
 def _without_edges(schema: Schema | None, name: str) -> bool:
     return schema is not None and schema[name].edges is None
+
+
+def _forest_shares(trees: Sequence[Tree], scale: float) -> list[FloatArray]:
+    """The risks at the nodes of each tree, drawn towards the share of the risk that all trees together have seen."""
+    seen = np.maximum(np.sum([tree.counts[0] for tree in trees], axis=0), 1.0)
+    return [tree_shares(tree, scale, float(seen[1] / seen.sum())) for tree in trees]
 
 
 def _counted(tree: Tree, records: Records, scale: float) -> Tree:

@@ -160,17 +160,17 @@ def _private_choice(per_level: float, max_depth: int, allowed: IntArray) -> Choi
     return choose
 
 
-def tree_shares(tree: Tree, scale: float, *, towards_root: bool = False) -> FloatArray:
-    """The risk at every node: noisy shares, each drawn towards its parent's (or the root's) as its noise demands."""
+def tree_shares(tree: Tree, scale: float, base: float | None = None) -> FloatArray:
+    """The risk at every node: noisy shares, each drawn towards its parent's (or `base`) as its noise demands."""
     counts = np.maximum(tree.counts, 0.0)
     strength = 1.0 + 2.0 * scale
     shares = np.full(len(counts), 0.5)
-    prior = np.full(len(counts), 0.5)
+    prior = np.full(len(counts), 0.5 if base is None else base)
     for node in range(len(counts)):  # parents come before their children
         n = counts[node].sum()
         shares[node] = (counts[node, 1] + strength * prior[node]) / (n + strength)
-        if tree.variable[node] >= 0:
-            prior[[tree.no[node], tree.yes[node]]] = shares[0 if towards_root else node]
+        if base is None and tree.variable[node] >= 0:
+            prior[[tree.no[node], tree.yes[node]]] = shares[node]
     return shares
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from shoal.files import write_table, write_text
-from shoal.report.document import altair, document, draw
+from shoal.report.document import altair, data, document, draw
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
 from shoal.report.words import listed, number, percent
 from shoal.study.camp_crest import GROUPERS, MASKS, PAPER, PAPER_METHODS, CampCrestStudy, PaperRow, Point
@@ -167,7 +167,7 @@ def _loss_figures(study: CampCrestStudy) -> Html:
 def _loss_figure(study: CampCrestStudy, grouping: str) -> Html:
     alt = altair()
     rows = [row for masking in MASKS for row in _curve(study, grouping, masking, "abico")]
-    lines = alt.Chart(alt.Data(values=rows), width=215, height=170).mark_line(point=True)
+    lines = alt.Chart(data(alt, rows), width=215, height=170).mark_line(point=True)
     chart = lines.encode(**_axes(alt, study, "ABICO (%)"), color=_colour(alt, _MASK_COLOURS, columns=2))
     printed = [
         {"line": PAPER_METHODS[row.method][1], "linkage": 100 * row.linkage, "value": 100 * row.abico}
@@ -175,8 +175,8 @@ def _loss_figure(study: CampCrestStudy, grouping: str) -> Html:
         if row.data == study.paper_data and PAPER_METHODS[row.method][0] == grouping
     ]
     if printed:
-        marks = alt.Chart(alt.Data(values=printed)).mark_point(shape="diamond", size=90, strokeWidth=2)
-        chart = chart + marks.encode(**_axes(alt, study, "ABICO (%)"), color=alt.value("#23221f"))
+        marks = alt.Chart(data(alt, printed)).mark_point(shape="diamond", size=90, strokeWidth=2)
+        chart = chart + marks.encode(**_axes(alt, study, "ABICO (%)"), color=alt.ColorValue("#23221f"))
     label = f"ABICO against linkage for {grouping}, one line for each masking"
     return figure(draw(chart, label), f"{grouping}.")
 
@@ -184,12 +184,10 @@ def _loss_figure(study: CampCrestStudy, grouping: str) -> Html:
 def _mix_figure(study: CampCrestStudy) -> Html:
     alt = altair()
     rows = [row for grouping in GROUPERS for row in _curve(study, grouping, "centred", "chi_square", 1.0)]
-    chart = alt.Chart(alt.Data(values=rows), width=640, height=260).mark_line(point=True)
+    chart = alt.Chart(data(alt, rows), width=640, height=260).mark_line(point=True)
     chart = chart.encode(**_axes(alt, study, "X²"), color=_colour(alt, _GROUP_COLOURS))
-    rule = alt.Chart(alt.Data(values=[{"value": study.random_chi_square}])).mark_rule(
-        strokeDash=[4, 3], color="#57544c"
-    )
-    picture = draw(chart + rule.encode(y="value:Q"), "X² against linkage, one line for each grouping")
+    rule = alt.Chart(data(alt, [{"value": study.random_chi_square}])).mark_rule(strokeDash=[4, 3], color="#57544c")
+    picture = draw(chart + rule.encode(y=alt.Y("value:Q")), "X² against linkage, one line for each grouping")
     caption = f"Centred noise. Dashed: {study.random_chi_square}, about what groups drawn at random have."
     words = (
         "X² at equal linkage: lower is a more even mix. It counts records, so the same shares give a larger X² in "

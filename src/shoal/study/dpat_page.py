@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.files import write_text
-from shoal.report.document import altair, document, draw
+from shoal.report.document import altair, data, document, draw
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
 from shoal.report.words import number
 from shoal.study.dpat import EPSILONS, DpatStudy, Split
@@ -63,12 +63,12 @@ def _trees(study: DpatStudy) -> Html:
 def _split(split: Split) -> Html:
     alt = altair()
     rows = [{"question": q, "gain": g, "low": low, "high": high} for q, g, low, high in split.questions]
-    base = alt.Chart(alt.Data(values=rows), width=420, height=24 * len(rows))
+    base = alt.Chart(data(alt, rows), width=420, height=24 * len(rows))
     names = [row["question"] for row in rows]
     y = alt.Y("question:N", sort=names, title=None, axis=alt.Axis(labelLimit=0))
     x = alt.X("low:Q", title="α-gain, α = 1")
-    bars = base.mark_rule(strokeWidth=3, color="#b5892b").encode(y=y, x=x, x2="high:Q")
-    dots = base.mark_point(filled=True, size=50, color="#0b6470").encode(y=y, x="gain:Q")
+    bars = base.mark_rule(strokeWidth=3, color="#b5892b").encode(y=y, x=x, x2=alt.X2("high:Q"))
+    dots = base.mark_point(filled=True, size=50, color="#0b6470").encode(y=y, x=alt.X("gain:Q"))
     verdict = (
         "admissible, as its smallest gain beats" if split.admissible else "not admissible, as no gain surely beats"
     )
@@ -87,12 +87,12 @@ def _curves(study: DpatStudy) -> Html:
         for c in study.curves
         for e, m in zip(EPSILONS, c.mean, strict=True)
     ]
-    base = alt.Chart(alt.Data(values=rows), width=430, height=300).encode(
+    base = alt.Chart(data(alt, rows), width=430, height=300).encode(
         x=alt.X("epsilon:Q", title="ε", scale=alt.Scale(type="log"), axis=alt.Axis(values=list(EPSILONS), format="~g")),
         y=alt.Y("auroc:Q", title="AUROC", scale=alt.Scale(zero=False)),
         color=_coloured(alt, study),
     )
-    points = base.mark_point(filled=True, size=35, opacity=1).encode(description="said:N")
+    points = base.mark_point(filled=True, size=35, opacity=1).encode(description=alt.Description("said:N"))
     lines = base.mark_line().encode(strokeDash=_dashed(alt, study))
     words = (
         "ε means different things: certified models and diffprivlib's pay once for the whole model (solid lines); the "
@@ -145,11 +145,11 @@ def _roc(study: DpatStudy) -> Html:
         for name, points in study.roc.items()
         for i, (f, t) in enumerate(points)
     ]
-    chart = alt.Chart(alt.Data(values=rows), width=320, height=320).mark_line()
+    chart = alt.Chart(data(alt, rows), width=320, height=320).mark_line()
     chart = chart.encode(
         x=alt.X("false:Q", title="false positive rate"),
         y=alt.Y("true:Q", title="true positive rate"),
-        order="i:Q",
+        order=alt.Order("i:Q"),
         color=_coloured(alt, study, study.roc),
     )
     words = "The higher a line, the more people with the outcome are found for the same number of false alarms."

@@ -12,7 +12,7 @@ import polars as pl
 
 from shoal.aggregate import CAUTION
 from shoal.files import write_table, write_text
-from shoal.report.document import altair, document, draw
+from shoal.report.document import altair, data, document, draw
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
 from shoal.report.words import number
 from shoal.study.folder import check_study_folder
@@ -94,7 +94,7 @@ def _few_figure(study: LudiaStudy, kind: str) -> Html:
     alt = altair()
     rows = [{"size": e.size, "mae": e.mae, "line": e.method} for e in study.few if e.kind == kind]
     chart = (
-        alt.Chart(alt.Data(values=rows), width=215, height=170)
+        alt.Chart(data(alt, rows), width=215, height=170)
         .mark_line(point=True)
         .encode(
             x=alt.X("size:Q", title="points per group", scale=alt.Scale(type="log")),
@@ -134,7 +134,7 @@ def _knob(study: LudiaStudy) -> Html:
     alt = altair()
     rows = [{"i": int(e.method), "mae": e.mae, "line": f"{e.n_groups} groups"} for e in study.knob]
     chart = (
-        alt.Chart(alt.Data(values=rows), width=640, height=220)
+        alt.Chart(data(alt, rows), width=640, height=220)
         .mark_line(point=True)
         .encode(
             x=alt.X("i:Q", title="iterations", scale=alt.Scale(type="log")),
@@ -154,10 +154,14 @@ def _starts(study: LudiaStudy) -> Html:
     figures = []
     for start in study.starts:
         rows = [{"x": x, "y": y} for x, y in zip(start.original, start.reconstructed, strict=True)]
-        points = alt.Chart(alt.Data(values=rows), width=200, height=170).mark_point(size=8, color="#0b6470")
+        points = alt.Chart(data(alt, rows), width=200, height=170).mark_point(size=8, color="#0b6470")
         chart = points.encode(x=alt.X("x:Q", title="original"), y=alt.Y("y:Q", title="rebuilt"))
         ends = [{"x": min(start.original)}, {"x": max(start.original)}]
-        line = alt.Chart(alt.Data(values=ends)).mark_line(strokeDash=[4, 3], color="#57544c").encode(x="x:Q", y="x:Q")
+        line = (
+            alt.Chart(data(alt, ends))
+            .mark_line(strokeDash=[4, 3], color="#57544c")
+            .encode(x=alt.X("x:Q"), y=alt.Y("x:Q"))
+        )
         label = f"Rebuilt against original values, LUDIA from {start.start}"
         figures.append(figure(draw(chart + line, label), f"From {start.start}: error {number(start.mae)} over runs."))
     return join([tag("p", "Figure 4.5, on one table of kind RE1."), tag("div", *figures, class_="multiples")])
@@ -190,7 +194,7 @@ def _daily_figure(part: InpatientPart) -> Html:
         if d.method in shown
         for low, share in zip(part.bins, d.shares, strict=False)
     ]
-    lines = alt.Chart(alt.Data(values=rows), width=640, height=200).mark_line(interpolate="step-after")
+    lines = alt.Chart(data(alt, rows), width=640, height=200).mark_line(interpolate="step-after")
     chart = lines.encode(
         x=alt.X("low:Q", title="dollars a day", axis=alt.Axis(format=",d")),
         y=alt.Y("share:Q", title="share of stays", axis=alt.Axis(format="~%")),

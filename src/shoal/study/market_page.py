@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from shoal.files import write_table, write_text
-from shoal.report.document import altair, document, draw
+from shoal.report.document import altair, data, document, draw
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
 from shoal.report.words import number, percent
 from shoal.study.folder import check_study_folder
@@ -217,7 +217,7 @@ def _histogram(study: MarketRiskStudy, k: int) -> Html:
     ]
     order = [row["bin"] for row in rows[:10]]
     chart = (
-        alt.Chart(alt.Data(values=rows), width=190, height=110)
+        alt.Chart(data(alt, rows), width=190, height=110)
         .mark_bar(color="#0b6470")
         .encode(
             x=alt.X("bin:N", sort=order, title="chance from", axis=alt.Axis(labelAngle=-60)),
@@ -252,12 +252,12 @@ def _lines(rows: list[dict[str, Any]], raw: float | None, title: str, caption: s
     names = [name for name in colours if any(row["line"] == name for row in rows)]
     scale = alt.Scale(domain=names, range=[colours[name] for name in names])
     x = alt.X("k:Q", scale=alt.Scale(type="log"), title="k", axis=alt.Axis(values=[1, 10, 100, 1000], format="~s"))
-    base = alt.Chart(alt.Data(values=rows), width=210, height=140)
+    base = alt.Chart(data(alt, rows), width=210, height=140)
     y = alt.Y("value:Q", title=title, scale=alt.Scale(zero=False))
     chart = base.mark_line(point=True).encode(x=x, y=y, color=alt.Color("line:N", scale=scale))
     if raw is not None:
-        rule = alt.Chart(alt.Data(values=[{"value": raw}])).mark_rule(strokeDash=[4, 3], color="#57544c")
-        chart = chart + rule.encode(y="value:Q")
+        rule = alt.Chart(data(alt, [{"value": raw}])).mark_rule(strokeDash=[4, 3], color="#57544c")
+        chart = chart + rule.encode(y=alt.Y("value:Q"))
     return figure(draw(chart, caption), f"{caption[0].upper()}{caption[1:]}.")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.files import write_text
-from shoal.report.document import altair, document, draw
+from shoal.report.document import altair, data, document, draw
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
 from shoal.report.words import number
 from shoal.study.folder import check_study_folder
@@ -131,7 +131,7 @@ def _histogram(study: PegsStudy, name: str) -> Html:
         for method, values in study.histograms[name].items()
         for cell, share in enumerate(values)
     ]
-    chart = alt.Chart(alt.Data(values=rows), width=230, height=150).mark_line(interpolate="step-after")
+    chart = alt.Chart(data(alt, rows), width=230, height=150).mark_line(interpolate="step-after")
     chart = chart.encode(
         x=alt.X("cell:Q", title=f"level of {name}", axis=alt.Axis(tickMinStep=1)),
         y=alt.Y("share:Q", title="share"),
@@ -158,7 +158,7 @@ def _curves(
     alt: Any, rows: list[dict[str, Any]], title: str, lines: list[str], across: str, floor: float, log: bool
 ) -> Html:
     scale = alt.Scale(type="log") if log else alt.Scale(zero=False)
-    base = alt.Chart(alt.Data(values=rows), width=230, height=160).mark_line(point=True)
+    base = alt.Chart(data(alt, rows), width=230, height=160).mark_line(point=True)
     chart = base.encode(
         x=alt.X(
             "epsilon:Q", title=across, scale=alt.Scale(type="log"), axis=alt.Axis(values=[0.1, 1, 10, 100], format="~g")
@@ -167,7 +167,9 @@ def _curves(
         color=_colour(alt, lines, 2),
     )
     rule = (
-        alt.Chart(alt.Data(values=[{"value": floor}])).mark_rule(strokeDash=[4, 3], color="#57544c").encode(y="value:Q")
+        alt.Chart(data(alt, [{"value": floor}]))
+        .mark_rule(strokeDash=[4, 3], color="#57544c")
+        .encode(y=alt.Y("value:Q"))
     )
     return figure(draw(chart + rule, f"{title} against {across}"), f"{title}. Dashed: a resample of the original.")
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from shoal.files import write_text
-from shoal.report.document import altair, document, draw
+from shoal.report.document import altair, data, document, draw
 from shoal.report.markup import Html, figure, join, rows_table, tag
 from shoal.report.words import number, percent
 from shoal.study.folder import check_study_folder
@@ -127,7 +127,7 @@ def _mapping_chart(alt: Any, column: MappedColumn) -> Any:
     ]
     colour = alt.Color("when:N", scale=alt.Scale(domain=list(_WHEN), range=list(_WHEN.values())))
     return (
-        alt.Chart(alt.Data(values=rows), title=column.name, width=140, height=90)
+        alt.Chart(data(alt, rows), title=column.name, width=140, height=90)
         .mark_line(interpolate="step")
         .encode(
             x=alt.X("bin:Q", title="distance, share of largest", scale=alt.Scale(domain=[0, 1])),
@@ -145,13 +145,13 @@ def _recall(study: QuantizeStudy) -> Html:
         for who, share in (("planted", f.recall), ("others", f.others_share))
     ]
     chart = (
-        alt.Chart(alt.Data(values=rows), width=520, height=200)
+        alt.Chart(data(alt, rows), width=520, height=200)
         .mark_line(point=True)
         .encode(
             x=alt.X("radius:Q", title="common radius, mapped units"),
             y=alt.Y("share:Q", title="share that stands out", axis=alt.Axis(format="%")),
             color=alt.Color("shape:N", scale=alt.Scale(domain=list(_SHAPES), range=list(_SHAPES.values()))),
-            detail="line:N",
+            detail=alt.Detail("line:N"),
         )
     )
     head = ("Radius", "Shape", "Planted found", "Others that stand out", "Groups")
@@ -193,7 +193,7 @@ def _step_row(step: Step) -> list[str]:
 def _step_figure(study: QuantizeStudy) -> Html:
     alt = altair()
     rows = [asdict(step) for step in study.steps if not step.refused]
-    base = alt.Chart(alt.Data(values=rows), width=240, height=220)
+    base = alt.Chart(data(alt, rows), width=240, height=220)
     down = alt.Y("name:N", sort=None, title=None)
     across = (
         alt.X("linkage:Q", title="linkage", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])),
