@@ -86,13 +86,13 @@ def _check(epsilon: float, size: int, low: float, high: float, n_sets: int) -> N
 @lru_cache(maxsize=256)
 def _laplace_scale(epsilon: float, size: int, low: float, high: float) -> float:
     """The least scale that OpenDP accepts, searched by OpenDP itself."""
-    import opendp.prelude as dp
+    from opendp import domains, measurements, metrics, mod, transformations
 
-    dp.enable_features("contrib")
-    space = dp.vector_domain(dp.atom_domain(bounds=(low, high)), size=size), dp.symmetric_distance()
-    mean: Any = dp.t.then_mean
+    mod.enable_features("contrib")
+    space = domains.vector_domain(domains.atom_domain(bounds=(low, high)), size=size), metrics.symmetric_distance()
+    mean: Any = transformations.then_mean
     changed = 2  # one person's value replaced: one row out, one in
-    found: float = dp.binary_search_param(
-        lambda scale: space >> mean() >> dp.m.then_laplace(scale), d_in=changed, d_out=epsilon
+    found: float = mod.binary_search_param(
+        lambda scale: space >> mean() >> measurements.then_laplace(scale), d_in=changed, d_out=epsilon
     )
     return found

@@ -65,35 +65,27 @@ def _conditional(X: IntArray, sizes: Sequence[int], j: int, given: int) -> Float
 
 def rank_ties(X: IntArray, Y: IntArray, sizes: Sequence[int], given: int | None = None) -> tuple[float, float]:
     """Mean tau-b and Spearman's rho between the frequency orders, over margins or over conditionals given a column."""
-    taus, rhos = [], []
+    taus: list[float] = []
+    rhos: list[float] = []
     for j, size in enumerate(sizes):
         if size < 3 or j == given:
             continue
-        pairs = (
-            [(shares(X[:, j], size), shares(Y[:, j], size))]
-            if given is None
-            else list(zip(_conditional(X, sizes, j, given), _conditional(Y, sizes, j, given), strict=True))
-        )
-        for p, q in pairs:
-            tau, rho = _tau_b(p, q), _spearman(p, q)
-            taus.append(tau)
-            rhos.append(rho)
+        p, q = (shares(Z[:, j], size)[None] if given is None else _conditional(Z, sizes, j, given) for Z in (X, Y))
+        tau, rho = _ties(p, q)
+        taus.extend(tau)
+        rhos.extend(rho)
     return float(np.mean(taus)), float(np.mean(rhos))
 
 
-def _tau_b(p: FloatArray, q: FloatArray) -> float:
-    a, b = np.sign(p[:, None] - p[None, :]), np.sign(q[:, None] - q[None, :])
-    below = np.sqrt((a**2).sum() * (b**2).sum())
-    return float((a * b).sum() / below) if below > 0 else 0.0
+def _ties(p: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Tau-b and rho of each row of p with that of q, by the signs of all differences: their sums are centred ranks."""
+    a, b = (np.sign(rows[:, :, None] - rows[:, None, :]) for rows in (p, q))
+    return _cosine(a.reshape(len(a), -1), b.reshape(len(b), -1)), _cosine(a.sum(axis=2), b.sum(axis=2))
 
 
-def _spearman(p: FloatArray, q: FloatArray) -> float:
-    from scipy.stats import rankdata
-
-    a, b = rankdata(p), rankdata(q)
-    a, b = a - a.mean(), b - b.mean()
-    below = np.sqrt((a**2).sum() * (b**2).sum())
-    return float((a * b).sum() / below) if below > 0 else 0.0
+def _cosine(a: FloatArray, b: FloatArray) -> FloatArray:
+    below = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
+    return np.where(below > 0, (a * b).sum(axis=1) / np.maximum(below, 1e-300), 0.0)
 
 
 def pair_variation(X: IntArray, Y: IntArray, sizes: Sequence[int]) -> float:
