@@ -9,9 +9,10 @@ import pytest
 
 from shoal import Schema
 from shoal.dp import Budget, audit
-from shoal.synth import MarginalBootstrap, PeGS, PerturbedImputation
-from shoal.synth.by_table import fit_conditionals, measure
+from shoal.synth import MarginalBootstrap, PeGS, PerturbedImputation, allotting, chain
+from shoal.synth.by_table import fit_conditionals
 from shoal.synth.domain import settle
+from shoal.synth.measuring import measure
 from shoal.synth.parents import Parents, choose_parents
 from shoal.synth.spend import Purse, total_budget
 
@@ -28,10 +29,11 @@ def settled(table):
 
 
 def test_noisy_tables():
-    pegs = PeGS(epsilon=1.0, missing="refuse")
+    pegs, rng = PeGS(epsilon=1.0, missing="refuse"), np.random.default_rng(1)
 
     def tables(data):
-        found, _ = measure(pegs, data, Parents.of(pegs, data.domain), Purse(left=total_budget(1.0, None)))
+        purse = Purse(left=total_budget(1.0, None))
+        found, _ = measure(pegs, data, Parents.of(pegs, data.domain), purse, rng)
         return np.concatenate([*found.one, *(table.ravel() for table in found.pairs.values())])
 
     found = audit(tables, settled(SMALL), settled(LARGE), trials=500, confidence=LEVEL, seed=1)
@@ -40,13 +42,37 @@ def test_noisy_tables():
 
 def test_noisy_tables_with_delta():
     pegs, allowed = PeGS(epsilon=1.0, delta=1e-3, missing="refuse"), total_budget(1.0, 1e-3)
+    rng = np.random.default_rng(1)
 
     def tables(data):
-        found, _ = measure(pegs, data, Parents.of(pegs, data.domain), Purse(left=allowed))
+        found, _ = measure(pegs, data, Parents.of(pegs, data.domain), Purse(left=allowed), rng)
         return np.concatenate([*found.one, *(table.ravel() for table in found.pairs.values())])
 
     found = audit(tables, settled(SMALL), settled(LARGE), trials=300, delta=1e-3, confidence=LEVEL, seed=1)
     assert not found.refutes(Budget(epsilon=1.0, delta=1e-3))
+
+
+def test_two_looks_at_pairs(monkeypatch):
+    """Three columns and enough records for all pairs: the second look's prices follow the first look's noise."""
+    names = ["a", "b", "c"]
+    schema = Schema.of(quasi=names, levels={name: [0, 1] for name in names}, kinds=dict.fromkeys(names, "nominal"))
+    small = pl.DataFrame({"a": [0, 1] * 100, "b": [0, 1] * 100, "c": [0] * 100 + [1] * 100})
+    large = pl.concat([small, pl.DataFrame({"a": [0], "b": [1], "c": [1]})])
+    data = [settle(t, schema, bins=2, missing="refuse", public=True, owner="audit") for t in (small, large)]
+    pegs, allowed = PeGS(epsilon=2.0, delta=1e-2, missing="refuse"), total_budget(2.0, 1e-2)
+    rng = np.random.default_rng(1)
+    monkeypatch.setattr(allotting, "CRUMBS", 20)  # coarse and quick: it changes who gets what, not the sum
+    monkeypatch.setattr(chain, "_SKETCH", 200)
+
+    def tables(one):
+        purse = Purse(left=allowed)
+        found, _ = measure(pegs, one, Parents.of(pegs, one.domain), purse, rng)
+        assert len(found.pairs) == 3
+        assert purse.spent == allowed
+        return np.concatenate([*found.one, *(table.ravel() for table in found.pairs.values())])
+
+    found = audit(tables, *data, trials=200, delta=1e-2, confidence=LEVEL, seed=1)
+    assert not found.refutes(Budget(epsilon=2.0, delta=1e-2))
 
 
 def test_noisy_building_blocks():

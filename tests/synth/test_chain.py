@@ -22,7 +22,7 @@ def tables_of(codes, sizes, variance=1.0, noise=None):
             pair: np.rint(table + noise.normal(0, variance**0.5, table.shape)).astype(int)
             for pair, table in pairs.items()
         }
-    return NoisyTables(one=tuple(one), one_variance=variance, pairs=pairs, pair_variance=variance)
+    return NoisyTables(one=tuple(one), one_variance=variance, pairs=pairs, pair_variance=dict.fromkeys(pairs, variance))
 
 
 def correlated(n, seed):
@@ -88,9 +88,7 @@ def test_repeats_with_the_generator():
 
 def test_missing_cells_that_are_noise_vanish():
     codes = np.asfortranarray(np.random.default_rng(1).integers(0, 2, (1000, 2)))
-    tables = NoisyTables(
-        one=(np.array([500, 480, 9]), np.array([490, 500, 60])), one_variance=10.0**2, pairs={}, pair_variance=1.0
-    )
+    tables = NoisyTables(one=(np.array([500, 480, 9]), np.array([490, 500, 60])), one_variance=10.0**2)
     shares, total = tables.margins([True, True])
     assert shares[0][2] == 0
     assert shares[1][2] > 0.04

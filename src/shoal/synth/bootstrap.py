@@ -87,7 +87,7 @@ class MarginalBootstrap(Synthesizer):
         purse = Purse(left=total_budget(self.epsilon, self.delta))
         charge(account, stated, "MarginalBootstrap: noisy margins")
         noisy, variance = purse.tables("one-way tables", counts, purse.left)
-        tables = NoisyTables(one=tuple(noisy), one_variance=variance, pairs={}, pair_variance=1.0)
+        tables = NoisyTables(one=tuple(noisy), one_variance=variance)
         shares, total = tables.margins([axis.has_missing for axis in settled.domain.axes])
         claim = dp_claim(
             stated,

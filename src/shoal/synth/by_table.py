@@ -1,15 +1,14 @@
 """Data-set scope: noise once on all tables, then rows for ever.
 
 The argument: every table counts each record once, so a set of T tables changes by 1 in T cells when a record is added
-or removed; OpenDP prices that. Choices of pairs or parents are noisy maxima with scores of bounded sensitivity.
+or removed; OpenDP prices that. Choices of pairs or parents are noisy maxima with scores of bounded sensitivity. What is
+bought later may depend on earlier answers, its price is fixed before (`measuring`).
 Prices add, and the sum is the stated ε (or ρ, converted to ε and δ). Everything after the noise is post-processing.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -22,19 +21,16 @@ from shoal.synth.chain import Chain, fit_chain
 from shoal.synth.claims import DATA_CHOSEN, assumptions, dp_claim
 from shoal.synth.domain import Domain, Settled
 from shoal.synth.margins import NoisyTables
-from shoal.synth.parents import LARGEST, Parents, all_pairs, by_mutual_information, choose_pairs, choose_parents
+from shoal.synth.measuring import measure
+from shoal.synth.parents import Parents, all_pairs, by_mutual_information, choose_parents
 from shoal.synth.spend import Purse
 from shoal.synth.synthesizer import Model
-from shoal.synth.tables import block_counts, keys, one_way, pair_counts
+from shoal.synth.tables import block_counts, keys, one_way
 
 if TYPE_CHECKING:
     from shoal.synth.pegs import PeGS
 
-__all__ = ["ChainModel", "ConditionalsModel", "fit_chain_model", "fit_conditionals", "measure", "n_pairs"]
-
-_QUIET = 0.002  # noise per cell, as a share of the records, up to which all pairs are measured
-_LOUD = 0.004  # and up to which chosen pairs are
-_MOST_CELLS = 500_000
+__all__ = ["ChainModel", "ConditionalsModel", "fit_chain_model", "fit_conditionals"]
 
 
 class _TableModel(Model):
@@ -154,92 +150,12 @@ def fit_chain_model(
     pegs: PeGS, settled: Settled, parents: Parents, purse: Purse, rng: Generator, several: bool
 ) -> ChainModel:
     """Measure one-way tables and pairs, and build the chain."""
-    measured, basis_lost = measure(pegs, settled, parents, purse)
+    measured, basis_lost = measure(pegs, settled, parents, purse, rng)
     can_miss = [axis.has_missing for axis in settled.domain.axes]
     chain = fit_chain(measured, can_miss, rng, 1 if pegs.design == "tree" else None)
     told = f"{len(measured.pairs)} of {len(all_pairs(len(settled.domain.axes)))} pairs of columns were measured"
     claims, spent = _claims(pegs, several, basis_lost)
     return ChainModel(chain=chain, domain=settled.domain, spent=spent, claims=claims, notes=(*settled.notes, told))
-
-
-def measure(pegs: PeGS, settled: Settled, parents: Parents, purse: Purse) -> tuple[NoisyTables, bool]:
-    """Everything that looks at the data: one-way tables, the choice of pairs, pair tables; all paid from the purse.
-
-    The second value says whether the choice of pairs cost the claim its proof.
-    """
-    sizes, codes = settled.domain.sizes, settled.codes
-    first, choice, rest = purse.left.split([1, 2, 7])
-    one, one_variance = purse.tables("one-way tables", one_way(codes, sizes), first)
-    alone = NoisyTables(one=tuple(one), one_variance=one_variance, pairs={}, pair_variance=1.0)
-    shares, total = alone.margins([axis.has_missing for axis in settled.domain.axes])
-    pairs, basis_lost = _pairs(pegs, parents, codes, shares, total, purse, choice)
-    if not any(purchase.what.startswith("choice") for purchase in purse.bought):
-        rest = rest + choice
-    if not pairs:
-        again, variance = purse.tables("one-way tables, once more", one_way(codes, sizes), rest)
-        return _joined(one, one_variance, again, variance), basis_lost
-    noisy, variance = purse.tables("pair tables", [pair_counts(codes, sizes, i, j) for i, j in pairs], rest)
-    tables = dict(zip(pairs, noisy, strict=True))
-    return NoisyTables(one=tuple(one), one_variance=one_variance, pairs=tables, pair_variance=variance), basis_lost
-
-
-def _joined(one: Sequence[IntArray], v: float, again: Sequence[IntArray], w: float) -> NoisyTables:
-    """Two measurements of the same margins, weighted by 1/variance."""
-    joint = 1 / (1 / v + 1 / w)
-    means = tuple((a / v + b / w) * joint for a, b in zip(one, again, strict=True))
-    return NoisyTables(one=means, one_variance=joint, pairs={}, pair_variance=1.0)
-
-
-def n_pairs(sizes: Sequence[int], total: float, budget: Budget) -> int:
-    """The public rule: how many pairs to measure with `budget`, the noisy number of records being `total`.
-
-    All of them if there are not too many cells and the noise of a cell is small against the records; else two for each
-    column, or one (a tree), or none (margins only), as the noise allows.
-    """
-    M = len(sizes)
-    most = M * (M - 1) // 2
-    cells = (sum(sizes) ** 2 - sum(size**2 for size in sizes)) / 2
-    if cells <= _MOST_CELLS and _spread(most, budget) <= _QUIET * total:
-        return most
-    chosen = budget * Fraction(7, 9)
-    for wanted in (2 * (M - 1), M - 1):
-        if _spread(wanted, chosen) <= _LOUD * total:
-            return min(wanted, most)
-    return 0
-
-
-def _spread(n_tables: int, budget: Budget) -> float:
-    """Standard deviation of the noise of a cell if `n_tables` tables are bought with `budget`."""
-    if budget.definition == "zcdp":
-        return math.sqrt(n_tables / (2 * budget.rho)) if budget.rho else math.inf
-    return math.sqrt(2) * n_tables / budget.epsilon
-
-
-def _pairs(
-    pegs: PeGS,
-    parents: Parents,
-    codes: IntArray,
-    shares: Sequence[FloatArray],
-    total: float,
-    purse: Purse,
-    choice: Budget,
-) -> tuple[list[tuple[int, int]], bool]:
-    """The pairs to measure, and whether their choice cost the claim its proof."""
-    sizes = [len(share) for share in shares]
-    if parents.given is not None:
-        return _as_pairs(parents.given), False
-    if parents.choose == "mutual-information":
-        return _as_pairs(by_mutual_information(codes, sizes, parents.how_many or 2)), True
-    M = len(sizes)
-    forced = M - 1 if pegs.design == "tree" else (parents.how_many or 0) * (M - 1)
-    wanted = forced or n_pairs(sizes, total, purse.left)
-    if wanted >= len(all_pairs(M)):
-        return [(i, j) for i, j in all_pairs(M) if sizes[i] * sizes[j] <= LARGEST], False
-    return (choose_pairs(codes, shares, total, wanted, purse, choice) if wanted else []), False
-
-
-def _as_pairs(parents: Mapping[int, tuple[int, ...]]) -> list[tuple[int, int]]:
-    return sorted({(min(i, j), max(i, j)) for i, found in parents.items() for j in found})
 
 
 def fit_conditionals(
@@ -250,7 +166,7 @@ def fit_conditionals(
     first, choice, rest = purse.left.split([1, 2, 7])
     one, one_variance = purse.tables("one-way tables", one_way(codes, sizes), first)
     can_miss = [axis.has_missing for axis in settled.domain.axes]
-    alone = NoisyTables(one=tuple(one), one_variance=one_variance, pairs={}, pair_variance=1.0)
+    alone = NoisyTables(one=tuple(one), one_variance=one_variance)
     shares, total = alone.margins(can_miss)
     how_many = min(parents.how_many or 1, len(sizes) - 1)
     if parents.given is not None:

@@ -8,9 +8,10 @@ the distribution of maximum entropy that has the wanted margins with its parents
 fitting over a *pool* of rows drawn from the blocks before, so all parents are fitted together and none counts twice.
 
 Noise is told from signal by empirical Bayes. Let D be the noisy table of (j, i) minus what the chain expects so far
-(m). D = truth + noise with known variance s²; the truth is given a prior N(0, t m^g), and t and g ∈ {0, 1, 2} are the
-most likely ones. A pair becomes a parent if that explains D better than noise alone (by `_CLEAR` in log likelihood),
-strongest first, and its wanted margin is m + D t m^g / (t m^g + s²). Pairs that say nothing new are left out.
+(m). D = truth + noise with the pair's known variance s²; the truth is given a prior N(0, t m^g), and t and
+g ∈ {0, 1, 2} are the most likely ones. A pair becomes a parent if that explains D better than noise alone (by `_CLEAR`
+in log likelihood), strongest first, and its wanted margin is m plus what `shrinkage` believes of D. Pairs that say
+nothing new are left out. `unexplained` gives t m^g for all pairs: where another measurement would help.
 
 Everything here looks at noisy tables only: post-processing, without a price. Rows drawn from a chain are exact draws
 of it: there is no start row to forget, as Gibbs sampling has.
@@ -26,10 +27,12 @@ import numpy as np
 
 from shoal.arrays import AnyArray, FloatArray, Generator, IntArray
 from shoal.synth.margins import NoisyTables
+from shoal.synth.shrinkage import believed
 
-__all__ = ["Chain", "Link", "fit_chain"]
+__all__ = ["Chain", "Link", "fit_chain", "unexplained"]
 
 POOL = 10_000
+_SKETCH = 3_000  # rows of the pool where a chain is only asked what it leaves open
 _CLEAR = 3.0
 _STEPS = (4, 12)  # rounds of raking while parents are added, and at the end
 _CLOSE = 5e-4
@@ -103,16 +106,33 @@ def fit_chain(tables: NoisyTables, can_miss: Sequence[bool], rng: Generator, mos
     """Build the chain from noisy tables; at most `most_parents` for each column (1 makes a tree)."""
     shares, total = tables.margins(can_miss)
     limit = len(shares) if most_parents is None else most_parents
-    Y = np.zeros((POOL, len(shares)), dtype=np.int64, order="F")
-    placed: list[int] = []
-    links = []
+    blocks = _blocks(tables, shares, total, rng, limit, POOL)
+    return Chain(links=tuple(block.link() for block in blocks), total=total)
+
+
+def unexplained(tables: NoisyTables, can_miss: Sequence[bool], rng: Generator) -> dict[tuple[int, int], FloatArray]:
+    """For every measured pair the variance t m^g of its cells around what a chain expects without it.
+
+    For a parent that is what the chain expected before it was added, for other pairs what it expects in the end.
+    """
+    shares, total = tables.margins(can_miss)
+    blocks = _blocks(tables, shares, total, rng, len(shares), _SKETCH)
+    judged = [(j, block.i, prior) for block in blocks for j, prior in block.priors.items()]
+    return {(min(i, j), max(i, j)): prior if i < j else prior.T for i, j, prior in judged}
+
+
+def _blocks(
+    tables: NoisyTables, shares: Sequence[FloatArray], total: float, rng: Generator, limit: int, n_rows: int
+) -> list[_Block]:
+    """The block of every column, in the order in which they are drawn; each has seen the draws of those before."""
+    Y = np.zeros((n_rows, len(shares)), dtype=np.int64, order="F")
+    blocks: list[_Block] = []
     for i in _order(tables, shares, total):
         block = _Block(i=i, tables=tables, Y=Y, base=shares[i], total=total)
-        block.fit(placed, limit)
+        block.fit([before.i for before in blocks], limit)
         Y[:, i] = block.drawn(rng)
-        links.append(block.link())
-        placed.append(i)
-    return Chain(links=tuple(links), total=total)
+        blocks.append(block)
+    return blocks
 
 
 class _Block:
@@ -124,6 +144,7 @@ class _Block:
         self.parents: list[int] = []
         self.targets: dict[int, FloatArray] = {}
         self.weights: dict[int, FloatArray] = {}
+        self.priors: dict[int, FloatArray] = {}
 
     def fit(self, placed: Sequence[int], limit: int) -> None:
         """Add parents, strongest first, one, one, two, four at a time; rake after each round."""
@@ -132,30 +153,29 @@ class _Block:
             found = self._candidates(placed)[: min(batch, limit - len(self.parents))]
             if not found:
                 break
-            for _, j, target in found:
+            for _, j, m, D in found:
+                truth = believed(D, self.priors[j], self.tables.variance(j, self.i))
                 self.parents.append(j)
-                self.targets[j], self.weights[j] = target, np.ones_like(target)
+                self.targets[j], self.weights[j] = np.maximum(m + truth, 1e-9), np.ones_like(m)
             self._rake(_STEPS[0])
             batch = 1 if len(self.parents) < 2 else 2 * batch
         self._rake(_STEPS[1])
 
-    def _candidates(self, placed: Sequence[int]) -> list[tuple[float, int, FloatArray]]:
-        """Pairs that say something new: how much (in records), the column, and the wanted margin."""
+    def _candidates(self, placed: Sequence[int]) -> list[tuple[float, int, FloatArray, FloatArray]]:
+        """Pairs that say something new: how much (in records), the column, what is expected, and deviations from it."""
         from shoal.synth.chain_kernels import judge, margin
 
         found = []
-        s2 = self.tables.pair_variance
         for j in placed:
             noisy = self.tables.pair(j, self.i) if j not in self.parents else None
             if noisy is None:
                 continue
             m = margin(self.P, self.Y[:, j], noisy.shape[0]) * self.scale
-            D = noisy - m
+            D, s2 = noisy - m, self.tables.variance(j, self.i)
             t, g, gain = judge(D, m, s2)
+            self.priors[j] = prior = t * np.maximum(m, 1e-9) ** g
             if gain > _CLEAR:
-                prior = t * np.maximum(m, 1e-9) ** g
-                trust = prior / (prior + s2)
-                found.append((float(np.sqrt(prior * trust).sum()), j, np.maximum(m + trust * D, 1e-9)))
+                found.append((_strength(prior, s2), j, m, D))
         return sorted(found, key=lambda item: -item[0])
 
     def _rake(self, rounds: int) -> None:
@@ -193,14 +213,18 @@ def _ties(tables: NoisyTables, shares: Sequence[FloatArray], total: float) -> Fl
     from shoal.synth.chain_kernels import judge
 
     ties = np.zeros((len(shares), len(shares)))
-    s2 = tables.pair_variance
     for (i, j), noisy in tables.pairs.items():
         m = np.outer(shares[i], shares[j]) * total
+        s2 = tables.variance(i, j)
         t, g, gain = judge(noisy - m, m, s2)
         if gain > _CLEAR:
-            prior = t * np.maximum(m, 1e-9) ** g
-            ties[i, j] = ties[j, i] = float((prior / np.sqrt(prior + s2)).sum())
+            ties[i, j] = ties[j, i] = _strength(t * np.maximum(m, 1e-9) ** g, s2)
     return ties
+
+
+def _strength(prior: FloatArray, variance: float) -> float:
+    """How many records a pair is expected to move, beyond noise."""
+    return float((prior / np.sqrt(prior + variance)).sum())
 
 
 def _spread(

@@ -10,25 +10,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
 
-__all__ = ["NoisyTables", "project"]
+__all__ = ["NoisyTables", "mean_of_two", "project"]
 
 _SEEN = 3.0  # standard deviations: a missing cell below is taken for noise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyTables:
-    """What was measured: one-way tables and pairs (i, j), i < j, each set with the variance of its noise."""
+    """What was measured: one-way tables and pairs (i, j), i < j, with the variance of a cell's noise for each pair."""
 
     one: tuple[IntArray | FloatArray, ...]
     one_variance: float
-    pairs: Mapping[tuple[int, int], IntArray]
-    pair_variance: float
+    pairs: Mapping[tuple[int, int], IntArray | FloatArray] = field(default_factory=dict)
+    pair_variance: Mapping[tuple[int, int], float] = field(default_factory=dict)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -39,6 +39,23 @@ class NoisyTables:
         """The noisy table of (i, j), rows by i, or None if it was not measured."""
         found = self.pairs.get((min(i, j), max(i, j)))
         return None if found is None else (found if i < j else found.T).astype(np.float64)
+
+    def variance(self, i: int, j: int) -> float:
+        """The variance of the noise of each cell of (i, j), which must have been measured."""
+        return self.pair_variance[min(i, j), max(i, j)]
+
+    def joined(
+        self, pairs: Mapping[tuple[int, int], IntArray], variance: Mapping[tuple[int, int], float]
+    ) -> NoisyTables:
+        """With a further measurement of some pairs; what was measured twice is averaged with weights 1/variance."""
+        tables: dict[tuple[int, int], IntArray | FloatArray] = dict(self.pairs)
+        noise = dict(self.pair_variance)
+        for pair, table in pairs.items():
+            if pair in tables:
+                tables[pair], noise[pair] = mean_of_two(tables[pair], noise[pair], table, variance[pair])
+            else:
+                tables[pair], noise[pair] = table, variance[pair]
+        return NoisyTables(one=self.one, one_variance=self.one_variance, pairs=tables, pair_variance=noise)
 
     def margins(self, can_miss: Sequence[bool]) -> tuple[list[FloatArray], float]:
         """The distribution of every column (shares), and the total number of records."""
@@ -58,9 +75,18 @@ class NoisyTables:
         for j, size in enumerate(self.sizes):
             table = self.pair(i, j) if j != i else None
             if table is not None:
-                values = values + table.sum(axis=1) / (self.pair_variance * size)
-                weight += 1 / (self.pair_variance * size)
+                spread = self.variance(i, j) * size
+                values = values + table.sum(axis=1) / spread
+                weight += 1 / spread
         return values / weight, 1 / weight
+
+
+def mean_of_two(
+    one: IntArray | FloatArray, v: float, other: IntArray | FloatArray, w: float
+) -> tuple[FloatArray, float]:
+    """Two measurements of the same counts with variances v and w: their mean weighted by 1/variance, its variance."""
+    joint = 1 / (1 / v + 1 / w)
+    return np.asarray((one / v + other / w) * joint, dtype=np.float64), joint
 
 
 def project(values: FloatArray, total: float) -> FloatArray:

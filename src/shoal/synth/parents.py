@@ -12,6 +12,7 @@ import numpy as np
 from shoal.arrays import FloatArray, IntArray
 from shoal.dp import Budget
 from shoal.errors import ParameterError
+from shoal.synth.allotting import expected_noise
 from shoal.synth.domain import Domain
 from shoal.synth.spend import Purse
 from shoal.synth.tables import check_keys, dependence, distance, mutual_information, n_keys, pair_counts
@@ -24,6 +25,7 @@ __all__ = ["Choose", "Parents", "all_pairs", "by_mutual_information", "choose_pa
 Choose = Literal["private", "given", "mutual-information"]
 LARGEST = 200_000  # cells of one building block table, unless parents are named
 DEPENDENCE_SENSITIVITY = 5
+_FAR = 1e15  # records: a cost beyond is as good as any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +65,15 @@ def choose_pairs(
     """Choose pairs by noisy maxima: first a spanning tree, then the strongest of the rest.
 
     The score of a pair is the distance Σ |n_ij − e_ij| between its table and what noisy margins expect under
-    independence; one record changes it by at most 1.
+    independence, less the error that measuring it is expected to have; one record changes it by at most 1.
     """
     sizes = [len(share) for share in shares]
     pairs = [(i, j) for i, j in all_pairs(len(sizes)) if sizes[i] * sizes[j] <= LARGEST]
-    scores = np.array([_distance(codes, sizes, i, j, shares, total) for i, j in pairs], dtype=np.int64)
+    if not pairs:
+        return []
+    far = np.array([_distance(codes, sizes, i, j, shares, total) for i, j in pairs], dtype=np.int64)
+    cost = expected_noise([sizes[i] * sizes[j] for i, j in pairs], wanted, purse.left - price)
+    scores = far - np.minimum(np.rint(cost), _FAR).astype(np.int64)
     chosen: list[tuple[int, int]] = []
     group = list(range(len(sizes)))
     for part in price.split(wanted):

@@ -8,8 +8,8 @@ chapter 3).
 Which tables, `design` says:
 
 - ``"pairs"``: tables of single columns and of pairs; from these a `chain` of blocks, each column given those before it.
-  Rows are exact draws of the chain. All pairs are measured where the noise allows it; otherwise the most telling ones,
-  chosen by noisy maxima.
+  Rows are exact draws of the chain. All pairs are measured where the noise allows it, with δ twice: the second time
+  where the first leaves most open. Otherwise the most telling ones, chosen by noisy maxima. See `allotting`.
 - ``"tree"``: the same with M − 1 chosen pairs that form a tree and one parent for each column.
 - ``"conditionals"``: M tables, each column given a key of its parents, discrete Laplace noise of scale M/ε on every
   cell, and `passes` rounds of Gibbs sampling: the plain version.
@@ -47,11 +47,7 @@ __all__ = ["PeGS"]
 
 Scope = Literal["dataset", "sample"]
 Design = Literal["pairs", "tree", "conditionals"]
-SHARES: dict[str, dict[str, int]] = {
-    "pairs": {"one-way tables": 1, "choice of pairs": 2, "pair tables": 7},
-    "tree": {"one-way tables": 1, "choice of pairs": 2, "pair tables": 7},
-    "conditionals": {"one-way tables": 1, "choice of parents": 2, "building blocks": 7},
-}
+_CONDITIONALS = {"one-way tables": 1, "choice of parents": 2, "building blocks": 7}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,14 +136,23 @@ class PeGS(Synthesizer):
 
     def _data_set_price(self) -> Price:
         stated = Budget(epsilon=self.epsilon, delta=self.delta or 0)
-        names = SHARES[self.design]
         budget = total_budget(self.epsilon, self.delta)
-        shares = dict(zip(names, budget.split(list(names.values())), strict=True))
+        plan = self._plan(budget)
+        shares = dict(zip(plan, budget.split(list(plan.values())), strict=True))
         how = f", accounted as {budget}" if self.delta else ""
-        words = f"The data set costs {stated}, once{how}; rows are free. At most: " + ", ".join(
+        words = f"The data set costs {stated}, once{how}; rows are free. Planned: " + ", ".join(
             f"{name} {part}" for name, part in shares.items()
         )
+        words = f"{words}; where nothing is chosen or no pair measured, the other tables get that share"
         return Price(per_row=None, per_block=None, per_data_set=stated, shares=shares, words=f"{words}.")
+
+    def _plan(self, budget: Budget) -> dict[str, int]:
+        """What is bought, with its share of the budget."""
+        from shoal.synth.allotting import SHARES
+
+        if self.design == "conditionals":
+            return _CONDITIONALS
+        return dict(zip(("one-way tables", "choice of pairs", "pair tables"), SHARES[budget.definition], strict=True))
 
     def _fit(self, table: Any, schema: Schema, account: Any, rng: Generator) -> Model:
         self._check_combination()

@@ -3,12 +3,15 @@ down.
 
 A *set of tables* in which one record counts once in each has sensitivity L1 = T and L2 = √T for T tables, so a set
 bought together at ε costs discrete Laplace noise of scale T/ε, at ρ discrete Gaussian noise of scale √(T / (2ρ)).
+Tables bought *apart* have T = 1 each, and their prices add.
 """
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -52,6 +55,18 @@ class Purse:
         self.bought.append(Purchase(what=what, price=price, scale=scale))
         return noisy, variance
 
+    def apart(
+        self, what: str, counts: Sequence[IntArray], prices: Sequence[Budget]
+    ) -> tuple[list[IntArray], list[float]]:
+        """Buy every table at a price of its own: the noisy counts, and the variance of each table's noise."""
+        for price in prices:
+            self._pay(price)
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            bought = list(pool.map(lambda table, price: _noised([table], price), counts, prices))
+        for price, (_, scale, _) in zip(prices, bought, strict=True):
+            self.bought.append(Purchase(what=what, price=price, scale=scale))
+        return [noisy[0] for noisy, _, _ in bought], [variance for _, _, variance in bought]
+
     def choice(self, what: str, scores: IntArray, sensitivity: float, price: Budget) -> int:
         """Buy one choice of a high score at `price`."""
         self._pay(price)
@@ -82,7 +97,7 @@ def _noised(counts: Sequence[IntArray], price: Budget) -> tuple[list[IntArray], 
     flat = np.concatenate([table.ravel() for table in counts])
     if price.definition == "zcdp":
         scale = noise.gaussian_scale(price.rho, math.sqrt(len(counts)))
-        drawn, variance = noise.discrete_gaussian(flat, scale), scale**2
+        drawn, variance = noise.discrete_gaussian(flat, scale), max(_QUIETEST, scale**2)
     else:
         scale = noise.laplace_scale(price.epsilon, len(counts))
         drawn, variance = noise.discrete_laplace(flat, scale), _laplace_variance(scale)
