@@ -22,8 +22,20 @@ def room(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def client(room):
-    with workbench(room) as address, httpx.Client(base_url=address) as made:
-        yield made
+    """A workbench under another address of this machine whose files may not grow beyond two megabytes.
+
+    To write more is the same error as a full disk.
+    """
+    import resource
+
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, old[1]))
+    try:
+        with workbench(room, "--host", "127.0.0.2") as address, httpx.Client(base_url=address) as made:
+            resource.setrlimit(resource.RLIMIT_FSIZE, old)
+            yield made
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +49,62 @@ def locked(tmp_path_factory):
 
 def uploads(room):
     return [path for path in room.rglob("uploads/*/*") if path.is_file()]
+
+
+def test_cookies_of_other_programs_do_no_harm(locked):
+    """All programs on a machine's address share its cookies, and some have odd ones."""
+    address, token = locked
+    odd = 'a/b@c=1; =; x; username="2|1:0"; {}=[]'
+    with httpx.Client(base_url=address) as client:
+        assert client.get("/", headers={"Cookie": odd}).status_code == 401
+        entered = client.get("/jobs", params={"token": token}, headers={"Cookie": odd})
+        assert entered.status_code == 303
+        ours = entered.headers["set-cookie"].partition(";")[0]
+        assert client.get("/", headers={"Cookie": f"{odd}; {ours}"}).status_code == 200
+
+
+def test_the_link_leads_nowhere_else(locked):
+    address, token = locked
+    reply = httpx.get(f"{address}//evil.example/?token={token}")
+    assert reply.headers["location"] == "/evil.example/"
+
+
+def test_without_the_token_nothing_is_shown(locked):
+    address, _ = locked
+    with httpx.Client(base_url=address) as client:
+        reply = client.get("/")
+        assert reply.status_code == 401
+        assert "Token" in reply.text
+        assert "Drop a file" not in reply.text
+        assert client.get("/?token=wrong").status_code == 403
+        assert client.put("/files/a.csv", content=b"a\n1\n", headers=OURS).status_code == 401
+        assert client.get("/_nicegui_ws/socket.io/?EIO=4&transport=polling").status_code == 401
+
+
+@pytest.mark.parametrize("way", ["link", "form"])
+def test_the_token_opens_and_leaves_the_address(locked, way):
+    address, token = locked
+    with httpx.Client(base_url=address, follow_redirects=True) as client:
+        reply = client.get(f"/?token={token}") if way == "link" else client.post("/login", data={"token": token})
+        assert reply.status_code == 200
+        assert "token" not in str(reply.url)
+        assert token not in str(client.cookies)
+        cookie = reply.history[0].headers["set-cookie"].lower()
+        assert "httponly" in cookie
+        assert "samesite=strict" in cookie
+        assert client.get("/jobs").status_code == 200
+
+
+def test_beyond_this_machine_paths_lie_beneath_the_data_folder(locked):
+    from shoal.workbench.access import Access
+
+    access = Access.of("0.0.0.0", data=Path("/srv/data"))
+    assert access.allows("/srv/data/people.csv")
+    assert not access.allows("/srv/data/../secret.csv")
+    assert not access.allows("/etc/passwd")
+
+
+# Last those of the plain workbench: what it was sent to open is left unread when it closes
 
 
 def test_pages_are_kept_out_of_frames_and_referrers(client):
@@ -59,30 +127,6 @@ def test_another_sites_page_is_refused(client):
 @pytest.mark.parametrize("origin", ["http://[", "://", "127.0.0.1", "http://"], ids=str)
 def test_a_broken_origin_is_refused_too(client, origin):
     assert client.get("/", headers={"Origin": origin}).status_code == 403
-
-
-def test_cookies_of_other_programs_do_no_harm(locked):
-    """All programs on a machine's address share its cookies, and some have odd ones."""
-    address, token = locked
-    odd = 'a/b@c=1; =; x; username="2|1:0"; {}=[]'
-    with httpx.Client(base_url=address) as client:
-        assert client.get("/", headers={"Cookie": odd}).status_code == 401
-        entered = client.get("/jobs", params={"token": token}, headers={"Cookie": odd})
-        assert entered.status_code == 303
-        ours = entered.headers["set-cookie"].partition(";")[0]
-        assert client.get("/", headers={"Cookie": f"{odd}; {ours}"}).status_code == 200
-
-
-def test_the_link_leads_nowhere_else(locked):
-    address, token = locked
-    reply = httpx.get(f"{address}//evil.example/?token={token}")
-    assert reply.headers["location"] == "/evil.example/"
-
-
-def test_any_address_of_this_machine_is_answered_under_its_name(tmp_path):
-    with workbench(tmp_path, "--host", "127.0.0.2") as address:
-        assert httpx.get(address).status_code == 200
-        assert httpx.get(address, headers={"Host": "evil.example"}).status_code == 421
 
 
 @pytest.mark.parametrize("page", ["columns", "method", "results", "results/0001-ab", "compare"])
@@ -137,61 +181,17 @@ def test_a_sender_who_breaks_off_leaves_nothing(client, room):
     assert uploads(room) == before
 
 
+def test_a_full_disk_is_said_and_nothing_is_kept(client, room):
+    before = uploads(room)
+    reply = client.put("/files/people.csv", content=b"x" * 9_000_000, headers=OURS)
+    assert reply.status_code == 507
+    assert "disk is full" in reply.json()["problem"]
+    assert uploads(room) == before
+    assert client.put("/files/people.csv", content=b"a\n1\n", headers=OURS).status_code == 201  # it lives on
+
+
 @pytest.mark.parametrize(
     "path", ["/jobs/none/report.html", "/jobs/..%2F..%2Fetc/passwd", "/b/none/schema.toml", "/b/none/recipe.toml"]
 )
 def test_what_is_not_there_is_said_so(client, path):
     assert client.get(path).status_code == 404
-
-
-def test_a_full_disk_is_said_and_nothing_is_kept(tmp_path):
-    """Files of this workbench may not grow beyond two megabytes: the same error as a full disk."""
-    import resource
-
-    old = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, old[1]))
-    try:
-        with workbench(tmp_path) as address, httpx.Client(base_url=address) as client:
-            resource.setrlimit(resource.RLIMIT_FSIZE, old)
-            reply = client.put("/files/people.csv", content=b"x" * 9_000_000, headers=OURS)
-            assert reply.status_code == 507
-            assert "disk is full" in reply.json()["problem"]
-            assert uploads(tmp_path) == []
-            assert client.put("/files/people.csv", content=b"a\n1\n", headers=OURS).status_code == 201  # it lives on
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, old)
-
-
-def test_without_the_token_nothing_is_shown(locked):
-    address, _ = locked
-    with httpx.Client(base_url=address) as client:
-        reply = client.get("/")
-        assert reply.status_code == 401
-        assert "Token" in reply.text
-        assert "Drop a file" not in reply.text
-        assert client.get("/?token=wrong").status_code == 403
-        assert client.put("/files/a.csv", content=b"a\n1\n", headers=OURS).status_code == 401
-        assert client.get("/_nicegui_ws/socket.io/?EIO=4&transport=polling").status_code == 401
-
-
-@pytest.mark.parametrize("way", ["link", "form"])
-def test_the_token_opens_and_leaves_the_address(locked, way):
-    address, token = locked
-    with httpx.Client(base_url=address, follow_redirects=True) as client:
-        reply = client.get(f"/?token={token}") if way == "link" else client.post("/login", data={"token": token})
-        assert reply.status_code == 200
-        assert "token" not in str(reply.url)
-        assert token not in str(client.cookies)
-        cookie = reply.history[0].headers["set-cookie"].lower()
-        assert "httponly" in cookie
-        assert "samesite=strict" in cookie
-        assert client.get("/jobs").status_code == 200
-
-
-def test_beyond_this_machine_paths_lie_beneath_the_data_folder(locked):
-    from shoal.workbench.access import Access
-
-    access = Access.of("0.0.0.0", data=Path("/srv/data"))
-    assert access.allows("/srv/data/people.csv")
-    assert not access.allows("/srv/data/../secret.csv")
-    assert not access.allows("/etc/passwd")

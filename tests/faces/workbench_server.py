@@ -1,10 +1,19 @@
-"""Starts a real `shoal web` in a process of its own, and stops it as Ctrl-C would."""
+"""Starts a workbench: a real `shoal web` in a process of its own, or one in this process, which costs far less."""
 
+import logging
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
+import time
 from contextlib import contextmanager
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "workbench"))
+
+from workbench_here import Here
 
 
 @contextmanager
@@ -24,3 +33,44 @@ def workbench(folder, *options):
             said = process.communicate(timeout=30)[1]
     assert "Traceback" not in said, said
     assert list(folder.glob("shoal-room-*")) == []
+
+
+@contextmanager
+def near(folder, **settings):
+    """The address and the shop of a workbench in this process whose jobs are done here too; once in a process."""
+    uvicorn = __import__("pytest").importorskip("uvicorn")
+    from shoal.workbench.access import Access
+    from shoal.workbench.app import WebSettings, create_web_app
+    from shoal.workbench.jobs import Jobs
+    from shoal.workbench.room import Room
+    from shoal.workbench.shop import Shop
+
+    access, room = Access.of("127.0.0.1"), Room.create(folder)
+    shop = Shop(room=room, jobs=Jobs(room, warm=False, spawn=Here), access=access, scores="models" in settings)
+    app = create_web_app(WebSettings(access=access, **settings), shop)
+    options = {"access_log": False, "log_level": "error", "ws": "websockets-sansio", "timeout_graceful_shutdown": 3}
+    server = uvicorn.Server(uvicorn.Config(app, **options))
+    with socket.create_server(("127.0.0.1", 0)) as sock, _without_errors():
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]}, daemon=True)
+        thread.start()
+        while not server.started:
+            assert thread.is_alive()
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{sock.getsockname()[1]}/", shop
+        server.should_exit = True
+        thread.join(30)
+    assert list(folder.glob("shoal-room-*")) == []
+
+
+@contextmanager
+def _without_errors():
+    """No handler of a page may fail unseen."""
+    said = []
+    listener = logging.Handler(logging.ERROR)
+    listener.emit = lambda record: said.append(record.getMessage())
+    logging.getLogger().addHandler(listener)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(listener)
+    assert said == []

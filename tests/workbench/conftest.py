@@ -1,6 +1,13 @@
-"""One room with its jobs for all tests: children take a moment to start."""
+"""One room with its jobs for all tests of a file; children of their own only where children are what is tested."""
+
+import sys
+from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from workbench_here import Here
 
 from shoal.workbench.asking import to_open
 from shoal.workbench.jobs import Jobs
@@ -18,6 +25,15 @@ def room(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def jobs(room):
+    """Jobs that are done in this process."""
+    made = Jobs(room, warm=False, spawn=Here)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def children(room):
+    """Jobs that are done by children."""
     made = Jobs(room, warm=False)
     yield made
     made.close()

@@ -148,48 +148,48 @@ def test_a_file_that_changed_since(jobs, room, survey):
     assert str(job.error) == "survey.csv: has changed since it was opened. Open it again."
 
 
-@pytest.mark.parametrize("moment", ["queued", "starting", "verifying"])
-def test_cancel_at_any_moment(jobs, survey, moment):
+@pytest.mark.parametrize("moment", ["queued", "starting", "measuring risk"])
+def test_cancel_at_any_moment(children, survey, moment):
     words = to_release(*survey, MONDRIAN)
-    others = [jobs.start("release", words) for _ in range(2 if moment == "queued" else 0)]
-    new = jobs.start("release", words)
+    others = [children.start("release", words) for _ in range(2 if moment == "queued" else 0)]
+    new = children.start("release", words)
     end = time.monotonic() + PATIENCE
-    while moment not in (jobs.get(new).step, jobs.get(new).state) and not jobs.get(new).is_over:
+    while moment not in (children.get(new).step, children.get(new).state) and not children.get(new).is_over:
         assert time.monotonic() < end
         time.sleep(0.002)
-    child = jobs._children.get(new)
-    tabs = [threading.Thread(target=jobs.cancel, args=(new,)) for _ in range(2)]
+    child = children._children.get(new)
+    tabs = [threading.Thread(target=children.cancel, args=(new,)) for _ in range(2)]
     for tab in tabs:
         tab.start()
     for tab in tabs:
         tab.join()
-    job = jobs.get(new)
+    job = children.get(new)
     if child is not None:
         child.wait()
     end = time.monotonic() + PATIENCE
-    while new in jobs._children:
+    while new in children._children:
         assert time.monotonic() < end
         time.sleep(0.01)
-    with jobs._lock:
+    with children._lock:
         pass  # the sweeping behind it is done
     if job.state == "cancelled":
         assert left_in(job.folder) <= {"job.json", "request.json"}
-        assert read_job(job.folder).state == jobs.get(new).state == "cancelled"
+        assert read_job(job.folder).state == children.get(new).state == "cancelled"
         assert job.result is None
     else:  # it was quicker than the test: then it is whole
         assert job.state == "done"
         assert verify(job.folder / "release").holds
-    assert jobs.cancel(new).state == job.state
+    assert children.cancel(new).state == job.state
     for other in others:
-        jobs.remove(other)
+        children.remove(other)
         with pytest.raises(ParameterError, match="removed"):
-            jobs.get(other)
+            children.get(other)
 
 
-def test_a_child_that_is_killed_becomes_a_failed_job(jobs, survey):
-    new = jobs.start("release", to_release(*survey, MONDRIAN))
-    os.kill(jobs._children[new]._process.pid, signal.SIGKILL)
-    job = jobs.wait(new, PATIENCE)
+def test_a_child_that_is_killed_becomes_a_failed_job(children, survey):
+    new = children.start("release", to_release(*survey, MONDRIAN))
+    os.kill(children._children[new]._process.pid, signal.SIGKILL)
+    job = children.wait(new, PATIENCE)
     assert (job.state, job.error.kind) == ("failed", "internal")
     assert "by signal 9" in job.error.message
     assert "memory" in job.error.message
@@ -199,10 +199,10 @@ def test_a_child_that_is_killed_becomes_a_failed_job(jobs, survey):
 @pytest.mark.parametrize(
     ("kind", "size"), [("release", 4096), ("open", 4096), ("open", 16)], ids=["table", "result", "record"]
 )
-def test_a_full_disk_says_so_and_leaves_nothing(jobs, survey, kind, size):
-    new = jobs.start(kind, to_open(survey[0].path) if kind == "open" else to_release(*survey, MONDRIAN))
-    limit_files(jobs._children[new], size)
-    job = jobs.wait(new, PATIENCE)
+def test_a_full_disk_says_so_and_leaves_nothing(children, survey, kind, size):
+    new = children.start(kind, to_open(survey[0].path) if kind == "open" else to_release(*survey, MONDRIAN))
+    limit_files(children._children[new], size)
+    job = children.wait(new, PATIENCE)
     assert job.state == "failed"
     assert job.error.message.startswith("disk full: free space under ")
     assert left_in(job.folder) <= {"job.json", "request.json"}

@@ -1,13 +1,24 @@
 """What the pages do, with a real room: nothing is begun by accident, nothing is left behind."""
 
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from workbench_here import Here
 
 from shoal.errors import FileError, InputError, ParameterError
 from shoal.workbench.access import Access
 from shoal.workbench.bench import Bench
+from shoal.workbench.job import write_result
 from shoal.workbench.jobs import Jobs
 from shoal.workbench.room import Room
-from shoal.workbench.shop import Shop, title_of
+from shoal.workbench.shop import GoneError, Shop, title_of
 
 PATIENCE = 120
 
@@ -15,7 +26,7 @@ PATIENCE = 120
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory):
     with Room.create(tmp_path_factory.mktemp("shop")) as room:
-        yield Shop(room=room, jobs=Jobs(room, warm=False), access=Access.of("127.0.0.1"))
+        yield Shop(room=room, jobs=Jobs(room, warm=False, spawn=Here), access=Access.of("127.0.0.1"))
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +36,18 @@ def sample(shop):
     shop.jobs.wait(bench.notes["opening"], PATIENCE)
     assert shop.opened(bench.id).stage == "full"
     return bench.id
+
+
+def test_a_file_is_open_with_its_schema_even_before_its_job_is_told_done(shop, sample):
+    whole, job = shop.opened(sample), shop.opening(sample)
+    other = shop.open(shop.room.path / "nowhere.csv")
+    shop.jobs.wait(other.notes["opening"], PATIENCE)
+    write_result(shop.opening(other.id).folder, job.result)
+    assert shop.opening(other.id).state != "done"
+    assert shop.opened(other.id) == whole
+    assert shop.schema(other.id) == shop.schema(sample)
+    shop.forget(other.id)
+    assert shop.opened(other.id) is None
 
 
 @pytest.fixture
@@ -133,6 +156,86 @@ def test_a_schema_of_another_table_is_refused(shop, sample):
 def test_a_goal_that_is_none_is_refused(shop, sample):
     with pytest.raises(ParameterError, match="goal"):
         shop.choose_goal(sample, "fame")
+
+
+def test_a_job_begun_while_its_file_is_forgotten_is_not_kept(shop, sample, monkeypatch):
+    """Forgotten between the start of the job and the note of it: whatever the job is."""
+    for begin in (
+        lambda of: shop.run(of),
+        lambda of: shop.look(of),
+        lambda of: shop.compare(of, risk_limit=0.1, time_limit=9),
+    ):
+        shop.room.sessions.save(replace(shop.bench(sample), id="short", job_ids=()))
+        before, start = {job.id for job in shop.jobs.all()}, Jobs.start
+
+        def begun(self, kind, words, start=start):
+            shop.room.sessions.remove("short")
+            return start(self, kind, words)
+
+        monkeypatch.setattr(Jobs, "start", begun)
+        shop.room.sessions.change("short", lambda bench: bench.with_note("looked", None).with_note("look", None))
+        with pytest.raises(GoneError):
+            begin("short")
+        monkeypatch.undo()
+        assert {job.id for job in shop.jobs.all()} == before
+        assert shop.find("short") is None
+
+
+def test_a_job_that_joins_at_the_last_moment_is_forgotten_too(shop, sample, monkeypatch):
+    """Between the look at a bench and its end: jobs are those of the bench as it was at last."""
+    shop.room.sessions.save(replace(shop.bench(sample), id="late", job_ids=(), notes={"path": "/nowhere.csv"}))
+    job, benches = shop.jobs.start("open", {"path": "/nowhere.csv"}), shop.benches()
+    shop.room.sessions.change("late", lambda bench: bench.with_job(job))
+    monkeypatch.setattr(Shop, "find", lambda self, of: next(bench for bench in benches if bench.id == of))
+    shop.forget("late")
+    monkeypatch.undo()
+    assert shop.job(job) is None
+
+
+def test_what_a_stopped_comparison_still_writes_goes_too(shop, sample):
+    """A child that is being stopped lives on for half a second, and may write what it has finished."""
+    shop.room.sessions.save(replace(shop.bench(sample), id="slow", job_ids=(), notes={"path": "/nowhere.csv"}))
+    store, told = shop.room.compared / "slow", threading.Event()
+
+    class Late:
+        def stop(self):
+            pass
+
+        def wait(self):
+            told.wait(PATIENCE)
+            store.mkdir(exist_ok=True)
+            (store / "secret.json").write_text("{}")
+            return -9
+
+    job = shop.jobs.start("open", {"path": "/nowhere.csv"})
+    shop.jobs.wait(job, PATIENCE)
+    shop.room.sessions.change("slow", lambda bench: bench.with_job(job))
+    shop.jobs._children[job] = Late()
+    shop.forget("slow")
+    told.set()
+    end = time.monotonic() + PATIENCE
+    while any(thread.name.startswith("removal") and thread.is_alive() for thread in threading.enumerate()):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    del shop.jobs._children[job]
+    assert not store.exists()
+
+
+def test_benches_keep_their_order_while_they_change(shop, sample, bench):
+    before = [known.id for known in shop.benches()]
+    shop.note(sample, "format", "csv")
+    assert [known.id for known in shop.benches()] == before
+    assert before.index(sample) < before.index(bench)
+
+
+def test_a_title_has_room_on_a_page(shop, sample):
+    steps = {"gender": {"kind": "tree", "rows": [[f"v{i}", "all"] for i in range(500)]}}
+    words = {"recipe": {"coarsen": [{"method": "recode", "steps": steps}, {"method": "mondrian", "k": 5}]}}
+    job = shop.jobs.start("release", words)
+    shop.jobs.wait(job, PATIENCE)
+    assert title_of(shop.job(job)) == "recode of gender, then mondrian:k=5"
+    shop.jobs.remove(job)
+    shop.jobs.remove(job)  # once more does no harm
 
 
 def test_forgetting_takes_jobs_and_kept_comparisons_along(shop, sample):

@@ -49,16 +49,15 @@ class WebSettings:
     ledger: str = "sqlite:///ledger.db"
 
 
-def create_web_app(settings: WebSettings) -> FastAPI:
-    """The application; its room is removed when it stops."""
+def create_web_app(settings: WebSettings, shop: Shop | None = None) -> FastAPI:
+    """The application around a shop (None: one of its own); its room is removed when it stops."""
     from nicegui import ui
 
     from shoal.workbench.pages import add_pages
     from shoal.workbench.pages.look import FAVICON
 
     service = _service(settings)
-    room = Room.create(settings.folder)
-    shop = Shop(room=room, jobs=Jobs(room), access=settings.access, scores=settings.models is not None)
+    shop = _shop(settings) if shop is None else shop
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -86,6 +85,11 @@ def create_web_app(settings: WebSettings) -> FastAPI:
         binding_refresh_interval=None,
     )
     return app
+
+
+def _shop(settings: WebSettings) -> Shop:
+    room = Room.create(settings.folder)
+    return Shop(room=room, jobs=Jobs(room), access=settings.access, scores=settings.models is not None)
 
 
 def _service(settings: WebSettings) -> FastAPI | None:

@@ -1,8 +1,8 @@
 """Forms from the parameters' own declarations: what can be asked of a method, and its answers read back.
 
-No parameter is declared twice: name, rule, default and help text are those of `shoal.params`. What a form can't offer
-as a number, a choice or a list of columns is a text in the words of the command line: ``age=5/zip=2`` for a value
-for each of some columns, ``036/059`` for a list.
+No parameter is declared twice: name, rule, default and help text are those of `shoal.params`. A value for each of some
+columns is a mapping whose values may be texts, so that a column's name may hold anything; the words of the command
+line, ``age=5/zip=2`` and ``036/059``, are read as well.
 """
 
 from __future__ import annotations
@@ -16,13 +16,24 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from shoal.errors import ParameterError
 from shoal.params import Parameter, build, number, parameters
-from shoal.recipe import AnyRecipe, Synthesis, read_recipe
+from shoal.recipe import (
+    COARSENERS,
+    GROUPERS,
+    MASKS,
+    AnyRecipe,
+    Coarsening,
+    Recipe,
+    Synthesis,
+    method_name,
+    synthesizers,
+)
+from shoal.workbench.recoding import read_step, split_steps
 
-__all__ = ["ROWS", "Field", "FieldError", "FieldKind", "fields", "read", "read_words"]
+__all__ = ["ROWS", "Field", "FieldError", "FieldKind", "class_of", "fields", "read", "read_words"]
 
 M = TypeVar("M")
 
-FieldKind = Literal["whole", "number", "choice", "flag", "text", "columns", "map"]
+FieldKind = Literal["whole", "number", "choice", "flag", "text", "list", "columns", "map", "step"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +45,11 @@ class Field:
     name, label, help
         The parameter's name, the same in plain letters, and what it does.
     kind
-        How to ask: a whole number, a number, one of some choices, yes or no, a text, some of the columns, or a value
-        for each of some columns (``{"age": 5}`` or ``"age=5/zip=2"``).
+        How to ask: a whole number, a number, one of some choices, yes or no, a text, texts, some of the columns, or a
+        value for each of some columns (``{"age": 5}``).
+    each, single
+        Of a value for each of some columns: how to ask for one of them, and for one that stands for all (None: there
+        is no such answer).
     default
         What is taken if nothing is answered.
     minimum, maximum, above, below
@@ -59,6 +73,8 @@ class Field:
     label: str
     help: str
     kind: FieldKind
+    each: FieldKind | None = None
+    single: FieldKind | None = None
     default: Any = None
     minimum: float | None = None
     maximum: float | None = None
@@ -75,7 +91,7 @@ class Field:
 
 
 class FieldError(ParameterError):
-    """An answer that can't be taken; `field` names the question.
+    """An answer that can't be taken; `field` names the question, `column` the line of it, where there are several.
 
     Examples
     --------
@@ -88,9 +104,11 @@ class FieldError(ParameterError):
     k - MDAV: k must be a whole number at least 2; got 1.
     """
 
-    def __init__(self, owner: str, rule: str, *, got: str = "", hint: str = "", field: str = "") -> None:
+    def __init__(
+        self, owner: str, rule: str, *, got: str = "", hint: str = "", field: str = "", column: str = ""
+    ) -> None:
         super().__init__(owner, rule, got=got, hint=hint)
-        self.field = field
+        self.field, self.column = field, column
 
 
 ROWS = Field(
@@ -117,7 +135,7 @@ def read(cls: type[M], answers: Mapping[str, Any]) -> M:
     FieldError that names its field.
     """
     known = {field.name: field for field in fields(cls)}
-    words = {name: _answer(known.get(name), value) for name, value in answers.items()}
+    words = {name: _answer(cls.__name__, known.get(name), value) for name, value in answers.items()}
     try:
         return build(cls, {name: value for name, value in words.items() if value is not _DEFAULT})
     except ParameterError as error:
@@ -129,44 +147,32 @@ def read(cls: type[M], answers: Mapping[str, Any]) -> M:
 
 def read_words(words: Mapping[str, Any]) -> AnyRecipe:
     """Read a recipe whose values may be texts, as forms give them."""
-    if "synthesize" not in words:
-        return read_recipe({name: _cleaned(part) for name, part in words.items() if name in _PARTS})
-    parts = dict(words["synthesize"])
-    rows = parts.pop("rows", None)
-    recipe = read_recipe({"synthesize": _cleaned(parts)})
-    assert isinstance(recipe, Synthesis)
-    return Synthesis.of(recipe.method, _rows(rows))
+    if "synthesize" in words:
+        parts = dict(words["synthesize"])
+        rows = _rows(parts.pop("rows", None))
+        return Synthesis.of(_method("synthesize", parts), rows)
+    if "coarsen" in words:
+        return Coarsening.of([_method("coarsen", part) for part in words["coarsen"]])
+    return Recipe.of(_method("group", words["group"]), [_method("mask", part) for part in words["mask"]])
 
 
-_PARTS = ("group", "mask", "coarsen")
+def class_of(family: str, name: str) -> type[Any]:
+    """The class of a method by its family and its name in recipes."""
+    known: dict[str, Sequence[type[Any]]] = {"group": GROUPERS, "mask": MASKS, "coarsen": COARSENERS}
+    classes = synthesizers() if family == "synthesize" else known[family]
+    for cls in classes:
+        if method_name(cls) == name:
+            return cls
+    offer = f"Choose one of: {', '.join(map(method_name, classes))}."
+    raise ParameterError("recipe", "must name a known method", got=repr(name)[:40], hint=offer)
+
+
 _DEFAULT = object()
 
 
-def _cleaned(part: Any) -> Any:
-    """The words of one method or several, with emptied fields left out."""
-    if isinstance(part, Mapping):
-        return {name: value for name, value in _stepped(part).items() if value not in ("", None)}
-    return [_cleaned(entry) for entry in part]
-
-
-def _stepped(words: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {**words, "steps": _steps(words["steps"])} if words.get("method") == "recode" and "steps" in words else words
-
-
-def _steps(given: Any) -> Any:
-    """Recoding steps in words: ``{"age": "cap:high=90"}`` or ``age=cap:high=90/zip=prefix:keep=3``."""
-    if isinstance(given, str):
-        pairs = [part.partition("=") for part in given.split("/") if part.strip()]
-        given = {name.strip(): step for name, _, step in pairs} if all(equals for _, equals, _ in pairs) else given
-    if not isinstance(given, Mapping):
-        return given
-    return {name: _step(step) if isinstance(step, str) else step for name, step in given.items()}
-
-
-def _step(text: str) -> dict[str, Any]:
-    kind, _, rest = text.strip().partition(":")
-    parts = [part.partition("=") for part in rest.split(",") if part]
-    return {"kind": kind, **{name.strip(): number(value.strip()) for name, _, value in parts}}
+def _method(family: str, words: Mapping[str, Any]) -> Any:
+    answers = {name: value for name, value in words.items() if name != "method"}
+    return read(class_of(family, str(words.get("method", ""))), answers)
 
 
 def _rows(given: Any) -> int | None:
@@ -187,6 +193,8 @@ def _field(parameter: Parameter, *, required: bool) -> Field:
         label=parameter.name.replace("_", " "),
         help=parameter.help,
         kind=_kind(parameter, options),
+        each=_each(parameter, options),
+        single=_single(options),
         default=parameter.default,
         minimum=_end(ends.low if ends else math.inf),
         maximum=_end(ends.high if ends else math.inf),
@@ -198,30 +206,85 @@ def _field(parameter: Parameter, *, required: bool) -> Field:
     )
 
 
+_PLAIN: dict[Any, FieldKind] = {bool: "flag", int: "whole", float: "number", str: "text"}
+_EACH: dict[str, FieldKind] = {"steps": "step", "parents": "columns"}
+
+
 def _kind(parameter: Parameter, options: Sequence[Any]) -> FieldKind:
     """How to ask for a value of these types; a mixture is asked for as text, which the declaration can read."""
+    if any(map(_is_mapping, options)):
+        return "map"
     if len(options) > 1:
         return "text"
     option = options[0]
     if get_origin(option) is Literal:
         return "choice"
-    plain: dict[Any, FieldKind] = {bool: "flag", int: "whole", float: "number", str: "text"}
-    if option in plain:
-        return plain[option]
-    origin = get_origin(option) or option
-    if origin in (dict, Mapping):
-        return "map"
-    return "columns" if parameter.help.startswith("columns") else "text"
+    return _PLAIN.get(option) or ("columns" if parameter.help.startswith("columns") else "list")
 
 
-def _answer(field: Field | None, value: Any) -> Any:
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return None if field is not None and field.optional else _DEFAULT
-    if field is not None and field.kind == "map" and field.name == "steps":
-        return _steps(value)
-    if field is not None and field.kind == "map" and isinstance(value, Mapping):
-        return {name: number(item) if isinstance(item, str) else item for name, item in value.items()}
+def _each(parameter: Parameter, options: Sequence[Any]) -> FieldKind | None:
+    """How to ask for the value of one column."""
+    mapping = next((option for option in options if _is_mapping(option)), None)
+    return None if mapping is None else _EACH.get(parameter.name) or _PLAIN[get_args(mapping)[1]]
+
+
+def _single(options: Sequence[Any]) -> FieldKind | None:
+    """How to ask for one value that stands for all columns."""
+    if not any(map(_is_mapping, options)):
+        return None
+    return next((_PLAIN[option] for option in options if option in _PLAIN), None)
+
+
+def _is_mapping(option: Any) -> bool:
+    return (get_origin(option) or option) in (dict, Mapping)
+
+
+def _answer(owner: str, field: Field | None, value: Any) -> Any:
+    if _is_blank(value):
+        return _nothing(field)
+    if field is not None and field.kind == "map":
+        return _mapping(owner, field, value)
+    if field is not None and field.kind == "list" and isinstance(value, str) and ";" in value:
+        value = [part.strip() for part in value.split(";") if part.strip()]
     return tuple(value) if isinstance(value, list) else _settled(field, value)
+
+
+def _is_blank(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _nothing(field: Field | None) -> Any:
+    return None if field is not None and field.optional else _DEFAULT
+
+
+def _mapping(owner: str, field: Field, value: Any) -> Any:
+    """A value for each of some columns, each read; lines that were left empty say nothing."""
+    given = split_steps(value) or value if field.each == "step" and isinstance(value, str) else value
+    if not isinstance(given, Mapping):
+        return given
+    lines = {column: item for column, item in given.items() if not _is_blank(item) and item not in ({}, [])}
+    return {column: _line(owner, field, column, item) for column, item in lines.items()} or _nothing(field)
+
+
+def _line(owner: str, field: Field, column: str, item: Any) -> Any:
+    if field.each == "step":
+        return _step(owner, field, column, item)
+    if field.each == "columns":
+        return tuple(item) if isinstance(item, list) else item
+    read = number(item.strip()) if isinstance(item, str) else item
+    whole = isinstance(read, int) or (field.each == "number" and isinstance(read, float))
+    if whole and not isinstance(read, bool):
+        return read
+    rule = f"{field.name} of '{column}' must be a {'' if field.each == 'number' else 'whole '}number"
+    raise FieldError(owner, rule, got=repr(item)[:40], field=field.name, column=column)
+
+
+def _step(owner: str, field: Field, column: str, words: Any) -> Any:
+    try:
+        return read_step(words)
+    except ParameterError as error:
+        told = {"got": error.got, "hint": error.hint, "field": field.name, "column": column}
+        raise FieldError(f"{owner}, step of '{column}'", error.rule, **told) from None
 
 
 def _settled(field: Field | None, value: Any) -> Any:

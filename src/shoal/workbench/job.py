@@ -121,14 +121,20 @@ def write_result(folder: Path, result: Mapping[str, Any]) -> None:
     write_text(folder / _RESULT, json.dumps(result))
 
 
+def forget_read() -> None:
+    """Let go of what was read of requests and results, which hold the first rows of files."""
+    _read.cache_clear()
+
+
 def _loaded(file: Path) -> dict[str, Any] | None:
     try:
-        return _read(file, file.stat().st_mtime_ns)
+        about = file.stat()
+        return _read(file, (about.st_mtime_ns, about.st_ino, about.st_size))  # two writings can have one time
     except (OSError, ValueError):
         return None
 
 
 @lru_cache(maxsize=32)
-def _read(file: Path, mtime_ns: int) -> dict[str, Any]:
+def _read(file: Path, stamp: tuple[int, int, int]) -> dict[str, Any]:
     words: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return words

@@ -16,7 +16,7 @@ import secrets
 import shutil
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +25,7 @@ from typing import Any, get_args
 from shoal.errors import FileError, ParameterError, ShoalError
 from shoal.workbench.child import Child
 from shoal.workbench.faults import DISK_FULL, Failure, explain, is_disk_full, out_of_disk
-from shoal.workbench.job import Job, Kind, read_job, write_job, write_request
+from shoal.workbench.job import Job, Kind, forget_read, read_job, write_job, write_request
 from shoal.workbench.room import Room
 
 __all__ = ["Jobs"]
@@ -48,6 +48,8 @@ class Jobs:
         How many run at the same time, in each of the two lanes (a look at files, and the rest).
     warm
         Whether to keep a child ready that has loaded the libraries already, so that a job begins at once.
+    spawn
+        Starts a child.
 
     Examples
     --------
@@ -60,15 +62,17 @@ class Jobs:
     ('failed', 'input')
     """
 
-    def __init__(self, room: Room, *, at_once: int = AT_ONCE, warm: bool = True) -> None:
-        self._room, self._at_once, self._warm = room, at_once, warm
+    def __init__(
+        self, room: Room, *, at_once: int = AT_ONCE, warm: bool = True, spawn: Callable[[], Child] = Child.spawn
+    ) -> None:
+        self._room, self._at_once, self._warm, self._spawn = room, at_once, warm, spawn
         self._lock = threading.RLock()
         self._settled = threading.Condition(self._lock)
         self._numbers = itertools.count(1)
         self._jobs: dict[str, Job] = {}  # every job as this process last knew it
         self._queue: list[str] = []
         self._children: dict[str, Child] = {}
-        self._spare: Child | None = Child.spawn() if warm else None
+        self._spare: Child | None = spawn() if warm else None
         self._closed = False
         room.before_close(self.close)
 
@@ -120,16 +124,21 @@ class Jobs:
             self._settled.notify_all()
         return stopped
 
-    def remove(self, id: str) -> None:
-        """Stop a job if need be, and remove it with all it has written."""
+    def remove(self, id: str, *also: Path) -> None:
+        """Stop a job if need be, and remove it with all it has written, `also` elsewhere; once is enough.
+
+        A child that is being stopped may write until it ends: what it writes by then goes as well.
+        """
         with self._lock:
+            if id not in self._jobs:
+                return
             self.cancel(id)
             child = self._children.get(id)
-            folder = self._jobs.pop(id).folder
-        if child is None:
-            shutil.rmtree(folder, ignore_errors=True)
-        else:
-            threading.Thread(target=_remove_after, args=(child, folder), daemon=True).start()
+            folders = (self._jobs.pop(id).folder, *also)
+        _remove(folders)
+        forget_read()
+        if child is not None:
+            threading.Thread(target=_remove_after, args=(child, folders), daemon=True, name=f"removal {id}").start()
 
     def clear(self) -> None:
         """Remove every job."""
@@ -181,7 +190,7 @@ class Jobs:
     def _run(self, id: str) -> None:
         job = replace(self._jobs[id], state="running", step="starting", started=time.time())
         try:
-            child = self._spare if self._spare is not None and self._spare.is_alive else Child.spawn()
+            child = self._spare if self._spare is not None and self._spare.is_alive else self._spawn()
         except OSError as error:
             self._finish(replace(job, state="failed", step="", ended=time.time(), error=explain(error)))
             return
@@ -193,7 +202,7 @@ class Jobs:
         self._spare = None
         if self._warm:
             with suppress(OSError):
-                self._spare = Child.spawn()
+                self._spare = self._spawn()
 
     def _watch(self, id: str, child: Child) -> None:
         code = child.wait()
@@ -230,9 +239,14 @@ class Jobs:
             write_job(job)
 
 
-def _remove_after(child: Child, folder: Path) -> None:
+def _remove(folders: Iterable[Path]) -> None:
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_after(child: Child, folders: Iterable[Path]) -> None:
     child.wait()
-    shutil.rmtree(folder, ignore_errors=True)
+    _remove(folders)
 
 
 def _sweep(folder: Path) -> None:

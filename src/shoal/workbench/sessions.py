@@ -71,18 +71,20 @@ class Sessions:
                 self.save(after)
             return after
 
-    def remove(self, id: str) -> None:
-        """Forget a bench."""
+    def remove(self, id: str) -> Bench | None:
+        """Forget a bench; gives what it was at last, so that nothing that belonged to it is overlooked."""
         with self._lock:
+            last = self.load(id)
             self._known.pop(id, None)
             for part in ("bench", "opened"):
                 self._place(id, part).unlink(missing_ok=True)
+            return last
 
     def all(self) -> tuple[Bench, ...]:
-        """Every bench, oldest first."""
-        files = sorted(self._folder.glob("*.bench.json"), key=lambda file: file.stat().st_ctime_ns)
-        found = (self.load(file.name.removesuffix(".bench.json")) for file in files)
-        return tuple(bench for bench in found if bench is not None)
+        """Every bench, in the order of their names."""
+        with self._lock:
+            found = [self.load(file.name.removesuffix(".bench.json")) for file in self._folder.glob("*.bench.json")]
+        return tuple(sorted((bench for bench in found if bench is not None), key=lambda bench: bench.id))
 
     def _read(self, id: str) -> Bench | None:
         try:

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from shoal.coarsening import Recode
 from shoal.comparison.naming import name_of
 from shoal.errors import FileError, InputError, ParameterError, ShoalError
+from shoal.recipe import AnyRecipe, Coarsening
 from shoal.schema import Schema
 from shoal.workbench.access import Access
 from shoal.workbench.asking import to_compare, to_look, to_open, to_release
@@ -24,12 +26,20 @@ from shoal.workbench.jobs import Jobs
 from shoal.workbench.opening import Opened
 from shoal.workbench.room import Room
 
-__all__ = ["Shop", "title_of"]
+__all__ = ["GoneError", "Shop", "title_of"]
 
 Words = Mapping[str, Any]
 SAMPLE_ROWS = 2_000
 GONE = "is no longer open here"
 MOST_TRIED = 4  # own recipes that join the default ones in a comparison
+LONGEST_TITLE = 160
+
+
+class GoneError(InputError):
+    """The file that a page speaks of was forgotten meanwhile, in another tab."""
+
+    def __init__(self) -> None:
+        super().__init__("file", GONE, hint="Open it again.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +78,7 @@ class Shop:
         """Begin a bench for a file; reading it goes on in the background."""
         job = self.jobs.start("open", to_open(path))
         bench = _noted(Bench.new(), {"name": path.name, "path": str(path), "opening": job})
-        self.room.sessions.save(bench)
+        self._attached(job, lambda: self.room.sessions.save(bench))
         return bench
 
     def open_by_path(self, text: str) -> Bench:
@@ -101,8 +111,11 @@ class Shop:
         if job is None or job.result is None:
             return None
         opened = Opened.from_dict(job.result)
-        if job.state == "done":
-            self._change(id, lambda bench: bench.with_opened(opened))
+        if opened.stage == "full":  # written whole, a moment before the job is told to be done
+            try:
+                self._change(id, lambda bench: bench.with_opened(opened))
+            except GoneError:
+                return None
         return opened
 
     def opening(self, id: str) -> Job | None:
@@ -113,12 +126,14 @@ class Shop:
     def forget(self, id: str = "") -> None:
         """Remove a file that was sent here, with its jobs and results; all of them where no id is given."""
         for bench in self.benches() if not id else filter(None, [self.find(id)]):
-            for job in (*bench.job_ids, *(str(bench.notes.get(name, "")) for name in ("opening", "look"))):
-                if self.job(job) is not None:
-                    self.jobs.remove(job)
-            self.room.forget(Path(str(bench.notes["path"])))
-            self.room.sessions.remove(bench.id)
-            shutil.rmtree(self.room.compared / bench.id, ignore_errors=True)
+            last = self.room.sessions.remove(bench.id)  # first: from now on no job can join it
+            if last is None:
+                continue
+            store = self.room.compared / bench.id
+            for job in (*last.job_ids, *(str(last.notes.get(name, "")) for name in ("opening", "look"))):
+                self.jobs.remove(job, store)
+            self.room.forget(Path(str(last.notes["path"])))
+            shutil.rmtree(store, ignore_errors=True)
 
     # Benches
 
@@ -133,12 +148,12 @@ class Shop:
         """The bench of this id, or an error that says what to do."""
         found = self.find(id)
         if found is None:
-            raise InputError("file", GONE, hint="Open it again.")
+            raise GoneError
         return found
 
     def benches(self) -> tuple[Bench, ...]:
         """Every bench, oldest first."""
-        return self.room.sessions.all()
+        return tuple(sorted(self.room.sessions.all(), key=_age))
 
     def schema(self, id: str) -> Schema:
         """The schema of a bench, or an error that says what is wrong with it."""
@@ -219,7 +234,8 @@ class Shop:
         if job is not None:
             self.jobs.remove(job.id)
         begun = self.jobs.start("look", to_look(self._ready(id), schema))
-        self._change(id, lambda bench: _noted(bench, {"look": begun, "looked": schema}))
+        noted = {"look": begun, "looked": schema}
+        self._attached(begun, lambda: self._change(id, lambda bench: _noted(bench, noted)))
         return self.job(begun)
 
     def compare(self, id: str, *, risk_limit: float, time_limit: float) -> str:
@@ -259,12 +275,16 @@ class Shop:
 
     def _started(self, id: str, kind: Any, words: Words) -> str:
         job = self.jobs.start(kind, words)
+        self._attached(job, lambda: self._change(id, lambda bench: bench.with_job(job)))
+        return job
+
+    def _attached(self, job: str, attach: Callable[[], None]) -> None:
+        """Let a job belong to a bench; one that can't (it was forgotten meanwhile, the disk is full) is not kept."""
         try:
-            self._change(id, lambda bench: bench.with_job(job))
-        except InputError:  # forgotten meanwhile
+            attach()
+        except BaseException:
             self.jobs.remove(job)
             raise
-        return job
 
     def _change(self, id: str, step: Callable[[Bench], Bench]) -> None:
         """Change a bench; one that was forgotten meanwhile, in another tab, is not begun anew."""
@@ -274,8 +294,14 @@ class Shop:
 
 def _known(bench: Bench) -> Bench:
     if "path" not in bench.notes:
-        raise InputError("file", GONE, hint="Open it again.")
+        raise GoneError
     return bench
+
+
+def _age(bench: Bench) -> tuple[int, str]:
+    """By the number of the job that opened it."""
+    opening = str(bench.notes.get("opening", ""))
+    return len(opening), opening
 
 
 def _noted(bench: Bench, notes: Words) -> Bench:
@@ -311,6 +337,17 @@ def title_of(job: Job) -> str:
     if job.kind == "open":
         return f"Reading {Path(str(job.words.get('path', ''))).name}"
     try:
-        return name_of(read_words(job.words["recipe"]))
+        name = _name(read_words(job.words["recipe"]))
     except (ShoalError, KeyError):
         return "Release"
+    return name if len(name) <= LONGEST_TITLE else f"{name[:LONGEST_TITLE]}…"
+
+
+def _name(recipe: AnyRecipe) -> str:
+    """A recipe in few words; of fixed steps only the columns, since a tree would fill the page."""
+    if not isinstance(recipe, Coarsening):
+        return name_of(recipe)
+    return ", then ".join(
+        f"recode of {', '.join(method.steps)}" if isinstance(method, Recode) else name_of(Coarsening.of(method))
+        for method in recipe.methods
+    )

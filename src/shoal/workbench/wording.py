@@ -120,7 +120,7 @@ _COARSENERS: dict[type, Texts] = {
     ),
     Recode: (
         "fixed steps",
-        "Bands, caps, rounding, prefixes, parts of dates, column by column: age=cap:high=90/zip=prefix:keep=3.",
+        "Bands, caps, rounding, first letters, parts of dates, ancestors in a table: what is said, column by column.",
         "The steps are done; no k is promised. Follow it with a method that sees to k.",
     ),
     SafeHarbor: (

@@ -15,7 +15,7 @@ from shoal.workbench.opening import ColumnView, Opened
 from shoal.workbench.pages.domain import read_domain, show_domain
 from shoal.workbench.pages.preview import first_rows
 from shoal.workbench.pages.screen import Block, problem, screen
-from shoal.workbench.pages.waiting import BEAT, waiting
+from shoal.workbench.pages.waiting import BEAT, waiting, watching
 from shoal.workbench.shop import Shop
 
 __all__ = ["add_columns"]
@@ -54,6 +54,7 @@ class _Columns:
         self.preview = Block(lambda: first_rows(self.opened, self._roles()))
         self.load = Block(self._load, on_change=self._changed)
         ui.timer(BEAT, self.exposure.redraw)
+        watching(shop, bench, self._redraw)
 
     @property
     def words(self) -> Mapping[str, Any]:
@@ -148,7 +149,7 @@ class _Columns:
 
     def _changed(self, name: str, value: str) -> None:
         if name == "schema":
-            self._take("schema", lambda: self.shop.set_schema(self.bench, _read(value)))
+            self._take("schema", lambda: self.shop.set_schema(self.bench, _read(value)) if value.strip() else None)
             return
         place, _, entry = name.partition(".")
         column = self.opened.columns[int(place)]
@@ -164,6 +165,9 @@ class _Columns:
             change()
         except ShoalError as error:
             self.wrong[what] = str(error)
+        self._redraw()
+
+    def _redraw(self) -> None:
         self.state.redraw()
         self.preview.redraw()
         if not self.wrong:  # else what is wrong would be taken out of its field
@@ -172,6 +176,8 @@ class _Columns:
     def _pressed(self, do: str, of: str) -> None:
         if do == "page":
             self.first = min(max(0, int(of)), len(self.opened.columns) - 1)
+            self.wrong.clear()  # what was not taken is no longer to be seen
+            self.state.redraw()
             self.table.redraw()
 
 

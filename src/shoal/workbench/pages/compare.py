@@ -12,7 +12,7 @@ from shoal.report.markup import Html, join, rows_table, tag
 from shoal.workbench.job import Job
 from shoal.workbench.opening import Opened
 from shoal.workbench.pages.screen import Block, field, problem, screen
-from shoal.workbench.pages.waiting import BEAT, progress_of, waiting
+from shoal.workbench.pages.waiting import BEAT, progress_of, waiting, watching
 from shoal.workbench.shop import Shop
 
 __all__ = ["add_compare"]
@@ -42,6 +42,7 @@ class _Compare:
         self.result = Block(self._result, on_press=self._pressed)
         self.seen: tuple[Any, ...] = ()
         ui.timer(BEAT, self._beat)
+        watching(shop, bench, self._redraw)
 
     def _beat(self) -> None:
         """Draw only what has changed: a finished comparison stands still."""
@@ -60,17 +61,21 @@ class _Compare:
         """The newest comparison of this file."""
         return self.shop.newest(self.bench, "compare") if self.shop.find(self.bench) else None
 
+    @property
+    def _running(self) -> bool:
+        job = self.job
+        return job is not None and not job.is_over
+
     def _form(self) -> Html:
-        running = self.job is not None and self.job.state in ("queued", "running")
         limit = tag("input", type="number", name="limit", value=self.answers["limit"], min="0.1", max="100", step="any")
         seconds = tag("input", type="number", name="seconds", value=self.answers["seconds"], min="1", step="1")
         fields = tag(
             "div",
-            field("Re-identification of at most, in percent", limit, "What the recommendation looks for."),
+            field("Re-identification of at most (%)", limit, "What the recommendation looks for."),
             field("Seconds for one recipe", seconds, "A recipe that takes longer is left out, and said so."),
             class_="fields",
         )
-        press = tag("button", "Compare", class_="main", data_do="start", disabled=running)
+        press = tag("button", "Compare", class_="main", data_do="start", disabled=self._running)
         return tag("div", fields, tag("div", press, class_="actions"), class_="card")
 
     def _progress(self) -> Html:
@@ -126,7 +131,8 @@ class _Compare:
             raise ParameterError("comparison", "both limits must be numbers") from None
         if not 0 < limit <= 1 or seconds < 1:
             raise ParameterError("comparison", "the limit must be 0 to 100 percent, the time at least one second")
-        self.shop.compare(self.bench, risk_limit=limit, time_limit=seconds)
+        if not self._running:  # pressed twice, or in another tab
+            self.shop.compare(self.bench, risk_limit=limit, time_limit=seconds)
 
     def _pressed(self, do: str, of: str) -> None:
         self.error = ""

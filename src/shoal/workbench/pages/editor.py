@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from shoal.coarsening.steps import step_of
 from shoal.errors import ParameterError
-from shoal.recipe import COARSENERS, GROUPERS, MASKS, method_name, synthesizers
 from shoal.report.markup import Html, join, tag
 from shoal.workbench.catalogue import Method, methods
-from shoal.workbench.forms import Field, FieldError, read
+from shoal.workbench.forms import Field, FieldError, class_of, read
+from shoal.workbench.pages.controls import control, option
+from shoal.workbench.pages.lines import Columns, change_line, draw_lines
 from shoal.workbench.pages.screen import field as labelled
 
 __all__ = ["Fault", "Slot", "add_slot", "change_slot", "draw_slots", "fault", "remove_slot", "slots_of", "words_of"]
@@ -39,11 +39,12 @@ class Slot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """Which field of which slot can't be taken, and why."""
+    """Which field of which slot can't be taken, and why; `column` names the line of a field with several."""
 
     place: int
     field: str
     words: str
+    column: str = ""
 
 
 def fault(slots: Sequence[Slot]) -> Fault | None:
@@ -51,12 +52,11 @@ def fault(slots: Sequence[Slot]) -> Fault | None:
     for place, slot in enumerate(slots):
         answers = {name: value for name, value in slot.answers.items() if name != "rows"}
         try:
-            method = read(_class(slot), answers)
-            for step in getattr(method, "steps", {}).values():
-                step_of(step)
+            read(class_of(slot.family, slot.method), answers)
+        except FieldError as error:
+            return Fault(place=place, field=error.field, words=str(error), column=error.column)
         except ParameterError as error:
-            field = error.field if isinstance(error, FieldError) else "steps"
-            return Fault(place=place, field=field, words=str(error))
+            return Fault(place=place, field="", words=str(error))
     return None
 
 
@@ -82,7 +82,10 @@ def words_of(slots: Sequence[Slot]) -> dict[str, Any]:
 
 
 def change_slot(slots: Sequence[Slot], name: str, value: Any) -> tuple[Slot, ...]:
-    """The slots after the field `name`, as ``0.k``, was set; another method keeps the answers it has a place for."""
+    """The slots after the field `name`, as ``0.k`` or ``0.importance.age``, was set.
+
+    Another method keeps the answers it has a place for.
+    """
     place, _, key = name.partition(".")
     slot = slots[int(place)]
     if key == "method":
@@ -104,11 +107,11 @@ def remove_slot(slots: Sequence[Slot], place: int) -> tuple[Slot, ...]:
     return tuple(slot for i, slot in enumerate(slots) if i != place)
 
 
-def draw_slots(slots: Sequence[Slot], columns: Sequence[str], wrong: Fault | None = None) -> Html:
+def draw_slots(slots: Sequence[Slot], columns: Columns, wrong: Fault | None = None) -> Html:
     """The forms of all slots, the field at fault marked, and a button for one more where the family can be chained."""
     drawn, seen = [], set()
     for place, slot in enumerate(slots):
-        bad = wrong.field if wrong and wrong.place == place else ""
+        bad = wrong if wrong and wrong.place == place else None
         drawn.append(_draw(place, slot, columns, first=slot.family not in seen, wrong=bad))
         seen.add(slot.family)
     last = slots[-1].family
@@ -117,14 +120,16 @@ def draw_slots(slots: Sequence[Slot], columns: Sequence[str], wrong: Fault | Non
     return join(drawn)
 
 
-def _draw(place: int, slot: Slot, columns: Sequence[str], *, first: bool, wrong: str = "") -> Html:
-    """The form of one slot; the parameter named `wrong` is marked."""
+def _draw(place: int, slot: Slot, columns: Columns, *, first: bool, wrong: Fault | None) -> Html:
+    """The form of one slot; what is at fault is marked."""
     method = _method(slot.family, slot.method)
-    options = [_option(entry.name, entry.title, entry.name == slot.method) for entry in methods(slot.family)]
+    options = [option(entry.name, entry.title, entry.name == slot.method) for entry in methods(slot.family)]
     choose = tag("select", *options, name=f"{place}.method", aria_label=LEGENDS[slot.family])
     remove = None if first else tag("button", "Remove", class_="quiet", data_do="remove", data_of=str(place))
     asked = [entry for entry in method.fields if entry.minimum is None or entry.minimum != entry.maximum]
-    inputs = [_field(place, slot, entry, columns, entry.name == wrong) for entry in asked]
+    faults = {wrong.field: wrong.column} if wrong else {}
+    inputs = [_field(place, slot, entry, columns, faults.get(entry.name)) for entry in asked]
+    inputs += [_lines(place, slot, entry, columns, faults.get(entry.name)) for entry in asked if entry.each]
     return tag(
         "fieldset",
         tag("legend", LEGENDS[slot.family] if first else "Then"),
@@ -145,14 +150,11 @@ def _method(family: str, name: str) -> Method:
     return next(method for method in methods(family) if method.name == name)
 
 
-def _class(slot: Slot) -> type[Any]:
-    families = {"group": GROUPERS, "mask": MASKS, "coarsen": COARSENERS}
-    classes = synthesizers() if slot.family == "synthesize" else families[slot.family]
-    return next(cls for cls in classes if method_name(cls) == slot.method)
-
-
-def _answered(slot: Slot, key: str, value: Any) -> dict[str, Any]:
+def _answered(slot: Slot, name: str, value: Any) -> dict[str, Any]:
     """The answers with one more; an emptied field means none where that is an answer, else the default."""
+    key, is_line, line = name.partition(".")
+    if is_line or key.endswith("+"):
+        return _with_line(slot, key.removesuffix("+"), line if is_line else None, value)
     others = {name: answer for name, answer in slot.answers.items() if name != key}
     if value is not None and value not in ("", []):
         return {**others, key: value}
@@ -160,57 +162,39 @@ def _answered(slot: Slot, key: str, value: Any) -> dict[str, Any]:
     return {**others, key: "none"} if optional else others
 
 
-def _field(place: int, slot: Slot, entry: Field, columns: Sequence[str], wrong: bool) -> Html:
+def _with_line(slot: Slot, key: str, line: str | None, value: Any) -> dict[str, Any]:
+    """The answers with one line changed, or (no line) with an empty one for the column `value`."""
+    entry = next(entry for entry in _method(slot.family, slot.method).fields if entry.name == key)
+    answer = slot.answers.get(key)
+    if line is not None:
+        return {**slot.answers, key: change_line(entry, answer, line, value)}
+    before = answer if isinstance(answer, Mapping) else {}
+    return {**slot.answers, key: {**before, value: ""}} if value else dict(slot.answers)
+
+
+def _value(slot: Slot, entry: Field) -> Any:
     value = slot.answers.get(entry.name, entry.default)
-    value = None if value == "none" else value
-    name, invalid = f"{place}.{entry.name}", "true" if wrong else None
-    if entry.kind == "flag":
-        box = tag("input", type="checkbox", name=name, checked=bool(value), aria_invalid=invalid)
-        return labelled(entry.label, box, entry.help)
-    return labelled(entry.label, _control(entry, name, value, columns, invalid), entry.help)
+    return None if value == "none" else value
 
 
-def _control(entry: Field, name: str, value: Any, columns: Sequence[str], invalid: str | None) -> Html:
-    if entry.kind == "choice":
-        none = [_option("none", "none", value is None)] if entry.optional else []
-        options = [_option(str(choice), str(choice), choice == value) for choice in entry.choices]
-        return tag("select", *none, *options, name=name, aria_invalid=invalid)
-    if entry.kind == "columns":
-        chosen = set(value or ())
-        options = [_option(column, column, column in chosen) for column in columns]
-        size = str(min(6, max(2, len(options))))
-        return tag("select", *options, name=name, multiple=True, size=size, aria_invalid=invalid)
-    return tag("input", name=name, value=_shown(value), aria_invalid=invalid, **_limits(entry))
+def _field(place: int, slot: Slot, entry: Field, columns: Columns, wrong: str | None) -> Html | None:
+    """One question, or of one with a line for each column the answer that stands for all, where there is one.
+
+    `wrong` is None if nothing is wrong with it, else the column at fault or an empty text.
+    """
+    value, asked = _value(slot, entry), entry
+    if entry.each:
+        if entry.single is None:
+            return None
+        value, asked = None if isinstance(value, Mapping) else value, replace(entry, kind=entry.single)
+    entered = control(asked, f"{place}.{entry.name}", value, columns.names, wrong=wrong == "")
+    return labelled(entry.label, entered, _told(entry.help))
 
 
-def _limits(entry: Field) -> dict[str, str | None]:
-    if entry.kind not in ("whole", "number"):
-        return {"type": "text", "placeholder": _EXAMPLES.get(entry.name if entry.name == "steps" else entry.kind)}
-    ends = {"min": entry.minimum, "max": entry.maximum}
-    limits = {end: None if value is None else f"{value:g}" for end, value in ends.items()}
-    return {"type": "number", "step": "1" if entry.kind == "whole" else "any", **limits}
+def _lines(place: int, slot: Slot, entry: Field, columns: Columns, wrong: str | None) -> Html:
+    return draw_lines(f"{place}.{entry.name}", entry, _value(slot, entry), columns, wrong)
 
 
-_EXAMPLES = {"map": "age=2/zip=1", "steps": "age=cap:high=90/zip=prefix:keep=3"}
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, Mapping):
-        return "/".join(f"{name}={_shown_step(item)}" for name, item in value.items())
-    if isinstance(value, list | tuple):
-        return "/".join(map(_shown, value))
-    return f"{value:.6g}" if isinstance(value, float) and abs(value) < 1e6 else str(value)
-
-
-def _shown_step(value: Any) -> str:
-    """A number, or a step of recoding as ``cap:high=90``."""
-    if not isinstance(value, Mapping):
-        return _shown(value)
-    parts = [f"{name}={_shown(item)}" for name, item in value.items() if name != "kind" and item not in (None, "none")]
-    return f"{value.get('kind')}{':' if parts else ''}{','.join(parts)}"
-
-
-def _option(value: str, words: str, chosen: bool) -> Html:
-    return tag("option", words, value=value, selected=chosen)
+def _told(help: str) -> str:
+    """What a parameter does, without the words that only a command line needs."""
+    return help.replace(", name/name", "").replace("or column=radius/...", "or one for each column below")

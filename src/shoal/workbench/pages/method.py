@@ -15,8 +15,9 @@ from shoal.workbench.catalogue import Goal, goals
 from shoal.workbench.forms import read_words
 from shoal.workbench.opening import Opened
 from shoal.workbench.pages.editor import add_slot, change_slot, draw_slots, fault, remove_slot, slots_of, words_of
+from shoal.workbench.pages.lines import Columns
 from shoal.workbench.pages.screen import Block, field, problem, screen
-from shoal.workbench.pages.waiting import waiting
+from shoal.workbench.pages.waiting import waiting, watching
 from shoal.workbench.shop import Shop
 
 __all__ = ["add_method"]
@@ -36,6 +37,8 @@ UPLOADED = (
     "stops: the account goes with it. Open the file by its path where it lies to keep its account."
 )
 
+CHANGED = "Schema or recipe were changed in another tab just now. Look at them, then do it again."
+
 
 def add_method(shop: Shop) -> None:
     """Add the page ``/b/{bench}/method``."""
@@ -50,12 +53,14 @@ class _Method:
     """What one visitor of the page sees and does."""
 
     def __init__(self, shop: Shop, bench: str, opened: Opened) -> None:
-        self.shop, self.bench, self.opened, self.refusal = shop, bench, opened, ""
+        self.shop, self.bench, self.opened, self.refusal, self.is_left = shop, bench, opened, "", False
+        self.seen = self._facts()
         Block(_heading)
         self.goals = Block(self._goals, on_change=self._goal_chosen)
         self.form = Block(self._form, on_change=self._changed, on_press=self._pressed)
         self.more = Block(self._more, on_change=self._noted)
         self.end = Block(self._end, on_press=self._pressed, live=True)
+        watching(shop, bench, self._redraw)
 
     @property
     def words(self) -> Any:
@@ -76,7 +81,7 @@ class _Method:
         undo = not self.shop.bench(self.bench).can_undo
         back = tag("button", "Undo: the recipe before", data_do="undo", disabled=undo)
         slots = slots_of(self.words)
-        columns = [column.name for column in self.opened.columns]
+        columns = Columns.of(self.opened, (self.shop.bench(self.bench).schema or {}).get("columns", {}))
         forms = draw_slots(slots, columns, fault(slots))
         return join([tag("h2", "Method"), forms, tag("div", back, class_="actions")])
 
@@ -119,7 +124,7 @@ class _Method:
                 read_words(self.words), file, "schema.toml", "release", reading=self.opened.asked, **asked
             )
         except ShoalError as error:
-            return tag("p", str(error), class_="note")
+            return tag("p", f"Only the recipe file can say all of this. {error}", class_="note")
         copy = tag("button", "Copy", class_="quiet", data_copy="command")
         return join([tag("pre", line, class_="command", id="command", tabindex="0"), copy])
 
@@ -129,7 +134,8 @@ class _Method:
         self._redraw()
 
     def _changed(self, name: str, value: Any) -> None:
-        self.refusal = ""
+        if self._is_stale():
+            return
         self.shop.change_recipe(self.bench, words_of(change_slot(slots_of(self.words), name, value)))
         self._redraw()
 
@@ -138,7 +144,9 @@ class _Method:
         self._redraw()
 
     def _pressed(self, do: str, of: str) -> None:
-        slots, self.refusal = slots_of(self.words), ""
+        if self.is_left or self._is_stale():
+            return
+        slots = slots_of(self.words)
         if do == "run":
             self._run()
         elif do == "undo":
@@ -150,11 +158,27 @@ class _Method:
 
     def _run(self) -> None:
         try:
-            ui.navigate.to(f"/b/{self.bench}/results/{self.shop.run(self.bench)}")
+            job = self.shop.run(self.bench)
         except ShoalError as error:
             self.refusal = str(error)
+            return
+        self.is_left = True  # a second press would run, and charge, it twice
+        ui.navigate.to(f"/b/{self.bench}/results/{job}")
+
+    def _facts(self) -> tuple[Any, ...]:
+        """What would be run."""
+        return self.words, self.shop.bench(self.bench).schema, self.shop.asked(self.bench)
+
+    def _is_stale(self) -> bool:
+        """Whether another tab has changed what would be run before this page could show it; then it is said."""
+        stale = self.seen != self._facts()
+        self.refusal = CHANGED if stale else ""
+        if stale:
+            self._redraw()
+        return stale
 
     def _redraw(self) -> None:
+        self.seen = self._facts()
         for block in (self.goals, self.form, self.more, self.end):
             block.redraw()
 

@@ -45,22 +45,24 @@ class _List:
 
     def __init__(self, shop: Shop, bench: str) -> None:
         self.shop, self.bench = shop, bench
-        self.seen: tuple[Job, ...] = ()
+        self.seen: tuple[Any, ...] = ()
         self.block = Block(self._draw, on_press=self._pressed)
         ui.timer(1.0, self._beat)
 
     def _beat(self) -> None:
         """Draw only what has changed, so that a button keeps still under the pointer."""
-        if self.seen != self._jobs():
+        if self.seen != self._facts():
             self.block.redraw()
 
-    def _jobs(self) -> tuple[Job, ...]:
-        return self.shop.jobs_of(self.bench) if not self.bench or self.shop.find(self.bench) else ()
+    def _facts(self) -> tuple[bool, tuple[Job, ...]]:
+        """Whether the file is open, and its jobs."""
+        is_open = not self.bench or self.shop.find(self.bench) is not None
+        return is_open, self.shop.jobs_of(self.bench) if is_open else ()
 
     def _draw(self) -> Html:
-        self.seen = jobs = self._jobs()
+        self.seen = is_open, jobs = self._facts()
         heading = tag("h1", "Results" if self.bench else "Jobs")
-        if self.bench and self.shop.find(self.bench) is None:
+        if not is_open:
             return join([tag("h1", "Not open"), problem(GONE), OPEN])
         if not jobs:
             return join([heading, tag("p", "Nothing has been run yet.", class_="lead")])
@@ -91,12 +93,13 @@ class _Result:
     def __init__(self, shop: Shop, bench: str, job: str) -> None:
         self.shop, self.bench, self.job = shop, bench, job
         self.target, self.written, self.error, self.shown = "", "", "", "report.html"
+        self.seen: Job | None = None
         self.head = Block(self._head, live=True)
         self.progress = Block(self._progress)
         self.stop = Block(self._stop, on_press=self._pressed)
         self.body = Block(self._body, on_press=self._pressed)
         self.way_out = Block(self._way_out, on_press=self._pressed, on_change=self._typed)
-        self.timer = ui.timer(BEAT, self._beat)
+        ui.timer(BEAT, self._beat)
 
     @property
     def now(self) -> Job | None:
@@ -105,9 +108,11 @@ class _Result:
         return job if job and job.kind == "release" else None
 
     def _beat(self) -> None:
-        self._redraw()
-        if self.now is None or self.now.is_over:
-            self.timer.cancel()
+        """Goes on after the end: the result may be forgotten in another tab."""
+        now = self.now
+        if now is None or not now.is_over or now != self.seen:
+            self.seen = now
+            self._redraw()
 
     def _redraw(self) -> None:
         for block in (self.head, self.progress, self.stop, self.body, self.way_out):
@@ -207,6 +212,8 @@ class _Result:
             done = await asyncio.to_thread(hand_over, job, path)
         except ShoalError as error:
             self.error = str(error)
+        except OSError:  # forgotten while it was copied
+            self.error = LOST
         else:
             self.written = f"Written to {done}. Its folder internal/ is to be kept inside."
 

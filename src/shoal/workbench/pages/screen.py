@@ -7,8 +7,9 @@ carries the events and replaces blocks; it draws nothing itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from inspect import isawaitable
 from typing import Any
 
 from nicegui import ui
@@ -16,6 +17,7 @@ from nicegui import ui
 from shoal.errors import ShoalError
 from shoal.report.markup import Html, join, tag
 from shoal.workbench.pages.look import FAVICON, script, style
+from shoal.workbench.shop import GoneError
 
 __all__ = ["Block", "field", "problem", "screen"]
 
@@ -23,8 +25,11 @@ STEPS = (("columns", "Columns"), ("method", "Method"), ("results", "Results"), (
 _CHANGE = """(e) => {
   const at = e.target;
   const chosen = at.multiple ? [...at.selectedOptions].map((option) => option.value) : at.value;
-  if (at.name) emit(at.name, at.type === 'checkbox' ? at.checked : chosen);
-}"""
+  const long = chosen.length > LONGEST && !at.multiple;
+  at.setCustomValidity(long ? 'This is too long to be sent: at most LONGEST characters.' : '');
+  if (long) at.reportValidity();
+  else if (at.name) emit(at.name, at.type === 'checkbox' ? at.checked : chosen);
+}""".replace("LONGEST", "250000")  # a message of more than a million bytes would end the connection
 _PRESS = """(e) => {
   const button = e.target.closest('[data-do]');
   if (button && !button.disabled) emit(button.dataset.do, button.dataset.of || '');
@@ -84,11 +89,27 @@ class Block:
 
 
 def _heed(handler: Callable[..., Any], event: Any) -> Any:
-    """Hand an event on; what it speaks of may be gone (forgotten in another tab): the page built anew says so."""
+    """Hand an event on; no error of it goes unsaid, whether it comes at once or later."""
     try:
-        return handler(*event.args)
-    except ShoalError:
+        done = handler(*event.args)
+    except ShoalError as error:
+        return _excuse(error)
+    return _heeded(done) if isawaitable(done) else None
+
+
+async def _heeded(done: Awaitable[Any]) -> None:
+    try:
+        await done
+    except ShoalError as error:
+        _excuse(error)
+
+
+def _excuse(error: ShoalError) -> None:
+    """A page whose file was forgotten in another tab says so when it is built anew; else the error is shown."""
+    if isinstance(error, GoneError):
         ui.navigate.reload()
+    else:
+        ui.notify(str(error), type="negative", timeout=0, close_button="Close", multi_line=True)
 
 
 def problem(error: str | ShoalError | None) -> Html | None:

@@ -20,11 +20,12 @@
     request.onload = () => {
       let words = {};
       try { words = JSON.parse(request.responseText); } catch { /* said below */ }
-      if (words.next) window.location.href = words.next;
+      if (words.next) { request = null; window.location.href = words.next; }
       else stop(words.problem || 'The workbench did not take the file (' + request.status + ').');
     };
     request.send(file);
   };
+  window.addEventListener('beforeunload', (event) => { if (request) event.preventDefault(); }); // half a file is none
   document.addEventListener('change', (event) => {
     if (event.target.id === 'file' && event.target.files.length) send(event.target.files[0]);
   });
@@ -50,11 +51,31 @@
     if (!to) return;
     if (to !== found) to.tabIndex = -1;
     to.focus({ preventScroll: true });
+    if (to === found && to.tagName === 'SELECT' && performance.now() - pressed.time < 400) {
+      try { to.showPicker(); } catch { /* it is shown by the next press */ }
+    }
     if (to === found && /^(text|number)$/.test(old.type)) {
       if (typing(old)) { found.value = ''; found.value = old.value; } // the caret goes to the end
       else found.select();
     }
   };
+  // A field that is left by a press elsewhere redraws blocks between the press and its end: the press counts all the same.
+  let pressed = { at: null, time: 0 };
+  document.addEventListener('pointerdown', (event) => {
+    const found = event.target.closest && event.target.closest('a[href], button, label, summary');
+    pressed = { at: (found && found.control) || found, x: event.clientX, y: event.clientY, time: performance.now() };
+  }, true);
+  document.addEventListener('pointerup', (event) => {
+    const { at, x, y } = pressed;
+    pressed = { at: null, time: pressed.time };
+    if (!at || at.isConnected || Math.hypot(event.clientX - x, event.clientY - y) > 8) return;
+    const found = twin(at);
+    if (found && !found.disabled) found.click();
+  }, true);
+  const unfolded = new Set();
+  document.addEventListener('toggle', ({ target }) => {
+    if (target.isConnected) unfolded[target.open ? 'add' : 'delete'](target.firstElementChild.textContent);
+  }, true);
   document.addEventListener('focusin', (event) => { last = event.target; });
   document.addEventListener('mousedown', (event) => {
     if (!event.target.closest('a, button, input, select, textarea, label, summary, [tabindex]')) last = null;
@@ -71,6 +92,9 @@
       for (const area of document.querySelectorAll('.scroll')) {
         const kept = scrolled.get(area.getAttribute('aria-label'));
         if (kept && !area.scrollTop && !area.scrollLeft) area.scrollTo(kept[1], kept[0]);
+      }
+      for (const fold of document.querySelectorAll('details:not([open])')) {
+        if (unfolded.has(fold.firstElementChild.textContent)) fold.open = true;
       }
     }
     if (last && !last.isConnected && document.activeElement === document.body) refocus();

@@ -30,11 +30,12 @@ class _Start:
     """What one visitor of the page sees and does."""
 
     def __init__(self, shop: Shop) -> None:
-        self.shop, self.error = shop, ""
+        self.shop, self.error, self.busy = shop, "", False
         self.path = ""
         Block(self._invitation, on_change=self._typed, on_press=self._pressed)
         self.message = Block(lambda: problem(self.error) or Html(""), live=True)
         self.list = Block(self._open_files, on_press=self._pressed)
+        ui.timer(1.0, self.list.redraw)  # other tabs open and forget files too
 
     def _invitation(self) -> Html:
         file = tag("input", type="file", id="file", accept=ACCEPTED, aria_describedby="kinds")
@@ -81,18 +82,23 @@ class _Start:
         self.path = value if name == "path" else self.path
 
     async def _pressed(self, do: str, of: str) -> None:
+        if self.busy:  # pressed twice
+            return
+        self.busy, self.error = True, ""
         try:
             await self._do(do, of)
         except ShoalError as error:
             self.error = str(error)
-            self.message.redraw()
+        finally:
+            self.busy = False
+        self.message.redraw()
 
     async def _do(self, do: str, of: str) -> None:
         if do == "open":
             self._go(self.shop.open_by_path(self.path))
         elif do == "sample":
             self._go(await asyncio.to_thread(self.shop.open_sample))
-        else:
+        elif do == "forget-all" or (do == "forget" and of):
             await asyncio.to_thread(self.shop.forget, of)
             self.list.redraw()
 

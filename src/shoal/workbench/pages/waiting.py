@@ -12,9 +12,9 @@ from shoal.workbench.job import Job
 from shoal.workbench.opening import Opened
 from shoal.workbench.pages.preview import first_rows
 from shoal.workbench.pages.screen import Block, problem
-from shoal.workbench.shop import Shop
+from shoal.workbench.shop import GoneError, Shop
 
-__all__ = ["BEAT", "GONE", "OPEN", "progress_of", "waiting"]
+__all__ = ["BEAT", "GONE", "OPEN", "progress_of", "waiting", "watching"]
 
 GONE = "This file is no longer open here. Open it again."
 OPEN = tag("a", "Open a file", href="/", class_="button main")
@@ -35,10 +35,31 @@ def waiting(shop: Shop, bench: str, build: Callable[[Opened], Any]) -> None:
         timer.cancel()
         place.clear()
         with place:
-            build(opened)
+            try:
+                build(opened)
+            except GoneError:  # forgotten just now
+                place.clear()
+                Block(lambda: _state(shop, bench))
 
     timer = ui.timer(BEAT, look, immediate=False)
     look()
+
+
+def watching(shop: Shop, bench: str, redraw: Callable[[], None]) -> None:
+    """Draw again when another tab has changed the bench; the page is built anew, and says so, when it was forgotten."""
+    seen = shop.find(bench)
+
+    def look() -> None:
+        nonlocal seen
+        now = shop.find(bench)
+        if now is None:
+            timer.cancel()
+            ui.navigate.reload()
+        elif now is not seen:
+            seen = now
+            redraw()
+
+    timer = ui.timer(BEAT, look)
 
 
 def progress_of(job: Job) -> Html:
