@@ -176,6 +176,11 @@ def test_toml_comes_back(recipe):
     assert [read_recipe(words).to_dict() for words in entries] == [recipe.to_dict()]
 
 
+def test_a_strange_column_name_stays_in_its_comment():
+    recipe = Coarsening.of(Recode(steps={"age\n[[recipe]]": {"kind": "cap", "high": 90.0}}))
+    assert [read_recipe(words) for words in tomllib.loads(recipe_toml(recipe))["recipe"]] == [recipe]
+
+
 def test_seed_format_and_reading(run):
     recipe = Recipe.of(MDAV(k=3), Centroid())
     reading = {"delimiter": ";", "encoding": "cp1252", "decimal": ","}

@@ -33,6 +33,7 @@ from shoal.recipe import (
 __all__ = ["command_line", "recipe_toml"]
 
 _PAIRS = {"importance": "--importance", "limits": "--limit"}
+_LONGEST = 300  # letters of a comment
 _PROTECT = ("k", "minimum", "epsilon")
 _TEXTS = {"diversity": "--diversity", "closeness": "--closeness"}
 
@@ -102,7 +103,13 @@ def recipe_toml(recipe: AnyRecipe, *, preset: str | None = None) -> str:
     'mondrian:k=5,relaxed=false,write=sets'
     """
     held = f"# The finished table is held to the rules of the preset {preset}.\n" if preset else ""
-    return f"# {recipe}\n{held}{tomli_w.dumps({'recipe': [recipe.to_dict()]})}"
+    return f"# {_one_line(str(recipe))}\n{held}{tomli_w.dumps({'recipe': [recipe.to_dict()]})}"
+
+
+def _one_line(text: str) -> str:
+    """A comment must not end before its line does, whatever a column is called."""
+    plain = "".join(letter if letter.isprintable() else " " for letter in text)
+    return plain if len(plain) <= _LONGEST else f"{plain[:_LONGEST]}…"
 
 
 def _anonymize(recipe: Recipe) -> list[str]:

@@ -8,6 +8,7 @@ looks there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,7 +94,10 @@ class Pair:
     def released_column(self, name: str) -> pl.Series:
         """A column of the release as it can be compared with the original's: coarse cells by their typical value."""
         column = series(self.released, name)
-        if self.exact is None or name not in self.encoder.names:
+        if name not in self.encoder.names:
+            coarse = self.schema[name].kind == "numeric" and not column.dtype.is_numeric()
+            return pl.Series(name, self.codes_of([name])[2][:, 0]).fill_nan(None) if coarse else column
+        if self.exact is None:
             return column
         j = self.encoder.names.index(name)
         if self.exact[:, j].all():
@@ -103,6 +107,12 @@ class Pair:
             return pl.Series(name, codes).fill_nan(None)
         place = pl.Series(codes.astype(np.int64))
         return coding.levels.gather(place.set(place == len(coding.levels), None)).alias(name)
+
+    def codes_of(self, names: Sequence[str]) -> tuple[Encoder, FloatArray, FloatArray]:
+        """Other columns of both tables as numbers, with the codes they are in; coarse cells by their typical value."""
+        encoder = Encoder.fit(self.original, names)
+        own = encoder.codes(self.original.frame)
+        return encoder, own, read_release(self.released, encoder, own, self.source_rows).codes
 
     def original_points(self) -> FloatArray:
         """The original's quasi-identifiers as points for Euclidean distance."""

@@ -35,6 +35,14 @@ def test_names_of_the_grid_are_distinct_and_read_back():
         assert again == methods_of(recipe)
 
 
+def test_a_recode_is_named_by_its_columns():
+    steps = {"age": {"kind": "bins", "edges": list(range(0, 100, 5))}, "pay": {"kind": "cap", "high": 90.0}}
+    assert (
+        name_of(as_recipe([shoal.Recode(steps=steps), shoal.Mondrian(k=5)]))
+        == "recode:age=bins,pay=cap, then mondrian:k=5"
+    )
+
+
 def test_families_tell_proved_from_measured():
     assert family_of(as_recipe(CASES["ball:minimum=5, then push-back, then shuffle"])) == "aware masks"
     assert family_of(as_recipe((shoal.MDAV(), shoal.Resample()))) == "blind masks"

@@ -45,8 +45,8 @@ def test_64_clients_two_processes_exactly_as_many_answers_as_the_budget_holds(ur
 
 
 async def until_killed(process, port, token, after, number):
-    """Ask until the process dies; what was answered: query number to score."""
-    answered = {}
+    """Ask until the process dies, `after` seconds from its first answer; what was answered: query number to score."""
+    answered, begun = {}, asyncio.Event()
 
     async def one(client):
         line = Line(port, token)
@@ -56,9 +56,11 @@ async def until_killed(process, port, token, after, number):
                 status, words = await line.score("priced", {**QUERY, "visits": what}, key=f"k{what}")
                 assert status == 200
                 answered[what] = words["score"]
+                begun.set()
         line.close()
 
     async def kill():
+        await begun.wait()
         await asyncio.sleep(after)
         process.kill()
 
@@ -73,7 +75,7 @@ def test_kill_9_at_random_moments_loses_answers_never_charges(url):
     moments, answered = random.Random(7), {}
     for number in range(3):
         with processes(url) as [(process, port)]:
-            answered |= asyncio.run(until_killed(process, port, token, moments.uniform(0.05, 0.8), number))
+            answered |= asyncio.run(until_killed(process, port, token, moments.uniform(0.0, 0.8), number))
     ledger.close()
     ledger = Ledger.open(url)  # readable, and its sums follow from the journal
     spent = ledger.balance("client", "ward").spent

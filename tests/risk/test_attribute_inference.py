@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal import risk
-from shoal.errors import SchemaError
+from shoal import Mondrian, Recode, coarsen, risk
+from shoal.errors import ColumnError, SchemaError
 from shoal.schema import Schema
 
 SCHEMA = Schema.of(quasi=["age"], sensitive=["ill", "cost"], kinds={"ill": "nominal", "cost": "numeric"})
@@ -119,3 +119,24 @@ def test_bad_input():
     with pytest.raises(SchemaError, match="control table") as caught:
         risk.inference(table, table, SCHEMA, control=table.drop("ill"))
     assert "SENTINEL" not in str(caught.value)
+
+
+def test_a_coarsened_number_is_read_as_the_mean_of_its_records(tmp_path):
+    table = pl.DataFrame({"age": [20 + i % 40 for i in range(200)], "cost": [float(i * 7 % 100) for i in range(200)]})
+    schema = Schema.of(quasi=["age"], sensitive=["cost"], kinds={"cost": "numeric"})
+    methods = [Recode(steps={"cost": {"kind": "bins", "edges": [0, 20, 50, 100]}}), Mondrian(k=5)]
+    release = coarsen(table, schema, methods, seed=1)
+    band = release.table["cost"]
+    assert band.dtype == pl.String
+    own = table["cost"].gather(release.source_rows)
+    means = own.to_frame("own").with_columns(band=band).select(pl.col("own").mean().over("band"))["own"]
+    plain = release.table.with_columns(cost=means)
+    # the schema of the original reads both: once the bands, once what they stand for
+    told = risk.inference(table, release.table, schema, source_rows=release.source_rows).columns["cost"]
+    meant = risk.inference(table, plain, schema, source_rows=release.source_rows).columns["cost"]
+    assert told.value == pytest.approx(meant.value)
+    assert told.baseline == pytest.approx(meant.baseline)
+    with pytest.raises(ColumnError, match="must hold numbers"):
+        risk.inference(table, release.table.with_columns(age=table["age"]), schema)
+    release.write(tmp_path / "release")
+    assert "cost" in (tmp_path / "release" / "report.html").read_text()

@@ -214,7 +214,7 @@ def test_what_a_stopped_comparison_still_writes_goes_too(shop, sample):
     shop.forget("slow")
     told.set()
     end = time.monotonic() + PATIENCE
-    while any(thread.name.startswith("removal") and thread.is_alive() for thread in threading.enumerate()):
+    while any(thread.name == f"removal {job}" and thread.is_alive() for thread in threading.enumerate()):
         assert time.monotonic() < end
         time.sleep(0.01)
     del shop.jobs._children[job]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from shoal.coarsening import Recode
 from shoal.command import command_line
 from shoal.errors import ParameterError
-from shoal.params import Parameter, parameters
+from shoal.params import Parameter, parameters, to_dict
 from shoal.recipe import AnyRecipe, Coarsening, Recipe, Synthesis, spell
 
 __all__ = ["FAMILIES", "command_of", "family_of", "name_of"]
@@ -56,7 +57,12 @@ def command_of(recipe: AnyRecipe) -> str | None:
 
 
 def _short(method: Any) -> str:
-    """`shoal.recipe.spell` without what is at its default; parts of a spelled value stay with it."""
+    """`shoal.recipe.spell` without what is at its default; parts of a spelled value stay with it.
+
+    Of a recode the columns and what is done to them: its trees and edges fill pages.
+    """
+    if isinstance(method, Recode):
+        return "recode:" + ",".join(f"{column}={words['kind']}" for column, words in to_dict(method)["steps"].items())
     name, _, words = spell(method).partition(":")
     quiet = {parameter.name for parameter in parameters(type(method)) if _goes_without_saying(method, parameter)}
     told = [word for word in words.split(",") if word and word.partition("=")[0] not in quiet]

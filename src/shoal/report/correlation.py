@@ -14,7 +14,7 @@ import numpy as np
 
 from shoal.arrays import FloatArray
 from shoal.encode import Coding
-from shoal.frame import Frame, series
+from shoal.frame import series
 from shoal.pair import Pair
 from shoal.prepare import floats
 
@@ -54,19 +54,19 @@ def correlations_of(pair: Pair) -> Correlations:
     ]
     codings = pair.encoder.codings
     weights = _weights(pair)
+    _, before, after = pair.codes_of(numeric)
     return Correlations(
         names=(*(coding.name for coding in codings if not coding.unordered), *numeric),
-        before=_correlate(_values(pair.original_codes, codings, pair.original.frame, numeric), weights[0]),
-        after=_correlate(_values(pair.released_codes, codings, pair.released, numeric), weights[1]),
+        before=_correlate(_values(pair.original_codes, codings, before), weights[0]),
+        after=_correlate(_values(pair.released_codes, codings, after), weights[1]),
         left_out=tuple(coding.name for coding in codings if coding.unordered),
     )
 
 
-def _values(codes: FloatArray, codings: tuple[Coding, ...], frame: Frame, numeric: list[str]) -> FloatArray:
+def _values(codes: FloatArray, codings: tuple[Coding, ...], numbers: FloatArray) -> FloatArray:
     """The ordered quasi-identifiers, then the sensitive numbers."""
     quasi = [_present(codes[:, j], coding) for j, coding in enumerate(codings) if not coding.unordered]
-    columns = [*quasi, *(floats(series(frame, name)) for name in numeric)]
-    return np.column_stack(columns) if columns else np.empty((len(codes), 0))
+    return np.column_stack([*quasi, numbers])
 
 
 def _present(codes: FloatArray, coding: Coding) -> FloatArray:

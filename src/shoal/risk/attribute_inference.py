@@ -15,9 +15,9 @@ reference, in the same unit, positive where it is better.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -32,6 +32,8 @@ from shoal.risk.uncertainty import mean_interval, wilson
 from shoal.schema import Schema
 
 __all__ = ["ColumnInference", "Inference", "inference", "measure"]
+
+Guess: TypeAlias = Callable[[Matches, pl.Series], tuple[FloatArray, FloatArray]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,12 +112,14 @@ def inference(
         A table of persons who were not in the original, with the quasi-identifiers and the sensitive columns. With it,
         `advantage` counts only what being in the data cost.
     source_rows
-        Not needed by the attack; accepted where rows are in another order and their number differs.
+        The original row of each released one; needed only where a sensitive number was coarsened.
 
     Notes
     -----
     Missing categories are a level of their own. A person whose sensitive number is missing isn't guessed, and a missing
-    released number is left out of the mean. Ties in distance as in `reidentification`. Weights play no part.
+    released number is left out of the mean. A number that was coarsened is read as the mean of the records that its
+    cell stands for, which needs `source_rows`; without them it is refused. Ties in distance as in `reidentification`.
+    Weights play no part.
     Cost: O(n log n) in the number of distinct points.
 
     Examples
@@ -127,8 +131,8 @@ def inference(
     >>> guess.value, guess.baseline
     (1.0, 0.6)
     """
-    if source_rows is None:  # the attack needs no correspondence of rows, so any will do
-        source_rows = np.zeros(len(enter(released, owner="released table")), dtype=np.int64)
+    if source_rows is None:  # the attack needs no correspondence of rows
+        source_rows = np.full(len(enter(released, owner="released table")), -1)
     pair = Pair.of(original, released, schema, source_rows)
     return measure(pair, sensitive=sensitive, control=control)
 
@@ -166,12 +170,11 @@ def _outsiders(pair: Pair, control: Any, names: list[str]) -> tuple[Prepared, Ma
 
 def _attack(pair: Pair, name: str, matches: Matches, outsiders: tuple[Prepared, Matches] | None) -> ColumnInference:
     numeric = pair.schema[name].kind == "numeric"
-    guess = _errors if numeric else _successes
-    shown = series(pair.released, name)
-    scores, baseline = guess(matches, series(pair.original.frame, name), shown)
+    guess = _number_guess(pair, name) if numeric else _level_guess(pair, name)
+    scores, baseline = guess(matches, series(pair.original.frame, name))
     reference, control = baseline, None
     if outsiders is not None:
-        reference, _ = guess(outsiders[1], series(outsiders[0].frame, name), shown)
+        reference, _ = guess(outsiders[1], series(outsiders[0].frame, name))
         control = _mean(reference)
     sign = -1.0 if numeric else 1.0
     advantage, spread = _difference(scores, reference, paired=outsiders is None)
@@ -198,12 +201,17 @@ def _difference(scores: FloatArray, reference: FloatArray, paired: bool) -> tupl
     return gap, (gap - half, gap + half)
 
 
-def _errors(matches: Matches, true: pl.Series, shown: pl.Series) -> tuple[FloatArray, FloatArray]:
+def _number_guess(pair: Pair, name: str) -> Guess:
     """Absolute errors of the mean of the nearest rows, and of the release's mean, for records with a value."""
-    values, released = floats(true), floats(shown)
-    guess, overall = nearest_means(matches, released)
-    known = ~np.isnan(values)
-    return np.abs(guess[matches.queries[known]] - values[known]), np.abs(overall - values[known])
+    released = pair.codes_of([name])[2][:, 0]
+
+    def errors(matches: Matches, true: pl.Series) -> tuple[FloatArray, FloatArray]:
+        values = floats(true)
+        guess, overall = nearest_means(matches, released)
+        known = ~np.isnan(values)
+        return np.abs(guess[matches.queries[known]] - values[known]), np.abs(overall - values[known])
+
+    return errors
 
 
 def nearest_means(matches: Matches, released: FloatArray) -> tuple[FloatArray, float]:
@@ -217,11 +225,16 @@ def nearest_means(matches: Matches, released: FloatArray) -> tuple[FloatArray, f
     return np.divide(total, number, out=np.full(matches.n_queries, overall), where=number > 0), overall
 
 
-def _successes(matches: Matches, true: pl.Series, shown: pl.Series) -> tuple[FloatArray, FloatArray]:
+def _level_guess(pair: Pair, name: str) -> Guess:
     """Probability that the mode of the nearest rows, and that the release's mode, is the true value."""
-    values, released, n_levels = _common_levels(true, shown)
-    overall = np.bincount(released, minlength=n_levels)
-    return nearest_modes(matches, released, values, n_levels), _mode_chance(overall)[values]
+    shown = series(pair.released, name)
+
+    def successes(matches: Matches, true: pl.Series) -> tuple[FloatArray, FloatArray]:
+        values, released, n_levels = _common_levels(true, shown)
+        overall = np.bincount(released, minlength=n_levels)
+        return nearest_modes(matches, released, values, n_levels), _mode_chance(overall)[values]
+
+    return successes
 
 
 def nearest_modes(matches: Matches, released: IntArray, values: IntArray, n_levels: int) -> FloatArray:

@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
 
 from shoal.arrays import AnyArray, FloatArray, IntArray
 from shoal.claim import Claim
@@ -26,6 +24,7 @@ from shoal.dp import Budget
 from shoal.errors import GuaranteeError, InputError, ParameterError
 from shoal.frame import Frame
 from shoal.schema import Schema
+from shoal.score.estimator import Classifier
 from shoal.score.features import Features, settle
 from shoal.score.rows import is_frame, named_rows
 from shoal.score.target import read_target, read_weights
@@ -51,7 +50,7 @@ class Records:
         return Records(frame=self.frame, features=features, codes=codes, y=self.y, weights=self.weights, kept=self.kept)
 
 
-class RiskModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class RiskModel(Classifier):
     """A binary risk score; see the module for what every one of them can do."""
 
     kind: ClassVar[str] = ""
@@ -214,7 +213,7 @@ class RiskModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         """One person's risk for a mapping of values; with `y`, the accuracy on rows X, as scikit-learn has it."""
         if y is None and isinstance(X, Mapping):
             return self.risk(X)
-        return float(super().score(X, y, sample_weight))
+        return self.accuracy(X, y, sample_weight)
 
     @property
     def features(self) -> Features:
@@ -260,6 +259,8 @@ class RiskModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
 
     def _fitted(self) -> None:
         if not hasattr(self, "model_"):
+            from sklearn.exceptions import NotFittedError
+
             raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first.")
 
     def __sklearn_is_fitted__(self) -> bool:

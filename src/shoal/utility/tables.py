@@ -78,9 +78,7 @@ def quasi_columns(pair: Pair) -> tuple[Both, ...]:
 def both_columns(pair: Pair) -> tuple[Both, ...]:
     """The quasi-identifiers, then the sensitive columns that the release has, as codes of both tables."""
     names = [name for name in pair.schema.sensitive if name in pair.released.columns]
-    encoder = Encoder.fit(pair.original, names)
-    sensitive = _zip("sensitive", encoder, encoder.codes(pair.original.frame), encoder.codes(pair.released))
-    return quasi_columns(pair) + sensitive
+    return quasi_columns(pair) + _zip("sensitive", *pair.codes_of(names))
 
 
 def row_weights(pair: Pair, weighted: bool, owner: str) -> tuple[FloatArray, FloatArray]:
