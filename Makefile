@@ -26,7 +26,7 @@ demo: $(STAMP)
 
 test: postgres chromium
 	$(MAKE) --jobs 2 check kernels
-	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder tests
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder tests
 
 # The ledger is tested on a real PostgreSQL; where it can't be installed those tests are skipped and say so.
 postgres:

@@ -125,7 +125,7 @@ def run(page):
 
 
 def wait_for(page, text):
-    page.wait_for_function("text => document.body.innerText.includes(text)", arg=text, timeout=READY)
+    page.wait_for_function("text => document.body?.innerText.includes(text)", arg=text, timeout=READY)
 
 
 # Against a real `shoal web`
@@ -189,7 +189,7 @@ def test_from_a_file_to_a_release_that_verifies(new_page, bench, survey, tmp_pat
     address = page.url
     page.goto(bench)
     page.get_by_role("button", name="Forget all files and results").click()
-    page.wait_for_function("() => !document.body.innerText.includes('Open now')")
+    page.wait_for_function("() => document.body && !document.body.innerText.includes('Open now')")
     page.goto(address)
     wait_for(page, "This result is not here any more")
 

@@ -37,7 +37,7 @@ SMALL = Settings(levels=(0.3, 0.1), draws=2, growth=1.6)
 
 @pytest.fixture(scope="module")
 def study():
-    return run(*simulated(200, 0), name="simulated records", settings=SMALL)
+    return run(*simulated(140, 0), name="simulated records", settings=SMALL)
 
 
 def test_sizes_grow_from_two():

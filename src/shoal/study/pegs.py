@@ -171,10 +171,12 @@ def run(
 
     Examples
     --------
-    >>> from shoal.study.pegs import Settings, run
-    >>> study = run(settings=Settings(n=500, rows=60, draws=1, parents=1, fit_rows=100))
-    >>> len(study.by_row)
-    21
+    A run takes some seconds even with little data: ``run(settings=Settings(n=500, rows=60)).by_row`` has a point for
+    each method and ε.
+
+    >>> from shoal.study.pegs import Settings
+    >>> Settings(n=500, rows=60).draws
+    1
     """
     settings = settings or Settings()
     check(settings)
