@@ -4,6 +4,7 @@ import os
 
 os.environ.setdefault("NUMBA_NUM_THREADS", "2")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads of several workers would spin against each other
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 import polars as pl
 import pytest

@@ -463,7 +463,7 @@ def test_schemathesis_finds_nothing(tmp_path):
         tried.append(operation.path)
 
         @settings(
-            max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), database=None, derandomize=True
+            max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), database=None, derandomize=True
         )
         @given(case=operation.as_strategy())
         def check(case):

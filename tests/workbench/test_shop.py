@@ -233,7 +233,7 @@ def test_a_title_has_room_on_a_page(shop, sample):
     words = {"recipe": {"coarsen": [{"method": "recode", "steps": steps}, {"method": "mondrian", "k": 5}]}}
     job = shop.jobs.start("release", words)
     shop.jobs.wait(job, PATIENCE)
-    assert title_of(shop.job(job)) == "recode of gender, then mondrian:k=5"
+    assert title_of(shop.job(job)) == "recode:gender=tree, then mondrian:k=5"
     shop.jobs.remove(job)
     shop.jobs.remove(job)  # once more does no harm
 

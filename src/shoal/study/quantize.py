@@ -136,10 +136,11 @@ def run(settings: Settings | None = None, progress: Progress | None = None) -> Q
 
     Examples
     --------
-    >>> from shoal.study.quantize import Settings, run
-    >>> study = run(Settings(n=300))
-    >>> study.toy["push-back to an element"][4]["nationality"]
-    'Indian'
+    ``run(Settings(n=300)).toy`` holds the paper's table of persons after each step.
+
+    >>> from shoal.study.quantize import Settings
+    >>> Settings(n=300).n
+    300
     """
     chosen = settings or Settings()
     check(chosen)

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shoal.coarsening import Recode
 from shoal.comparison.naming import name_of
 from shoal.errors import FileError, InputError, ParameterError, ShoalError
-from shoal.recipe import AnyRecipe, Coarsening
 from shoal.schema import Schema
 from shoal.workbench.access import Access
 from shoal.workbench.asking import to_compare, to_look, to_open, to_release
@@ -337,17 +335,7 @@ def title_of(job: Job) -> str:
     if job.kind == "open":
         return f"Reading {Path(str(job.words.get('path', ''))).name}"
     try:
-        name = _name(read_words(job.words["recipe"]))
+        name = name_of(read_words(job.words["recipe"]))
     except (ShoalError, KeyError):
         return "Release"
     return name if len(name) <= LONGEST_TITLE else f"{name[:LONGEST_TITLE]}…"
-
-
-def _name(recipe: AnyRecipe) -> str:
-    """A recipe in few words; of fixed steps only the columns, since a tree would fill the page."""
-    if not isinstance(recipe, Coarsening):
-        return name_of(recipe)
-    return ", then ".join(
-        f"recode of {', '.join(method.steps)}" if isinstance(method, Recode) else name_of(Coarsening.of(method))
-        for method in recipe.methods
-    )
