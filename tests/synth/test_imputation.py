@@ -40,7 +40,7 @@ def test_perturbed_imputation_is_priced_by_row():
 
 @pytest.mark.parametrize("delta", [None, 1e-6])
 def test_marginal_bootstrap(delta):
-    model = MarginalBootstrap(epsilon=3.0, delta=delta).fit(SURVEY, SCHEMA)
+    model = MarginalBootstrap(epsilon=3.0, delta=delta, missing="refuse").fit(SURVEY, SCHEMA)
     rows = model.sample(3000, seed=1)
     assert margins(rows, "gender")["female"] == pytest.approx(margins(SURVEY, "gender")["female"], abs=0.1)
     assert model.claims[0].basis == "proved"
