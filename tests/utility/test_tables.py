@@ -69,3 +69,12 @@ def test_no_quasi_identifier():
     frame = pl.DataFrame({"y": [1.0]})
     with pytest.raises(SchemaError, match="at least one quasi"):
         both_columns(side_by_side(frame, frame, Schema.of(sensitive=["y"])))
+
+
+def test_coarsened_cells_are_read_by_their_own_records_or_not_at_all():
+    table = pl.DataFrame({"age": [20, 22, 40, 50]})
+    bands = pl.DataFrame({"age": ["20-22", "20-22", "40-50", "40-50"]})
+    schema = Schema.of(quasi=["age"])
+    assert side_by_side(table, bands, schema).released_codes[:, 0].tolist() == [21, 21, 45, 45]
+    with pytest.raises(ColumnError, match="must hold numbers"):
+        side_by_side(table, bands.head(2), schema)  # whose cells these are isn't known

@@ -112,14 +112,14 @@ def inference(
         A table of persons who were not in the original, with the quasi-identifiers and the sensitive columns. With it,
         `advantage` counts only what being in the data cost.
     source_rows
-        The original row of each released one; needed only where a sensitive number was coarsened.
+        The original row of each released one; needed only where a column was coarsened.
 
     Notes
     -----
     Missing categories are a level of their own. A person whose sensitive number is missing isn't guessed, and a missing
-    released number is left out of the mean. A number that was coarsened is read as the mean of the records that its
-    cell stands for, which needs `source_rows`; without them it is refused. Ties in distance as in `reidentification`.
-    Weights play no part.
+    released number is left out of the mean. A coarsened cell is read as the typical value of the records that it stands
+    for, which needs `source_rows`; without them it is refused. Ties in distance as in `reidentification`. Weights play
+    no part.
     Cost: O(n log n) in the number of distinct points.
 
     Examples

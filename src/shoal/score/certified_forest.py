@@ -152,7 +152,7 @@ class CertifiedForest(Certified, RiskModel):
     # ---- fitting
 
     def _cuts(self) -> int:
-        return int(self.cuts or (_FEWEST_CUTS if self.design == "random" else 9))
+        return _FEWEST_CUTS if self.design == "random" and self.cuts is None else super()._cuts()
 
     def _learn(self, records: Records) -> Points | tuple[Tree, ...]:
         if self.design == "histogram":

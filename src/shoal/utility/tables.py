@@ -7,7 +7,7 @@ left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,8 @@ from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.encode import Coding, Encoder
 from shoal.errors import ColumnError, ParameterError, SchemaError
 from shoal.frame import enter, series
-from shoal.pair import Pair
-from shoal.prepare import floats
+from shoal.pair import NOBODY, Pair
+from shoal.prepare import floats, prepare
 from shoal.schema import Role, Schema
 
 __all__ = [
@@ -34,14 +34,15 @@ __all__ = [
 
 
 def side_by_side(original: Any, released: Any, schema: Schema, source_rows: Any = None) -> Pair:
-    """`Pair.of`, but a release of another length without `source_rows` is taken as one whose sources are unknown."""
+    """`Pair.of`, but a release of another length without `source_rows` is taken as one whose sources are unknown.
+
+    Coarsened cells can't be read then: what they stand for is told by their records.
+    """
     frame = enter(released, owner="released table")
     if source_rows is not None or len(frame) == 0:
         return Pair.of(original, frame, schema, source_rows)
-    n = len(frame)
-    pair = Pair.of(original, frame, schema, np.zeros(n, dtype=np.int64))
-    same_length = n == pair.original.n
-    return replace(pair, source_rows=np.arange(n) if same_length else np.full(n, -1, dtype=np.int64))
+    same_length = len(frame) == prepare(original, schema).n
+    return Pair.of(original, frame, schema, None if same_length else np.full(len(frame), NOBODY))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
