@@ -7,24 +7,51 @@ A release carries claims. Each has a *basis*, and the basis says how far to trus
 - ``measured``: the result of an attack, with its interval; another attack may do better;
 - ``published``: a paper says so, and Shoal does not vouch for it.
 
+A claim is made of fields: what it is about (`kind`, one of a closed set), which column, what it counts, how much.
+Programs go by the fields; the statement is the same thing for people, and nothing is decided by reading it.
+
 Shoal documents; a person decides. No claim says "compliant" or "safe".
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
 from shoal.errors import ParameterError
+from shoal.record import Record
 
-__all__ = ["Basis", "Claim"]
+__all__ = ["Basis", "Claim", "Kind", "Unit"]
 
 Basis = Literal["proved", "verified", "measured", "published"]
+Unit = Literal["records", "persons"]
+Kind = Literal[
+    "k-anonymity",
+    "group size",
+    "distinct l-diversity",
+    "entropy l-diversity",
+    "recursive l-diversity",
+    "equal t-closeness",
+    "ordered t-closeness",
+    "re-identification bound",
+    "re-identification frequency",
+    "re-identification through unchanged columns",
+    "epsilon-DP",
+    "(epsilon, delta)-DP",
+    "zCDP",
+    "l-diversity",
+    "covariance kept",
+    "covariance unbiased",
+]
+_DIFFERENTIAL = frozenset({"epsilon-DP", "(epsilon, delta)-DP", "zCDP"})
+_PROBABILITIES = frozenset(
+    {"re-identification bound", "re-identification frequency", "re-identification through unchanged columns"}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Claim(Record):
     """One promise of a release.
 
     Parameters
@@ -39,6 +66,10 @@ class Claim:
         ``"proved"``, ``"verified"``, ``"measured"`` or ``"published"``.
     statement
         The promise as one sentence that a steward can quote.
+    column
+        The sensitive column it is about, if it is about one.
+    unit
+        What the number counts: ``"records"`` or ``"persons"``, where it counts either.
     assumptions
         What must be true for the promise to hold, one sentence each.
     interval
@@ -47,50 +78,49 @@ class Claim:
     Examples
     --------
     >>> import shoal
-    >>> print(shoal.Claim(kind="k-anonymity", value=5, scope="per record", basis="verified",
+    >>> print(shoal.Claim(kind="k-anonymity", value=5, scope="per record", basis="verified", unit="records",
     ...                   statement="Every combination of quasi-identifiers is shared by at least 5 records."))
     k-anonymity 5 (verified, per record): Every combination of quasi-identifiers is shared by at least 5 records.
     """
 
-    kind: str
+    kind: Kind
     value: float
     scope: str
     basis: Basis
     statement: str
+    column: str | None = None
+    unit: Unit | None = None
     assumptions: tuple[str, ...] = ()
     interval: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
-        if self.basis not in get_args(Basis):
-            choices = ", ".join(get_args(Basis))
-            raise ParameterError("Claim", f"basis must be one of {choices}", got=repr(self.basis))
+        _require_one_of("basis", self.basis, get_args(Basis))
+        _require_one_of("kind", self.kind, get_args(Kind))
+        _require_one_of("unit", self.unit, (None, *get_args(Unit)))
 
     def __str__(self) -> str:
         spread = f" [{self.interval[0]:.4g}, {self.interval[1]:.4g}]" if self.interval else ""
         return f"{self.kind} {self.value:.4g}{spread} ({self.basis}, {self.scope}): {self.statement}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """The claim as JSON-safe words."""
-        return {
-            "kind": self.kind,
-            "value": self.value,
-            "scope": self.scope,
-            "basis": self.basis,
-            "statement": self.statement,
-            "assumptions": list(self.assumptions),
-            "interval": list(self.interval) if self.interval else None,
-        }
+    @property
+    def is_differential(self) -> bool:
+        """Whether it is a promise of differential privacy."""
+        return self.kind in _DIFFERENTIAL
+
+    @property
+    def is_probability(self) -> bool:
+        """Whether its value is a probability of being found, told in percent."""
+        return self.kind in _PROBABILITIES
 
     @classmethod
     def from_dict(cls, words: Mapping[str, Any]) -> Claim:
         """Read a claim back from its words."""
-        interval = words.get("interval")
-        return cls(
-            kind=words["kind"],
-            value=words["value"],
-            scope=words["scope"],
-            basis=words["basis"],
-            statement=words["statement"],
-            assumptions=tuple(words["assumptions"]),
-            interval=(interval[0], interval[1]) if interval else None,
-        )
+        known = {field.name for field in fields(cls)}
+        given = {name: tuple(value) if isinstance(value, list) else value for name, value in words.items()}
+        return cls(**{name: value for name, value in given.items() if name in known})
+
+
+def _require_one_of(name: str, value: Any, choices: tuple[Any, ...]) -> None:
+    if value not in choices:
+        told = ", ".join(map(str, choices))
+        raise ParameterError("Claim", f"{name} must be one of {told}", got=repr(value)[:60])

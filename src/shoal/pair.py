@@ -9,7 +9,7 @@ looks there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.classes import classes_of
 from shoal.encode import Encoder
 from shoal.errors import InputError, SchemaError
-from shoal.frame import Frame, enter, series
+from shoal.frame import Frame, enter, pick, series
 from shoal.prepare import Prepared, prepare
 from shoal.reading import read_release
 from shoal.schema import Schema
@@ -71,9 +71,15 @@ class Pair:
         """
         prepared = prepare(original, schema)
         frame = enter(released, owner="released table")
+        return cls.between(prepared, frame, _positions(prepared, len(frame), source_rows))
+
+    @classmethod
+    def between(cls, prepared: Prepared, frame: Frame, positions: IntArray) -> Pair:
+        """Bring a release and its prepared original into one space; `positions` are the source rows in the latter."""
+        schema = prepared.schema
         _check_has(frame, schema)
         encoder = Encoder.fit(prepared, schema.quasi)
-        positions, codes = _positions(prepared, len(frame), source_rows), encoder.codes(prepared.frame)
+        codes = encoder.codes(prepared.frame)
         reading = read_release(frame, encoder, codes, positions)
         return cls(
             original=prepared,
@@ -113,6 +119,17 @@ class Pair:
         encoder = Encoder.fit(self.original, names)
         own = encoder.codes(self.original.frame)
         return encoder, own, read_release(self.released, encoder, own, self.source_rows).codes
+
+    def kept(self) -> Pair:
+        """The same pair without the records that were not released: nothing in it comes from their cells."""
+        places = np.unique(self.source_rows[self.source_rows >= 0])
+        if len(places) == self.original.n == self.original.n_original:
+            return self
+        frame = self.original.frame if len(places) == self.original.n else pick(self.original.frame, places)
+        alone = replace(self.original, frame=frame, rows=np.arange(len(places)), n_original=len(places), facts=())
+        if len(places) == self.original.n:
+            return replace(self, original=alone)
+        return Pair.between(alone, self.released, np.searchsorted(places, self.source_rows))
 
     def original_points(self) -> FloatArray:
         """The original's quasi-identifiers as points for Euclidean distance."""

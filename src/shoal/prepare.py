@@ -14,6 +14,7 @@ import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.errors import ColumnError, InputError, SchemaError
+from shoal.fact import Fact, sentences
 from shoal.frame import Frame, enter, pick, series, with_columns
 from shoal.schema import Column, Kind, Schema
 
@@ -26,14 +27,19 @@ _LARGEST = 1e100  # squares and their sums stay finite
 class Prepared:
     """A table that fits its schema: kinds settled, missing numbers dealt with.
 
-    `rows` holds the original position of each row that is left, `notes` what was done, in words and counts.
+    `rows` holds the original position of each row that is left, `facts` what was done.
     """
 
     frame: Frame
     schema: Schema
     rows: IntArray
     n_original: int
-    notes: tuple[str, ...]
+    facts: tuple[Fact, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was done, in sentences."""
+        return sentences(self.facts)
 
     @property
     def n(self) -> int:
@@ -72,17 +78,18 @@ def prepare(table: Any, schema: Schema) -> Prepared:
     if n == 0:
         raise InputError("table", "must have at least one row", got="0 rows")
     settled = schema.with_columns(_settle(series(frame, c.name), c) for c in schema.columns if _is_used(c))
-    frame, rows, notes = _treat_missing(frame, settled)
+    frame, rows, facts = _treat_missing(frame, settled)
     for column in settled.columns:
         if _is_used(column):
             _check_content(series(frame, column.name), column)
-    return Prepared(frame=frame, schema=settled, rows=rows, n_original=n, notes=(*notes, *_unit_note(frame, settled)))
+    return Prepared(frame=frame, schema=settled, rows=rows, n_original=n, facts=(*facts, *_unit_fact(frame, settled)))
 
 
-def _unit_note(frame: Frame, schema: Schema) -> tuple[str, ...]:
+def _unit_fact(frame: Frame, schema: Schema) -> tuple[Fact, ...]:
     if schema.unit is None or series(frame, schema.unit).null_count() == 0:
         return ()
-    return (f"{schema.unit}: each row without a person's number counts as a person of its own",)
+    says = "{column}: each row without a person's number counts as a person of its own"
+    return (Fact(says=says, column=schema.unit),)
 
 
 def _is_used(column: Column) -> bool:
@@ -141,29 +148,37 @@ def kind_of(content: pl.Series, column: Column) -> Kind:
     return "numeric" if content.dtype.is_numeric() else "nominal"
 
 
-def _treat_missing(frame: Frame, schema: Schema) -> tuple[Frame, IntArray, tuple[str, ...]]:
+def _treat_missing(frame: Frame, schema: Schema) -> tuple[Frame, IntArray, tuple[Fact, ...]]:
+    """Leave rows out, then fill: a row that is left out has no part in a median."""
     keep = np.ones(len(frame), dtype=np.bool_)
-    filled: dict[str, FloatArray] = {}
-    notes: list[str] = []
+    facts: list[Fact] = []
+    fill: list[Column] = []
     for column in schema.columns:
-        if not _is_used(column) or column.kind != "numeric":
+        absent = _absent(frame, column)
+        if absent is None:
             continue
-        absent = series(frame, column.name).is_null().to_numpy()
-        if not absent.any() or (column.role == "sensitive" and column.missing == "error"):
-            continue
-        notes.append(_missing_note(column, int(absent.sum())))
+        facts.append(_missing_fact(column, int(absent.sum())))
         if column.missing == "drop":
             keep &= ~absent
         else:
-            filled[column.name] = _fill(series(frame, column.name), column, absent)
-    frame = with_columns(frame, filled)
+            fill.append(column)
     rows = np.flatnonzero(keep)
     if len(rows) == 0:
         raise InputError("table", "must have a row left after dropping those with missing numbers", got="0 rows")
-    return (frame if keep.all() else pick(frame, rows)), rows, tuple(notes)
+    frame = frame if keep.all() else pick(frame, rows)
+    filled = {column.name: _fill(series(frame, column.name), column) for column in fill}
+    return with_columns(frame, filled), rows, tuple(facts)
 
 
-def _missing_note(column: Column, count: int) -> str:
+def _absent(frame: Frame, column: Column) -> BoolArray | None:
+    """Which numbers of a column are missing; None where none is, or where the rule lets them stand."""
+    if not _is_used(column) or column.kind != "numeric" or (column.role == "sensitive" and column.missing == "error"):
+        return None
+    absent = series(frame, column.name).is_null().to_numpy()
+    return absent if absent.any() else None
+
+
+def _missing_fact(column: Column, count: int) -> Fact:
     if column.missing == "error":
         raise ColumnError(
             column.name,
@@ -172,13 +187,16 @@ def _missing_note(column: Column, count: int) -> str:
             hint='Set missing = "drop" (leave those rows out), missing = "median", or missing = a number to put there.',
         )
     if column.missing == "drop":
-        return f"{column.name}: rows with a missing number were left out"
+        says = "{column}: rows with a missing number were left out"
+        return Fact(says=says, values={"n": count}, column=column.name, counts="records")
     what = "the median" if column.missing == "median" else "the number declared in the schema"
-    return f"{column.name}: missing numbers were replaced by {what}"
+    says = "{column}: missing numbers were replaced by {what}"
+    return Fact(says=says, values={"what": what, "n": count}, column=column.name, counts="cells")
 
 
-def _fill(content: pl.Series, column: Column, absent: BoolArray) -> FloatArray:
+def _fill(content: pl.Series, column: Column) -> FloatArray:
     values = floats(content)
+    absent = np.isnan(values)
     present = values[~absent]
     if column.missing == "median" and len(present) == 0:
         raise ColumnError(column.name, "has no number to take a median of")

@@ -93,6 +93,16 @@ class Recipe:
         last = self.masks[-1]
         return isinstance(last, BlindMask) and last.collapses
 
+    @property
+    def blanks_cells(self) -> bool:
+        """No mask blanks a cell."""
+        return False
+
+    @property
+    def leaves_out(self) -> bool:
+        """No mask leaves a record out."""
+        return False
+
     @classmethod
     def from_dict(cls, words: Mapping[str, Any]) -> Recipe:
         """Read a recipe from the words of `to_dict`."""
@@ -147,6 +157,16 @@ class Coarsening:
         """Rows of a class are equal by definition."""
         return True
 
+    @property
+    def blanks_cells(self) -> bool:
+        """Whether single cells of records that are kept may be blanked."""
+        return any(method.blanks_cells for method in self.methods)
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether records may be suppressed."""
+        return any(method.leaves_out for method in self.methods)
+
     def __str__(self) -> str:
         return ", then ".join(spell(method) for method in self.methods)
 
@@ -190,6 +210,16 @@ class Synthesis:
     @property
     def collapses(self) -> bool:
         """No classes are made."""
+        return False
+
+    @property
+    def blanks_cells(self) -> bool:
+        """There are no cells of people to blank."""
+        return False
+
+    @property
+    def leaves_out(self) -> bool:
+        """There are no records of people to leave out."""
         return False
 
     def __str__(self) -> str:

@@ -13,11 +13,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
 from shoal.arrays import BoolArray
+from shoal.fact import Fact, sentences
 from shoal.prepare import Prepared
 
 __all__ = ["SUPPRESSED", "Coarsened", "Coarsener"]
@@ -36,22 +37,37 @@ class Coarsened:
         The new content of the quasi-identifiers that changed, one value per prepared row, kept or not.
     kept
         Which prepared rows are released; the others are suppressed records.
-    notes
-        What was done, in words and counts that may leave the secure room.
+    facts
+        What was done.
     details
-        Loss, levels chosen, whether the optimum was found, and so on; JSON-safe, may leave the secure room.
+        Loss, counts, whether the optimum was found, and so on; JSON-safe, for inside.
+    outside
+        What of it may leave: only what the released rows show anyway, such as the levels that were chosen.
     """
 
     columns: Mapping[str, pl.Series]
     kept: BoolArray
-    notes: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
+    outside: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was done, in sentences."""
+        return sentences(self.facts)
 
 
 class Coarsener(ABC):
     """Coarsens the quasi-identifiers until every class holds at least `k` persons."""
 
     k: int
+    blanks_cells: ClassVar[bool] = False
+    """Whether it may blank single cells of records that it keeps; comparisons with the original then stay inside."""
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether it may suppress whole records."""
+        return False
 
     @abstractmethod
     def apply(self, prepared: Prepared, seed: int) -> Coarsened:

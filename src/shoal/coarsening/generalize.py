@@ -30,6 +30,7 @@ from shoal.coarsening.lattice import Found, search
 from shoal.coarsening.loss import LossName, cell_losses
 from shoal.coarsening.nodes import Counter
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
+from shoal.fact import Fact
 from shoal.frame import series
 from shoal.params import Help, Range, check
 from shoal.prepare import Prepared
@@ -90,6 +91,11 @@ class Generalize(Coarsener):
     subsets: Annotated[int | None, Range(low=1), Help("count classes of subsets up to this size too")] = None
     seconds: Annotated[float | None, Range(above=0), Help("time limit of the search")] = None
 
+    @property
+    def leaves_out(self) -> bool:
+        """Whether it may suppress whole records."""
+        return self.suppression > 0
+
     def apply(self, prepared: Prepared, seed: int) -> Coarsened:
         """Coarsen a prepared table; the seed plays no part, the same table gives the same result."""
         check(self)
@@ -129,7 +135,13 @@ class Generalize(Coarsener):
             persons = counter.conditions.persons
             smallest = smallest_in_subsets(chosen, None if persons is None else persons[kept], self.subsets)
             details["smallest_in_subsets"] = {str(size): k for size, k in smallest.items()}
-        return Coarsened(columns=written, kept=kept, notes=_notes(counter, levels, details), details=details)
+        return Coarsened(
+            columns=written,
+            kept=kept,
+            facts=(*_level_facts(counter, levels), *_search_facts(counter, details)),
+            details=details,
+            outside={name: details[name] for name in ("levels", "heights")},
+        )
 
     def _details(self, counter: Counter, found: Found, levels: Mapping[str, int], kept: BoolArray) -> dict[str, Any]:
         return {
@@ -188,16 +200,31 @@ def _written_codes(ladders: tuple[Ladder, ...], levels: Mapping[str, int], kept:
     ]
 
 
-def _notes(counter: Counter, levels: Mapping[str, int], details: Mapping[str, Any]) -> tuple[str, ...]:
-    columns = tuple(
-        f"{ladder.name}: written at level {levels[ladder.name]} of {ladder.height}" for ladder in counter.ladders
-    )
+def _level_facts(counter: Counter, levels: Mapping[str, int]) -> list[Fact]:
+    """The levels chosen, which the released rows show."""
+    return [
+        Fact(
+            says="{column}: written at level {level} of {height}",
+            values={"level": levels[ladder.name], "height": ladder.height},
+            column=ladder.name,
+            outside=True,
+        )
+        for ladder in counter.ladders
+    ]
+
+
+def _search_facts(counter: Counter, details: Mapping[str, Any]) -> list[Fact]:
+    """How the levels were found and what it cost: counted over all records, so for inside."""
     whether = "no other choice of levels loses less" if details["optimal"] else "the search was not exhaustive"
-    share, k = details["suppressed_share"], counter.conditions.k
-    few = 0 < round(share * counter.n_rows) < k
-    told = f"fewer than {k}" if few else f"a share of {share:.4f}"
-    return (
-        *columns,
-        f"{details['loss_name']} loss {details['loss']:.4f}: {whether}",
-        f"records suppressed: {told}; they are in no class",
-    )
+    n = round(details["suppressed_share"] * counter.n_rows)
+    return [
+        Fact(
+            says="{name} loss {loss:.4f}: {whether}",
+            values={"name": details["loss_name"], "loss": details["loss"], "whether": whether},
+        ),
+        Fact(
+            says="{n:,} records suppressed (a share of {share:.4f}); they are in no class",
+            values={"n": n, "share": details["suppressed_share"]},
+            counts="records",
+        ),
+    ]

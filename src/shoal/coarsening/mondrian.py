@@ -33,6 +33,7 @@ from shoal.coarsening.conditions import Conditions
 from shoal.coarsening.importance import importance_of
 from shoal.coarsening.tree_axis import follows_tree, tree_axis
 from shoal.errors import GuaranteeError, SchemaError
+from shoal.fact import Fact
 from shoal.frame import series
 from shoal.params import Help, Range, check
 from shoal.prepare import Prepared
@@ -149,11 +150,17 @@ class Mondrian(Coarsener):
         """Columns in which every box has one value stay as they are."""
         covers = {axis.name: axis.cover(boxes) for axis in axes}
         shares = {name: float(cover @ boxes.sizes / len(boxes.labels)) for name, cover in covers.items()}
-        mean = len(boxes.labels) / boxes.n
         return Coarsened(
             columns={axis.name: self._column(axis, boxes) for axis in axes if covers[axis.name].any()},
             kept=np.ones(len(boxes.labels), dtype=np.bool_),
-            notes=(f"{boxes.n:,} boxes of {mean:.1f} records on average; every record is kept", self._rule()),
+            facts=(
+                Fact(
+                    says="{n:,} boxes of {mean:.1f} records on average; every record is kept",
+                    values={"n": boxes.n, "mean": len(boxes.labels) / boxes.n},
+                    counts="groups",
+                ),
+                Fact(says=self._rule(), outside=True),
+            ),
             details={"n_classes": boxes.n, "loss": float(np.mean(list(shares.values()))), "loss_by_column": shares},
         )
 

@@ -31,13 +31,14 @@ from shoal.coarsening.safe_harbor import LimitedDataSet, SafeHarbor, outright
 from shoal.coarsening.scan import Scan, scan
 from shoal.errors import ParameterError
 from shoal.frame import Frame, enter, series
+from shoal.record import Record
 from shoal.schema import Schema
 
 __all__ = ["PRESETS", "Check", "Preset", "preset"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Check(Record):
     """One rule of a preset, held against a finished table.
 
     Parameters
@@ -48,15 +49,14 @@ class Check:
         Whether it does.
     words
         What was found, in words and counts, never values.
+    outside
+        Whether it may leave: it does if it looks at the released table alone.
     """
 
     rule: str
     holds: bool
     words: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The check as JSON-safe words."""
-        return {"rule": self.rule, "holds": self.holds, "words": self.words}
+    outside: bool = True
 
 
 _Checks = Callable[["Preset", Frame, Schema, int | None], list[Check]]
@@ -183,6 +183,7 @@ def _small_cells(preset: Preset, frame: Frame, schema: Schema, n_left_out: int |
         words="fewer than that were left out, and the total of the original would tell how many"
         if derivable
         else "none",
+        outside=False,
     )
     return [levels, left_out]
 

@@ -17,6 +17,7 @@ from shoal.coarsening.coarsener import Coarsened, Coarsener
 from shoal.coarsening.ladder import distinct_values
 from shoal.coarsening.steps import Step, step_of
 from shoal.errors import SchemaError
+from shoal.fact import Fact
 from shoal.frame import series
 from shoal.params import Help, check
 from shoal.prepare import Prepared
@@ -59,9 +60,13 @@ class Recode(Coarsener):
         return Coarsened(
             columns=columns,
             kept=np.ones(prepared.n, dtype=np.bool_),
-            notes=tuple(f"{name}: recoded by {step.kind}" for name, step in steps.items()),
+            facts=tuple(_fact(name, step) for name, step in steps.items()),
             details={"steps": {name: step.kind for name, step in steps.items()}},
         )
+
+
+def _fact(name: str, step: Step) -> Fact:
+    return Fact(says="{column}: recoded by {step}", values={"step": step.kind}, column=name, outside=True)
 
 
 def _recoded(prepared: Prepared, name: str, step: Step) -> pl.Series:

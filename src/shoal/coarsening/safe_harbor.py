@@ -33,6 +33,7 @@ from shoal.coarsening.coarsener import SUPPRESSED, Coarsened, Coarsener
 from shoal.coarsening.identifiers import AGES, DATES, FREE_TEXT, GEOGRAPHIC, OTHER_CODES
 from shoal.coarsening.scan import OLDEST, Finding, Scan, scan, speaks_of_age
 from shoal.errors import GuaranteeError, ParameterError
+from shoal.fact import Fact
 from shoal.frame import series
 from shoal.params import Help, Range, check
 from shoal.prepare import Prepared
@@ -98,7 +99,9 @@ class SafeHarbor(Coarsener):
         made = {name: self._column(prepared, found, name) for name in _names(prepared, self.allow)}
         columns = {name: _levels(column, prepared) for name, column in made.items() if column is not None}
         return Coarsened(
-            columns=columns, kept=np.ones(prepared.n, dtype=np.bool_), notes=self._notes(columns), details={}
+            columns=columns,
+            kept=np.ones(prepared.n, dtype=np.bool_),
+            facts=tuple(Fact(says=rule, outside=True) for rule in self._rules(columns)),
         )
 
     def _column(self, prepared: Prepared, found: Scan, name: str) -> pl.Series | None:
@@ -129,7 +132,7 @@ class SafeHarbor(Coarsener):
             years = years.clip(lower_bound=self.year - OLDEST - 1)
         return years.alias(column.name)
 
-    def _notes(self, columns: Mapping[str, pl.Series]) -> tuple[str, ...]:
+    def _rules(self, columns: Mapping[str, pl.Series]) -> tuple[str, ...]:
         rules = (
             "ZIP codes are written as their first three digits, or 000 where few people live",
             "dates are written as years; ages over 89 as 90, which stands for 90 and over",
@@ -182,7 +185,7 @@ class LimitedDataSet(Coarsener):
         found = _released(prepared, self.allow)
         _refuse(type(self).__name__, outright(found))
         note = "dates, cities, ZIP codes and ages are as they were"
-        return Coarsened(columns={}, kept=np.ones(prepared.n, dtype=np.bool_), notes=(note,))
+        return Coarsened(columns={}, kept=np.ones(prepared.n, dtype=np.bool_), facts=(Fact(says=note, outside=True),))
 
 
 def outright(found: Scan) -> list[Finding]:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 import polars as pl
@@ -33,6 +33,7 @@ from shoal.coarsening.coarsener import SUPPRESSED, Coarsened, Coarsener
 from shoal.coarsening.conditions import Conditions, smallest_in_subsets
 from shoal.coarsening.importance import importance_of
 from shoal.errors import GuaranteeError, SchemaError
+from shoal.fact import Fact
 from shoal.frame import series
 from shoal.params import Help, Range, check
 from shoal.prepare import Prepared
@@ -78,12 +79,19 @@ class Suppress(Coarsener):
     3
     """
 
+    blanks_cells: ClassVar[bool] = True
+
     k: Annotated[int, Range(low=2), Help("fewest persons who share a combination")] = 5
     importance: Annotated[Mapping[str, float] | None, Help("cost of a suppressed cell of each column")] = None
     records: Annotated[float, Range(low=0, below=1), Help("largest share of records left out")] = 0.0
     subsets: Annotated[int | None, Range(low=1), Help("report k over subsets of up to this many columns")] = None
     diversity: Annotated[int | str | None, Help("l-diversity of every sensitive column in each class")] = None
     closeness: Annotated[float | str | None, Help("t-closeness of every sensitive column in each class")] = None
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether it may suppress whole records."""
+        return self.records > 0
 
     def apply(self, prepared: Prepared, seed: int) -> Coarsened:
         """Suppress cells; the seed decides which of equal records are taken where only some are needed."""
@@ -121,10 +129,13 @@ class Suppress(Coarsener):
         return Coarsened(
             columns=one_zero(prepared, {n: _blank(series(prepared.frame, n), mask) for n, mask in hidden.items()}),
             kept=found.kept,
-            notes=(
-                f"{share:.2%} of the cells of quasi-identifiers are suppressed",
-                "a suppressed text is written *, a suppressed number, date or true/false is missing; each is a level of"
-                " its own when classes are counted",
+            facts=(
+                Fact(
+                    says="{share:.2%} of the cells of quasi-identifiers are suppressed",
+                    values={"share": share, "n": total},
+                    counts="cells",
+                ),
+                Fact(says=_WRITTEN, outside=True),
             ),
             details={
                 "suppressed_cells": total,
@@ -145,6 +156,12 @@ class Suppress(Coarsener):
         persons = None if prepared.schema.unit is None else prepared.units()[found.kept]
         smallest = smallest_in_subsets(written, persons, self.subsets)
         return {"k_by_subset_size": {str(size): k for size, k in smallest.items()}}
+
+
+_WRITTEN = (
+    "a suppressed text is written *, a suppressed number, date or true/false is missing; each is a level of its own "
+    "when classes are counted"
+)
 
 
 def _blank(column: pl.Series, hidden: BoolArray) -> pl.Series:

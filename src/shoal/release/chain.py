@@ -18,13 +18,14 @@ from shoal.arrays import FloatArray, IntArray
 from shoal.claim import Claim
 from shoal.encode import Encoder
 from shoal.errors import GuaranteeError
+from shoal.fact import Step
 from shoal.group import Grouping
 from shoal.mask import AwareMask, BlindMask, Masking, ValueSets, draw_chain, pair_up
 from shoal.pair import Pair
 from shoal.prepare import Prepared
 from shoal.recipe import Mask, Recipe, method_name
 from shoal.risk import matching, record_linkage
-from shoal.rng import stream
+from shoal.rng import secret, stream
 
 __all__ = ["Chained", "run_chain"]
 
@@ -37,11 +38,16 @@ class Chained:
     labels: IntArray
     caveats: tuple[str, ...]
     claims: tuple[Claim, ...]
-    steps: tuple[Mapping[str, Any], ...]
+    steps: tuple[Step, ...]
 
 
-def run_chain(recipe: Recipe, prepared: Prepared, encoder: Encoder, grouping: Grouping, seed: int) -> Chained:
-    """Apply the masks of `recipe` in turn; a group that is still too small at the end is a GuaranteeError."""
+def run_chain(
+    recipe: Recipe, prepared: Prepared, encoder: Encoder, grouping: Grouping, *, seed: int, key: str
+) -> Chained:
+    """Apply the masks of `recipe` in turn; a group that is still too small at the end is a GuaranteeError.
+
+    Masks draw from the seed; which record of a group gets which row comes from the secret key.
+    """
     codes = encoder.codes(prepared.frame)
     state = Masking(prepared=prepared, encoder=encoder, codes=codes, labels=grouping.labels, minimum=recipe.k)
     runs = list(_runs(recipe.masks))
@@ -53,7 +59,7 @@ def run_chain(recipe: Recipe, prepared: Prepared, encoder: Encoder, grouping: Gr
         caveats += run.caveats(state)
         claims = run.claims(state) if len(recipe.masks) == 1 else ()
         n_said = len(state.records)
-        state = run.apply(state, seed, alone=len(runs) == 1)
+        state = run.apply(state, seed, key)
         steps += [_measured(run.name, state, state.records[n_said:])] if watched else []
     _require_sizes(recipe, state)
     return Chained(
@@ -88,15 +94,14 @@ class _Run:
         mask = self.masks[0]
         return mask.claims(_sets(state)) if isinstance(mask, BlindMask) else ()
 
-    def apply(self, state: Masking, seed: int, *, alone: bool) -> Masking:
+    def apply(self, state: Masking, seed: int, key: str) -> Masking:
         streams = [stream(seed, "mask", self.first + i) for i in range(len(self.masks))]
         mask = self.masks[0]
         if isinstance(mask, AwareMask):
             return mask.apply(state, streams[0])
         blind = [mask for mask in self.masks if isinstance(mask, BlindMask)]
         drawn = draw_chain(blind, _sets(state), streams)
-        pairing = stream(seed, "pairing") if alone else stream(seed, "pairing", self.first)
-        return state.holding(pair_up(drawn, state.labels, pairing))
+        return state.holding(pair_up(drawn, state.labels, secret(key, "pairing", self.first)))
 
 
 def _runs(masks: Sequence[Mask]) -> Iterator[_Run]:
@@ -116,7 +121,7 @@ def _sets(state: Masking) -> ValueSets:
     return ValueSets.of(state.codes, state.labels, state.encoder, state.prepared.weights())
 
 
-def _measured(name: str, state: Masking, said: Sequence[Mapping[str, Any]] = ()) -> Mapping[str, Any]:
+def _measured(name: str, state: Masking, said: Sequence[Mapping[str, Any]] = ()) -> Step:
     """What an intruder achieves on the table as it is now, and what the last mask has to say."""
     prepared, encoder = state.prepared, state.encoder
     pair = Pair(
@@ -127,11 +132,12 @@ def _measured(name: str, state: Masking, said: Sequence[Mapping[str, Any]] = ())
         original_codes=encoder.codes(prepared.frame),
         released_codes=state.codes,
     )
-    return dict(said[-1] if said else {}) | {
-        "step": name,
-        "reidentification": matching.measure(pair, trials=1).expected,
-        "linkage": record_linkage.measure(pair).share,
-    }
+    return Step(
+        name=name,
+        details=dict(said[-1] if said else {}),
+        reidentification=matching.measure(pair, trials=1).expected,
+        linkage=record_linkage.measure(pair).share,
+    )
 
 
 def _require_sizes(recipe: Recipe, state: Masking) -> None:

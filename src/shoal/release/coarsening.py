@@ -7,7 +7,7 @@ come in random order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,16 +15,19 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import IntArray
+from shoal.canonical import canonical, retyped
 from shoal.classes import classes_of
 from shoal.coarsening import Coarsened, Coarsener
 from shoal.coarsening import preset as find_preset
+from shoal.coarsening.presets import Check, Preset
 from shoal.errors import GuaranteeError, ParameterError
+from shoal.fact import Fact, Step
 from shoal.files import Source
-from shoal.frame import Frame, adopt, leave, pick, series, with_columns
+from shoal.frame import Frame, adopt, enter, leave, pick, series, with_columns
 from shoal.prepare import Prepared, prepare
 from shoal.recipe import Coarsening, method_name
 from shoal.release.release import Progress, Release, checked_seed, quiet
-from shoal.rng import stream
+from shoal.rng import fresh_key, secret, stream
 from shoal.schema import Column, Kind, Schema
 
 __all__ = ["coarsen", "coarsen_source"]
@@ -70,14 +73,20 @@ def coarsen(
     """
     recipe = Coarsening.of(method)
     say = progress or quiet
-    seed = checked_seed(seed)
-    say("checking the table")
+    release = run_coarseners(table, schema, recipe, seed=checked_seed(seed), key=fresh_key(), progress=say)
+    return release if preset is None else held_to(release, recipe, preset, accept=accept)
+
+
+def run_coarseners(
+    table: Any, schema: Schema, recipe: Coarsening, *, seed: int, key: str, progress: Progress
+) -> Release:
+    """Make the release of a recipe with this seed and this secret key: the same table again, byte for byte."""
+    progress("checking the table")
     state = _State.of(table, schema)
     for i, step in enumerate(recipe.methods):
-        say(f"coarsening ({method_name(type(step))})")
+        progress(f"coarsening ({method_name(type(step))})")
         state = state.after(step, stream_seed(seed, i))
-    release = _release(table, schema, recipe, state, seed)
-    return release if preset is None else _held_to(release, recipe, preset, accept)
+    return _release(table, schema, recipe, state, seed, key)
 
 
 def coarsen_source(source: Source, schema: Schema, method: Coarsener | Sequence[Coarsener], **options: Any) -> Release:
@@ -90,8 +99,8 @@ def stream_seed(seed: int, i: int) -> int:
     return int(stream(seed, "coarsen", i).integers(2**62))
 
 
-def _held_to(release: Release, recipe: Coarsening, name: str, accept: bool) -> Release:
-    """Hold a release to the rules of a preset; what was found goes to the notes."""
+def held_to(release: Release, recipe: Coarsening, name: str, *, accept: bool) -> Release:
+    """Hold a release to the rules of a preset; what was found is among its facts."""
     wanted = find_preset(name)
     n_left_out = int((release.labels < 0).sum())
     allowed = {name for method in recipe.methods for name in getattr(method, "allow", ())}
@@ -106,8 +115,25 @@ def _held_to(release: Release, recipe: Coarsening, name: str, accept: bool) -> R
             hint="Give the columns another role or coarsen them; allow those that only look so (--allow), or accept "
             "what was found (--accept).",
         )
-    said = [f"{name}: {check.rule}: {check.words}" for check in checks]
-    return replace(release, notes=(*release.notes, *said, *(f"{name}: {limit}" for limit in wanted.limits)))
+    return replace(release, facts=(*release.facts, *_preset_facts(wanted, checks)), preset=name)
+
+
+def _preset_facts(preset: Preset, checks: Sequence[Check]) -> list[Fact]:
+    """What the rules found on the released table, and what the preset doesn't do."""
+    says = "{preset}: {rule}: {words}"
+    found = [
+        Fact(
+            says=says,
+            values={"preset": preset.name, "rule": check.rule, "words": check.words, "holds": check.holds},
+            outside=check.outside,
+        )
+        for check in checks
+    ]
+    limits = [
+        Fact(says="{preset}: {limit}", values={"preset": preset.name, "limit": limit}, outside=True)
+        for limit in preset.limits
+    ]
+    return [*found, *limits]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,13 +144,13 @@ class _State:
     frame: Frame
     schema: Schema
     rows: IntArray
-    notes: tuple[str, ...]
-    steps: tuple[Mapping[str, Any], ...] = ()
+    facts: tuple[Fact, ...]
+    steps: tuple[Step, ...] = ()
 
     @classmethod
     def of(cls, table: Any, schema: Schema) -> _State:
-        first = prepare(table, schema)
-        return cls(first=first, frame=first.frame, schema=first.schema, rows=first.rows, notes=first.notes)
+        first = canonical(prepare(table, schema))
+        return cls(first=first, frame=first.frame, schema=first.schema, rows=first.rows, facts=first.facts)
 
     def _prepared(self) -> Prepared:
         if not self.steps:
@@ -150,8 +176,8 @@ class _State:
             frame=pick(frame, kept),
             schema=_rewritten(now, done),
             rows=self.rows[now.rows][kept] if self.steps else self.rows[kept],
-            notes=(*self.notes, *done.notes),
-            steps=(*self.steps, {"step": method_name(type(step)), **done.details}),
+            facts=(*self.facts, *done.facts),
+            steps=(*self.steps, Step(name=method_name(type(step)), details=done.details, outside=done.outside)),
         )
 
 
@@ -176,20 +202,29 @@ def _plain(column: Column, old: pl.Series, new: pl.Series) -> Column:
     )
 
 
-def _release(table: Any, schema: Schema, recipe: Coarsening, state: _State, seed: int) -> Release:
-    order = stream(seed, "shuffle").permutation(len(state.rows))
+def _release(table: Any, schema: Schema, recipe: Coarsening, state: _State, seed: int, key: str) -> Release:
+    order = secret(key, "shuffle").permutation(len(state.rows))
     keep = [name for name in state.frame.columns if name in schema.released]
     labels = np.full(state.first.n_original, -1, dtype=np.int64)
     labels[state.rows] = classes_of(state.frame, schema.quasi).labels
     return Release(
-        table=leave(pick(state.frame.select(keep), order), like=table),
+        table=leave(_retyped(pick(state.frame.select(keep), order), table, state), like=table),
         schema=state.first.schema,
         recipe=recipe,
-        notes=state.notes,
+        facts=state.facts,
         labels=labels,
         source_rows=state.rows[order],
         seed=seed,
+        key=key,
         original=table,
+        prepared=state.first,
         declared=schema,
         steps=state.steps,
     )
+
+
+def _retyped(frame: Frame, table: Any, state: _State) -> Frame:
+    """Columns that no step rewrote, in the types they came in."""
+    own, first = enter(table), state.first.frame
+    same = [name for name in frame.columns if frame.schema[name] == first.schema[name]]
+    return retyped(frame, own.select(same))

@@ -1,5 +1,7 @@
 """The two records of a release: the manifest that goes out, and the replay file that stays inside.
 
+What was measured goes into the manifest only as far as the gate lists it (`shoal.release.disclose`).
+
 The manifest says how the table was made, what is promised and what was measured; it holds nothing that links a row
 to a person. A plain hash of the input would let somebody who knows all but one cell of it confirm a guess, so the
 manifest holds a keyed hash, and the key stays with the replay file.
@@ -19,8 +21,9 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from shoal.errors import FileError
+from shoal.fact import sentences
 from shoal.frame import enter
-from shoal.release.discretion import discreet
+from shoal.release.disclose import figures, why_inside
 
 if TYPE_CHECKING:
     from shoal.release.release import Release
@@ -41,30 +44,24 @@ def manifest(release: Release, *, file: str, sha256: str, key: str, created: str
             c.name: {"role": c.role, "kind": c.kind} for c in release.schema.columns if c.name in frame.columns
         },
         "removed": [c.name for c in release.schema.columns if c.name not in frame.columns],
-        "schema": {"sha256": release.schema.fingerprint()},
+        "schema": {"sha256": release.declared.fingerprint()},
         "input": {
             "commitment": commitment(fingerprint(release), key),
             "method": "HMAC-SHA-256 of the input's SHA-256, under the key in internal/replay.toml",
         },
         "output": {"file": file, "rows": len(frame), "columns": frame.columns, "sha256": sha256},
-        "claims": [claim.to_dict() for claim in release.claims],
+        "claims": [claim.to_dict() for claim in release.outside_claims],
         **_measures(release),
-        "notes": list(release.notes),
+        "notes": list(sentences(release.facts, outside=True)),
         "versions": versions(),
     }
 
 
 def _measures(release: Release) -> dict[str, Any]:
-    """What was measured; of a synthetic table nothing, as its promise doesn't cover numbers beside the table."""
-    if release.is_synthetic:
-        return {"measures": "kept inside: they compare with the private table, which the claims don't cover"}
-    return discreet(
-        {"risk": release.risk.external(), "utility": release.utility.external()},
-        k=release.small_cell,
-        n_in=release.pair.original.n,
-        n_out=len(release.source_rows),
-        has_unit=release.schema.unit is not None,
-    )
+    """The figures that the gate lists, or why none leaves."""
+    if release.kept is None:
+        return {"measures": f"kept inside: {why_inside(release)}"}
+    return figures(release.kept)
 
 
 def replay_text(release: Release, *, file: str, sha256: str, key: str) -> str:
@@ -73,6 +70,7 @@ def replay_text(release: Release, *, file: str, sha256: str, key: str) -> str:
     words: dict[str, Any] = {
         "format": FORMAT,
         "seed": release.seed,
+        "pairing": release.key,
         "key": key,
         "input": {"sha256": fingerprint(release)},
         "output": {"file": file, "sha256": sha256},
@@ -80,6 +78,8 @@ def replay_text(release: Release, *, file: str, sha256: str, key: str) -> str:
         "schema": release.declared.to_dict(),
         "versions": versions(),
     }
+    if release.preset is not None:
+        words["preset"] = release.preset
     if source is not None:
         reading = {name: getattr(source, name) for name in ("path", "delimiter", "encoding", "decimal")}
         words["input"] |= {name: value for name, value in reading.items() if value is not None}

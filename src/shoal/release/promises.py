@@ -13,21 +13,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 import numpy as np
 
 from shoal.arrays import IntArray
-from shoal.claim import Claim
+from shoal.claim import Claim, Kind, Unit
 from shoal.coarsening import Conditions
 from shoal.coarsening.wanted import Promise
 from shoal.errors import GuaranteeError
 from shoal.group import KMember
 from shoal.pair import Pair
 from shoal.recipe import AnyRecipe, Coarsening, Recipe
+from shoal.release.disclose import significant
 from shoal.risk import RiskReport
 from shoal.schema import Schema
 
-__all__ = ["promises", "unit_bound"]
+__all__ = ["ALONE", "MINIMALITY", "k_anonymity", "promises", "unit_bound", "unit_of"]
 
 
 def promises(
@@ -43,7 +45,7 @@ def _hidden(
     if recipe.k < 2:
         return
     if recipe.collapses or (not recipe.is_blind and risk.classes.k >= recipe.k):
-        yield _k_anonymity(recipe.k, pair)
+        yield k_anonymity(recipe.k, unit_of(pair.schema), assumptions=_minimality(recipe))
     if isinstance(recipe, Coarsening):
         yield from _mixed(recipe, pair, labels)
     if recipe.is_blind:
@@ -60,15 +62,28 @@ def unit_bound(labels: IntArray, units: IntArray) -> float:
     return float(np.max(held[1] / sizes[held[0][:, 0]]))
 
 
-def _k_anonymity(k: int, pair: Pair) -> Claim:
-    whom = "records" if pair.schema.unit is None else "persons"
+ALONE = "This is the only release of these people: two releases together can single out who is hidden in each."
+
+
+def unit_of(schema: Schema) -> Unit:
+    """What a release of this schema counts: records, or persons where a column tells them apart."""
+    return "records" if schema.unit is None else "persons"
+
+
+def k_anonymity(k: float, unit: Unit, *, assumptions: Sequence[str] = ()) -> Claim:
+    """Every combination is shared by k."""
     return Claim(
         kind="k-anonymity",
         value=k,
-        scope="per record" if pair.schema.unit is None else "per person",
+        scope=f"per {unit[:-1]}",
         basis="verified",
-        statement=f"Every combination of quasi-identifiers in the released table is shared by at least {k} {whom}.",
-        assumptions=("The quasi-identifiers are all the columns that can be matched against outside knowledge.",),
+        unit=unit,
+        statement=f"Every combination of quasi-identifiers in the released table is shared by at least {k:g} {unit}.",
+        assumptions=(
+            "The quasi-identifiers are all the columns that can be matched against outside knowledge.",
+            *assumptions,
+            ALONE,
+        ),
     )
 
 
@@ -85,33 +100,54 @@ def _mixed(recipe: Coarsening, pair: Pair, labels: IntArray) -> Iterator[Claim]:
             if not promise.holds(found):
                 raise GuaranteeError("release", promise.statement.rstrip("."), got=f"{found:.4g} in the worst class")
             if promise.column:
-                yield _mix_claim(promise, pair.schema.unit is not None)
+                yield _mix_claim(promise, unit_of(pair.schema), _minimality(recipe))
 
 
-def _mix_claim(promise: Promise, by_person: bool) -> Claim:
-    once = " Each person counts once in a class, whatever their number of rows." if by_person else ""
+def _mix_claim(promise: Promise, unit: Unit, minimality: Sequence[str]) -> Claim:
+    once = " Each person counts once in a class, whatever their number of rows." if unit == "persons" else ""
+    kind = cast(Kind, f"{promise.measure} {promise.kind}")  # checked by the claim itself
     return Claim(
-        kind=f"{promise.measure} {promise.kind}",
+        kind=kind,
         value=promise.value,
-        scope=f"per class, column {promise.column}",
+        scope="per class",
         basis="verified",
+        column=promise.column,
+        unit=unit,
         statement=promise.statement + once,
-        assumptions=("The column holds what is sensitive; what else is known of the people of a class may tell more.",),
+        assumptions=(
+            "The column holds what is sensitive; what else is known of the people of a class may tell more.",
+            *minimality,
+            ALONE,
+        ),
     )
 
 
+def _minimality(recipe: AnyRecipe) -> tuple[str, ...]:
+    """What a coarsener that looks at the data assumes of an intruder who knows how it works."""
+    looks = isinstance(recipe, Coarsening) and any(method.k > 1 for method in recipe.methods)
+    return (MINIMALITY,) if looks else ()
+
+
+MINIMALITY = (
+    "The intruder does not reason backwards from the method: it coarsens no further than it must, so where a class is "
+    "wider than k alone asks for, the reason may tell sensitive values (minimality attack)."
+)
+
+
 def _group_size(k: int, pair: Pair, caveats: Sequence[str]) -> Claim:
-    whom = "records" if pair.schema.unit is None else "persons"
+    unit = unit_of(pair.schema)
     return Claim(
         kind="group size",
         value=k,
-        scope="per record" if pair.schema.unit is None else "per person",
+        scope=f"per {unit[:-1]}",
         basis="verified",
-        statement=f"Every group that records were stirred in or moved to holds at least {k} {whom}.",
+        unit=unit,
+        statement=f"Every group that records were stirred in or moved to holds at least {k} {unit}.",
         assumptions=(
             "The size of a group limits nobody's risk by itself: a record's own row took part in what was written. Go "
             "by the measured risk.",
             *caveats,
+            ALONE,
         ),
     )
 
@@ -124,9 +160,10 @@ def _bound(recipe: AnyRecipe, pair: Pair, labels: IntArray, caveats: Sequence[st
         value=bound,
         scope="per person",
         basis="proved",
+        unit="persons",
         statement=(
-            f"An intruder who knows a person's true quasi-identifiers and matches on the released ones finds that "
-            f"person's record with probability at most {bound:.4g}."
+            "By any rule that uses the released quasi-identifiers alone, an intruder who knows a person's true "
+            f"quasi-identifiers finds that person's record with probability at most {bound:.4g}."
         ),
         assumptions=(*_bound_assumptions(recipe, schema, bound > 1 / k), *caveats),
     )
@@ -135,13 +172,15 @@ def _bound(recipe: AnyRecipe, pair: Pair, labels: IntArray, caveats: Sequence[st
 def _bound_assumptions(recipe: AnyRecipe, schema: Schema, has_heavy_unit: bool) -> list[str]:
     kept = [name for name in (*schema.sensitive, *schema.other, schema.weight) if name]
     said = [
-        "The quasi-identifiers are all the columns that the intruder can match on, and ties are broken at random.",
-        "The seed and everything else under internal/ stay inside.",
+        "The intruder picks a row by its released quasi-identifiers and by nothing else.",
+        "The secret key and everything else in the inside folder stay inside.",
+        ALONE,
+        *_minimality(recipe),
     ]
     if kept:
         said.append(
-            f"The intruder does not know the columns published unchanged ({', '.join(kept)}); "
-            "whoever knows them can link through them."
+            f"The columns published unchanged ({', '.join(kept)}) are not used. Everybody sees them, and where they "
+            "depend on the quasi-identifiers, or are known, they tell more: that is measured, not bounded."
         )
     if _groups_by_response(recipe) and schema.sensitive:
         said.append(
@@ -160,15 +199,17 @@ def _groups_by_response(recipe: AnyRecipe) -> bool:
 
 def _measured(risk: RiskReport) -> Claim:
     found = risk.reidentification
+    value = significant(found.expected)
     return Claim(
         kind="re-identification frequency",
-        value=found.expected,
+        value=value,
         scope="mean over records",
         basis="measured",
+        unit="records",
         statement=(
-            "Matching every original record to the nearest released one, ties at random, finds the right person in "
-            f"{found.expected:.2%} of cases."
+            "Matching every kept record to the nearest released one, ties at random, finds the right person in "
+            f"{100 * value:.3g} % of cases."
         ),
         assumptions=("This is one attack on this release; another attack may do better.",),
-        interval=found.interval,
+        interval=(significant(found.interval[0]), significant(found.interval[1])),
     )

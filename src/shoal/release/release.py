@@ -5,7 +5,7 @@ Measures and claims are computed when first asked for, all from one pair of orig
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -17,9 +17,13 @@ import numpy as np
 from shoal.arrays import IntArray
 from shoal.claim import Claim
 from shoal.errors import ParameterError
+from shoal.fact import Fact, Step, sentences
 from shoal.files import Source
-from shoal.pair import Pair
+from shoal.frame import enter
+from shoal.pair import NOBODY, Pair
+from shoal.prepare import Prepared
 from shoal.recipe import AnyRecipe, Synthesis
+from shoal.release.disclose import Measured, measured
 from shoal.release.promises import promises
 from shoal.risk import RiskReport
 from shoal.risk import assess as assess_risk
@@ -48,18 +52,24 @@ class Release:
         The schema with every kind settled, and as it was given.
     recipe
         How the table was made.
-    notes
-        What else a reader must know, in sentences that may leave the secure room.
+    facts
+        What else happened, and whether it may leave the secure room.
     labels
         The group of each original row: who hides with whom; −1 for a row that was left out.
     source_rows
         The original row of each released row.
+    seed, key
+        The seed of what repeats, and the secret key of who got which row and of the order of the rows.
+    original, prepared
+        The table as it came in, and as the run worked on it: held to the schema, in plain types, sorted by content.
     caveats
         What must be said beside the bound on re-identification.
     earned
         Claims of the method itself, beside those that every release of its sort carries.
     steps
-        What each step of a chain did, in counts and shares that may leave the secure room.
+        What each step of a chain did.
+    preset
+        The set of rules that the table was held to.
     model
         The fitted model of a synthetic release.
     """
@@ -67,25 +77,35 @@ class Release:
     table: Any
     schema: Schema
     recipe: AnyRecipe
-    notes: tuple[str, ...]
+    facts: tuple[Fact, ...]
     labels: IntArray
     source_rows: IntArray
     seed: int
+    key: str = field(repr=False)
     original: Any
+    prepared: Prepared
     declared: Schema
     source: Source | None = None
     caveats: tuple[str, ...] = ()
     earned: tuple[Claim, ...] = ()
-    steps: tuple[Mapping[str, Any], ...] = field(default=())
+    steps: tuple[Step, ...] = ()
+    preset: str | None = None
     model: Model | None = None
 
     def __repr__(self) -> str:
         return f"Release({len(self.source_rows)} rows, {self.recipe})"
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else happened, in sentences, for inside."""
+        return sentences(self.facts)
+
     @cached_property
     def pair(self) -> Pair:
-        """Original and release side by side (internal)."""
-        return Pair.of(self.original, self.table, self.schema, self.source_rows)
+        """Original and release side by side (internal); the original's rows are in the order of `prepared`."""
+        place = np.full(self.prepared.n_original + 1, NOBODY, dtype=np.int64)
+        place[self.prepared.rows] = np.arange(self.prepared.n)
+        return Pair.between(self.prepared, enter(self.table), place[self.source_rows])
 
     @cached_property
     def risk(self) -> RiskReport:
@@ -104,7 +124,26 @@ class Release:
         """What is promised, each with its basis and assumptions."""
         if self.is_synthetic:
             return self.earned
-        return (*promises(self.recipe, self.pair, self.labels, self.risk, self.caveats), *self.earned)
+        risk = self.risk if self.kept is None else self.kept.risk
+        return (*promises(self.recipe, self.pair, self.labels, risk, self.caveats), *self.earned)
+
+    @property
+    def outside_claims(self) -> tuple[Claim, ...]:
+        """The claims that may leave: what was measured stays inside where comparisons do."""
+        if self.kept is not None:
+            return self.claims
+        return tuple(claim for claim in self.claims if claim.basis != "measured")
+
+    @cached_property
+    def kept(self) -> Measured | None:
+        """What was measured over the records that were kept; None where no comparison may leave."""
+        return measured(self)
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether the method or a rule for missing numbers may leave records out."""
+        dropping = any(c.missing == "drop" and c.kind == "numeric" for c in self.schema.columns)
+        return self.recipe.leaves_out or (dropping and not self.is_synthetic)
 
     @property
     def small_cell(self) -> int:
@@ -115,6 +154,12 @@ class Release:
     def is_synthetic(self) -> bool:
         """Whether its rows are nobody's."""
         return isinstance(self.recipe, Synthesis)
+
+    @property
+    def kept_labels(self) -> IntArray:
+        """The group of each released person's record, in the order of `pair.kept()`: numbered as they first appear."""
+        own = self.labels[self.prepared.rows]
+        return own[np.unique(self.pair.source_rows)]
 
     def write(
         self,

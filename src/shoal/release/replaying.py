@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from shoal.errors import FileError, InputError
 from shoal.files import Source, read_source
 from shoal.recipe import Coarsening, Synthesis, read_recipe
-from shoal.release.coarsening import coarsen, coarsen_source
-from shoal.release.release import Progress, Release
-from shoal.release.run import anonymize, anonymize_source
+from shoal.release.coarsening import held_to, run_coarseners
+from shoal.release.release import Progress, Release, quiet
+from shoal.release.run import run_masks
 from shoal.schema import Schema
 
 __all__ = ["read_replay", "replay"]
@@ -33,17 +34,18 @@ def replay(
     """
     words = read_replay(Path(path))
     recipe, schema = read_recipe(words["recipe"]), Schema.from_dict(words["schema"])
-    options = {"seed": words["seed"], "progress": progress}
     if isinstance(recipe, Synthesis):
         raise InputError("replay", "can't repeat a synthetic table: its protective noise is drawn once and never kept")
+    source = None if table is not None else _same_input(words, input)
+    given = {"seed": words["seed"], "key": words["pairing"], "progress": progress or quiet}
+    frame = table if source is None else source.frame
     if isinstance(recipe, Coarsening):
-        if table is not None:
-            return coarsen(table, schema, recipe.methods, **options)
-        return coarsen_source(_same_input(words, input), schema, recipe.methods, **options)
-    method = {"group": recipe.group, "mask": recipe.masks, **options}
-    if table is not None:
-        return anonymize(table, schema, **method)
-    return anonymize_source(_same_input(words, input), schema, **method)
+        release = run_coarseners(frame, schema, recipe, **given)
+        if "preset" in words:
+            release = held_to(release, recipe, words["preset"], accept=True)
+    else:
+        release = run_masks(frame, schema, recipe, **given)
+    return replace(release, source=source)
 
 
 def read_replay(path: Path) -> dict[str, Any]:
@@ -54,7 +56,7 @@ def read_replay(path: Path) -> dict[str, Any]:
         raise FileError(str(path), "must be a readable replay file", got=error.strerror or "") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError):
         raise FileError(str(path), "must be a replay file in TOML") from None
-    needed = {"seed", "input", "recipe", "schema", "output"}
+    needed = {"seed", "pairing", "input", "recipe", "schema", "output"}
     if not needed <= set(words):
         raise FileError(str(path), f"must hold {', '.join(sorted(needed))}")
     return words

@@ -13,16 +13,18 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
+from shoal.canonical import canonical, retyped
 from shoal.encode import Encoder
+from shoal.fact import Fact
 from shoal.files import Source
-from shoal.frame import Frame, leave, pick
+from shoal.frame import Frame, enter, leave, pick
 from shoal.group import Grouper, KMember
 from shoal.mask import GaussianDither
 from shoal.prepare import Prepared, prepare
 from shoal.recipe import Mask, Recipe
 from shoal.release.chain import run_chain
 from shoal.release.release import Progress, Release, checked_seed, quiet
-from shoal.rng import stream
+from shoal.rng import fresh_key, secret
 from shoal.schema import Schema
 
 __all__ = ["anonymize", "anonymize_source"]
@@ -50,7 +52,8 @@ def anonymize(
     mask
         What is written instead, one mask or a chain; default ``GaussianDither()``.
     seed
-        Leave it out when you publish: a fresh secret seed is then drawn and kept with the internal files.
+        Repeats the grouping and what the masks draw. Which person gets which row, and the order of the rows, come
+        from a fresh secret key, whatever the seed.
     progress
         Called with the name of each step as it begins.
 
@@ -64,27 +67,33 @@ def anonymize(
     (1000, 're-identification bound', 'proved')
     """
     recipe = Recipe.of(group or KMember(), mask if mask is not None else GaussianDither())
-    say = progress or quiet
-    seed = checked_seed(seed)
-    say("checking the table")
-    prepared = prepare(table, schema)
-    say("grouping")
+    return run_masks(table, schema, recipe, seed=checked_seed(seed), key=fresh_key(), progress=progress or quiet)
+
+
+def run_masks(table: Any, schema: Schema, recipe: Recipe, *, seed: int, key: str, progress: Progress) -> Release:
+    """Make the release of a recipe with this seed and this secret key: the same table again, byte for byte."""
+    progress("checking the table")
+    prepared = canonical(prepare(table, schema))
+    progress("grouping")
     grouping = recipe.group.group(prepared, seed)
-    say("masking")
+    progress("masking")
     encoder = Encoder.fit(prepared, prepared.schema.quasi)
-    chained = run_chain(recipe, prepared, encoder, grouping, seed)
-    order = stream(seed, "shuffle").permutation(prepared.n)
+    chained = run_chain(recipe, prepared, encoder, grouping, seed=seed, key=key)
+    order = secret(key, "shuffle").permutation(prepared.n)
     labels = np.full(prepared.n_original, -1, dtype=np.int64)
     labels[prepared.rows] = chained.labels
+    made = _released(prepared, encoder, chained.codes, order)
     return Release(
-        table=leave(_released(prepared, encoder, chained.codes, order), like=table),
+        table=leave(retyped(made, enter(table)), like=table),
         schema=prepared.schema,
         recipe=recipe,
-        notes=(*prepared.notes, *_spoken(grouping.notes)),
+        facts=(*prepared.facts, *_grouping_fact(grouping.notes)),
         labels=labels,
         source_rows=prepared.rows[order],
         seed=seed,
+        key=key,
         original=table,
+        prepared=prepared,
         declared=schema,
         caveats=chained.caveats,
         earned=chained.claims,
@@ -103,6 +112,7 @@ def _released(prepared: Prepared, encoder: Encoder, codes: FloatArray, order: In
     return encoder.decode(codes[order], prepared.frame, rows).select(keep)
 
 
-def _spoken(notes: Mapping[str, Any]) -> tuple[str, ...]:
+def _grouping_fact(notes: Mapping[str, Any]) -> tuple[Fact, ...]:
+    """How the groups were found: it follows from all records, so it is for inside."""
     said = ", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in notes.items())
-    return (f"grouping {said}",) if said else ()
+    return (Fact(says="grouping {said}", values={**notes, "said": said}, counts="groups"),) if said else ()

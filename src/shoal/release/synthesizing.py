@@ -12,13 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from shoal.canonical import canonical
 from shoal.errors import ParameterError
+from shoal.fact import Fact
 from shoal.files import Source
 from shoal.frame import enter, leave
 from shoal.pair import NOBODY
 from shoal.prepare import Prepared, prepare
 from shoal.recipe import Synthesis
 from shoal.release.release import Progress, Release, checked_seed, quiet
+from shoal.rng import fresh_key
 from shoal.schema import Schema
 from shoal.synth import Model, PeGS, Synthesizer
 
@@ -63,7 +66,7 @@ def synthesize(
     recipe = Synthesis.of(method or PeGS(), rows)
     say = progress or quiet
     _check_price(recipe, account)
-    settled = prepare(table, _lenient(schema))
+    settled = canonical(prepare(table, _lenient(schema)))
     say("fitting")
     model = recipe.method.fit(table, schema, account=account, seed=seed)
     say("drawing")
@@ -99,11 +102,13 @@ def _release(
         table=leave(frame, like=table),
         schema=settled.schema,
         recipe=recipe,
-        notes=model.notes,
+        facts=tuple(Fact(says="{note}", values={"note": note}, outside=True) for note in model.notes),
         labels=np.full(settled.n_original, NOBODY, dtype=np.int64),
         source_rows=np.full(len(frame), NOBODY, dtype=np.int64),
         seed=seed,
+        key=fresh_key(),
         original=table,
+        prepared=settled,
         declared=declared,
         earned=model.claims,
         model=model,

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from shoal.errors import GuaranteeError, ParameterError
+from shoal.fact import Fact
 from shoal.files import Source
 from shoal.release.release import Progress, Release, quiet
 from shoal.release.run import anonymize
@@ -58,8 +59,11 @@ def anonymize_to_linkage(
     native = table.frame if isinstance(table, Source) else table
     group, found = _large_enough(native, schema, target, group, method.get("mask"), progress or quiet)
     release = anonymize(native, schema, group=group, progress=progress, **method)
-    note = f"k = {group.k} was chosen on pilot releases, whose mean linkage was {found:.2%} (target {target:.2%})"
-    return replace(release, notes=(*release.notes, note), source=table if native is not table else None)
+    chosen = Fact(
+        says="k = {k} was chosen on pilot releases, whose mean linkage was {found:.2%} (target {target:.2%})",
+        values={"k": group.k, "found": found, "target": target},
+    )
+    return replace(release, facts=(*release.facts, chosen), source=table if native is not table else None)
 
 
 def _large_enough(

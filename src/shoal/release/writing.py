@@ -15,7 +15,8 @@ from shoal import report
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.files import read_table, sha256, write_table, write_text
 from shoal.frame import enter, series
-from shoal.release.manifest import fresh_key, manifest, replay_text, versions
+from shoal.release.evidence import gathered
+from shoal.release.manifest import fresh_key, manifest, replay_text
 from shoal.release.staging import staged
 from shoal.risk import classes
 
@@ -76,21 +77,8 @@ def _write_evidence(release: Release, stage: Path, table: Path) -> None:
     words = manifest(release, file=table.name, sha256=digest, key=key, created=created)
     write_text(stage / "manifest.json", json.dumps(words, indent=2, ensure_ascii=False) + "\n")
     write_text(stage / "internal" / "replay.toml", replay_text(release, file=table.name, sha256=digest, key=key))
-    evidence = report.gather(
-        release.pair,
-        recipe=words["recipe"],
-        claims=release.claims,
-        risk=release.risk,
-        utility=release.utility,
-        k=release.small_cell,
-        hidden=release.recipe.k,
-        steps=release.steps,
-        notes=release.notes,
-        versions=versions(),
-        created=created,
-        hashes={"released table, SHA-256": digest, "input, keyed hash": words["input"]["commitment"]},
-    )
-    write_text(stage / "report.html", report.render(evidence, "external"))
+    evidence, outside = gathered(release, words, digest)
+    write_text(stage / "report.html", report.render(outside, "external"))
     if release.model is not None:
         with suppress(GuaranteeError):  # a model that is the data itself is not kept
             release.model.save(stage / "internal" / "model.json", internal=True)

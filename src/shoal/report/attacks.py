@@ -169,7 +169,7 @@ def _risk_figure(evidence: Evidence) -> list[Child]:
     spoken = "; ".join(f"{band.label}: {percent(band.shares[0])}" for band in bands)
     picture = risk_plot(evidence.risks, f"Bar chart of records by probability of being found. {spoken}.")
     caption = f"Records by their probability of being found by nearest match, {basis}. Small bands are merged."
-    table = _numbers("Records by probability of being found", bands, ("Records",), counted=not evidence.few_suppressed)
+    table = _numbers("Records by probability of being found", bands, ("Records",))
     return [figure(picture, caption, table)]
 
 
@@ -188,25 +188,25 @@ def _size_figure(evidence: Evidence) -> list[Child]:
     )
     caption = f"Records by the number of people who share their combination of quasi-identifiers. {meaning}"
     heading = "Records by number of people who share the combination"
-    table = _numbers(heading, bands, ("Before", "After"), counted=not evidence.few_suppressed)
+    table = _numbers(heading, bands, ("Before", "After"))
     return [figure(picture, caption, table)]
 
 
-def _numbers(caption: str, bands: Sequence[Band], tables: tuple[str, ...], *, counted: bool) -> Html:
-    """The numbers of a picture: counts and shares, or shares alone where counts would tell how few were left out."""
+def _numbers(caption: str, bands: Sequence[Band], tables: tuple[str, ...]) -> Html:
+    """The numbers of a picture: counts and shares."""
     head = ["Band"]
     for name in tables:
         before = f"{name}: " if len(tables) > 1 else ""
-        head += [f"{before}records", f"{before}share"] if counted else [f"{before}share"]
-    rows = [_band_row(band, counted) for band in bands]
+        head += [f"{before}records", f"{before}share"]
+    rows = [_band_row(band) for band in bands]
     numeric = tuple(range(1, len(head)))
     return details(caption, rows_table(caption, head, rows, numeric=numeric, kind="narrow"))
 
 
-def _band_row(band: Band, counted: bool) -> list[Child]:
+def _band_row(band: Band) -> list[Child]:
     row: list[Child] = [band.label]
     for records, share in zip(band.records, band.shares, strict=True):
-        row += [people(records), percent(share)] if counted else [percent(share)]
+        row += [people(records), percent(share)]
     return row
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -40,10 +40,6 @@ class Bands:
     """Bands without small cells; none at all where the whole counts fewer than k people."""
 
     bands: tuple[Band, ...]
-
-    def rounded(self) -> Bands:
-        """The same with shares to whole percents, for tables where so few were left out that more digits would tell."""
-        return Bands(bands=tuple(replace(b, shares=tuple(round(s, 2) for s in b.shares)) for b in self.bands))
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-safe words."""

@@ -27,11 +27,8 @@ def columns(evidence: Evidence, *, internal: bool) -> Html:
 
 
 def _intro(evidence: Evidence, internal: bool) -> str:
-    if evidence.is_synthetic and not internal:
-        return (
-            "How much each column differs from the private one is measured and kept inside, because the claims cover "
-            "the rows and not numbers computed from the private table."
-        )
+    if evidence.withheld and not internal:
+        return f"How much each column differs from the original is measured and kept inside: {evidence.withheld}."
     return (
         "Moved by: the share of the records that would have to change their place for the two distributions of the "
         "column to agree (total variation, over the cells of the pictures below). 0% is no change of the distribution, "
@@ -50,8 +47,8 @@ def _row(
 def _changed(account: ColumnAccount, marginal: Marginal | None, evidence: Evidence, internal: bool) -> str:
     if account.done == "removed":
         return "All of it is gone."
-    if evidence.is_synthetic and not internal:
-        return "Every value is drawn."
+    if evidence.withheld and not internal:
+        return "Every value is drawn." if evidence.is_synthetic else " ".join(_left(account)) or "Kept inside."
     said = [*_moved(account, marginal), *_left(account)]
     if internal and account.changed_share is not None:
         said.append(f"{percent(account.changed_share)} of the values differ from the person's own.")

@@ -30,6 +30,11 @@ class Correlations:
     after: FloatArray
     left_out: tuple[str, ...]
 
+    @classmethod
+    def none(cls) -> Correlations:
+        """No column at all."""
+        return cls(names=(), before=np.empty((0, 0)), after=np.empty((0, 0)), left_out=())
+
     def largest_change(self) -> float:
         """The largest absolute change of a correlation; NaN where none is defined."""
         change = np.abs(self.after - self.before)[np.triu_indices(len(self.names), 1)]

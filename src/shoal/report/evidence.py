@@ -12,17 +12,19 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 
 from shoal.arrays import FloatArray
 from shoal.claim import Claim
+from shoal.coarsening import SUPPRESSED
+from shoal.fact import Step
+from shoal.frame import series
 from shoal.pair import Pair
 from shoal.report.account import ColumnAccount, accounts_of, known_limits, method_words
 from shoal.report.bands import Bands, SmallClasses, class_sizes, risk_bands
 from shoal.report.correlation import Correlations, correlations_of
 from shoal.report.marginal import Marginal, marginals_of, people_of
 from shoal.report.mosaic import Mosaic, mosaic_of
-from shoal.report.smallcells import is_small
-from shoal.report.words import count
 from shoal.risk import Attackers, RiskReport, attackers
 from shoal.utility import UtilityReport
 
@@ -65,6 +67,9 @@ class Evidence:
         What each step of a chain did, and the risk that it left.
     hidden
         How many people each person is hidden among by construction; 1 where nothing of the kind is promised.
+    leaves_out, withheld, blanked
+        Whether records may have been left out; why comparisons stay inside, if they do; and then the share of blank
+        values in each released quasi-identifier.
     attackers
         The attacker models on the original and on the release, with the threshold 1/k.
     risk, utility
@@ -98,26 +103,29 @@ class Evidence:
     correlations: Correlations
     n_correlated: int
     mosaic: Mosaic | None
-    steps: tuple[Mapping[str, Any], ...]
+    steps: tuple[Step, ...]
     hidden: int
+    leaves_out: bool
+    withheld: str | None
+    blanked: Mapping[str, float]
     attackers: tuple[Attackers, Attackers]
     risk: RiskReport
     utility: UtilityReport
 
     @property
-    def left_out(self) -> str:
-        """How many rows were left out for missing numbers, as far as it may be told; empty for none."""
-        return self._told(self.n_original - self.n_used)
+    def smallest_class(self) -> int:
+        """How many people share the rarest combination of the release."""
+        return self.small.smallest[1]
 
     @property
-    def suppressed(self) -> str:
-        """How many records were suppressed by the method, as far as it may be told; empty for none."""
-        return self._told(self.n_used - self.n_released) if "coarsen" in self.recipe else ""
+    def left_out(self) -> int:
+        """How many rows were left out for missing numbers: for inside."""
+        return self.n_original - self.n_used
 
     @property
-    def few_suppressed(self) -> bool:
-        """Whether so few records were suppressed that counts before and after would tell how many."""
-        return self.suppressed.startswith("fewer")
+    def suppressed(self) -> int:
+        """How many records were suppressed by the method: for inside."""
+        return 0 if self.is_synthetic else self.n_used - self.n_released
 
     @property
     def n_kept(self) -> int:
@@ -128,13 +136,6 @@ class Evidence:
     def is_synthetic(self) -> bool:
         """Whether the rows of the release are nobody's."""
         return "synthesize" in self.recipe
-
-    def _told(self, n_rows: int) -> str:
-        if n_rows == 0:
-            return ""
-        if self.has_unit:  # many rows may be one person
-            return "some"
-        return f"fewer than {self.k}" if is_small(n_rows, self.k) else count(n_rows)
 
 
 def gather(
@@ -150,10 +151,12 @@ def gather(
     created: str,
     title: str = "Evidence of a release",
     hashes: Mapping[str, str] | None = None,
-    steps: Sequence[Mapping[str, Any]] = (),
+    steps: Sequence[Step] = (),
     hidden: int | None = None,
+    leaves_out: bool = False,
+    withheld: str | None = None,
 ) -> Evidence:
-    """Collect what the reports of a release show.
+    """Collect what a report of a release shows.
 
     Parameters
     ----------
@@ -178,9 +181,13 @@ def gather(
     hashes
         Names and hashes of what is published; a keyed hash of the input may be among them, a plain one must not.
     steps
-        What each step of the recipe did, in words and numbers that may leave the secure room.
+        What each step of the recipe did.
     hidden
         How many people each person is hidden among; None: k.
+    leaves_out
+        Whether the method or the schema may leave records out.
+    withheld
+        Why a page for everybody shows no comparison with the original; None where it does.
 
     Notes
     -----
@@ -192,8 +199,6 @@ def gather(
     correlations = correlations_of(pair)
     sizes, small = class_sizes(pair, k)
     marginals, risks = marginals_of(pair, shown[:MOST_MARGINALS], k), _risk_bands(pair, risk, k)
-    if _leaves_few_out(pair, recipe, k):
-        sizes, risks, marginals = sizes.rounded(), risks.rounded(), tuple(m.rounded() for m in marginals)
     return Evidence(
         title=title,
         created=created,
@@ -222,6 +227,9 @@ def gather(
         mosaic=mosaic_of(pair, k),
         steps=tuple(steps),
         hidden=k if hidden is None else hidden,
+        leaves_out=leaves_out,
+        withheld=withheld,
+        blanked=_blanked_shares(pair) if withheld else {},
         attackers=(
             attackers(pair.original.frame, pair.schema, threshold=1 / k),
             attackers(pair.released, pair.schema, threshold=1 / k),
@@ -231,9 +239,11 @@ def gather(
     )
 
 
-def _leaves_few_out(pair: Pair, recipe: Mapping[str, Any], k: int) -> bool:
-    """Whether 1 to k − 1 records were suppressed: exact shares before and after would tell how many."""
-    return "coarsen" in recipe and is_small(pair.original.n - len(pair.released), k)
+def _blanked_shares(pair: Pair) -> dict[str, float]:
+    """The share of blank values of each quasi-identifier, counted on the released rows."""
+    texts = {name: series(pair.released, name).cast(pl.String) for name in pair.schema.quasi}
+    shares = {name: float((text.is_null() | (text == SUPPRESSED)).mean() or 0.0) for name, text in texts.items()}
+    return shares if any(shares.values()) else {}
 
 
 def _risk_bands(pair: Pair, risk: RiskReport, k: int) -> Bands:

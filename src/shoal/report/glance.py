@@ -16,10 +16,14 @@ __all__ = ["summary"]
 MOST_CLAIMS = 3
 
 
-def summary(evidence: Evidence) -> Html:
+def summary(evidence: Evidence, *, internal: bool) -> Html:
     """Three numbers, then five answers."""
-    tiles = _synthetic_tiles(evidence) if evidence.is_synthetic else _tiles(evidence)
-    measured = _kept_inside(evidence) if evidence.is_synthetic else _measured(evidence)
+    withheld = evidence.withheld is not None and not internal
+    measured = _kept_inside(evidence) if withheld or evidence.is_synthetic else _measured(evidence)
+    if evidence.is_synthetic:
+        tiles = _synthetic_tiles(evidence)
+    else:
+        tiles = _withheld_tiles(evidence) if withheld else _tiles(evidence)
     answers = {
         "What was released": _released(evidence),
         "How people are hidden": _hidden(evidence),
@@ -39,7 +43,11 @@ def summary(evidence: Evidence) -> Html:
 def _tiles(evidence: Evidence) -> list[Html]:
     found, kept = evidence.risk.reidentification, evidence.utility
     bound = proved_bound(evidence)
-    beside = f"At most {percent(bound)} for any person, by proof" if bound else "By one attack on this release"
+    beside = (
+        f"At most {percent(bound)} for any person by proof, from the released quasi-identifiers alone"
+        if bound
+        else "By one attack on this release"
+    )
     return [
         _hiding_tile(evidence),
         _tile("Found by nearest match", percent(found.expected), beside),
@@ -51,10 +59,21 @@ def _tiles(evidence: Evidence) -> list[Html]:
     ]
 
 
+def _withheld_tiles(evidence: Evidence) -> list[Html]:
+    blank = sum(evidence.blanked.values()) / max(1, len(evidence.blanked))
+    bound = proved_bound(evidence)
+    found = percent(bound) if bound else "not told"
+    return [
+        _hiding_tile(evidence),
+        _tile("Found, at most", found, "By any rule that uses the released quasi-identifiers alone, by proof"),
+        _tile("Values left out", percent(blank), "Of the quasi-identifiers, counted on the released rows"),
+    ]
+
+
 def _hiding_tile(evidence: Evidence) -> Html:
     whom = "people" if evidence.has_unit else "records"
     if evidence.hidden < 2:
-        smallest = evidence.risk.classes.k
+        smallest = evidence.smallest_class
         shown = str(smallest) if smallest >= evidence.k else f"fewer than {evidence.k}"
         return _tile("Smallest class", f"{shown} {whom}", "Who share all quasi-identifiers; no size was asked for")
     if "coarsen" in evidence.recipe:
@@ -84,12 +103,14 @@ def _released(evidence: Evidence) -> str:
 
 
 def left_out_words(evidence: Evidence) -> str:
-    """What did not come through, as far as it may be told."""
+    """What did not come through; a page for everybody knows of no record that was left out, only that some may be."""
     said = []
     if evidence.left_out:
-        said.append(f"{evidence.left_out.capitalize()} rows were left out because a number was missing in them.")
+        said.append(f"{plural(evidence.left_out, 'row')} left out because a number was missing.")
     if evidence.suppressed:
-        said.append(f"{evidence.suppressed.capitalize()} rows were suppressed because they stood out.")
+        said.append(f"{plural(evidence.suppressed, 'row')} suppressed because they stood out.")
+    if not said and evidence.leaves_out:
+        said.append("Records may have been left out; every figure is about those that were kept.")
     return " ".join(said)
 
 
@@ -138,9 +159,10 @@ def _measured(evidence: Evidence) -> Child:
 
 
 def _kept_inside(evidence: Evidence) -> str:
+    why = evidence.withheld or "it is about the private table"
     return (
-        "How well the table agrees with the private table, and what an attack gets out of it, is measured and kept "
-        "inside: the claims cover the rows, not numbers computed from the private table."
+        "How well the table agrees with the original, and what an attack gets out of it, is measured and kept inside: "
+        f"{why}."
     )
 
 

@@ -38,19 +38,13 @@ def utility(evidence: Evidence) -> Html:
         tag("h3", "What is kept"),
         _kept_table(evidence),
         *_regression(evidence),
-        bullets(_notes(evidence), "note"),
+        bullets(evidence.utility.notes, "note"),
         tag("h3", "Correlations before and after"),
         *_correlation_figure(evidence),
         *mosaic_figure(evidence.mosaic),
         tag("h3", "Distributions before and after"),
         *_multiples(evidence),
     )
-
-
-def _notes(evidence: Evidence) -> list[str]:
-    """What was sampled, without numbers of rows where these would tell how few were left out."""
-    few = evidence.has_unit or evidence.few_suppressed
-    return [note for note in evidence.utility.notes if not (few and "rows of both tables" in note)]
 
 
 def _kept_table(evidence: Evidence) -> Html:
@@ -184,7 +178,7 @@ def _multiple(marginal: Marginal, evidence: Evidence) -> Html:
     gone = f" Missing: {percent(missing[0].before_share)}, then {percent(missing[0].after_share)}." if missing else ""
     moved = marginal.distance()
     caption = f"{f'Moved by {percent(moved)}' if moved else 'No change'}.{gone}"
-    table = _marginal_table(marginal, counted=not evidence.few_suppressed)
+    table = _marginal_table(marginal)
     return tag("article", head, figure(marginal_plot(marginal, spoken), caption, table))
 
 
@@ -192,20 +186,15 @@ def _role(marginal: Marginal) -> str:
     return "quasi-identifier" if marginal.role == "quasi" else marginal.role
 
 
-def _marginal_table(marginal: Marginal, *, counted: bool) -> Html:
-    """Counts and shares, or shares alone where counts would tell how few were left out."""
-    sides = [(_cell_name(cell), *_side(cell.before, cell.before_share, counted)) for cell in marginal.cells]
+def _marginal_table(marginal: Marginal) -> Html:
+    """Counts and shares."""
     rows = [
-        (*side, *_side(cell.after, cell.after_share, counted)) for side, cell in zip(sides, marginal.cells, strict=True)
+        (_cell_name(c), people(c.before), percent(c.before_share), people(c.after), percent(c.after_share))
+        for c in marginal.cells
     ]
-    head = ("Value", "Before", "Share", "After", "Share") if counted else ("Value", "Share before", "Share after")
-    words = "records and shares" if counted else "shares"
-    table = rows_table(f"{marginal.column}: {words}", head, rows, numeric=range(1, len(head)))
+    head = ("Value", "Before", "Share", "After", "Share")
+    table = rows_table(f"{marginal.column}: records and shares", head, rows, numeric=range(1, len(head)))
     return details(marginal.column, table)
-
-
-def _side(records: int, share: float, counted: bool) -> tuple[Child, ...]:
-    return (people(records), percent(share)) if counted else (percent(share),)
 
 
 def _cell_name(cell: Cell) -> Child:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -72,12 +72,6 @@ class Marginal:
     cells: tuple[Cell, ...]
     step: float | None
     weighted: bool
-
-    def rounded(self) -> Marginal:
-        """The same with shares to whole percents, for tables where so few were left out that more digits would tell."""
-        shares = ((round(cell.before_share, 2), round(cell.after_share, 2)) for cell in self.cells)
-        cells = (replace(c, before_share=b, after_share=a) for c, (b, a) in zip(self.cells, shares, strict=True))
-        return replace(self, cells=tuple(cells))
 
     def distance(self) -> float:
         """Total variation between before and after over the cells shown."""

@@ -20,7 +20,8 @@ from shoal.report.markup import Html, join, tag
 from shoal.report.sections import claims, data, limits, method, parameters, provenance
 from shoal.report.shell import shell
 from shoal.report.signing import decision, expiry, recipient
-from shoal.report.synthetic import risk_inside, synthetic_risk, utility_inside
+from shoal.report.synthetic import synthetic_risk
+from shoal.report.withheld import risk_withheld, utility_withheld
 
 __all__ = ["Audience", "render"]
 
@@ -90,7 +91,7 @@ def render(evidence: Evidence, audience: Audience, *, internal: Mapping[str, Any
 
 def _sections(evidence: Evidence, internal: bool, given: Mapping[str, Any]) -> dict[str, Html]:
     return {
-        "summary": summary(evidence),
+        "summary": summary(evidence, internal=internal),
         "data": data(evidence),
         "recipient": recipient(),
         "claims": claims(evidence),
@@ -107,12 +108,11 @@ def _sections(evidence: Evidence, internal: bool, given: Mapping[str, Any]) -> d
 
 
 def _measures(evidence: Evidence, internal: bool) -> dict[str, Html]:
-    """Risk and utility; those of a synthetic table are for inside, as its claims don't cover them."""
-    if not evidence.is_synthetic:
-        return {"risk": risk(evidence, internal=internal), "utility": utility(evidence)}
-    if internal:
-        return {"risk": synthetic_risk(evidence), "utility": utility(evidence)}
-    return {"risk": risk_inside(), "utility": utility_inside()}
+    """Risk and utility, or why comparisons with the original stay inside."""
+    if evidence.withheld and not internal:
+        return {"risk": risk_withheld(evidence), "utility": utility_withheld(evidence)}
+    shown = synthetic_risk(evidence) if evidence.is_synthetic else risk(evidence, internal=internal)
+    return {"risk": shown, "utility": utility(evidence)}
 
 
 def _header(evidence: Evidence, audience: str) -> Html:

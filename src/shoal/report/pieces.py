@@ -34,12 +34,12 @@ def bullets(texts: Sequence[Child], kind: str | None = None) -> Html | None:
 
 def is_share(claim: Claim) -> bool:
     """Whether a claim's value is a probability of re-identification, told in percent."""
-    return "re-identification" in claim.kind and 0 <= claim.value <= 1
+    return claim.is_probability
 
 
 def proved_bound(evidence: Evidence) -> float | None:
     """The proved limit of re-identification, where the release carries such a claim."""
-    proved = [claim.value for claim in evidence.claims if claim.basis == "proved" and is_share(claim)]
+    proved = [c.value for c in evidence.claims if c.basis == "proved" and c.kind == "re-identification bound"]
     return min(proved, default=None)
 
 

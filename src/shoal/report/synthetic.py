@@ -6,34 +6,7 @@ from shoal.report.evidence import Evidence
 from shoal.report.markup import Child, Html, rows_table, section, tag
 from shoal.report.words import between, number, percent
 
-__all__ = ["risk_inside", "synthetic_risk", "utility_inside"]
-
-
-def risk_inside() -> Html:
-    """Why an external report of a synthetic table has no measured risk."""
-    return section(
-        "risk",
-        "Risk, before and after",
-        tag(
-            "p",
-            "No row is anybody's, so there is nobody to find in the table. Copies of rare combinations, and guesses of "
-            "sensitive values, were measured against the private table; these numbers are kept inside, because the "
-            "claims cover the rows and not numbers computed from the private table.",
-        ),
-    )
-
-
-def utility_inside() -> Html:
-    """Why an external report of a synthetic table has no measured utility."""
-    return section(
-        "utility",
-        "Utility: what is kept",
-        tag(
-            "p",
-            "How well the table agrees with the private one was measured and is kept inside, for the same reason. Ask "
-            "whoever made the table to run an analysis on the private table and to tell whether the answer agrees.",
-        ),
-    )
+__all__ = ["synthetic_risk"]
 
 
 def synthetic_risk(evidence: Evidence) -> Html:

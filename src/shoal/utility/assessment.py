@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from shoal.errors import InputError
 from shoal.pair import Pair
+from shoal.record import Record
 from shoal.rng import stream
 from shoal.utility.cells import grid
 from shoal.utility.design import WIDEST, Code, design_width
@@ -17,7 +18,6 @@ from shoal.utility.intersection import BootstrapIntersection, histogram_intersec
 from shoal.utility.marginal import Marginals, compare
 from shoal.utility.moment import Moments, moments_of
 from shoal.utility.rank import Ranks, agree
-from shoal.utility.record import Record
 from shoal.utility.regress import Regression, regression_of, targets
 from shoal.utility.tables import Both, both_columns, row_weights
 from shoal.utility.variation import TotalVariation, vary

@@ -20,11 +20,11 @@ import numpy as np
 
 from shoal.arrays import FloatArray
 from shoal.pair import Pair
+from shoal.record import Record
 from shoal.rng import stream
 from shoal.schema import Schema
 from shoal.utility.design import Design, designs, stack
 from shoal.utility.logistic import logistic_probabilities
-from shoal.utility.record import Record
 from shoal.utility.tables import Both, both_columns, check_whole, sample_rows, side_by_side
 
 __all__ = ["Propensity", "propensity", "propensity_of"]

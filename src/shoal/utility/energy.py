@@ -19,11 +19,11 @@ import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
 from shoal.pair import Pair
+from shoal.record import Interval, Record
 from shoal.rng import stream
 from shoal.schema import Schema
 from shoal.utility.cells import shares
 from shoal.utility.design import Design, designs
-from shoal.utility.record import Interval, Record
 from shoal.utility.tables import Both, both_columns, check_whole, is_linked, sample_rows, side_by_side
 
 __all__ = ["EnergyDistance", "energy", "energy_distance", "energy_distance_of"]

@@ -20,10 +20,10 @@ import numpy as np
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.frame import enter
 from shoal.pair import Pair
+from shoal.record import Interval, Record
 from shoal.rng import stream
 from shoal.schema import Schema
 from shoal.utility.cells import Cells, grid, joint, shares
-from shoal.utility.record import Interval, Record
 from shoal.utility.tables import check_whole, quasi_columns, row_weights, side_by_side
 
 __all__ = [

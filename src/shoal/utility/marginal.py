@@ -19,9 +19,9 @@ import numpy as np
 from shoal.arrays import BoolArray, FloatArray
 from shoal.errors import ParameterError
 from shoal.pair import Pair
+from shoal.record import Record
 from shoal.schema import Role, Schema
 from shoal.utility.cells import Cells, counts, grid, joint, shares
-from shoal.utility.record import Record
 from shoal.utility.tables import both_columns, check_whole, row_weights, side_by_side
 
 __all__ = ["ColumnMarginal", "Distances", "Marginals", "marginals", "marginals_of"]

@@ -24,8 +24,8 @@ from shoal.arrays import BoolArray, FloatArray
 from shoal.encode import Coding
 from shoal.errors import ParameterError
 from shoal.pair import Pair
+from shoal.record import Record
 from shoal.schema import Role, Schema
-from shoal.utility.record import Record
 from shoal.utility.tables import Both, both_columns, quasi_columns, row_weights, side_by_side
 
 __all__ = ["ColumnMoments", "Moments", "moments", "moments_of"]

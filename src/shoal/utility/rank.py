@@ -15,9 +15,9 @@ import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
 from shoal.pair import Pair
+from shoal.record import Record
 from shoal.schema import Role, Schema
 from shoal.utility.cells import Cells, grid, shares
-from shoal.utility.record import Record
 from shoal.utility.tables import both_columns, row_weights, side_by_side
 
 __all__ = ["ColumnRanks", "Ranks", "kendall_tau_b", "ranks", "ranks_of", "spearman_rho"]

@@ -16,10 +16,10 @@ import numpy as np
 
 from shoal.arrays import FloatArray, Generator
 from shoal.pair import Pair
+from shoal.record import Record
 from shoal.rng import stream
 from shoal.schema import Schema
 from shoal.utility.cells import Cells, grid, joint, shares
-from shoal.utility.record import Record
 from shoal.utility.tables import both_columns, check_whole, row_weights, side_by_side
 
 __all__ = ["Order", "TotalVariation", "total_variation", "total_variation_of"]

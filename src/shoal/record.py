@@ -1,11 +1,9 @@
-"""What a measure hands back: a frozen record that turns itself into JSON-safe words.
-
-A record never holds the table. `releasable` says whether its whole content may leave the secure room.
-"""
+"""What every result shares: a frozen value with JSON-safe words, which says whether it may leave the secure room."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 __all__ = ["Interval", "Record"]
@@ -14,7 +12,7 @@ Interval = tuple[float, float]
 
 
 class Record:
-    """The shared part of every result of a utility measure; subclasses are frozen dataclasses."""
+    """The shared part of every result; subclasses are frozen dataclasses of plain values and other records."""
 
     __slots__ = ()
 
@@ -29,4 +27,6 @@ class Record:
 def _plain(value: Any) -> Any:
     if isinstance(value, Record):
         return value.to_dict()
-    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, tuple | list) else value

@@ -1,0 +1,96 @@
+"""One form for a table, whatever it came in: plain types, rows in the order of their content.
+
+What a release shows must not tell how the input was kept. Whether a whole number came as 1 or as 1.0, a text as a
+category with unused levels, and which row came first, depends on files and on people who are not in the release. So
+every run works on this form, and every file is written from it: an equal table gives an equal release.
+
+- categories are texts; whole numbers are 64-bit integers, even where they came as floats; other numbers 64-bit floats;
+- rows are sorted by what they hold. Rows that hold the same can't be told apart, so their order doesn't matter.
+
+Cost: O(n log n) for the sort.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.arrays import IntArray
+from shoal.errors import ColumnError
+from shoal.frame import Frame, adopt, pick, series, with_columns
+from shoal.prepare import Prepared
+
+__all__ = ["canonical", "plain", "retyped"]
+
+_EXACT = 2**53  # whole numbers up to it are exact as floats
+
+
+def canonical(prepared: Prepared) -> Prepared:
+    """The same records in plain types, sorted by what they hold."""
+    columns = _readable(prepared)
+    order = _order(list(columns.values()), prepared.n)
+    typed = {name: adopt(column, prepared.frame) for name, column in columns.items()}
+    frame = pick(with_columns(prepared.frame, typed), order)
+    return replace(prepared, frame=frame, rows=prepared.rows[order])
+
+
+def plain(column: pl.Series) -> pl.Series:
+    """A column in its plain type: what it holds decides, not how it was kept."""
+    dtype = column.dtype
+    if dtype in (pl.Categorical, pl.Enum):
+        return column.cast(pl.String)
+    if dtype.is_float():
+        wide = column.cast(pl.Float64).fill_nan(None)
+        return wide.cast(pl.Int64) if _is_whole(wide) else wide
+    if dtype.is_integer():
+        wide = column.cast(pl.Int64, strict=False)
+        return wide if wide.null_count() == column.null_count() else column
+    return column
+
+
+def retyped(frame: Frame, like: Frame) -> Frame:
+    """`frame` in the types of `like`, column by column, where nothing is lost by it."""
+    changed = {name: _retyped(frame, like, name) for name in frame.columns if _differs(frame, like, name)}
+    return with_columns(frame, {name: column for name, column in changed.items() if column is not None})
+
+
+def _readable(prepared: Prepared) -> dict[str, pl.Series]:
+    """Every column but identifiers, by role; one of mixed types, which nothing reads, is left out."""
+    columns = {}
+    for role in ("quasi", "sensitive", "weight", "other", "unit"):
+        for column in prepared.schema.columns:
+            if column.role == role:
+                with suppress(ColumnError):
+                    columns[column.name] = plain(series(prepared.frame, column.name))
+    return columns
+
+
+def _order(columns: list[pl.Series], n: int) -> IntArray:
+    if not columns:
+        return np.arange(n)
+    table = pl.DataFrame(columns)
+    return np.asarray(table.select(pl.arg_sort_by(table.columns, nulls_last=True)).to_series(), dtype=np.int64)
+
+
+def _is_whole(column: pl.Series) -> bool:
+    values = column.drop_nulls().to_numpy()
+    return bool(len(values) and np.all(np.abs(values) <= _EXACT) and np.all(values == np.round(values)))
+
+
+def _differs(frame: Frame, like: Frame, name: str) -> bool:
+    return name in like.columns and frame.schema[name] != like.schema[name]
+
+
+def _retyped(frame: Frame, like: Frame, name: str) -> Any:
+    now, wanted = frame.schema[name], like.schema[name]
+    if now.is_float() and wanted.is_integer():
+        return None
+    try:
+        cast = frame[name].cast(wanted)
+    except Exception:  # the library's message may quote cells
+        return None
+    return cast if cast.null_count() == frame[name].null_count() else None

@@ -1,0 +1,79 @@
+"""What a run has to say, as values: what happened, to which column, counting what, and for whom.
+
+A sentence is made from a fact at the very end (`str(fact)`); nothing is ever decided by reading one. A fact is for
+inside unless its maker says that it follows from the schema, the recipe and the released rows alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from shoal.record import Record
+
+__all__ = ["Counts", "Fact", "Step", "sentences"]
+
+Counts = Literal["records", "persons", "cells", "groups"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact(Record):
+    """One thing that a run has to say.
+
+    Parameters
+    ----------
+    says
+        The sentence, with `values` by name in braces and ``{column}`` for the column.
+    values
+        The numbers and names in it.
+    column
+        The column it is about, if it is about one.
+    counts
+        What its numbers count, where they count anything.
+    outside
+        Whether it may leave the secure room: only if it follows from schema, recipe and released rows alone.
+
+    Examples
+    --------
+    >>> from shoal.fact import Fact
+    >>> str(Fact(says="{column}: written at level {level} of {height}", values={"level": 2, "height": 4}, column="age"))
+    'age: written at level 2 of 4'
+    """
+
+    says: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    column: str | None = None
+    counts: Counts | None = None
+    outside: bool = False
+
+    def __str__(self) -> str:
+        return self.says.format(column=self.column, **self.values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step(Record):
+    """What one step of a recipe did.
+
+    Parameters
+    ----------
+    name
+        The method.
+    details
+        Loss, moves, counts: for inside.
+    outside
+        What of it may leave: nothing but what the released rows show anyway, such as the levels that were chosen.
+    reidentification, linkage
+        What an intruder achieves after this step, where it was measured: for inside.
+    """
+
+    name: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+    outside: Mapping[str, Any] = field(default_factory=dict)
+    reidentification: float | None = None
+    linkage: float | None = None
+
+
+def sentences(facts: Iterable[Fact], *, outside: bool = False) -> tuple[str, ...]:
+    """The facts in words; with `outside`, only those that may leave."""
+    return tuple(str(fact) for fact in facts if fact.outside or not outside)

@@ -1,0 +1,34 @@
+"""What a page for everybody says where no comparison with the original may leave."""
+
+from __future__ import annotations
+
+from shoal.report.evidence import Evidence
+from shoal.report.markup import Html, rows_table, section, tag
+from shoal.report.words import percent
+
+__all__ = ["risk_withheld", "utility_withheld"]
+
+
+def risk_withheld(evidence: Evidence) -> Html:
+    """Why there is no measured risk."""
+    nobody = "No row is anybody's, so there is nobody to find in the table. " if evidence.is_synthetic else ""
+    words = f"{nobody}What an intruder achieves was measured against the original. The numbers are kept inside: "
+    return section("risk", "Risk, before and after", tag("p", f"{words}{evidence.withheld}."))
+
+
+def utility_withheld(evidence: Evidence) -> Html:
+    """Why there is no measured utility, and what the rows themselves show of it."""
+    words = (
+        "How well the table agrees with the original was measured and is kept inside, for the same reason. Ask "
+        "whoever made the table to run an analysis on the original and to tell whether the answer agrees."
+    )
+    return section("utility", "Utility: what is kept", tag("p", words), _blanked(evidence))
+
+
+def _blanked(evidence: Evidence) -> Html | None:
+    """The share of values that are blank in the released rows: anybody can count it there."""
+    if not evidence.blanked:
+        return None
+    rows = [(name, percent(share)) for name, share in evidence.blanked.items()]
+    caption = "Values left out of the released rows"
+    return rows_table(caption, ("Column", "Share that is blank"), rows, numeric=(1,), kind="narrow")
