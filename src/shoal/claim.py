@@ -116,8 +116,8 @@ class Claim(Record):
     def from_dict(cls, words: Mapping[str, Any]) -> Claim:
         """Read a claim back from its words."""
         known = {field.name for field in fields(cls)}
-        given = {name: tuple(value) if isinstance(value, list) else value for name, value in words.items()}
-        return cls(**{name: value for name, value in given.items() if name in known})
+        given: dict[str, Any] = {name: value for name, value in words.items() if name in known}
+        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
 
 
 def _require_one_of(name: str, value: Any, choices: tuple[Any, ...]) -> None:

@@ -10,6 +10,7 @@ import pytest
 import shoal
 from shoal import Generalize, GuaranteeError, Mondrian, ParameterError, Recode, SafeHarbor, Schema, Suppress, risk
 from shoal.frame import enter
+from shoal.rng import repeatable
 
 METHODS = {
     "mondrian": lambda k: Mondrian(k=k),
@@ -49,9 +50,10 @@ def test_release_on_every_frame(make_frame, people, people_schema, method):
 
 
 def test_every_frame_gives_the_same_release(people, people_schema, method):
-    first = plain(shoal.coarsen(people, people_schema, method(4), seed=1).table)
-    for other in (people.to_pandas(), people.to_arrow(), people.lazy()):
-        assert plain(shoal.coarsen(other, people_schema, method(4), seed=1).table).equals(first, null_equal=True)
+    with repeatable(0):
+        first = plain(shoal.coarsen(people, people_schema, method(4), seed=1).table)
+        for other in (people.to_pandas(), people.to_arrow(), people.lazy()):
+            assert plain(shoal.coarsen(other, people_schema, method(4), seed=1).table).equals(first, null_equal=True)
 
 
 def test_what_is_not_coarsened_follows_its_person(people, people_schema, method):
@@ -112,10 +114,11 @@ def test_missing_levels_are_levels(people_schema, people, method):
     assert brute_k(release.table, list(people_schema.quasi)) >= 4
 
 
-def test_seeds_repeat(people, people_schema, method):
-    first, again, other = (shoal.coarsen(people, people_schema, method(4), seed=s) for s in (1, 1, 2))
-    assert first.table.equals(again.table)
-    assert first.source_rows.tolist() != other.source_rows.tolist()
+def test_the_order_of_rows_comes_from_a_secret_key(people, people_schema, method):
+    first, again = (shoal.coarsen(people, people_schema, method(4), seed=1) for _ in range(2))
+    assert first.source_rows.tolist() != again.source_rows.tolist()
+    same = first.table.columns
+    assert first.table.sort(same, nulls_last=True).equals(again.table.sort(same, nulls_last=True))
 
 
 def test_written_read_back_and_replayed(people, people_schema, method, tmp_path):
@@ -126,7 +129,7 @@ def test_written_read_back_and_replayed(people, people_schema, method, tmp_path)
     assert again.table.equals(release.table)
     page = (tmp_path / "out" / "report.html").read_text()
     assert "SENTINEL" not in page
-    assert "Step by step" in page
+    assert "Step by step" in (tmp_path / "out" / "internal" / "report.html").read_text()
 
 
 @pytest.mark.parametrize("words", [{"diversity": 2}, {"diversity": "entropy:1.5"}, {"closeness": 0.7}])
@@ -137,7 +140,7 @@ def test_conditions_hold_on_the_release_and_are_claimed(people, words, kind):
     )
     release = shoal.coarsen(people, schema, kind(k=3, **words), seed=1)
     found = risk.classes(release.table, schema).sensitive["ill"]
-    mixes = [claim for claim in release.claims if "column ill" in claim.scope]
+    mixes = [claim for claim in release.claims if claim.column == "ill"]
     assert len(mixes) == 1
     if "closeness" in words:
         assert found.t <= 0.7 + 1e-9
@@ -150,7 +153,7 @@ def test_a_chain_works_on_what_was_written(people, people_schema):
     release = shoal.coarsen(people, people_schema, chain, seed=1)
     assert brute_k(release.table, list(people_schema.quasi)) >= 4
     assert "66" not in "".join(release.table["age"].cast(pl.String).unique().to_list())
-    assert [words["step"] for words in release.steps] == ["recode", "mondrian"]
+    assert [step.name for step in release.steps] == ["recode", "mondrian"]
 
 
 def test_a_fixed_recoding_promises_nothing(people, people_schema):
@@ -206,7 +209,8 @@ def test_few_records_left_out_can_not_be_counted_in_the_manifest(tmp_path):
     release.write(tmp_path / "out")
     words = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert not {62, 122} & set(numbers_in({"risk": words["risk"], "utility": words["utility"]}))
-    assert "records suppressed: fewer than 5" in " ".join(words["notes"])
+    assert "suppressed" not in " ".join(words["notes"])
+    assert any(note.startswith("2 records suppressed") for note in release.notes)
     page = re.sub(r"<(style|svg).*?</\1>", "", (tmp_path / "out" / "report.html").read_text(), flags=re.S)
     assert not re.search(r"\b(62|122)\b", re.sub(r"[0-9a-f]{32,}", "", page))
 
@@ -230,5 +234,5 @@ def test_with_units_a_mix_counts_each_person_once(people):
         identifier=["name"], unit="who", quasi=["age", "sex"], sensitive=["ill"], other=["town", "education", "cost"]
     )
     release = shoal.coarsen(table, schema, Mondrian(k=3, diversity=2), seed=1)
-    claim = next(claim for claim in release.claims if "column ill" in claim.scope)
+    claim = next(claim for claim in release.claims if claim.column == "ill")
     assert "counts once" in claim.statement

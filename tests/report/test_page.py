@@ -266,7 +266,9 @@ class TestOddTables:
             "created": evil,
             "versions": {evil: evil},
             "hashes": {evil: evil},
-            "claims": [Claim(kind=evil, value=1, scope=evil, basis="measured", statement=evil, assumptions=(evil,))],
+            "claims": [
+                Claim(kind="group size", value=1, scope=evil, basis="measured", statement=evil, assumptions=(evil,))
+            ],
         }
         evidence = gather_by_hand(table, schema, **given)
         for html in (render(evidence, "external"), render(evidence, "internal", internal={evil: evil, "seed": evil})):
@@ -322,39 +324,6 @@ class TestOddTables:
         assert "by proof" not in text
         assert "Proved" not in text
         assert "by proof" in read_page(render(gather_by_hand(table, schema), "external")).text
-
-    def test_few_rows_left_out_are_not_counted(
-        self, gather_by_hand: Gather, read_page: Read, pair_by_hand: Any
-    ) -> None:
-        for n_missing, words in ((2, "Fewer than 5 rows were left out"), (7, "7 rows were left out")):
-            text = left_out_page(n_missing, read_page)
-            assert words in text
-            assert "42" not in text
-
-
-def left_out_page(n_missing: int, read_page: Read) -> str:
-    """The text of the page of a table of which some rows have no number."""
-    from shoal import report
-    from shoal.pair import Pair
-    from shoal.risk import assess as assess_risk
-    from shoal.utility import assess as assess_utility
-
-    table = pl.DataFrame({"a": [None] * n_missing + [float(i % 4) for i in range(40)]})
-    schema = Schema.of(quasi=["a"], missing={"a": "drop"})
-    order = np.arange(n_missing, n_missing + 40)[::-1].copy()
-    pair = Pair.of(table, table[order], schema, order)
-    evidence = report.gather(
-        pair,
-        recipe={"mask": ["centroid"]},
-        claims=[],
-        risk=assess_risk(pair, k=5),
-        utility=assess_utility(pair),
-        k=5,
-        notes=pair.original.notes,
-        versions={},
-        created="2025-01-15",
-    )
-    return str(read_page(render(evidence, "external")).text)
 
 
 def contrast(ink: str, ground: str) -> float:

@@ -101,7 +101,7 @@ class Outcome:
         """What is proved, in few words: a bound, or a price; nothing where nothing is."""
         if self.bound is not None:
             return f"≤ {percent(self.bound)}"
-        return ", ".join(f"ε = {c.value:g}" for c in self.claims if c.basis == "proved" and "DP" in c.kind)
+        return ", ".join(f"ε = {c.value:g}" for c in self.claims if c.basis == "proved" and c.is_differential)
 
     @property
     def is_synthetic(self) -> bool:

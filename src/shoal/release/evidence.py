@@ -95,6 +95,7 @@ def _rounded(evidence: report.Evidence, kept: Measured) -> report.Evidence:
 def _without_comparisons(release: Release, evidence: report.Evidence) -> report.Evidence:
     columns = accounts_of(release.pair if release.is_synthetic else release.pair.kept(), evidence.recipe)
     none = Bands(bands=())
+    withheld: Any = _Withheld()
     return replace(
         evidence,
         columns=tuple(replace(account, changed_share=None) for account in columns),
@@ -105,9 +106,9 @@ def _without_comparisons(release: Release, evidence: report.Evidence) -> report.
         correlations=Correlations.none(),
         n_correlated=0,
         mosaic=None,
-        attackers=_Withheld(),
-        risk=_Withheld(),
-        utility=_Withheld(),
+        attackers=withheld,
+        risk=withheld,
+        utility=withheld,
     )
 
 

@@ -242,7 +242,7 @@ def gather(
 def _blanked_shares(pair: Pair) -> dict[str, float]:
     """The share of blank values of each quasi-identifier, counted on the released rows."""
     texts = {name: series(pair.released, name).cast(pl.String) for name in pair.schema.quasi}
-    shares = {name: float((text.is_null() | (text == SUPPRESSED)).mean() or 0.0) for name, text in texts.items()}
+    shares = {n: int((text.is_null() | (text == SUPPRESSED)).sum()) / len(text) for n, text in texts.items()}
     return shares if any(shares.values()) else {}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shoal.claim import Basis, Claim
+from shoal.claim import Basis, Claim, Kind
 from shoal.dp import Budget
 
 __all__ = ["DATA_CHOSEN", "assumptions", "dp_claim", "dp_kind"]
@@ -34,7 +34,7 @@ def assumptions(*, several_rows: bool, more: Sequence[str] = ()) -> tuple[str, .
     )
 
 
-def dp_kind(budget: Budget) -> str:
+def dp_kind(budget: Budget) -> Kind:
     """The literature's name of what a budget promises."""
     return "epsilon-DP" if budget.definition == "pure" else "(epsilon, delta)-DP"
 
