@@ -44,7 +44,9 @@ def test_who_weighs_nothing_is_never_drawn():
     table = pl.DataFrame({"age": [1, 2, 3, 4, 101, 102, 103, 104], "w": [1.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 3.0]})
     schema = Schema.of(quasi=["age"], weight="w")
     group, mask = MDAV(k=4), Resample(weighted=True)
-    seen = {age for seed in range(20) for age in anonymize(table, schema, group=group, mask=mask, seed=seed).table["age"]}
+    seen = {
+        age for seed in range(20) for age in anonymize(table, schema, group=group, mask=mask, seed=seed).table["age"]
+    }
     assert seen == {1, 3, 104}
     plain = anonymize(table, schema, group=group, mask=Resample(replace=False), seed=1)
     assert sorted(plain.table["age"]) == table["age"].to_list()
