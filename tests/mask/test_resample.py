@@ -7,7 +7,7 @@ from scipy.stats import chi2
 
 from shoal import MDAV, ParameterError, Schema, anonymize
 from shoal.encode import Encoder
-from shoal.mask import Resample, ValueSets
+from shoal.mask import Resample, ValueSets, draw_chain
 from shoal.prepare import prepare
 from shoal.rng import stream
 
@@ -56,3 +56,12 @@ def test_what_weights_need():
     sets = sets_of([1.0, 2.0], [1.0, 1.0], [0, 0])
     with pytest.raises(ParameterError, match="needs replace=True"):
         Resample(replace=False, weighted=True).draw(sets, stream(1))
+
+
+def test_only_the_first_of_a_chain_can_weigh():
+    """What the first one wrote belongs to nobody, so it has no weight."""
+    sets = sets_of([1.0, 2.0], [1.0, 3.0], [0, 0])
+    chain = [Resample(), Resample(weighted=True)]
+    with pytest.raises(ParameterError, match="only for the first mask of a chain"):
+        draw_chain(chain, sets, [stream(1), stream(2)])
+    assert len(draw_chain(chain[::-1], sets, [stream(1), stream(2)])) == 2

@@ -5,7 +5,22 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from shoal import MDAV, Centroid, Claim, GuaranteeError, Mondrian, Resample, Schema, anonymize, coarsen
+from shoal import (
+    MDAV,
+    Ball,
+    Centroid,
+    Claim,
+    GuaranteeError,
+    Mondrian,
+    ParameterError,
+    Resample,
+    Schema,
+    anonymize,
+    coarsen,
+)
+from shoal.files import read_source
+from shoal.release import writing
+from shoal.release.run import anonymize_source
 from shoal.release.writing import keeps_bound, smallest_class
 
 TABLE = pl.DataFrame(
@@ -64,3 +79,42 @@ def test_a_bound_that_nothing_was_computed_for_is_not_kept():
     release = anonymize(TABLE, BY_ROW, group=MDAV(k=4), mask=Shuffle(divergence=9.0, change=0.0), seed=1)
     assert keeps_bound(release)
     assert not keeps_bound(replace(release, earned=(bound(1.0),)))
+
+
+SPOILT = {
+    "a row more": lambda frame: pl.concat([frame, frame.head(1)]),
+    "a row less": lambda frame: frame.head(len(frame) - 1),
+    "a column more": lambda frame: frame.with_columns(who=pl.lit(1)),
+    "a column less": lambda frame: frame.drop("y"),
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILT)
+def test_a_file_with_other_rows_or_columns_is_not_left(spoil, tmp_path, monkeypatch):
+    real = writing.write_table
+    monkeypatch.setattr(writing, "write_table", lambda frame, path, **words: real(SPOILT[spoil](frame), path, **words))
+    with pytest.raises(GuaranteeError, match="exactly the released"):
+        WAYS["centroid"](BY_ROW, 4).write(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_release_is_not_written_over_or_around_its_input(tmp_path):
+    TABLE.write_csv(tmp_path / "in.csv")
+    release = anonymize_source(read_source(tmp_path / "in.csv"), BY_ROW, group=MDAV(k=4), mask=Centroid(), seed=1)
+    for place in (tmp_path, tmp_path.parent, tmp_path / "in.csv"):
+        with pytest.raises(ParameterError, match="must not be the input or a folder around it"):
+            release.write(place, overwrite=True)
+    assert [file.name for file in tmp_path.iterdir()] == ["in.csv"]
+
+
+@pytest.mark.parametrize("minimum", [3, 4])
+def test_a_group_of_k_less_one_is_refused(minimum):
+    """Balls of three and of four: 3 may be asked for, 4 not."""
+    table = pl.DataFrame({"age": [0] * 3 + [100] * 4, "y": range(7)})
+    schema, ball = Schema.of(quasi=["age"], sensitive=["y"]), Ball(radius=0.1, minimum=minimum)
+    if minimum == 3:
+        release = anonymize(table, schema, group=ball, mask=Resample(), seed=1)
+        assert sorted(release.risk.reidentification.by_group.records)[-1] <= 1 / 3
+    else:
+        with pytest.raises(GuaranteeError, match="fewer than 4 persons"):
+            anonymize(table, schema, group=ball, mask=Resample(), seed=1)
