@@ -181,6 +181,52 @@ def test_entropy_under_suppression_is_not_monotone_so_failing_must_not_go_down()
     assert search(counter, limit=40).node == (0,)
 
 
+def zip_counter(classes, who=None, **conditions):
+    """A counter over the column zip, whose levels leave out one digit after another: `classes` of zip and values."""
+    rows = [(code, value) for code, values in classes.items() for value in values]
+    data = pl.DataFrame({"zip": [code for code, _ in rows], "ill": [value for _, value in rows]})
+    if who is not None:
+        data = data.with_columns(who=pl.Series(who))
+    schema = Schema.of(quasi=["zip"], sensitive=["ill"], unit=None if who is None else "who")
+    prepared = prepare(data, schema)
+    ladders = [ladder_for(series(prepared.frame, "zip"), prepared.schema["zip"])]
+    wanted = Conditions.of(prepared, **conditions)
+    return Counter(ladders, cell_losses("granularity", ladders, ["nominal"], np.ones(1)), wanted)
+
+
+@pytest.mark.parametrize(
+    "wanted", [{"diversity": "entropy:1.9"}, {"diversity": "recursive:2,2"}, {"closeness": "equal:0.2"}], ids=str
+)
+def test_a_node_that_fails_rules_out_no_finer_one_where_records_may_be_left_out(wanted):
+    """The bottom leaves out the 10 of 201; one step up they spoil 200 and 14 are left out; at the top all is mixed.
+
+    The search meets the failing node before the bottom, which is the best.
+    """
+    classes = {"100": "ab" * 30, "110": "ab" * 6, "200": "ab" * 2, "201": "a" * 10}
+    counter = zip_counter(classes, k=2, **wanted)
+    assert [counter.count_all((level,)).suppressed for level in range(4)] == [10, 14, 14, 0]
+    assert not counter.conditions.monotone
+    found = search(counter, limit=10)
+    assert (found.node, found.optimal) == ((0,), True)
+    assert found.loss < counter.count_all((3,)).loss
+
+
+@pytest.mark.parametrize(
+    "wanted", [{"diversity": "entropy:2"}, {"diversity": "recursive:2,2"}, {"closeness": "equal:0.15"}], ids=str
+)
+def test_persons_in_two_classes_break_the_argument_for_merging(wanted):
+    """Person 0 has the value b in three classes, which are even; merged, 0 counts once, and a is the more frequent."""
+    classes = {"100": "ab", "101": "ab", "102": "ab", "200": "ab" * 20}
+    who = [1, 0, 2, 0, 3, 0, *range(4, 44)]
+    counter = zip_counter(classes, who, k=2, **wanted)
+    assert [counter.count_all((level,)).suppressed > 0 for level in range(2)] == [False, True]
+    assert not counter.conditions.monotone_together
+    assert search(counter, limit=0).node == (0,)
+    alone = zip_counter(classes, k=2, **wanted)
+    assert alone.conditions.monotone_together
+    assert not alone.conditions.monotone
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_bounds_hold_for_the_node_and_all_coarser_ones(loss):
     counter = counter_of(prepared_of(table(5)), loss, k=3)

@@ -138,6 +138,37 @@ def test_a_failed_write_spends_nothing_and_is_told(account, monkeypatch):
     assert len(list(account.path.parent.iterdir())) == 3
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="folders can't be synced there")
+def test_a_charge_is_on_the_disk_before_it_returns(account, monkeypatch):
+    """The new account is synced whole before it takes its name, and its folder after; a power cut loses neither."""
+    done, fsync, replace = [], os.fsync, os.replace
+
+    def seen_fsync(handle):
+        fsync(handle)
+        done.append(("sync", os.fstat(handle).st_ino, os.fstat(handle).st_size))
+
+    def seen_replace(source, target):
+        replace(source, target)
+        done.append(("name", os.stat(target).st_ino, os.stat(target).st_size))
+
+    monkeypatch.setattr(os, "fsync", seen_fsync)
+    monkeypatch.setattr(os, "replace", seen_replace)
+    account.charge(TENTH, purpose="x")
+    whole = account.path.stat()
+    file = (whole.st_ino, whole.st_size)
+    assert [("sync", *file), ("name", *file)] == done[:2]
+    assert [(deed, number) for deed, number, _ in done[2:]] == [("sync", account.path.parent.stat().st_ino)]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders can't be synced there")
+def test_the_key_of_a_new_account_is_on_the_disk_too(data, monkeypatch):
+    synced, fsync = [], os.fsync
+    monkeypatch.setattr(os, "fsync", lambda handle: (fsync(handle), synced.append(os.fstat(handle).st_ino)))
+    account = Account.open(data, limit=Budget(epsilon=1))
+    key = data.with_name("visits.csv.budget.key")
+    assert {key.stat().st_ino, account.path.stat().st_ino, data.parent.stat().st_ino} <= set(synced)
+
+
 @pytest.mark.parametrize(
     "harm",
     [

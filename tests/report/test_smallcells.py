@@ -77,6 +77,14 @@ def test_a_single_small_cell_takes_the_next_smallest_with_it() -> None:
     assert pool_small([counted(50, 40, 3)], 5) == (((0,),), (1, 2))
 
 
+def test_k_less_one_is_small_and_k_is_not() -> None:
+    assert [is_small(count, 5) for count in (0, 1, 4, 5, 6)] == [False, True, True, False, False]
+    assert pool_small([counted(50, 40, 4)], 5) == (((0,),), (1, 2))
+    assert pool_small([counted(50, 40, 5)], 5) == (((0,), (1,), (2,)), ())
+    assert merge_neighbours([counted(4, 100)], 5) == ((0, 1),)
+    assert merge_neighbours([counted(5, 100)], 5) == ((0,), (1,))
+
+
 def test_two_small_cells_that_make_k_need_no_third() -> None:
     assert pool_small([counted(50, 2, 3)], 5) == (((0,),), (1, 2))
 

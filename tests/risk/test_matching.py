@@ -248,3 +248,13 @@ def test_bad_input_is_refused_without_a_cell():
         with pytest.raises(kind) as caught:
             call()
         assert "SENTINEL" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("largest", "landing", "holds"), [(0.25, 1.0, True), (0.2501, 1.0, False), (0.25, 1.0001, False)]
+)
+def test_the_bound_holds_only_without_tolerance(largest, landing, holds):
+    from shoal.risk.matching import GroupRisk
+
+    words = {"mean": 0.1, "bound": 0.25, "n_groups": 2, "records": np.array([largest])}
+    assert GroupRisk(largest=largest, largest_landing_share=landing, **words).holds == holds

@@ -103,6 +103,18 @@ def test_a_cap_is_applied_only_when_asked_and_told():
     assert capped.effective_sample_size > free.effective_sample_size
 
 
+@pytest.mark.parametrize("weigh", [ratio_weights, logistic_weights])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_capped_weights_have_mean_one_again(weigh, weighted):
+    """Cut at 1.5 of the mean, then divided by what the mean has become."""
+    existing, new = people(1, 300, P, weighted), people(2, 300, Q, weighted)
+    v = existing["w"].to_numpy()
+    free, capped = weigh(existing, new, SCHEMA), weigh(existing, new, SCHEMA, cap=1.5)
+    cut = np.minimum(free.values, 1.5)
+    assert np.average(capped.values, weights=v) == pytest.approx(1, abs=1e-12)
+    assert np.allclose(capped.values, cut / np.average(cut, weights=v), atol=1e-12)
+
+
 def test_uncovered_mass_is_reported_then_refused():
     existing = people(1, 400, [4, 4, 3, 3, 2, 2, 0, 0])
     new = people(2, 400, [4, 4, 3, 3, 2, 2, 0.3, 0.2])
