@@ -72,16 +72,10 @@ def test_version_from_a_process_of_its_own(tmp_path):
 
 
 def test_release_has_its_files_and_nothing_more(room):
-    found = sorted(str(path.relative_to(room / "release")) for path in (room / "release").rglob("*"))
-    assert found == [
-        "internal",
-        "internal/replay.toml",
-        "internal/report.html",
-        "manifest.json",
-        "release.csv",
-        "report.html",
-    ]
-    assert (room / "release" / "internal").stat().st_mode & 0o077 == 0
+    inside = room / "release.internal"
+    assert {path.name for path in (room / "release").rglob("*")} == {"manifest.json", "release.csv", "report.html"}
+    assert {path.name for path in inside.rglob("*")} == {"replay.toml", "report.html"}
+    assert [path.stat().st_mode & 0o777 for path in (inside, *inside.iterdir())] == [0o700, 0o600, 0o600]
 
 
 def test_claims_are_printed(room):
@@ -103,7 +97,7 @@ def test_no_seed_or_input_hash_outside_internal(room):
     import hashlib
     import tomllib
 
-    replay = tomllib.loads((room / "release/internal/replay.toml").read_text())
+    replay = tomllib.loads((room / "release.internal/replay.toml").read_text())
     assert replay["seed"] == 5
     digest = hashlib.sha256((room / "people.csv").read_bytes()).hexdigest()
     assert replay["input"]["sha256"] == digest
@@ -117,13 +111,16 @@ def test_no_seed_or_input_hash_outside_internal(room):
 
 def test_verify(room):
     done = shoal("verify", "release", cwd=room)
-    assert done.returncode == 0, done.stdout
+    assert done.returncode == 5, done.stdout
+    assert "on the publisher's word" in done.stdout
     done = shoal("verify", "release", "--original", "people.csv", "--json", cwd=room)
     assert done.returncode == 0, done.stdout
     checks = {check["name"]: check["holds"] for check in json.loads(done.stdout)["checks"]}
     assert checks["replay"]
     assert checks["input"]
-    assert checks["re-identification bound"]
+    assert checks["manifest"]
+    assert checks["report"]
+    assert checks["re-identification bound 0.2"]
 
 
 def test_verify_finds_a_changed_table(room, tmp_path):
@@ -141,6 +138,7 @@ def test_verify_finds_a_falsified_manifest(room, tmp_path):
     import shutil
 
     shutil.copytree(room / "release", tmp_path / "release")
+    shutil.copytree(room / "release.internal", tmp_path / "release.internal")
     path = tmp_path / "release/manifest.json"
     words = json.loads(path.read_text())
     words["claims"][0]["value"] = 0.001
@@ -170,7 +168,7 @@ def test_decimal_commas(room, tmp_path):
 
 
 def test_replay_gives_the_same_bytes(room, tmp_path):
-    done = shoal("anonymize", "--replay", room / "release/internal/replay.toml", "-o", tmp_path / "again", cwd=room)
+    done = shoal("anonymize", "--replay", room / "release.internal/replay.toml", "-o", tmp_path / "again", cwd=room)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "again/release.csv").read_bytes() == (room / "release/release.csv").read_bytes()
 
@@ -187,7 +185,7 @@ def test_formats(room, tmp_path, format):
     done = shoal("anonymize", "people.csv", "-s", "schema.toml", "-o", tmp_path / "out", *words, cwd=room)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "out" / f"release.{format}").is_file()
-    assert shoal("verify", tmp_path / "out", cwd=room).returncode == 0
+    assert shoal("verify", tmp_path / "out", cwd=room).returncode == 5
 
 
 def test_centroid_release_is_k_anonymous_on_disk(room, tmp_path):
@@ -229,7 +227,7 @@ BAD = [
     (["anonymize", "-s", "schema.toml", "-o", "x"], 2, "FILE"),
     (["anonymize", "people.csv", "-s", "schema.toml", "-o", "x", "-k", "1"], 2, "at least 2"),
     (["anonymize", "people.csv", "-s", "schema.toml", "-o", "x", "-k", "9", "-g", "mdav:k=3"], 2, "must agree"),
-    (["anonymize", "--replay", "release/internal/replay.toml", "-o", "x", "-k", "9"], 2, "--k"),
+    (["anonymize", "--replay", "release.internal/replay.toml", "-o", "x", "-k", "9"], 2, "--k"),
     (["anonymize", "people.csv", "-s", "schema.toml", "-o", "x", "-k", "five"], 2, "integer"),
     (["anonymize", "people.csv", "-s", "schema.toml", "-o", "x", "-m", "blur"], 2, "known method"),
     (["anonymize", "people.csv", "-s", "schema.toml", "-o", "x", "-f", "docx"], 2, "format"),

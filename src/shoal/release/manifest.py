@@ -44,7 +44,7 @@ def manifest(release: Release, *, file: str, sha256: str, key: str, created: str
         "schema": {"sha256": release.schema.fingerprint()},
         "input": {
             "commitment": commitment(fingerprint(release), key),
-            "method": "HMAC-SHA-256 of the input's SHA-256, under the key in internal/replay.toml",
+            "method": "HMAC-SHA-256 of the input's SHA-256, under the key in the replay file, which stays inside",
         },
         "output": {"file": file, "rows": len(frame), "columns": frame.columns, "sha256": sha256},
         "claims": [claim.to_dict() for claim in release.claims],
@@ -67,13 +67,15 @@ def _measures(release: Release) -> dict[str, Any]:
     )
 
 
-def replay_text(release: Release, *, file: str, sha256: str, key: str) -> str:
+def replay_text(release: Release, *, file: str, sha256: str, key: str, created: str) -> str:
     """What it takes to make the table again, byte for byte: stays inside."""
     source = release.source
     words: dict[str, Any] = {
         "format": FORMAT,
+        "created": created,
         "seed": release.seed,
         "key": key,
+        "notes": list(release.notes),
         "input": {"sha256": fingerprint(release)},
         "output": {"file": file, "sha256": sha256},
         "recipe": release.recipe.to_dict(),

@@ -136,7 +136,7 @@ def _bound_assumptions(recipe: AnyRecipe, schema: Schema, has_heavy_unit: bool) 
     kept = [name for name in (*schema.sensitive, *schema.other, schema.weight) if name]
     said = [
         "The quasi-identifiers are all the columns that the intruder can match on, and ties are broken at random.",
-        "The seed and everything else under internal/ stay inside.",
+        "The seed and everything else in the folder of inside files stay inside.",
     ]
     if kept:
         said.append(

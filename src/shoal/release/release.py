@@ -124,16 +124,17 @@ class Release:
         overwrite: bool = False,
         progress: Progress | None = None,
     ) -> Path:
-        """Write table, external report and manifest to `directory`, internal report and replay file to its
-        ``internal/``.
+        """Write what may leave to `directory` (table, manifest, report), what may not to a folder beside it.
 
-        The written table is read back and measured again; if a claim fails, nothing is left behind and a
-        GuaranteeError is raised.
+        ``write("out/")`` puts replay file, internal report and model into ``out.internal/``, which only the owner can
+        read. Both folders appear together or not at all. The written table is read back and measured again; if a claim
+        fails, nothing is left behind and a GuaranteeError is raised.
 
         Parameters
         ----------
         directory
-            Must not exist yet, or be empty, or hold an older release and `overwrite` be True.
+            Must not exist yet, or be empty, or hold an older release and `overwrite` be True; the same holds for the
+            folder beside it.
         format
             Ending of the table file: csv, tsv, parquet, and with the extra `formats` dta, sav, xpt.
         """
