@@ -68,7 +68,7 @@ def rehash(folder):
 
 @pytest.fixture(scope="module")
 def room(tmp_path_factory):
-    """A table with a column that sounds like a sentence, its release with every sort of claim, and a publisher's key."""
+    """A table with a column that sounds like a sentence, its release, and a publisher's key."""
     home = tmp_path_factory.mktemp("room")
     survey = shoal.datasets.health_survey(300, seed=1)
     table = survey.select("gender", "age_group", "education", pl.col("income").alias("spinal column grade"))

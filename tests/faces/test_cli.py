@@ -59,7 +59,17 @@ def room(tmp_path_factory):
 
 
 def test_help_has_examples(tmp_path):
-    for words in ([], ["anonymize"], ["risk"], ["verify"], ["schema"], ["schema", "infer"], ["demo"]):
+    for words in (
+        [],
+        ["anonymize"],
+        ["risk"],
+        ["verify"],
+        ["sign"],
+        ["handover"],
+        ["schema"],
+        ["schema", "infer"],
+        ["demo"],
+    ):
         done = shoal(*words, "--help", cwd=tmp_path)
         assert done.returncode == 0
         assert "Usage" in done.stdout
@@ -145,6 +155,73 @@ def test_verify_finds_a_falsified_manifest(room, tmp_path):
     path.write_text(json.dumps(words))
     done = shoal("verify", tmp_path / "release", "--original", "people.csv", cwd=room)
     assert done.returncode == 3, done.stdout
+
+
+def test_sign_and_hand_over(room, tmp_path):
+    import shutil
+
+    for name in ("release", "release.internal"):
+        shutil.copytree(room / name, tmp_path / name)
+    (tmp_path / "password").write_text("secret\n")
+    from shoal.release.minisign import Cost, new_key
+
+    new_key(tmp_path / "locked.key", password="secret", cost=Cost(operations=1 << 15, memory=1 << 24))
+    facts = ["--decision", "May go", "--by", "R. Roe", "--recipient", "The clinic", "--expires", "2999-12-31"]
+    words = ["sign", "release", "--key", "locked.key", "--password-file", "password"]
+    done = shoal(*words, *facts, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "release/manifest.json").read_text())["decision"]["recipient"] == "The clinic"
+    done = shoal("verify", "release", "--signer", "locked.pub", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert "signed" in done.stdout
+    both = ["--original", room / "people.csv", "--signer", "locked.pub"]
+    assert shoal("verify", "release", *both, cwd=tmp_path).returncode == 0
+    assert shoal("handover", "release", "--to", "release.zip", cwd=tmp_path).returncode == 0
+    assert shoal("handover", "release", "--to", "release.zip", cwd=tmp_path).returncode == 4
+    assert shoal("handover", "release", "--to", "release.zip", "--overwrite", cwd=tmp_path).returncode == 0
+    (tmp_path / "release/notes.txt").write_text("x")
+    done = shoal("handover", "release", "--to", "other.zip", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "notes.txt" in done.stderr
+    assert shoal(*words, cwd=tmp_path).returncode == 3
+    assert shoal("verify", "release", "--signer", "locked.pub", cwd=tmp_path).returncode == 3
+
+
+def test_a_new_key(tmp_path, monkeypatch):
+    import typer
+
+    answers = []
+    monkeypatch.setattr(typer, "prompt", lambda *_words, **_more: answers.append(1) or "")
+    done = shoal("sign", "--new-key", "publisher.key", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "no password" in done.stdout
+    assert answers == [1]
+    assert (tmp_path / "publisher.key").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "publisher.pub").is_file()
+    assert shoal("sign", "--new-key", "publisher.key", cwd=tmp_path).returncode == 4
+
+
+BAD_SIGNING = [
+    (["sign", "release"], 2, "--key"),
+    (["sign", "--key", "publisher.key"], 2, "DIRECTORY"),
+    (["sign", "release", "--key", "schema.toml"], 4, "minisign"),
+    (["sign", "release", "--key", "nobody.key"], 4, "nobody.key"),
+    (["sign", "release", "--new-key", "new.key"], 2, "leave out the rest"),
+    (["sign", "--new-key", "new.key", "--password-file", "empty.csv"], 2, "first line"),
+    (["verify", "release", "--signer", "people.csv"], 4, "public key"),
+    (["handover", "release"], 2, "--to"),
+    (["handover", "nowhere", "--to", "x.zip"], 4, "manifest"),
+]
+
+
+@pytest.mark.parametrize(("words", "code", "said"), BAD_SIGNING)
+def test_bad_signing_says_why(room, words, code, said):
+    (room / "empty.csv").write_text("")
+    done = shoal(*words, cwd=room)
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr
+    assert not (room / "new.key").exists()
+    assert not (room / "release/manifest.json.minisig").exists()
 
 
 def test_markup_in_names_is_printed_as_it_is(room, tmp_path):
