@@ -61,4 +61,4 @@ docs: $(STAMP)
 	$(BIN)/python docs/generate.py
 
 clean:
-	rm -rf $(VENV) demo-release .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo-release demo-release.internal .mypy_cache .ruff_cache .hypothesis

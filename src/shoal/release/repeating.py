@@ -72,7 +72,7 @@ def repeat(folder: Path, path: Path, recorded: Mapping[str, Any], words: Mapping
 
 def fits_input(original: Path, recorded: Mapping[str, Any], words: Mapping[str, Any]) -> bool:
     """Whether the manifest's commitment is to this file."""
-    return commitment(sha256(original), recorded["key"]) == _committed(words)
+    return bool(commitment(sha256(original), recorded["key"]) == _committed(words))
 
 
 def _committed(words: Mapping[str, Any]) -> Any:
