@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 EXTRAS := .[all]
 
-.PHONY: demo test check kernels postgres chromium bench docs clean help
+.PHONY: demo test check kernels postgres chromium minisign bench docs clean help
 
 help:
 	@echo "make demo   run the main job on built-in data and say where the report is"
@@ -24,7 +24,7 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)
 	$(BIN)/shoal demo --out demo-release --overwrite
 
-test: postgres chromium
+test: postgres chromium minisign
 	$(MAKE) --jobs 2 check kernels
 	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder tests
 
@@ -37,6 +37,11 @@ postgres:
 chromium:
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
 		(test "$$(id -u)" = 0 && apt-get install -y -qq chromium >/dev/null 2>&1) || true
+
+# Signatures are tried against minisign itself; where it can't be installed those tests are skipped and say so.
+minisign:
+	@command -v minisign >/dev/null || \
+		(test "$$(id -u)" = 0 && apt-get install -y -qq minisign >/dev/null 2>&1) || true
 
 check: $(STAMP)
 	$(BIN)/ruff check .
@@ -56,4 +61,4 @@ docs: $(STAMP)
 	$(BIN)/python docs/generate.py
 
 clean:
-	rm -rf $(VENV) demo-release .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo-release demo-release.internal .mypy_cache .ruff_cache .hypothesis

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
         Shuffle,
     )
     from shoal.release import Release, anonymize, coarsen, replay, synthesize, verify
+    from shoal.release.handover import handover
+    from shoal.release.sign import sign
     from shoal.schema import Schema
     from shoal.score import AlphaTree, CertifiedForest, CertifiedTree, StableForest, StableTree
     from shoal.shift import MarketRisk
@@ -77,7 +79,9 @@ _HOME = {
     "Release": "release",
     "anonymize": "release",
     "coarsen": "release",
+    "handover": "release.handover",
     "replay": "release",
+    "sign": "release.sign",
     "synthesize": "release",
     "verify": "release",
     "Schema": "schema",
@@ -148,11 +152,13 @@ __all__ = [
     "compare",
     "datasets",
     "dp",
+    "handover",
     "read_table",
     "replay",
     "risk",
     "score",
     "shift",
+    "sign",
     "synth",
     "synthesize",
     "utility",

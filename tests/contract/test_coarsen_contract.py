@@ -125,7 +125,7 @@ def test_written_read_back_and_replayed(people, people_schema, method, tmp_path)
     release = shoal.coarsen(people, people_schema, method(4), seed=1)
     release.write(tmp_path / "out")
     assert shoal.verify(tmp_path / "out").holds
-    again = shoal.replay(tmp_path / "out" / "internal" / "replay.toml", people)
+    again = shoal.replay(tmp_path / "out.internal" / "replay.toml", people)
     assert again.table.equals(release.table)
     page = (tmp_path / "out" / "report.html").read_text()
     assert "SENTINEL" not in page

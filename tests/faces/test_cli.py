@@ -59,7 +59,17 @@ def room(tmp_path_factory):
 
 
 def test_help_has_examples(tmp_path):
-    for words in ([], ["anonymize"], ["risk"], ["verify"], ["schema"], ["schema", "infer"], ["demo"]):
+    for words in (
+        [],
+        ["anonymize"],
+        ["risk"],
+        ["verify"],
+        ["sign"],
+        ["handover"],
+        ["schema"],
+        ["schema", "infer"],
+        ["demo"],
+    ):
         done = shoal(*words, "--help", cwd=tmp_path)
         assert done.returncode == 0
         assert "Usage" in done.stdout
@@ -72,16 +82,10 @@ def test_version_from_a_process_of_its_own(tmp_path):
 
 
 def test_release_has_its_files_and_nothing_more(room):
-    found = sorted(str(path.relative_to(room / "release")) for path in (room / "release").rglob("*"))
-    assert found == [
-        "internal",
-        "internal/replay.toml",
-        "internal/report.html",
-        "manifest.json",
-        "release.csv",
-        "report.html",
-    ]
-    assert (room / "release" / "internal").stat().st_mode & 0o077 == 0
+    inside = room / "release.internal"
+    assert {path.name for path in (room / "release").rglob("*")} == {"manifest.json", "release.csv", "report.html"}
+    assert {path.name for path in inside.rglob("*")} == {"replay.toml", "report.html"}
+    assert [path.stat().st_mode & 0o777 for path in (inside, *inside.iterdir())] == [0o700, 0o600, 0o600]
 
 
 def test_claims_are_printed(room):
@@ -103,7 +107,7 @@ def test_no_seed_or_input_hash_outside_internal(room):
     import hashlib
     import tomllib
 
-    replay = tomllib.loads((room / "release/internal/replay.toml").read_text())
+    replay = tomllib.loads((room / "release.internal/replay.toml").read_text())
     assert replay["seed"] == 5
     digest = hashlib.sha256((room / "people.csv").read_bytes()).hexdigest()
     assert replay["input"]["sha256"] == digest
@@ -117,13 +121,16 @@ def test_no_seed_or_input_hash_outside_internal(room):
 
 def test_verify(room):
     done = shoal("verify", "release", cwd=room)
-    assert done.returncode == 0, done.stdout
+    assert done.returncode == 5, done.stdout
+    assert "on the publisher's word" in done.stdout
     done = shoal("verify", "release", "--original", "people.csv", "--json", cwd=room)
     assert done.returncode == 0, done.stdout
     checks = {check["name"]: check["holds"] for check in json.loads(done.stdout)["checks"]}
     assert checks["replay"]
     assert checks["input"]
-    assert checks["re-identification bound"]
+    assert checks["manifest"]
+    assert checks["report"]
+    assert checks["re-identification bound 0.2"]
 
 
 def test_verify_finds_a_changed_table(room, tmp_path):
@@ -141,12 +148,80 @@ def test_verify_finds_a_falsified_manifest(room, tmp_path):
     import shutil
 
     shutil.copytree(room / "release", tmp_path / "release")
+    shutil.copytree(room / "release.internal", tmp_path / "release.internal")
     path = tmp_path / "release/manifest.json"
     words = json.loads(path.read_text())
     words["claims"][0]["value"] = 0.001
     path.write_text(json.dumps(words))
     done = shoal("verify", tmp_path / "release", "--original", "people.csv", cwd=room)
     assert done.returncode == 3, done.stdout
+
+
+def test_sign_and_hand_over(room, tmp_path):
+    import shutil
+
+    for name in ("release", "release.internal"):
+        shutil.copytree(room / name, tmp_path / name)
+    (tmp_path / "password").write_text("secret\n")
+    from shoal.release.minisign import Cost, new_key
+
+    new_key(tmp_path / "locked.key", password="secret", cost=Cost(operations=1 << 15, memory=1 << 24))
+    facts = ["--decision", "May go", "--by", "R. Roe", "--recipient", "The clinic", "--expires", "2999-12-31"]
+    words = ["sign", "release", "--key", "locked.key", "--password-file", "password"]
+    done = shoal(*words, *facts, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "release/manifest.json").read_text())["decision"]["recipient"] == "The clinic"
+    done = shoal("verify", "release", "--signer", "locked.pub", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert "signed" in done.stdout
+    both = ["--original", room / "people.csv", "--signer", "locked.pub"]
+    assert shoal("verify", "release", *both, cwd=tmp_path).returncode == 0
+    assert shoal("handover", "release", "--to", "release.zip", cwd=tmp_path).returncode == 0
+    assert shoal("handover", "release", "--to", "release.zip", cwd=tmp_path).returncode == 4
+    assert shoal("handover", "release", "--to", "release.zip", "--overwrite", cwd=tmp_path).returncode == 0
+    (tmp_path / "release/notes.txt").write_text("x")
+    done = shoal("handover", "release", "--to", "other.zip", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "notes.txt" in done.stderr
+    assert shoal(*words, cwd=tmp_path).returncode == 3
+    assert shoal("verify", "release", "--signer", "locked.pub", cwd=tmp_path).returncode == 3
+
+
+def test_a_new_key(tmp_path, monkeypatch):
+    import typer
+
+    answers = []
+    monkeypatch.setattr(typer, "prompt", lambda *_words, **_more: answers.append(1) or "")
+    done = shoal("sign", "--new-key", "publisher.key", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "no password" in done.stdout
+    assert answers == [1]
+    assert (tmp_path / "publisher.key").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "publisher.pub").is_file()
+    assert shoal("sign", "--new-key", "publisher.key", cwd=tmp_path).returncode == 4
+
+
+BAD_SIGNING = [
+    (["sign", "release"], 2, "--key"),
+    (["sign", "--key", "publisher.key"], 2, "DIRECTORY"),
+    (["sign", "release", "--key", "schema.toml"], 4, "minisign"),
+    (["sign", "release", "--key", "nobody.key"], 4, "nobody.key"),
+    (["sign", "release", "--new-key", "new.key"], 2, "leave out the rest"),
+    (["sign", "--new-key", "new.key", "--password-file", "empty.csv"], 2, "first line"),
+    (["verify", "release", "--signer", "people.csv"], 4, "public key"),
+    (["handover", "release"], 2, "--to"),
+    (["handover", "nowhere", "--to", "x.zip"], 4, "manifest"),
+]
+
+
+@pytest.mark.parametrize(("words", "code", "said"), BAD_SIGNING)
+def test_bad_signing_says_why(room, words, code, said):
+    (room / "empty.csv").write_text("")
+    done = shoal(*words, cwd=room)
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr
+    assert not (room / "new.key").exists()
+    assert not (room / "release/manifest.json.minisig").exists()
 
 
 def test_markup_in_names_is_printed_as_it_is(room, tmp_path):
@@ -170,7 +245,7 @@ def test_decimal_commas(room, tmp_path):
 
 
 def test_replay_gives_the_same_bytes(room, tmp_path):
-    done = shoal("anonymize", "--replay", room / "release/internal/replay.toml", "-o", tmp_path / "again", cwd=room)
+    done = shoal("anonymize", "--replay", room / "release.internal/replay.toml", "-o", tmp_path / "again", cwd=room)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "again/release.csv").read_bytes() == (room / "release/release.csv").read_bytes()
 
@@ -187,7 +262,7 @@ def test_formats(room, tmp_path, format):
     done = shoal("anonymize", "people.csv", "-s", "schema.toml", "-o", tmp_path / "out", *words, cwd=room)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "out" / f"release.{format}").is_file()
-    assert shoal("verify", tmp_path / "out", cwd=room).returncode == 0
+    assert shoal("verify", tmp_path / "out", cwd=room).returncode == 5
 
 
 def test_centroid_release_is_k_anonymous_on_disk(room, tmp_path):
@@ -229,7 +304,7 @@ BAD = [
     (["anonymize", "-s", "schema.toml", "-o", "x"], 2, "FILE"),
     (["anonymize", "people.csv", "-s", "schema.toml", "-o", "x", "-k", "1"], 2, "at least 2"),
     (["anonymize", "people.csv", "-s", "schema.toml", "-o", "x", "-k", "9", "-g", "mdav:k=3"], 2, "must agree"),
-    (["anonymize", "--replay", "release/internal/replay.toml", "-o", "x", "-k", "9"], 2, "--k"),
+    (["anonymize", "--replay", "release.internal/replay.toml", "-o", "x", "-k", "9"], 2, "--k"),
     (["anonymize", "people.csv", "-s", "schema.toml", "-o", "x", "-k", "five"], 2, "integer"),
     (["anonymize", "people.csv", "-s", "schema.toml", "-o", "x", "-m", "blur"], 2, "known method"),
     (["anonymize", "people.csv", "-s", "schema.toml", "-o", "x", "-f", "docx"], 2, "format"),

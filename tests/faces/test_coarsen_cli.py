@@ -49,7 +49,7 @@ def test_from_file_to_verified_release(room, tmp_path, method):
     done = coarsen(room, tmp_path / "out", "--method", method, "--seed", 1)
     assert done.exit_code == 0, done.exception
     assert "k-anonymity 5" in done.stdout
-    assert shoal("verify", tmp_path / "out").exit_code == 0
+    assert shoal("verify", tmp_path / "out").exit_code == 5
     again = shoal("verify", tmp_path / "out", "--original", room / "people.csv")
     assert again.exit_code == 0, again.stdout
 
@@ -119,7 +119,7 @@ def test_synthesize_with_an_account(room, tmp_path):
     assert "epsilon-DP 1" in done.stdout
     assert "left ε = 0.5" in done.stdout
     assert len(pl.read_csv(tmp_path / "a" / "release.csv")) == 50
-    assert shoal("verify", tmp_path / "a", "--original", data).exit_code == 0
+    assert shoal("verify", tmp_path / "a", "--original", data).exit_code == 5, "nobody can draw it again"
     refused = shoal(*words, "--epsilon", 1, "-o", tmp_path / "b")
     assert isinstance(refused.exception, GuaranteeError)
     assert not (tmp_path / "b").exists()

@@ -39,8 +39,9 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     shoal.anonymize(table, schema, seed=7).write(home / "anonymize")
     shoal.coarsen(table, schema, shoal.Mondrian(k=5), seed=7).write(home / "coarsen")
     shoal.synthesize(table.select(few), domain, shoal.PeGS(epsilon=2.0), rows=300).write(home / "synthesize")
-    files = {"external": "report.html", "internal": "internal/report.html"}
-    return {page: home / page.split("/")[0] / files[page.split("/")[1]] for page in PAGES}
+    endings = {"external": "", "internal": ".internal"}
+    parts = {page: page.split("/") for page in PAGES}
+    return {page: home / f"{name}{endings[which]}" / "report.html" for page, (name, which) in parts.items()}
 
 
 @pytest.fixture(scope="module")

@@ -46,15 +46,15 @@ def test_what_goes_out_says_nothing_of_the_private_table(release, tmp_path):
     assert "risk" not in words
     assert "utility" not in words
     outside = (tmp_path / "out" / "report.html").read_text()
-    inside = (tmp_path / "out" / "internal" / "report.html").read_text()
+    inside = (tmp_path / "out.internal" / "report.html").read_text()
     assert "total variation" not in outside
     assert "Distributions before and after" not in outside
     assert "Distributions before and after" in inside
     assert shoal.verify(tmp_path / "out").holds
-    model = shoal.synth.load(tmp_path / "out" / "internal" / "model.json")
+    model = shoal.synth.load(tmp_path / "out.internal" / "model.json")
     assert model.sample(5).shape == (5, 3)
     with pytest.raises(shoal.InputError, match="noise"):
-        shoal.replay(tmp_path / "out" / "internal" / "replay.toml", pl.DataFrame())
+        shoal.replay(tmp_path / "out.internal" / "replay.toml", pl.DataFrame())
 
 
 def test_an_empty_account_stops_it_before_anything(table, tmp_path):

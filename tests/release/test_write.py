@@ -30,7 +30,7 @@ def test_round_trip_of_a_table_in_memory(survey, tmp_path):
     release = anonymize(table, schema, group=KMember(k=5), mask=Resample(), seed=3)
     release.write(tmp_path / "out")
     assert pl.read_csv(tmp_path / "out/release.csv").equals(release.table)
-    again = replay(tmp_path / "out/internal/replay.toml", table)
+    again = replay(tmp_path / "out.internal/replay.toml", table)
     assert again.table.equals(release.table)
     assert verify(tmp_path / "out").holds
 

@@ -13,7 +13,7 @@ from shoal.workbench.faults import explain
 from shoal.workbench.handing import bundle, hand_over
 
 OUTSIDE = {"release.csv", "report.html", "manifest.json"}
-INSIDE = {"internal/report.html", "internal/replay.toml"}
+INSIDE = {"report.html", "replay.toml"}
 
 
 def files_in(folder):
@@ -31,12 +31,15 @@ def copy(released, tmp_path):
 def test_the_release_arrives_whole(released, tmp_path):
     target = tmp_path / "new" / "release"
     assert hand_over(released, target) == target
-    assert files_in(target) == OUTSIDE | INSIDE
-    assert (target / "internal").stat().st_mode & 0o077 == 0
+    inside = target.with_name("release.internal")
+    assert files_in(target) == OUTSIDE
+    assert files_in(inside) == INSIDE
+    assert all(path.stat().st_mode & 0o077 == 0 for path in (inside, *inside.iterdir()))
     assert verify(target).holds
-    for name in OUTSIDE | INSIDE:
-        assert (target / name).read_bytes() == (released.folder / "release" / name).read_bytes()
-    assert [path.name for path in target.parent.iterdir()] == ["release"]
+    for folder, names in {"release": OUTSIDE, "release.internal": INSIDE}.items():
+        for name in names:
+            assert (target.parent / folder / name).read_bytes() == (released.folder / folder / name).read_bytes()
+    assert {path.name for path in target.parent.iterdir()} == {"release", "release.internal"}
 
 
 def test_a_folder_in_use_is_kept(released, tmp_path):
@@ -87,7 +90,7 @@ def test_a_table_that_is_not_its_manifests_does_not_go(copy, tmp_path):
 def test_bundles_hold_one_sort_only(released):
     outside, inside = bundle(released), bundle(released, internal=True)
     assert set(zipfile.ZipFile(outside).namelist()) == OUTSIDE
-    assert set(zipfile.ZipFile(inside).namelist()) == INSIDE
+    assert set(zipfile.ZipFile(inside).namelist()) == {f"release.internal/{name}" for name in INSIDE}
     seed = f"seed = {_seed(released)}"
     with zipfile.ZipFile(outside) as archive:
         assert archive.testzip() is None
@@ -95,13 +98,13 @@ def test_bundles_hold_one_sort_only(released):
         assert str(_seed(released)) not in text
         assert json.loads(archive.read("manifest.json"))["output"]["file"] == "release.csv"
     with zipfile.ZipFile(inside) as archive:
-        assert seed in archive.read("internal/replay.toml").decode()
+        assert seed in archive.read("release.internal/replay.toml").decode()
 
 
 def _seed(job):
     import tomllib
 
-    return tomllib.loads((job.folder / "release" / "internal" / "replay.toml").read_text())["seed"]
+    return tomllib.loads((job.folder / "release.internal" / "replay.toml").read_text())["seed"]
 
 
 def test_equal_releases_give_equal_bundles(released, copy):
@@ -111,7 +114,7 @@ def test_equal_releases_give_equal_bundles(released, copy):
 
 def test_no_internal_file_by_any_name(copy):
     inner = copy.folder / "release" / "internal" / "deep"
-    inner.mkdir()
+    inner.mkdir(parents=True)
     (inner / "report.html").write_text("SENTINEL")
     (copy.folder / "release" / "link.html").symlink_to(inner / "report.html")
     with zipfile.ZipFile(bundle(copy)) as archive:

@@ -24,7 +24,7 @@ shoal anonymize people.csv -s schema.toml -o release -g crest -m micro-perturb:n
 
 shoal anonymize people.csv -s schema.toml -o release -g ball -m push-back -m shuffle
 
-shoal anonymize --replay release/internal/replay.toml --out again
+shoal anonymize --replay release.internal/replay.toml --out again
 """
 
 _GROUPS = "k-member, mdav, mst, t-close-mst, crest, ball; parameters after a colon, as in crest:alpha=1"
@@ -49,7 +49,7 @@ def anonymize(
     encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV input; found by itself if left out.")] = None,
     decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV input.")] = ".",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older release in that folder.")] = False,
-    replay: Annotated[Path | None, typer.Option(help="Repeat the run of this internal/replay.toml.")] = None,
+    replay: Annotated[Path | None, typer.Option(help="Repeat the run of this replay.toml.")] = None,
     target_linkage: Annotated[
         float | None, typer.Option(help="Raise k until at most this share of released rows can be linked.")
     ] = None,

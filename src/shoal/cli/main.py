@@ -1,7 +1,8 @@
 """The `shoal` command: one sub-command a job, errors as one line, exit codes that scripts can rely on.
 
-0 done, 2 wrong usage, 3 the guarantee can't be met (nothing was written), 4 the input is unusable (nothing was
-written), 1 an internal fault, 130 or 143 stopped.
+0 done, 2 wrong usage, 3 the guarantee can't be met or a check fails (nothing was written), 4 the input is unusable
+(nothing was written), 5 (verify) nothing fails but something rests on the publisher's word, 1 an internal fault, 130 or
+143 stopped.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from shoal.cli import (
     coarsen,
     compare,
     demo,
+    handover,
     keys,
     ledger,
     market,
@@ -30,6 +32,7 @@ from shoal.cli import (
     schema,
     score,
     serve,
+    sign,
     study,
     synthesize,
     verify,
@@ -55,6 +58,8 @@ app.command("synthesize", epilog=synthesize.EXAMPLES)(synthesize.synthesize)
 app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("risk", epilog=risk.EXAMPLES)(risk.risk)
 app.command("verify", epilog=verify.EXAMPLES)(verify.verify)
+app.command("sign", epilog=sign.EXAMPLES)(sign.sign)
+app.command("handover", epilog=handover.EXAMPLES)(handover.handover)
 app.command("outliers", epilog=outliers.EXAMPLES)(outliers.outliers)
 app.command("reconstruct", epilog=reconstruct.EXAMPLES)(reconstruct.reconstruct)
 app.command("scan", epilog=scan.EXAMPLES)(scan.scan)

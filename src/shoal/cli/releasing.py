@@ -41,8 +41,8 @@ def open_input(
 
 def format_of(release: Any, replay: Path | None = None) -> str:
     """The ending of the released table: as it was before, or as the input's."""
+    from shoal.release.layout import FORMATS
     from shoal.release.replaying import read_replay
-    from shoal.release.writing import FORMATS
 
     if replay is not None:
         return Path(read_replay(replay)["output"]["file"]).suffix[1:]
@@ -55,6 +55,7 @@ def tell(release: Any, target: Path) -> None:
     from shoal.cli.console import out as screen
     from shoal.cli.console import print_claims
     from shoal.release.headlines import risk_lines, utility_lines
+    from shoal.release.layout import inside_of
 
     screen.print(f"[bold]{len(release.source_rows):,} rows released[/] by {release.recipe}")
     for note in release.notes:
@@ -64,4 +65,4 @@ def tell(release: Any, target: Path) -> None:
     for line in (*risk_lines(release), *utility_lines(release)):
         screen.print(f"  {line.name:<58}{line.value}")
     screen.print(f"Table, report and manifest: {target}", markup=False)
-    screen.print(f"Keep inside: {target / 'internal'}", markup=False)
+    screen.print(f"Keep inside: {inside_of(target)}", markup=False)

@@ -82,6 +82,7 @@ def _tell(release: Any, target: Path, book: Any) -> None:
     from shoal.cli.console import out as screen
     from shoal.cli.console import print_claims
     from shoal.release.headlines import risk_lines, utility_lines
+    from shoal.release.layout import inside_of
 
     screen.print(f"[bold]{len(release.source_rows):,} synthetic rows[/] by {release.recipe}")
     for note in release.notes:
@@ -95,4 +96,4 @@ def _tell(release: Any, target: Path, book: Any) -> None:
     if book is not None:
         screen.print(f"Account {book.path}: spent {book.spent}, left {book.left}", markup=False)
     screen.print(f"Table, report and manifest: {target}", markup=False)
-    screen.print(f"Keep inside: {target / 'internal'}", markup=False)
+    screen.print(f"Keep inside: {inside_of(target)}", markup=False)

@@ -19,8 +19,7 @@ from shoal.comparison.outcome import Outcome
 from shoal.errors import FileError, ShoalError
 from shoal.files import write_text
 from shoal.recipe import AnyRecipe
-from shoal.release.manifest import fresh_key
-from shoal.rng import fresh_seed
+from shoal.rng import fresh_key, fresh_seed
 from shoal.schema import Schema
 
 __all__ = ["Store"]

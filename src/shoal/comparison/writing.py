@@ -14,17 +14,17 @@ from shoal.files.staging import Contents, check_target, staged
 if TYPE_CHECKING:
     from shoal.comparison.comparison import Comparison
 
-__all__ = ["FILES", "check_folder", "read", "write"]
+__all__ = ["COMPARISON", "FILES", "check_folder", "read", "write"]
 
 FILES = ("comparison.csv", "comparison.parquet", "comparison.json", "comparison.html")
-_COMPARISON = Contents(name="comparison", sign="comparison.json", belongs=lambda path: path.name in FILES)
+COMPARISON = Contents(name="comparison", sign="comparison.json", belongs=lambda path: path.name in FILES)
 
 
 def write(comparison: Comparison, folder: Path, *, overwrite: bool, limit: float) -> Path:
     """Write all files, or leave the folder as it was."""
     page, rows = render(comparison, limit), comparison._rows()
     try:
-        with staged(folder, _COMPARISON, overwrite=overwrite) as stage:
+        with staged(folder, COMPARISON, overwrite=overwrite) as stage:
             write_table(rows, stage / "comparison.csv")
             write_table(rows, stage / "comparison.parquet")
             write_text(stage / "comparison.json", json.dumps(comparison.to_dict(), indent=1, ensure_ascii=False) + "\n")
@@ -53,4 +53,4 @@ def read(folder: Path) -> Comparison:
 
 def check_folder(folder: Path, *, overwrite: bool) -> None:
     """Refuse a folder that holds anything but an older comparison that may be replaced, before any work is done."""
-    check_target(folder, _COMPARISON, overwrite=overwrite)
+    check_target(folder, COMPARISON, overwrite=overwrite)

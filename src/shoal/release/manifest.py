@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import secrets
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -28,7 +27,7 @@ from shoal.release.disclose import figures, why_inside
 if TYPE_CHECKING:
     from shoal.release.release import Release
 
-__all__ = ["commitment", "fingerprint", "fresh_key", "manifest", "read_manifest", "replay_text", "versions"]
+__all__ = ["commitment", "fingerprint", "manifest", "read_manifest", "replay_text", "versions"]
 
 FORMAT = 1
 
@@ -47,7 +46,7 @@ def manifest(release: Release, *, file: str, sha256: str, key: str, created: str
         "schema": {"sha256": release.declared.fingerprint()},
         "input": {
             "commitment": commitment(fingerprint(release), key),
-            "method": "HMAC-SHA-256 of the input's SHA-256, under the key in internal/replay.toml",
+            "method": "HMAC-SHA-256 of the input's SHA-256, under the key in the replay file, which stays inside",
         },
         "output": {"file": file, "rows": len(frame), "columns": frame.columns, "sha256": sha256},
         "claims": [claim.to_dict() for claim in release.outside_claims],
@@ -64,14 +63,16 @@ def _measures(release: Release) -> dict[str, Any]:
     return figures(release.kept)
 
 
-def replay_text(release: Release, *, file: str, sha256: str, key: str) -> str:
+def replay_text(release: Release, *, file: str, sha256: str, key: str, created: str) -> str:
     """What it takes to make the table again, byte for byte: stays inside."""
     source = release.source
     words: dict[str, Any] = {
         "format": FORMAT,
+        "created": created,
         "seed": release.seed,
         "pairing": release.key,
         "key": key,
+        "notes": list(release.notes),
         "input": {"sha256": fingerprint(release)},
         "output": {"file": file, "sha256": sha256},
         "recipe": release.recipe.to_dict(),
@@ -92,11 +93,6 @@ def fingerprint(release: Release) -> str:
     if release.source is not None:
         return release.source.sha256
     return hashlib.sha256(enter(release.original).to_polars().write_csv().encode()).hexdigest()
-
-
-def fresh_key() -> str:
-    """A 256-bit key for `commitment`."""
-    return secrets.token_hex(32)
 
 
 def commitment(sha256: str, key: str) -> str:

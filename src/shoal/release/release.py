@@ -27,7 +27,7 @@ from shoal.release.disclose import Measured, measured
 from shoal.release.promises import promises
 from shoal.risk import RiskReport
 from shoal.risk import assess as assess_risk
-from shoal.rng import fresh_seed
+from shoal.rng import fresh_seed, is_repeatable
 from shoal.schema import Schema
 from shoal.synth import Model
 from shoal.utility import UtilityReport
@@ -70,6 +70,8 @@ class Release:
         What each step of a chain did.
     preset
         The set of rules that the table was held to.
+    repeatable
+        Whether the key follows from a seed, as in studies; such a release is never written.
     model
         The fitted model of a synthetic release.
     """
@@ -90,6 +92,7 @@ class Release:
     earned: tuple[Claim, ...] = ()
     steps: tuple[Step, ...] = ()
     preset: str | None = None
+    repeatable: bool = field(default_factory=is_repeatable)
     model: Model | None = None
 
     def __repr__(self) -> str:
@@ -169,16 +172,17 @@ class Release:
         overwrite: bool = False,
         progress: Progress | None = None,
     ) -> Path:
-        """Write table, external report and manifest to `directory`, internal report and replay file to its
-        ``internal/``.
+        """Write what may leave to `directory` (table, manifest, report), what may not to a folder beside it.
 
-        The written table is read back and measured again; if a claim fails, nothing is left behind and a
-        GuaranteeError is raised.
+        ``write("out/")`` puts replay file, internal report and model into ``out.internal/``, which only the owner can
+        read. Both folders appear together or not at all. The written table is read back and measured again; if a claim
+        fails, nothing is left behind and a GuaranteeError is raised.
 
         Parameters
         ----------
         directory
-            Must not exist yet, or be empty, or hold an older release and `overwrite` be True.
+            Must not exist yet, or be empty, or hold an older release and `overwrite` be True; the same holds for the
+            folder beside it.
         format
             Ending of the table file: csv, tsv, parquet, and with the extra `formats` dta, sav, xpt.
         """

@@ -21,7 +21,7 @@ __all__ = ["read_replay", "replay"]
 def replay(
     path: str | Path, table: Any = None, *, input: str | Path | None = None, progress: Progress | None = None
 ) -> Release:
-    """Repeat the run that `path` (internal/replay.toml) records.
+    """Repeat the run that `path` (``out.internal/replay.toml``) records.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The folder of a release, which appears whole or not at all (`shoal.files.staging`)."""
+"""The two folders of a release, which appear together or not at all (`shoal.files.staging`)."""
 
 from __future__ import annotations
 
@@ -8,29 +8,52 @@ from pathlib import Path
 
 from shoal.errors import FileError
 from shoal.files import staging
+from shoal.release.layout import FORMER, MANIFEST, MODEL, REPLAY, REPORT, SIGNATURE, inside_of, is_table, place
 
-__all__ = ["check_target", "staged"]
+__all__ = ["check_target", "replaced", "staged"]
 
 
 def _belongs(path: Path) -> bool:
-    return path.name in ("manifest.json", "report.html", "internal") or path.stem == "release"
+    return path.name in (MANIFEST, REPORT, SIGNATURE, FORMER) or is_table(path.name)
 
 
-_RELEASE = staging.Contents(name="release", sign="manifest.json", belongs=_belongs)
+_OUTSIDE = staging.Contents(name="release", sign=MANIFEST, belongs=_belongs)
+_INSIDE = staging.Contents(
+    name="release's inside files",
+    sign=REPLAY,
+    belongs=lambda path: path.name in (REPLAY, REPORT, MODEL),
+    private=True,
+)
 
 
 @contextmanager
-def staged(target: Path, *, overwrite: bool) -> Iterator[Path]:
-    """Give a folder with a private folder ``internal`` to write to; it becomes `target` if the block ends well."""
-    with staging.staged(target, _RELEASE, overwrite=overwrite) as stage:
-        try:
-            (stage / "internal").mkdir(mode=0o700)
-        except OSError as error:
-            got = error.strerror or ""
-            raise FileError(str(target), "must be in a folder that can be written to", got=got) from None
+def staged(target: Path, *, overwrite: bool) -> Iterator[tuple[Path, Path]]:
+    """Give a folder for what may leave and a private one for what may not.
+
+    They become `target` and the folder beside it if the block ends well.
+    """
+    check_target(target, overwrite=overwrite)
+    targets = [(place(target), _OUTSIDE), (inside_of(target), _INSIDE)]
+    with staging.staged_together(targets, overwrite=overwrite) as (outside, inside):
+        yield outside, inside
+
+
+@contextmanager
+def replaced(target: Path) -> Iterator[Path]:
+    """Give a folder that takes the place of what may leave if the block ends well; what stays inside is untouched."""
+    with staging.staged(place(target), _OUTSIDE, overwrite=True) as stage:
         yield stage
 
 
 def check_target(target: Path, *, overwrite: bool) -> None:
-    """Refuse a target that is in use, before any work is done."""
-    staging.check_target(target, _RELEASE, overwrite=overwrite)
+    """Refuse a target that is in use, or whose folder for inside files is, before any work is done."""
+    outside, inside = place(target), inside_of(target)
+    staging.roll_back([outside, inside])
+    staging.check_target(outside, _OUTSIDE, overwrite=overwrite)
+    if not overwrite and not outside.exists() and (inside / REPLAY).is_file():
+        raise FileError(
+            str(inside),
+            "holds the inside files of a release that is not beside it",
+            hint="Was a run stopped, or the release moved? Move this folder too, or allow overwriting (--overwrite).",
+        )
+    staging.check_target(inside, _INSIDE, overwrite=overwrite)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,40 +12,67 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from shoal import report
+from shoal.canonical import plain
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.files import read_table, sha256, write_table, write_text
-from shoal.frame import enter, series
+from shoal.frame import Frame, enter, series
 from shoal.release.evidence import gathered
-from shoal.release.manifest import fresh_key, manifest, replay_text
+from shoal.release.layout import FORMATS, MANIFEST, MODEL, REPLAY, REPORT, inside_of
+from shoal.release.manifest import manifest, replay_text
 from shoal.release.staging import staged
+from shoal.report.signing import Decision, with_decision
 from shoal.risk import classes
+from shoal.rng import fresh_key
 
 if TYPE_CHECKING:
     from shoal.release.release import Release
 
-__all__ = ["FORMATS", "keeps_bound", "smallest_class", "write"]
-
-FORMATS = ("csv", "tsv", "parquet", "dta", "sav", "xpt")
+__all__ = [
+    "FORMATS",
+    "check_written",
+    "keeps_bound",
+    "manifest_text",
+    "smallest_class",
+    "write",
+    "write_evidence",
+    "write_released",
+]
 
 
 def write(release: Release, directory: Path, *, format: str, overwrite: bool, progress: Callable[[str], None]) -> Path:
-    """Write `release` to `directory`, or raise and leave it as it was."""
+    """Write `release` to `directory` and what stays inside to the folder beside it, or raise and leave both as they
+    were.
+    """
     if format not in FORMATS:
         raise ParameterError("write", f"format must be one of {', '.join(FORMATS)}", got=repr(format)[:40])
     _check_not_input(release, directory)
-    with staged(directory, overwrite=overwrite) as stage:
+    _require_secret(release)
+    with staged(directory, overwrite=overwrite) as (stage, inside):
         progress("measuring risk")
         _ = release.risk
         progress("measuring utility")
         _ = release.utility
         progress("writing")
         table = stage / f"release.{format}"
-        labels = release.source.labels if release.source is not None else None
-        write_table(enter(release.table).to_polars(), table, labels=labels)
+        write_released(release, table)
         progress("verifying")
         check_written(release, table)
-        _write_evidence(release, stage, table)
+        created, key = datetime.now(UTC).date().isoformat(), fresh_key()
+        evidence = write_evidence(release, table, key=key, created=created)
+        _write_inside(release, inside, evidence, table, key=key, created=created)
     return directory
+
+
+def write_released(release: Release, path: Path) -> None:
+    """Write the released table, with the labels that its file came with."""
+    labels = release.source.labels if release.source is not None else None
+    frame = enter(release.table)
+    write_table(frame.to_polars() if release.is_synthetic else _in_plain_types(frame), path, labels=labels)
+
+
+def _in_plain_types(frame: Frame) -> pl.DataFrame:
+    """The types of the file follow from the released rows, not from the input; synthetic ones follow the schema."""
+    return pl.DataFrame([plain(series(frame, name)) for name in frame.columns])
 
 
 def check_written(release: Release, path: Path) -> None:
@@ -72,18 +99,41 @@ def keeps_bound(release: Release) -> bool:
     return by_group is not None and by_group.holds and all(by_group.bound <= value for value in claimed)
 
 
-def _write_evidence(release: Release, stage: Path, table: Path) -> None:
-    created, digest, key = datetime.now(UTC).date().isoformat(), sha256(table), fresh_key()
+def write_evidence(
+    release: Release, table: Path, *, key: str, created: str, decision: Decision | None = None
+) -> report.Evidence:
+    """Write report and manifest beside the written `table`: the same release, key, day and decision, the same bytes.
+
+    The manifest holds the SHA-256 of the other files that leave, so that who signs it signs them all.
+    """
+    digest = sha256(table)
     words = manifest(release, file=table.name, sha256=digest, key=key, created=created)
-    write_text(stage / "manifest.json", json.dumps(words, indent=2, ensure_ascii=False) + "\n")
-    write_text(stage / "internal" / "replay.toml", replay_text(release, file=table.name, sha256=digest, key=key))
-    evidence, outside = gathered(release, words, digest)
-    write_text(stage / "report.html", report.render(outside, "external"))
+    inside, outside = gathered(release, words, digest)
+    page = with_decision(report.render(outside, "external"), decision)
+    write_text(table.with_name(REPORT), page)
+    words["files"] = {table.name: digest, REPORT: sha256(table.with_name(REPORT))}
+    if decision is not None:
+        words["decision"] = decision.to_dict()
+    write_text(table.with_name(MANIFEST), manifest_text(words))
+    return inside
+
+
+def manifest_text(words: Mapping[str, Any]) -> str:
+    """The manifest as it is written."""
+    return json.dumps(words, indent=2, ensure_ascii=False) + "\n"
+
+
+def _write_inside(
+    release: Release, inside: Path, evidence: report.Evidence, table: Path, *, key: str, created: str
+) -> None:
+    """Write what must not leave: replay file, internal report, and the model where there is one to keep."""
+    text = replay_text(release, file=table.name, sha256=sha256(table), key=key, created=created)
+    write_text(inside / REPLAY, text)
     if release.model is not None:
         with suppress(GuaranteeError):  # a model that is the data itself is not kept
-            release.model.save(stage / "internal" / "model.json", internal=True)
-    internal = {"seed": release.seed, "replay": "internal/replay.toml", "labels": release.labels}
-    write_text(stage / "internal" / "report.html", report.render(evidence, "internal", internal=internal))
+            release.model.save(inside / MODEL, internal=True)
+    facts = {"seed": release.seed, "replay": f"{REPLAY}, beside this page", "labels": release.labels}
+    write_text(inside / REPORT, report.render(evidence, "internal", internal=facts))
 
 
 def smallest_class(release: Release, written: pl.DataFrame) -> int:
@@ -107,9 +157,18 @@ def _plain(column: pl.Series, dtype: Any = None) -> pl.Series:
 def _check_not_input(release: Release, directory: Path) -> None:
     if release.source is None or release.source.path is None:
         return
-    source, target = Path(release.source.path).resolve(), directory.resolve()
-    if source == target or target in source.parents:
+    source, targets = Path(release.source.path).resolve(), (directory.resolve(), inside_of(directory).resolve())
+    if any(source == target or target in source.parents for target in targets):
         raise ParameterError("write", "output must not be the input or a folder around it", hint="Name another folder.")
+
+
+def _require_secret(release: Release) -> None:
+    if release.repeatable:
+        raise GuaranteeError(
+            "write",
+            "must not write a release whose key follows from a seed",
+            hint="Make it again outside `shoal.rng.repeatable`, which is for studies.",
+        )
 
 
 def _require(holds: bool, rule: str) -> None:

@@ -1,17 +1,81 @@
-"""What is left to people, on paper: the recipient and the use, the decision, and when it expires."""
+"""What is left to people: the recipient and the use, the decision, and when it expires.
+
+A page has these lines empty, to be written on. Where a decision was signed, its facts are filled in: each of the three
+sections stands between two comments of its own, so that it can be replaced whole on a finished page.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
 
-from shoal.report.markup import Html, section, tag
+from shoal.errors import InputError
+from shoal.report.markup import Html, join, section, tag
 
-__all__ = ["decision", "expiry", "recipient"]
+__all__ = ["Decision", "decision", "expiry", "recipient", "with_decision"]
 
 
-def recipient() -> Html:
-    """Empty lines for who gets the table and what for."""
-    return section(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What a person has decided about a release.
+
+    Parameters
+    ----------
+    decision
+        What was decided, in the person's own words.
+    by
+        Who decided.
+    recipient
+        Who gets the table.
+    expires
+        The last day on which the decision holds.
+
+    Examples
+    --------
+    >>> from shoal.report.signing import Decision
+    >>> Decision(by="R. Roe", recipient="University hospital").to_dict()
+    {'decision': None, 'by': 'R. Roe', 'recipient': 'University hospital', 'expires': None}
+    """
+
+    decision: str | None = None
+    by: str | None = None
+    recipient: str | None = None
+    expires: date | None = None
+
+    def to_dict(self) -> dict[str, str | None]:
+        """The decision as JSON-safe words."""
+        expires = None if self.expires is None else self.expires.isoformat()
+        return {"decision": self.decision, "by": self.by, "recipient": self.recipient, "expires": expires}
+
+    @classmethod
+    def from_dict(cls, words: Mapping[str, Any]) -> Decision:
+        """Read a decision back from its words; an InputError says that they are none."""
+        texts = {name: words.get(name) for name in ("decision", "by", "recipient", "expires")}
+        if set(words) != set(texts) or not all(text is None or isinstance(text, str) for text in texts.values()):
+            raise InputError("decision", "must have the texts decision, by, recipient and expires, and nothing else")
+        try:
+            expires = None if texts["expires"] is None else date.fromisoformat(texts["expires"])
+        except ValueError:
+            raise InputError("decision", "expires must be a day, as in 2030-12-31") from None
+        return cls(decision=texts["decision"], by=texts["by"], recipient=texts["recipient"], expires=expires)
+
+
+def with_decision(page: str, decided: Decision | None) -> str:
+    """A finished page with the lines of its three sections filled in, or empty again for None."""
+    for name, made in _SECTIONS.items():
+        begin, end = _marks(name)
+        if page.count(begin) != 1 or page.count(end) != 1:
+            raise InputError("report", "must be a page with room for a decision", got=f"none for '{name}'")
+        head, _, rest = page.partition(begin)
+        page = head + made(decided) + rest.partition(end)[2]
+    return page
+
+
+def recipient(decided: Decision | None = None) -> Html:
+    """Lines for who gets the table and what for."""
+    return _marked(
         "recipient",
         "Recipient and use",
         tag(
@@ -28,13 +92,14 @@ def recipient() -> Html:
                 "How access is limited (contract, secure room, public)",
                 "Other tables about the same people that the recipient has",
             ),
+            {"Recipient": decided.recipient} if decided else {},
         ),
     )
 
 
-def decision() -> Html:
-    """An empty block for the person who decides."""
-    return section(
+def decision(decided: Decision | None = None) -> Html:
+    """A block for the person who decides."""
+    return _marked(
         "decision",
         "Who decides",
         tag(
@@ -45,13 +110,15 @@ def decision() -> Html:
         _lines(
             "Decision",
             ("The assumptions hold for this recipient", "Decision", "Conditions", "Name", "Role", "Date", "Signature"),
+            {"Decision": decided.decision, "Name": decided.by} if decided else {},
         ),
     )
 
 
-def expiry() -> Html:
-    """Empty lines for how long the decision holds, and what ends it before."""
-    return section(
+def expiry(decided: Decision | None = None) -> Html:
+    """Lines for how long the decision holds, and what ends it before."""
+    until = decided.expires.isoformat() if decided and decided.expires else None
+    return _marked(
         "expiry",
         "Expiry",
         tag("p", "A decision should expire: what outsiders know changes. Look at the release again before the date if"),
@@ -62,13 +129,37 @@ def expiry() -> Html:
             tag("li", "a register or file becomes public that shares columns with this table;"),
             tag("li", "an attack becomes known that does better than those tried here."),
         ),
-        _lines("Expiry", ("Valid until", "To be looked at again on", "By whom")),
+        _lines("Expiry", ("Valid until", "To be looked at again on", "By whom"), {"Valid until": until}),
     )
 
 
-def _lines(caption: str, names: Sequence[str]) -> Html:
-    """A table of empty lines to write on."""
-    rows = [tag("tr", tag("th", name, scope="row"), tag("td", aria_label=f"{name}: to be filled in")) for name in names]
+_SECTIONS: Mapping[str, Callable[[Decision | None], Html]] = {
+    "recipient": recipient,
+    "decision": decision,
+    "expiry": expiry,
+}
+
+
+def _marked(name: str, heading: str, *children: Html) -> Html:
+    """A section between its two comments."""
+    begin, end = _marks(name)
+    return join([begin, section(name, heading, *children), end])
+
+
+def _marks(name: str) -> tuple[Html, Html]:
+    return Html(f"<!--{name}:begin-->"), Html(f"<!--{name}:end-->")
+
+
+def _lines(caption: str, names: Sequence[str], filled: Mapping[str, str | None]) -> Html:
+    """A table of lines to write on, some of them filled in."""
     return tag(
-        "table", tag("caption", f"{caption}: to be filled in", class_="heard"), tag("tbody", *rows), class_="sign"
+        "table",
+        tag("caption", f"{caption}: to be filled in", class_="heard"),
+        tag("tbody", *(_line(name, filled.get(name)) for name in names)),
+        class_="sign",
     )
+
+
+def _line(name: str, text: str | None) -> Html:
+    empty = None if text else f"{name}: to be filled in"
+    return tag("tr", tag("th", name, scope="row"), tag("td", text, aria_label=empty))

@@ -158,7 +158,7 @@ def _spent(book: Account) -> dict[str, str]:
 
 
 def _format(source: Source) -> str:
-    from shoal.release.writing import FORMATS
+    from shoal.release.layout import FORMATS
 
     return source.format if source.format in FORMATS else "csv"
 
@@ -166,8 +166,9 @@ def _format(source: Source) -> str:
 def _told(made: Release, target: Path) -> dict[str, Any]:
     """What the page shows of a release."""
     from shoal.frame import enter
+    from shoal.release.layout import inside_of, is_table
 
-    table = next(path for path in target.iterdir() if path.stem == "release")
+    table = next(path for path in target.iterdir() if is_table(path.name))
     return {
         "rows": len(made.source_rows),
         "rows_before": len(enter(made.original)),
@@ -184,7 +185,7 @@ def _told(made: Release, target: Path) -> dict[str, Any]:
             "table": str(table),
             "report": str(target / "report.html"),
             "manifest": str(target / "manifest.json"),
-            "internal_report": str(target / "internal" / "report.html"),
-            "replay": str(target / "internal" / "replay.toml"),
+            "internal_report": str(inside_of(target) / "report.html"),
+            "replay": str(inside_of(target) / "replay.toml"),
         },
     }

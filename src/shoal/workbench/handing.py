@@ -1,30 +1,37 @@
 """Hand a finished release over: to a folder, or as a bundle to download.
 
-A folder appears whole or not at all, and every copied file is compared with its source. A bundle holds either what may
-go out (table, report, manifest) or what stays inside, never both; equal releases give equal bundles.
+A release arrives as it is written, in two folders beside each other, both or none, and every copied file is compared
+with its source. A bundle holds either what may go out (table, report, manifest) or what stays inside, never both; equal
+releases give equal bundles.
 """
 
 from __future__ import annotations
 
 import shutil
-import zipfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from shoal.comparison.writing import COMPARISON
 from shoal.errors import FileError, GuaranteeError, ParameterError
+from shoal.files import staging
+from shoal.files.archive import write_zip
 from shoal.files.place import replacing, sha256
+from shoal.release.contents import files_of
+from shoal.release.layout import MANIFEST, SIGNATURE, inside_of
 from shoal.release.manifest import read_manifest
 from shoal.release.staging import staged
 from shoal.workbench.job import Job
 
 __all__ = ["bundle", "hand_over"]
 
-_EARLIEST = (1980, 1, 1, 0, 0, 0)
 _FOLDERS = {"release": "release", "compare": "comparison"}
 
 
 def hand_over(job: Job, target: str | Path, overwrite: bool = False) -> Path:
-    """Copy what a finished job has written, with its ``internal`` folder, to `target`: whole or not at all.
+    """Copy what a finished job has written to `target`, and what stays inside to the folder beside it.
+
+    All of it arrives, or nothing.
 
     Parameters
     ----------
@@ -41,27 +48,25 @@ def hand_over(job: Job, target: str | Path, overwrite: bool = False) -> Path:
     _check_apart(source, place)
     if not overwrite and place.is_dir() and any(place.iterdir()):
         raise FileError(str(place), "already holds files", hint="Name another folder.")  # the page has no --overwrite
-    with staged(place, overwrite=overwrite) as stage:
-        for path in _files(source):
-            copy = stage / path.relative_to(source)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            _copy(path, copy)
-        _check_table(job, stage)
-        with suppress(OSError):
-            (stage / "internal").rmdir()  # made for every folder; gone where nothing is in it
+    with _staged(job, place, overwrite) as stages:
+        for folder, stage in zip(_folders(job), stages, strict=True):
+            for path in _files(folder):
+                copy = stage / path.relative_to(folder)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                _copy(path, copy)
+        _check_table(job, stages[0])
     return place
 
 
 def bundle(job: Job, internal: bool = False) -> Path:
     """A ZIP file of what may go out, or (`internal`) of what stays inside, in the job's folder."""
     source = _finished(job)
-    files = [path for path in _files(source) if _is_internal(path, source, job) == internal]
+    files = _named(job, internal)
     if not files:
         raise ParameterError("bundle", "must hold at least one file", hint="This job has written none of that sort.")
     place = job.folder / f"{source.name}-{'internal' if internal else 'external'}.zip"
-    with replacing(place) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in files:
-            _add(archive, path, path.relative_to(source).as_posix())
+    with replacing(place) as temporary:
+        write_zip(temporary, files)
     return place
 
 
@@ -82,9 +87,31 @@ def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
 
 
-def _is_internal(path: Path, folder: Path, job: Job) -> bool:
-    """Whether a file stays inside; all of a comparison does, since it measures the original."""
-    return job.kind == "compare" or path.relative_to(folder).parts[0] == "internal"
+def _folders(job: Job) -> list[Path]:
+    """Where a job has written: a release to two folders, what may leave and what may not."""
+    source = _finished(job)
+    return [source, inside_of(source)] if job.kind == "release" else [source]
+
+
+def _named(job: Job, internal: bool) -> dict[str, Path]:
+    """Files of one sort by their names in a bundle; all of a comparison stays inside: it measures the original."""
+    source, *inside = _folders(job)
+    if job.kind == "compare":
+        return {path.relative_to(source).as_posix(): path for path in _files(source)} if internal else {}
+    if internal:
+        return {path.relative_to(source.parent).as_posix(): path for path in _files(inside[0])}
+    named = {MANIFEST, SIGNATURE, *files_of(read_manifest(source))}
+    return {path.name: path for path in _files(source) if path.parent == source and path.name in named}
+
+
+@contextmanager
+def _staged(job: Job, place: Path, overwrite: bool) -> Iterator[tuple[Path, ...]]:
+    if job.kind == "release":
+        with staged(place, overwrite=overwrite) as stages:
+            yield stages
+    else:
+        with staging.staged(place, COMPARISON, overwrite=overwrite) as stage:
+            yield (stage,)
 
 
 def _copy(source: Path, copy: Path) -> None:
@@ -104,11 +131,3 @@ def _check_table(job: Job, stage: Path) -> None:
     output = read_manifest(stage)["output"]
     if sha256(stage / output["file"]) != output["sha256"]:
         raise GuaranteeError(output["file"], "must be the table of its manifest", hint="Run the release again.")
-
-
-def _add(archive: zipfile.ZipFile, path: Path, name: str) -> None:
-    entry = zipfile.ZipInfo(name, date_time=_EARLIEST)
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    entry.external_attr = 0o644 << 16
-    with archive.open(entry, "w") as target, open(path, "rb") as source:
-        shutil.copyfileobj(source, target, 1 << 20)

@@ -120,7 +120,7 @@ def _download(text: str, name: str) -> Response:
 
 _RESULTS: dict[str, Callable[[Job], Response]] = {
     "report.html": _page("release", "report.html"),
-    "internal.html": _page("release", "internal", "report.html"),
+    "internal.html": _page("release.internal", "report.html"),
     "comparison.html": _page("comparison", "comparison.html"),
     "release.zip": _zip(False),
     "internal.zip": _zip(True),

@@ -9,6 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from shoal.errors import ShoalError
+from shoal.release.layout import inside_of
 from shoal.report.markup import Html, join, rows_table, tag
 from shoal.workbench.handing import hand_over
 from shoal.workbench.job import Job
@@ -215,7 +216,7 @@ class _Result:
         except OSError:  # forgotten while it was copied
             self.error = LOST
         else:
-            self.written = f"Written to {done}. Its folder internal/ is to be kept inside."
+            self.written = f"Written to {done}. Keep {inside_of(done)} inside."
 
 
 _REPORTS = {"report.html": "External report", "internal.html": "Internal report"}

@@ -1,0 +1,36 @@
+"""`shoal handover`: pack what may leave into one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shoal.cli.releasing import required
+
+__all__ = ["EXAMPLES", "handover"]
+
+EXAMPLES = """Examples:
+
+shoal handover release --to release.zip
+
+shoal handover release --to release.zip --overwrite
+"""
+
+
+def handover(
+    directory: Annotated[Path, typer.Argument(help="Folder of a release.")],
+    to: Annotated[Path | None, typer.Option(help="ZIP file to write.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older file of that name.")] = False,
+) -> None:
+    """Pack table, report, manifest and signature into one ZIP file, and nothing else.
+
+    The folder must hold exactly what its manifest names: a changed, unknown or missing file, a link or anything that
+    stays inside is named, nothing is written, and the exit code is 3.
+    """
+    from shoal.cli.console import out
+    from shoal.release.handover import handover as pack
+
+    done = pack(directory, required(to, "--to FILE.zip", "handover"), overwrite=overwrite)
+    out.print(f"Packed: {done}", markup=False)

@@ -1,0 +1,93 @@
+"""`shoal sign`: make a key, and sign a release with what was decided about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shoal.cli.releasing import required
+from shoal.errors import ParameterError
+
+__all__ = ["EXAMPLES", "sign"]
+
+EXAMPLES = """Examples:
+
+shoal sign --new-key publisher.key
+
+shoal sign release --key publisher.key --decision "May go to the recipient" --by "R. Roe"
+
+shoal sign release --key publisher.key --recipient "University hospital" --expires 2030-12-31
+"""
+
+
+def sign(
+    directory: Annotated[Path | None, typer.Argument(help="Folder of a release.")] = None,
+    key: Annotated[Path | None, typer.Option(help="Secret key, by --new-key or minisign -G.")] = None,
+    decision: Annotated[str | None, typer.Option(help="What was decided; goes into manifest and report.")] = None,
+    by: Annotated[str | None, typer.Option(help="Who decided.")] = None,
+    recipient: Annotated[str | None, typer.Option(help="Who gets the table.")] = None,
+    expires: Annotated[str | None, typer.Option(help="Last day on which it holds: YYYY-MM-DD.")] = None,
+    password_file: Annotated[
+        Path | None, typer.Option(help="File whose first line is the key's password. [default: ask]")
+    ] = None,
+    new_key: Annotated[
+        Path | None, typer.Option(help="Make a key pair and exit: FILE.key to keep, FILE.pub to publish.")
+    ] = None,
+) -> None:
+    """Sign the manifest of a release, and with it every file that leaves.
+
+    Decision, recipient and expiry are written into manifest and report first. Signing again replaces them. The
+    signature is in minisign's format: minisign -V -p publisher.pub -m manifest.json checks it.
+    """
+    from shoal.cli.console import out
+
+    if new_key is not None:
+        _make_key(new_key, password_file, given=(directory, key, decision, by, recipient, expires))
+        return
+    from shoal.release.sign import sign as sign_release
+
+    folder, secret = required(directory, "DIRECTORY", "sign"), required(key, "--key FILE", "sign")
+    facts = {"decision": decision, "by": by, "recipient": recipient, "expires": expires}
+    done = sign_release(folder, secret, password=_password_of(secret, password_file), **facts)
+    out.print(f"Signature: {done}", markup=False)
+
+
+def _make_key(path: Path, password_file: Path | None, given: tuple[object, ...]) -> None:
+    from shoal.cli.console import out
+    from shoal.release.minisign import new_key
+
+    if any(value is not None for value in given):
+        raise ParameterError("sign", "--new-key makes a key and signs nothing: leave out the rest")
+    password = _asked(new=True) if password_file is None else _first_line(password_file)
+    secret, public = new_key(path, password=password or None)
+    out.print(f"Secret key: {secret} (keep it{'' if password else '; it has no password'})", markup=False)
+    out.print(f"Public key: {public} (publish it)", markup=False)
+
+
+def _password_of(secret: Path, password_file: Path | None) -> str | None:
+    from shoal.release.minisign import is_encrypted
+
+    if not is_encrypted(secret):
+        return None
+    return _asked(new=False) if password_file is None else _first_line(password_file)
+
+
+def _first_line(path: Path) -> str:
+    from shoal.files.place import reporting
+
+    with reporting(path), open(path, encoding="utf-8", errors="surrogateescape") as stream:
+        line = stream.readline().rstrip("\r\n")
+    if not line:
+        raise ParameterError("--password-file", "must have the password on its first line")
+    return line
+
+
+def _asked(*, new: bool) -> str:
+    """The password, typed unseen; empty for a new key without one."""
+    question = "Password of the new key (empty: none)" if new else "Password of the key"
+    try:
+        return str(typer.prompt(question, default="", hide_input=True, show_default=False, confirmation_prompt=new))
+    except typer.Abort:
+        raise ParameterError("sign", "needs the key's password", hint="Give it by --password-file.") from None

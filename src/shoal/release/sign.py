@@ -1,0 +1,128 @@
+"""Sign a written release: put the decision into manifest and report, then sign the manifest.
+
+The manifest holds the SHA-256 of every other file that leaves, so one signature covers them all. It is in minisign's
+format (`shoal.release.minisign`): ``minisign -V -p publisher.pub -m manifest.json`` checks it without Shoal.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import FileError, ParameterError
+from shoal.files import sha256, write_text
+from shoal.files.place import reporting
+from shoal.release.contents import files_of, require_whole
+from shoal.release.layout import MANIFEST, REPORT, SIGNATURE, place
+from shoal.release.manifest import read_manifest
+from shoal.release.minisign import SecretKey, fresh_comment
+from shoal.release.staging import replaced
+from shoal.release.writing import manifest_text
+from shoal.report.signing import Decision, with_decision
+
+__all__ = ["sign", "today"]
+
+_LONGEST = 2000
+
+
+def sign(
+    directory: str | Path,
+    key: str | Path,
+    *,
+    password: str | None = None,
+    decision: str | None = None,
+    by: str | None = None,
+    recipient: str | None = None,
+    expires: str | date | None = None,
+) -> Path:
+    """Sign the release in `directory`, with what was decided about it. Returns the signature file.
+
+    The folder must hold exactly what its manifest names; otherwise nothing is changed and a GuaranteeError says what is
+    wrong. Signing again replaces decision and signature.
+
+    Parameters
+    ----------
+    directory
+        What `Release.write` made.
+    key, password
+        Secret key file of the publisher, as `shoal sign --new-key` or ``minisign -G`` makes it, and its password.
+    decision, by, recipient
+        What was decided, by whom, and who gets the table: printed in the report, told in the manifest.
+    expires
+        The last day on which the decision holds, as a date or as text (``"2030-12-31"``).
+
+    Examples
+    --------
+    >>> import tempfile, shoal
+    >>> from shoal.release.minisign import new_key
+    >>> table, schema = shoal.datasets.health_survey(200, seed=1), shoal.datasets.health_survey_schema()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     secret, public = new_key(f"{folder}/publisher.key")
+    ...     out = shoal.anonymize(table, schema, seed=7).write(f"{folder}/out")
+    ...     _ = shoal.sign(out, key=secret, decision="May be published.", by="R. Roe")
+    ...     shoal.verify(out, signer=public).exit_code
+    0
+    """
+    folder, decided = place(directory), _decided(decision, by, recipient, expires)
+    words = dict(read_manifest(folder))
+    if not files_of(words):
+        raise FileError(str(folder / MANIFEST), "is of an earlier version", hint="Write the release again.")
+    require_whole(folder, words, "sign")
+    secret = SecretKey.read(key, password)
+    with replaced(folder) as stage:
+        _write_signed(folder, stage, words, decided, secret)
+    return Path(directory) / SIGNATURE
+
+
+def today() -> date:
+    """The day by which a decision is held to have expired."""
+    return date.today()
+
+
+def _decided(
+    decision: str | None, by: str | None, recipient: str | None, expires: str | date | None
+) -> Decision | None:
+    texts = {"decision": decision, "by": by, "recipient": recipient}
+    for name, text in texts.items():
+        if text is not None and (not isinstance(text, str) or not text.strip() or len(text) > _LONGEST):
+            raise ParameterError("sign", f"{name} must be a text of 1 to {_LONGEST} characters")
+    day = _day(expires)
+    return None if day is None and not any(texts.values()) else Decision(**texts, expires=day)
+
+
+def _day(expires: str | date | None) -> date | None:
+    try:
+        day = date.fromisoformat(expires) if isinstance(expires, str) else expires
+    except ValueError:
+        raise ParameterError("sign", "expires must be a day, as in 2030-12-31") from None
+    if day is not None and day < today():
+        raise ParameterError("sign", "expires must not be in the past", got=day.isoformat())
+    return day
+
+
+def _write_signed(
+    folder: Path, stage: Path, words: dict[str, Any], decided: Decision | None, secret: SecretKey
+) -> None:
+    for name in files_of(words):
+        if name != REPORT:
+            _share(folder / name, stage / name)
+    with reporting(folder / REPORT):
+        page = (folder / REPORT).read_bytes().decode("utf-8")
+    write_text(stage / REPORT, with_decision(page, decided))
+    words["files"] = {**files_of(words), REPORT: sha256(stage / REPORT)}
+    words.pop("decision", None)
+    text = manifest_text(words if decided is None else words | {"decision": decided.to_dict()})
+    write_text(stage / MANIFEST, text)
+    write_text(stage / SIGNATURE, secret.sign(text.encode(), fresh_comment(MANIFEST)).text)
+
+
+def _share(source: Path, target: Path) -> None:
+    """The same bytes under a second name: a link where the disk allows it, else a copy."""
+    try:
+        os.link(source, target)
+    except OSError:
+        with reporting(target):
+            shutil.copyfile(source, target)
