@@ -129,7 +129,7 @@ def test_written_read_back_and_replayed(people, people_schema, method, tmp_path)
     assert again.table.equals(release.table)
     page = (tmp_path / "out" / "report.html").read_text()
     assert "SENTINEL" not in page
-    assert "Step by step" in (tmp_path / "out" / "internal" / "report.html").read_text()
+    assert "Step by step" in (tmp_path / "out.internal" / "report.html").read_text()
 
 
 @pytest.mark.parametrize("words", [{"diversity": 2}, {"diversity": "entropy:1.5"}, {"closeness": 0.7}])

@@ -72,7 +72,6 @@ def replay_text(release: Release, *, file: str, sha256: str, key: str, created: 
         "seed": release.seed,
         "pairing": release.key,
         "key": key,
-        "notes": list(release.notes),
         "input": {"sha256": fingerprint(release)},
         "output": {"file": file, "sha256": sha256},
         "recipe": release.recipe.to_dict(),

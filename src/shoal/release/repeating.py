@@ -11,7 +11,7 @@ import json
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ from typing import Any
 from shoal.files import sha256
 from shoal.release.layout import MANIFEST, REPORT
 from shoal.release.manifest import commitment, fingerprint
-from shoal.release.release import Release
 from shoal.release.replaying import replay
 from shoal.release.writing import keeps_bound, write_evidence, write_released
 from shoal.report.signing import Decision
@@ -53,7 +52,7 @@ class Repeated:
 
 def repeat(folder: Path, path: Path, recorded: Mapping[str, Any], words: Mapping[str, Any], original: Path) -> Repeated:
     """Repeat the run that the replay file `path` records, and compare with what lies in `folder`."""
-    release = _with_notes(replay(path, input=original), recorded)
+    release = replay(path, input=original)
     with tempfile.TemporaryDirectory() as scratch:
         table = Path(scratch) / str(words["output"]["file"])
         write_released(release, table)
@@ -78,15 +77,6 @@ def fits_input(original: Path, recorded: Mapping[str, Any], words: Mapping[str, 
 def _committed(words: Mapping[str, Any]) -> Any:
     given = words.get("input")
     return given.get("commitment") if isinstance(given, dict) else None
-
-
-def _with_notes(release: Release, recorded: Mapping[str, Any]) -> Release:
-    """The repeated release with the notes that were added after the run, such as a preset's findings.
-
-    Notes of the run itself must be among them, or the manifest won't be the same.
-    """
-    notes = tuple(recorded.get("notes", release.notes))
-    return replace(release, notes=notes) if set(release.notes) <= set(notes) else release
 
 
 def _manifest_difference(again: Path, there: Path) -> str:
