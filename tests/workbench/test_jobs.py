@@ -74,7 +74,7 @@ def test_release_is_written_and_verified(released, survey):
     written = {
         name for name in left_in(released.folder) if not name.endswith(".zip")
     }  # bundles are made when asked for
-    assert written == {"job.json", "request.json", "result.json", "release"}
+    assert written == {"job.json", "request.json", "result.json", "release", "release.internal"}
     assert released.words["recipe"] == MONDRIAN
     assert released.seconds > 0
     assert (released.step, released.step_share) == ("", 1.0)
