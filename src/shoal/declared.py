@@ -27,11 +27,12 @@ import polars as pl
 from shoal.arrays import FloatArray, IntArray
 from shoal.errors import ColumnError
 from shoal.frame import Frame, series
-from shoal.schema import Column, Kind, Level
+from shoal.schema import Column, Kind, Level, Schema
 
 __all__ = [
     "canonical",
     "codes_of",
+    "conformed",
     "content_of",
     "declared_kind",
     "declared_levels",
@@ -115,6 +116,49 @@ def numbers_of(content: pl.Series) -> FloatArray:
                 hint="Convert it (a decimal comma: read it with decimal=','), or declare it ordinal or nominal.",
             )
     return values.fill_null(float("nan")).to_numpy().astype(np.float64)
+
+
+def conformed(frame: Frame, schema: Schema) -> pl.DataFrame:
+    """The table with every column that has a public domain in its declared type; the others as they are.
+
+    Numbers stay as exact as they are (floats, also of a `whole` column). What is no level or no number is an error that
+    names all columns concerned.
+    """
+    columns, problems, declared = [], [], {column.name: column for column in schema.columns}
+    for name in frame.columns:
+        try:
+            columns.append(_conformed(frame, name, declared.get(name)))
+        except ColumnError as problem:
+            problems.append(problem)
+    if (problem := first_of(problems)) is not None:
+        raise problem
+    return pl.DataFrame(columns)
+
+
+def _conformed(frame: Frame, name: str, column: Column | None) -> pl.Series:
+    if column is None or declared_kind(column) is None or column.role in ("identifier", "unit", "weight"):
+        return _as_it_is(frame, name)
+    content = content_of(frame, name)
+    if column.levels is None:
+        numeric = column.bounds is not None or column.edges is not None
+        return pl.Series(name, numbers_of(content)).fill_nan(None) if numeric else content
+    levels = declared_levels(column)
+    codes = codes_of(content, levels)
+    if (codes < 0).any():
+        raise ColumnError(
+            name,
+            "must hold only the levels that the schema lists",
+            got=f"{int((codes < 0).sum())} values outside",
+            hint="Correct the values or add the level.",
+        )
+    return pl.concat([levels, pl.Series(name, [None], dtype=levels.dtype)]).gather(pl.Series(codes))
+
+
+def _as_it_is(frame: Frame, name: str) -> pl.Series:
+    try:
+        return frame[name].to_polars().alias(name)
+    except Exception:  # the library's message quotes cells, so it must not be shown
+        return content_of(frame, name)
 
 
 def canonical(content: pl.Series) -> pl.Series:

@@ -84,7 +84,9 @@ def test_the_bill_is_the_stated_price(design, delta):
     if design == "conditionals":
         from shoal.synth.by_table import fit_conditionals
 
-        fit_conditionals(pegs, settled, Parents.of(pegs, settled.domain), purse, np.random.default_rng(1), pegs.unit(SCHEMA))
+        fit_conditionals(
+            pegs, settled, Parents.of(pegs, settled.domain), purse, np.random.default_rng(1), pegs.unit(SCHEMA)
+        )
     else:
         measure(pegs, settled, Parents.of(pegs, settled.domain), purse, np.random.default_rng(1))
         assert purse.spent == total

@@ -16,6 +16,7 @@ import numpy as np
 
 from shoal.arrays import IntArray
 from shoal.claim import Claim
+from shoal.dp import Spending
 from shoal.errors import ParameterError
 from shoal.files import Source
 from shoal.pair import Pair
@@ -62,6 +63,8 @@ class Release:
         What each step of a chain did, in counts and shares that may leave the secure room.
     model
         The fitted model of a synthetic release.
+    spending
+        The account that a synthetic release was charged to, and what it has spent so far; None without an account.
     """
 
     table: Any
@@ -78,6 +81,7 @@ class Release:
     earned: tuple[Claim, ...] = ()
     steps: tuple[Mapping[str, Any], ...] = field(default=())
     model: Model | None = None
+    spending: Spending | None = None
 
     def __repr__(self) -> str:
         return f"Release({len(self.source_rows)} rows, {self.recipe})"

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from shoal.declared import conformed
 from shoal.errors import ParameterError
 from shoal.files import Source
 from shoal.frame import enter, leave
@@ -63,12 +64,16 @@ def synthesize(
     recipe = Synthesis.of(method or PeGS(), rows)
     say = progress or quiet
     _check_price(recipe, account)
-    settled = prepare(table, _lenient(schema))
+    original = conformed(
+        enter(table), schema
+    )  # what is released has the schema's types, and so has what it is set beside
+    settled = prepare(original, _lenient(schema))
     say("fitting")
     model = recipe.method.fit(table, schema, account=account, seed=seed)
     say("drawing")
     drawn = model.sample(rows, seed=seed)
-    return _release(table, settled, recipe, model, drawn, checked_seed(seed), schema)
+    made = _release(table, settled, recipe, model, drawn, checked_seed(seed), schema)
+    return replace(made, original=original, spending=None if account is None else account.spending)
 
 
 def synthesize_source(source: Source, schema: Schema, method: Synthesizer | None = None, **options: Any) -> Release:
