@@ -1,8 +1,9 @@
 """Synthetic rows in the kind of dataframe that the data came in.
 
 Types are those of the domain, whichever rows were drawn: where a column can have missing values, pandas gets its
-nullable types (Int64, boolean), so that one missing value doesn't turn whole numbers into floats. A model that is read
-from a file gives Polars frames: the file says nothing of the dataframe that the data came in.
+nullable types (Int64, boolean), so that one missing value doesn't turn whole numbers into floats; a date is a
+`datetime.date`. A model that is read from a file gives Polars frames: the file says nothing of the dataframe that the
+data came in.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Collection
 from typing import Any, Literal, TypeAlias, cast
 
 import narwhals as nw
+import numpy as np
 import polars as pl
 
 from shoal.errors import InputError
@@ -61,6 +63,8 @@ def _to_pandas(rows: pl.DataFrame, nullable: Collection[str]) -> Any:
     for column in rows:
         if column.name in nullable and column.dtype in (pl.Int64, pl.Boolean):
             out[column.name] = _with_missing(column)
+        elif column.dtype == pl.Date:  # pandas has no such type, and would write a time of day
+            out[column.name] = np.array(column.to_list(), dtype=object)
     return out
 
 
