@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -36,10 +36,13 @@ __all__ = [
     "content_of",
     "declared_kind",
     "declared_levels",
-    "first_of",
+    "each_of",
     "is_whole",
     "numbers_of",
 ]
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _WHOLE, _LONG = r"^[+-]?\d{1,18}$", r"^[+-]?\d{19,}$"  # a long one may be an identifier, and stays a text
@@ -124,15 +127,8 @@ def conformed(frame: Frame, schema: Schema) -> pl.DataFrame:
     Numbers stay as exact as they are (floats, also of a `whole` column). What is no level or no number is an error that
     names all columns concerned.
     """
-    columns, problems, declared = [], [], {column.name: column for column in schema.columns}
-    for name in frame.columns:
-        try:
-            columns.append(_conformed(frame, name, declared.get(name)))
-        except ColumnError as problem:
-            problems.append(problem)
-    if (problem := first_of(problems)) is not None:
-        raise problem
-    return pl.DataFrame(columns)
+    declared = {column.name: column for column in schema.columns}
+    return pl.DataFrame(each_of(lambda name: _conformed(frame, name, declared.get(name)), frame.columns))
 
 
 def _conformed(frame: Frame, name: str, column: Column | None) -> pl.Series:
@@ -179,13 +175,23 @@ def canonical(content: pl.Series) -> pl.Series:
     return texts.replace_strict(different, keys, default=None, return_dtype=pl.String)
 
 
-def first_of(problems: Iterable[ColumnError]) -> ColumnError | None:
-    """The first of several columns' errors, which names the others in its hint; None where there is none."""
-    first, *others = [*problems] or [None]
-    if first is None or not others:
-        return first
-    told = " ".join(f"Likewise {other.owner}: {other.rule}{f', {other.got}' if other.got else ''}." for other in others)
-    return ColumnError(first.column, first.rule, got=first.got, hint=f"{first.hint} {told}".strip())
+def each_of(read: Callable[[T], R], columns: Iterable[T]) -> list[R]:
+    """What `read` gives for every column; what is wrong with them is said of all at once, by the first one's error."""
+    made, problems = [], []
+    for column in columns:
+        try:
+            made.append(read(column))
+        except ColumnError as problem:
+            problems.append(problem)
+    if problems:
+        raise _joint(problems)
+    return made
+
+
+def _joint(problems: Sequence[ColumnError]) -> ColumnError:
+    first, *others = problems
+    told = [f"Likewise {other.owner}: {other.rule}{f', {other.got}' if other.got else ''}." for other in others]
+    return ColumnError(first.column, first.rule, got=first.got, hint=" ".join([first.hint, *told]).strip())
 
 
 def _of_number(x: pl.Expr) -> pl.Expr:

@@ -222,7 +222,7 @@ def test_by_row_only_counts_follow_the_data(name, records, others, choice):
     assert json.dumps(one) == json.dumps(other)
 
 
-@settings(max_examples=3)
+@settings(max_examples=2)
 @given(data=st.data(), records=tables, choice=encodings)
 def test_imputation_reads_values_too(data, records, choice):
     order = data.draw(st.permutations(range(len(records))))

@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
-from shoal.declared import codes_of, content_of, declared_kind, declared_levels, first_of, is_whole, numbers_of
+from shoal.declared import codes_of, content_of, declared_kind, declared_levels, each_of, is_whole, numbers_of
 from shoal.errors import ColumnError, InputError, ParameterError, SchemaError
 from shoal.frame import Frame
 from shoal.prepare import floats, kind_of
@@ -210,21 +210,10 @@ class Features:
         absent = [name for name in self.names if name not in frame.columns]
         if absent:
             raise InputError("features", f"must have the column '{absent[0]}'")
-        codes = np.column_stack(self._columns(frame))
+        columns = each_of(lambda feature: feature.cells(content_of(frame, feature.name)), self.items)
+        codes = np.column_stack(columns)
         kept: BoolArray = np.asarray((codes >= 0).all(axis=1), dtype=np.bool_)
         return np.asfortranarray(np.maximum(codes, 0)), kept
-
-    def _columns(self, frame: Frame) -> list[IntArray]:
-        """The cells of every feature; what is wrong with them is said of all at once."""
-        columns, problems = [], []
-        for feature in self.items:
-            try:
-                columns.append(feature.cells(content_of(frame, feature.name)))
-            except ColumnError as problem:
-                problems.append(problem)
-        if (problem := first_of(problems)) is not None:
-            raise problem
-        return columns
 
     def _complaint(self, values: Mapping[str, Any]) -> str:
         unknown = [str(name)[:60] for name in values if name not in self.names]

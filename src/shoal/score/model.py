@@ -57,6 +57,7 @@ class RiskModel(Classifier):
     public: ClassVar[bool] = False
     whole: ClassVar[bool] = True
     releasable: ClassVar[bool] = False
+    held_: bool = False
     schema: Schema | None
     classes: Sequence[Any] | None
 

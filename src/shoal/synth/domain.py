@@ -29,7 +29,7 @@ from shoal.declared import (
     content_of,
     declared_kind,
     declared_levels,
-    first_of,
+    each_of,
     is_whole,
     numbers_of,
 )
@@ -194,15 +194,8 @@ class Domain:
         return self._stacked({axis.name: content_of(frame, axis.name) for axis in self.axes}, len(frame))
 
     def _stacked(self, contents: Mapping[str, pl.Series], n: int) -> IntArray:
-        """The cells of all columns; what is wrong with them is said of all at once."""
-        columns, problems = [], []
-        for axis in self.axes:
-            try:
-                columns.append(axis.encode(contents[axis.name]))
-            except ColumnError as problem:
-                problems.append(problem)
-        if (problem := first_of(problems)) is not None:
-            raise problem
+        """The cells of all columns."""
+        columns = each_of(lambda axis: axis.encode(contents[axis.name]), self.axes)
         return np.asfortranarray(np.column_stack(columns)) if columns else np.empty((n, 0), dtype=np.int64)
 
     def decode(self, codes: IntArray, rng: Generator) -> pl.DataFrame:
