@@ -13,12 +13,13 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.declared import declared_kind
 from shoal.errors import ColumnError, InputError, SchemaError
 from shoal.fact import Fact, sentences
 from shoal.frame import Frame, enter, pick, series, with_columns
 from shoal.schema import Column, Kind, Schema
 
-__all__ = ["Prepared", "floats", "kind_of", "levels_like", "prepare"]
+__all__ = ["Prepared", "check_columns", "floats", "kind_of", "levels_like", "prepare"]
 
 _LARGEST = 1e100  # squares and their sums stay finite
 
@@ -73,7 +74,7 @@ def prepare(table: Any, schema: Schema) -> Prepared:
         There are no rows, or none is left once those with missing numbers are dropped.
     """
     frame = enter(table)
-    _check_columns(frame, schema)
+    check_columns(frame, schema)
     n = len(frame)
     if n == 0:
         raise InputError("table", "must have at least one row", got="0 rows")
@@ -96,7 +97,8 @@ def _is_used(column: Column) -> bool:
     return column.role in ("quasi", "sensitive", "weight")
 
 
-def _check_columns(frame: Frame, schema: Schema) -> None:
+def check_columns(frame: Frame, schema: Schema) -> None:
+    """Refuse a table whose columns are not those of the schema."""
     for column in schema.columns:
         if column.name not in frame.columns:
             raise SchemaError(
@@ -141,9 +143,10 @@ def _check_not_mixed(content: pl.Series, column: Column) -> None:
 
 def kind_of(content: pl.Series, column: Column) -> Kind:
     """The kind of a column for which the schema names none."""
-    if column.role == "weight" or column.bounds is not None:
-        return "numeric"
-    if column.levels is not None or content.dtype == pl.Enum or content.dtype.is_temporal():
+    declared = declared_kind(column)
+    if declared is not None or column.role == "weight":
+        return declared or "numeric"
+    if content.dtype == pl.Enum or content.dtype.is_temporal():
         return "ordinal"
     return "numeric" if content.dtype.is_numeric() else "nominal"
 

@@ -23,7 +23,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from shoal.errors import FileError, SchemaError
 from shoal.rule import Rule
 
-__all__ = ["Column", "Kind", "Missing", "Role", "Schema"]
+__all__ = ["Column", "Kind", "Level", "Missing", "Role", "Schema"]
 
 Role = Literal["identifier", "quasi", "sensitive", "weight", "unit", "other"]
 Kind = Literal["numeric", "ordinal", "nominal"]

@@ -49,6 +49,9 @@ def fit(
     alpha: Annotated[list[float] | None, typer.Option(help="Of alpha and stable trees; repeat for a forest.")] = None,
     depth: Annotated[int | None, typer.Option(help="Questions on a way down.")] = None,
     positive: Annotated[str | None, typer.Option(help="The class that is the risk. [default: last level]")] = None,
+    rows_per_person: Annotated[
+        int, typer.Option(help="Rows that one person may have, all under one epsilon; of certified models.")
+    ] = 1,
     limit: Annotated[
         float | None, typer.Option(help="Epsilon that may ever be spent on FILE; set by the first run. [default: 10]")
     ] = None,
@@ -64,8 +67,11 @@ def fit(
     from shoal.cli.console import print_claims
 
     _check_target_file(out, overwrite)
-    X, y, rules = _table(file, schema, target)
+    certified = model.startswith("certified")
+    X, y, rules = _table(file, schema, target, with_unit=certified)
     fitted = _model(model, rules, epsilon, design, alpha, depth, _classes(rules, target, positive))
+    if certified:
+        fitted.set_params(rows_per_person=rows_per_person)
     book = _account(file, limit, fitted) if account else None
     fitted.fit(X, y, account=book)
     fitted.save(out, internal=True)
@@ -156,8 +162,8 @@ def _check_column(frame: Any, target: str, file: Path) -> None:
         raise FileError(str(file), f"must have the target column '{target}'")
 
 
-def _table(file: Path, schema: Path, target: str) -> tuple[Any, Any, Any]:
-    """The features that the schema declares, the target, and the schema."""
+def _table(file: Path, schema: Path, target: str, *, with_unit: bool) -> tuple[Any, Any, Any]:
+    """The features that the schema declares (and whose each row is), the target, and the schema."""
     from shoal.files import read_table
     from shoal.frame import enter, series
     from shoal.schema import Schema
@@ -168,7 +174,8 @@ def _table(file: Path, schema: Path, target: str) -> tuple[Any, Any, Any]:
     names = [c.name for c in rules.columns if c.role in roles and c.name != target and c.name in frame.columns]
     if not names:
         raise FileError(str(schema), "must declare at least one feature that the table has")
-    return frame.select(names), series(frame, target), rules
+    unit = [name for name in (rules.unit,) if with_unit and name in frame.columns]
+    return frame.select(names + unit), series(frame, target), rules
 
 
 def _classes(rules: Any, target: str, positive: str | None) -> tuple[Any, ...] | None:

@@ -2,6 +2,7 @@
 
 `Budget` says how much may be spent, `Account` adds up what a data set has spent, `noise` is the one door to noise
 and private selection (OpenDP), `LazyCounts` draws noise on first use of a cell, `audit` looks for a broken promise.
+`ProtectedUnit` says who is protected, `Spending` what an account has to say in a manifest.
 """
 
 from shoal.dp import noise
@@ -10,5 +11,7 @@ from shoal.dp.auditing import Audit, audit
 from shoal.dp.budget import Budget
 from shoal.dp.journal import Entry
 from shoal.dp.lazy import LazyCounts
+from shoal.dp.spending import Spending
+from shoal.dp.unit import ProtectedUnit
 
-__all__ = ["Account", "Audit", "Budget", "Entry", "LazyCounts", "audit", "noise"]
+__all__ = ["Account", "Audit", "Budget", "Entry", "LazyCounts", "ProtectedUnit", "Spending", "audit", "noise"]

@@ -29,6 +29,7 @@ from shoal.claim import Claim
 from shoal.dp.budget import Budget
 from shoal.dp.journal import Entry, Journal
 from shoal.dp.key import locked_key, read_key
+from shoal.dp.spending import Spending
 from shoal.errors import FileError, GuaranteeError, ParameterError, ShoalError
 
 __all__ = ["Account"]
@@ -129,6 +130,13 @@ class Account:
     def entries(self) -> tuple[Entry, ...]:
         """Every charge, oldest first."""
         return self._journal().entries
+
+    @property
+    def spending(self) -> Spending:
+        """Name, total and limit at one moment, for the manifest of a release."""
+        with self._locked() as key:
+            mark, journal = self._read(key)
+        return Spending(account=mark[:16], spent=journal.spent, limit=journal.limit, n_entries=len(journal.entries))
 
     def affords(self, budget: Budget) -> bool:
         """Whether `budget` could be charged now; charges nothing."""

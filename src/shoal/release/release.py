@@ -16,6 +16,7 @@ import numpy as np
 
 from shoal.arrays import IntArray
 from shoal.claim import Claim
+from shoal.dp import Spending
 from shoal.errors import ParameterError
 from shoal.fact import Fact, Step, sentences
 from shoal.files import Source
@@ -74,6 +75,8 @@ class Release:
         Whether the key follows from a seed, as in studies; such a release is never written.
     model
         The fitted model of a synthetic release.
+    spending
+        The account that a synthetic release was charged to, and what it has spent so far; None without an account.
     """
 
     table: Any
@@ -94,6 +97,7 @@ class Release:
     preset: str | None = None
     repeatable: bool = field(default_factory=is_repeatable)
     model: Model | None = None
+    spending: Spending | None = None
 
     def __repr__(self) -> str:
         return f"Release({len(self.source_rows)} rows, {self.recipe})"

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from shoal.canonical import canonical
+from shoal.declared import conformed
 from shoal.errors import ParameterError
 from shoal.fact import Fact
 from shoal.files import Source
@@ -66,12 +67,15 @@ def synthesize(
     recipe = Synthesis.of(method or PeGS(), rows)
     say = progress or quiet
     _check_price(recipe, account)
-    settled = canonical(prepare(table, _lenient(schema)))
+    # What is released has the schema's types, and so has what it is set beside.
+    original = conformed(enter(table), schema)
+    settled = canonical(prepare(original, _lenient(schema)))
     say("fitting")
     model = recipe.method.fit(table, schema, account=account, seed=seed)
     say("drawing")
     drawn = model.sample(rows, seed=seed)
-    return _release(table, settled, recipe, model, drawn, checked_seed(seed), schema)
+    made = _release(table, settled, recipe, model, drawn, checked_seed(seed), schema)
+    return replace(made, original=original, spending=None if account is None else account.spending)
 
 
 def synthesize_source(source: Source, schema: Schema, method: Synthesizer | None = None, **options: Any) -> Release:

@@ -40,7 +40,7 @@ from shoal.errors import ParameterError
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
 from shoal.score.alpha_tree import tree_importances
-from shoal.score.certified_tree import check_epsilon, private_tree, tree_risks, tree_shares
+from shoal.score.certified_tree import check_promise, private_tree, tree_risks, tree_shares
 from shoal.score.histogram import SCORE_EDGES, Points, calibrated, class_totals, points_of
 from shoal.score.model import Records, RiskModel, require
 from shoal.score.promise import Certified
@@ -84,6 +84,10 @@ class CertifiedForest(Certified, RiskModel):
         the number of records instead where ε × records is small. 0: none.
     classes
         The two classes, the risk last; None: 0 and 1, or the levels of the target in the schema.
+    rows_per_person
+        m, the rows that one person may have: ε is the price of a person with all of them, and the noise is m times as
+        large. If X has the unit column of the schema, of a person with more rows m are kept at random; if not, it is
+        for you to know.
     random_state
         Repeats the draw of random trees and of features. Protective noise never repeats.
 
@@ -124,13 +128,15 @@ class CertifiedForest(Certified, RiskModel):
         calibration_share: float = 0.04,
         classes: Sequence[Any] | None = None,
         random_state: int | None = None,
+        rows_per_person: int = 1,
     ) -> None:
         self.epsilon, self.schema, self.design, self.cuts = epsilon, schema, design, cuts
         self.max_features, self.n_trees, self.max_depth, self.weights = max_features, n_trees, max_depth, weights
         self.calibration_share, self.classes, self.random_state = calibration_share, classes, random_state
+        self.rows_per_person = rows_per_person
 
     def _check(self) -> None:
-        check_epsilon(self)
+        check_promise(self)
         require(self, "design", self.design in ("histogram", "random", "private"), "be histogram, random or private")
         require(self, "cuts", _none_or_whole(self.cuts, 1, 1000), "be none or a whole number from 1 to 1000")
         require(self, "max_features", _none_or_whole(self.max_features, 1, 2**31), "be none or a whole number from 1")
@@ -163,11 +169,11 @@ class CertifiedForest(Certified, RiskModel):
         return trees
 
     def _histograms(self, records: Records) -> Points:
-        size, calibration, rest = Budget(epsilon=self.epsilon).split(self._portions(records))
+        size, calibration, rest = self.per_row.split(self._portions(records))
         n, calibration = self._noisy_size(records, size, calibration)
         asked = self._asked(self._cells(records), n)
         if self._free(records) and self.cuts is None:
-            cuts = number_of_cuts(float(self.epsilon), n, len(asked))
+            cuts = number_of_cuts(self.per_row.epsilon, n, len(asked))
             records = records.recut(self.schema, cuts, public=True, owner="CertifiedForest")
         self.features_ = records.features
         tables, scales = self._noisy_tables(records, asked, rest)
@@ -202,7 +208,7 @@ class CertifiedForest(Certified, RiskModel):
         n, d = np.array([len(records.y)]), len(records.features)
         scale = noise.laplace_scale(size.epsilon)
         first = float(noise.discrete_laplace(n, scale)[0])
-        clear = float(self.epsilon) * (first - 2.0 * scale) >= _ENOUGH * sum(self._cells(records))
+        clear = self.per_row.epsilon * (first - 2.0 * scale) >= _ENOUGH * sum(self._cells(records))
         if clear or more.empty or not self._draws(d):
             return first, more
         again = noise.laplace_scale(more.epsilon)
@@ -211,8 +217,8 @@ class CertifiedForest(Certified, RiskModel):
 
     def _asked(self, cells: Sequence[int], n: float) -> IntArray:
         """The features that the histograms ask about, drawn without the data."""
-        d = len(cells)
-        k = number_of_features(float(self.epsilon), n, cells) if self._draws(d) else min(d, int(self.max_features or d))
+        d, row_epsilon = len(cells), self.per_row.epsilon
+        k = number_of_features(row_epsilon, n, cells) if self._draws(d) else min(d, int(self.max_features or d))
         seed = fresh_seed() if self.random_state is None else int(self.random_state)
         return np.sort(stream(seed, "features of histograms").permutation(d)[:k])
 
@@ -241,11 +247,11 @@ class CertifiedForest(Certified, RiskModel):
     def _random_trees(self, records: Records, seed: int) -> tuple[Tree, ...]:
         streams = [stream(seed, "random tree", t) for t in range(self._n())]
         trees = [random_tree(records.features, self.max_depth, rng) for rng in streams]
-        self.leaf_scale_ = noise.laplace_scale(float(self.epsilon), len(trees))
+        self.leaf_scale_ = noise.laplace_scale(self.per_row.epsilon, len(trees))
         return tuple(_counted(tree, records, self.leaf_scale_) for tree in trees)
 
     def _private_trees(self, records: Records, seed: int) -> tuple[Tree, ...]:
-        d, parts = len(records.features), Budget(epsilon=self.epsilon).split(self._n())
+        d, parts = len(records.features), self.per_row.split(self._n())
         rng = stream(seed, "features of private trees")
         grown = [
             private_tree(records, part, self.max_depth, 0.5, np.sort(rng.permutation(d)[: max(1, (d + 1) // 2)]))

@@ -29,7 +29,7 @@ from shoal.score.promise import Certified
 from shoal.score.splits import Splits
 from shoal.score.tree import Choice, Tree, grow
 
-__all__ = ["CertifiedTree", "check_epsilon", "private_tree", "tree_risks", "tree_shares"]
+__all__ = ["CertifiedTree", "check_promise", "private_tree", "tree_risks", "tree_shares"]
 
 
 class CertifiedTree(Certified, RiskModel):
@@ -49,6 +49,10 @@ class CertifiedTree(Certified, RiskModel):
         Share of ε for the questions; the rest is for the leaves.
     classes
         The two classes, the risk last; None: 0 and 1, or the levels of the target in the schema.
+    rows_per_person
+        m, the rows that one person may have: ε is the price of a person with all of them, and the noise is m times as
+        large. If X has the unit column of the schema, of a person with more rows m are kept at random; if not, it is
+        for you to know.
 
     Notes
     -----
@@ -80,14 +84,15 @@ class CertifiedTree(Certified, RiskModel):
         cuts: int = 9,
         structure_share: float = 0.5,
         classes: Sequence[Any] | None = None,
+        rows_per_person: int = 1,
     ) -> None:
         self.epsilon, self.schema, self.max_depth, self.cuts = epsilon, schema, max_depth, cuts
-        self.structure_share, self.classes = structure_share, classes
+        self.structure_share, self.classes, self.rows_per_person = structure_share, classes, rows_per_person
 
     model_: Tree
 
     def _check(self) -> None:
-        check_epsilon(self)
+        check_promise(self)
         check_tree(self)
         require(self, "max_depth", self.max_depth <= 12, "be a whole number from 1 to 12")
         share = self.structure_share
@@ -95,9 +100,7 @@ class CertifiedTree(Certified, RiskModel):
         require(self, "structure_share", good, "be a number greater than 0 and less than 1")
 
     def _learn(self, records: Records) -> Tree:
-        tree, self.leaf_scale_ = private_tree(
-            records, Budget(epsilon=self.epsilon), self.max_depth, self.structure_share, None
-        )
+        tree, self.leaf_scale_ = private_tree(records, self.per_row, self.max_depth, self.structure_share, None)
         self._shares = tree_shares(tree, self.leaf_scale_)
         return tree
 
@@ -183,8 +186,11 @@ def tree_risks(trees: Sequence[Tree], shares: Sequence[FloatArray], codes: IntAr
     return 1.0 / (1.0 + np.exp(-total / len(trees)))
 
 
-def check_epsilon(model: Any) -> None:
-    """ε must be a finite number above 0."""
+def check_promise(model: Any) -> None:
+    """ε must be a finite number above 0, and a person has one row at least."""
     value = model.epsilon
     number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     require(model, "epsilon", number and 0 < value < math.inf, "be a finite number greater than 0")
+    rows = model.rows_per_person
+    whole = isinstance(rows, int | np.integer) and not isinstance(rows, bool)
+    require(model, "rows_per_person", whole and rows >= 1, "be a whole number of at least 1")

@@ -6,8 +6,10 @@ whole numbers where the schema says `whole`, or says nothing and has whole bound
 at the column's type instead). A number outside the bounds is clipped to them, and `Features.clipped` says so. A missing
 number follows the schema's rule.
 
-A certified model needs every feature declared: a threshold or level that only the data know would give a person away.
-Without a schema (models that promise nothing) ranges and levels are read from the data.
+Values are read by what the schema declares, not by the type that they came in (`shoal.declared`): 1, 1.0 and "1" are
+the same level. A certified model has its features in the order of the schema, and needs every feature declared: a
+threshold or level that only the data know would give a person away. Without a schema (models that promise nothing)
+ranges and levels are read from the data.
 """
 
 from __future__ import annotations
@@ -22,9 +24,10 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.declared import codes_of, content_of, declared_kind, declared_levels, each_of, is_whole, numbers_of
 from shoal.errors import ColumnError, InputError, ParameterError, SchemaError
-from shoal.frame import Frame, series
-from shoal.prepare import floats, kind_of, levels_like
+from shoal.frame import Frame
+from shoal.prepare import floats, kind_of
 from shoal.schema import Column, Kind, Missing, Schema
 
 __all__ = ["Feature", "Features", "settle"]
@@ -112,7 +115,7 @@ class Feature:
         return bisect_right(self.cuts, float(self.missing))
 
     def _bins(self, content: pl.Series) -> IntArray:
-        values = floats(content)
+        values = numbers_of(content)
         if np.isinf(values).any():
             raise ColumnError(self.name, "must hold finite numbers (infinity found)")
         absent = np.isnan(values)
@@ -132,17 +135,8 @@ class Feature:
         return 0.0 if self.missing in ("drop", "median") else float(self.missing)
 
     def _level_cells(self, content: pl.Series) -> IntArray:
-        if content.dtype == pl.Null:  # nobody has a value: no type either
-            return np.full(len(content), len(self.levels), dtype=np.int64)
-        content = self._comparable(content)
-        known = levels_like(content, Column(name=self.name, role="other", kind=self.kind, levels=self.levels))
-        if known.n_unique() < len(known):
-            rule = "has levels that are the same in the type of its values"
-            raise ColumnError(self.name, rule, got=str(content.dtype))
-        if content.dtype in (pl.Categorical, pl.Enum):
-            content, known = content.cast(pl.String), known.cast(pl.String)
-        codes = content.replace_strict(known, pl.Series(np.arange(len(known))), default=-1, return_dtype=pl.Int64)
-        found = np.where(content.is_null().to_numpy(), len(known), codes.fill_null(-1).to_numpy())
+        column = Column(name=self.name, role="other", kind=self.kind, levels=self.levels)
+        found = codes_of(content, declared_levels(column))
         outside = int((found < 0).sum())
         if outside:
             raise ColumnError(
@@ -151,13 +145,7 @@ class Feature:
                 got=f"{outside} values outside",
                 hint="Correct the values or add the level to the schema.",
             )
-        return found.astype(np.int64)
-
-    def _comparable(self, content: pl.Series) -> pl.Series:
-        """The values, not rounded to meet a level or the other way round; a NaN is a missing value."""
-        if content.dtype.is_integer() and any(isinstance(level, float) for level in self.levels):
-            return content.cast(pl.Float64)
-        return content.fill_nan(None) if content.dtype.is_float() else content
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """The feature as JSON-safe words."""
@@ -222,7 +210,8 @@ class Features:
         absent = [name for name in self.names if name not in frame.columns]
         if absent:
             raise InputError("features", f"must have the column '{absent[0]}'")
-        codes = np.column_stack([feature.cells(series(frame, feature.name)) for feature in self.items])
+        columns = each_of(lambda feature: feature.cells(content_of(frame, feature.name)), self.items)
+        codes = np.column_stack(columns)
         kept: BoolArray = np.asarray((codes >= 0).all(axis=1), dtype=np.bool_)
         return np.asfortranarray(np.maximum(codes, 0)), kept
 
@@ -256,8 +245,19 @@ def settle(frame: Frame, schema: Schema | None, *, cuts: int, public: bool, owne
     if public and schema is None:
         hint = "Public levels, bounds or edges of every feature; thresholds from the data would break the promise."
         raise ParameterError(owner, "schema must be given", hint=hint)
-    columns = [_column(schema, name) for name in frame.columns]
-    return Features(tuple(_feature(series(frame, column.name), column, cuts, public, owner) for column in columns))
+    columns = [_column(schema, name) for name in _ordered(frame.columns, schema, public)]
+    return Features(tuple(_feature(content_of(frame, c.name), c, cuts, public, owner) for c in columns))
+
+
+def _ordered(names: Sequence[str], schema: Schema | None, public: bool) -> list[str]:
+    """The features as the schema orders them; where nothing is promised, as the table does.
+
+    A table made from records takes its order from the first person's. The unit says whose a row is, and is no feature.
+    """
+    if schema is None or not public:
+        return list(names)
+    places = {column.name: place for place, column in enumerate(schema.columns)}
+    return sorted((name for name in names if name != schema.unit), key=lambda name: places.get(name, len(places)))
 
 
 def _column(schema: Schema | None, name: str) -> Column:
@@ -284,7 +284,7 @@ def _feature(content: pl.Series, column: Column, cuts: int, public: bool, owner:
         hint = f'{owner} takes "drop" or a declared number.'
         rule = "fills missing numbers with a median, which other people's records decide"
         raise ColumnError(column.name, rule, hint=hint)
-    kind = column.kind or ("numeric" if column.edges is not None else kind_of(content, column))
+    kind = declared_kind(column) or kind_of(content, column)
     return _numeric(content, column, cuts, public) if kind == "numeric" else _category(content, column, kind)
 
 
@@ -305,11 +305,9 @@ def _whole(content: pl.Series, column: Column, public: bool) -> bool:
 
     One person with 3.5 in a column of whole numbers changes its type, and would move every published cut.
     """
-    if column.whole is not None:
-        return column.whole
-    if column.bounds is None or not public:
-        return content.dtype.is_integer()
-    return all(float(end).is_integer() for end in column.bounds)
+    if column.whole is not None or (public and column.bounds is not None):
+        return is_whole(column)
+    return content.dtype.is_integer()
 
 
 def _equal_cuts(low: float, high: float, cuts: int, whole: bool) -> FloatArray:

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.arrays import AnyArray, FloatArray, IntArray
+from shoal.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from shoal.claim import Claim
 from shoal.dp import Budget
 from shoal.errors import GuaranteeError, InputError, ParameterError
@@ -57,6 +57,7 @@ class RiskModel(Classifier):
     public: ClassVar[bool] = False
     whole: ClassVar[bool] = True
     releasable: ClassVar[bool] = False
+    held_: bool = False
     schema: Schema | None
     classes: Sequence[Any] | None
 
@@ -125,7 +126,9 @@ class RiskModel(Classifier):
         Parameters
         ----------
         X
-            Features: any dataframe whose columns the schema declares, or an array of numbers in the schema's order.
+            Features: any dataframe whose columns the schema declares, or an array of numbers in the schema's order. A
+            certified model also takes the unit column of the schema: no person counts with more than
+            `rows_per_person` rows then.
         y
             Two classes; the last one is the risk.
         sample_weight
@@ -154,11 +157,13 @@ class RiskModel(Classifier):
         features = settle(frame, self.schema, cuts=self._cuts(), public=self.public, owner=owner)
         codes, kept = features.encode(frame)
         kept = kept if weights is None else kept & (weights > 0)
+        kept = self._within_unit(frame, np.column_stack([codes, target]), kept)
         if not self.public and len(np.unique(target[kept])) < 2:
             raise InputError(owner, "needs records of both classes; y contains only one class", got="1 class")
         self.classes_, self.n_features_in_ = classes, len(features)
         if is_frame(X):
-            self.feature_names_in_ = np.array(features.names, dtype=object)
+            names = [name for name in frame.columns if name in features.names]
+            self.feature_names_in_ = np.array(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         self.features_ = features
@@ -170,6 +175,10 @@ class RiskModel(Classifier):
             weights=None if weights is None or self.whole else weights[kept],
             kept=kept,
         )
+
+    def _within_unit(self, frame: Frame, cells: IntArray, kept: BoolArray) -> BoolArray:
+        """The rows that count; a certified model leaves some of a person's out."""
+        return kept
 
     def _check_records(self, records: Records) -> None:
         """Hold parameters that speak of features to the features; before anything is charged."""
@@ -184,8 +193,10 @@ class RiskModel(Classifier):
 
     def _codes(self, X: Any) -> IntArray:
         self._fitted()
-        frame = named_rows(X, self.features_.names, None, None, type(self).__name__)
-        unknown = [name for name in frame.columns if name not in self.features_.names]
+        fitted = tuple(getattr(self, "feature_names_in_", self.features_.names))
+        frame = named_rows(X, fitted, None, None, type(self).__name__)
+        unit = None if self.schema is None else self.schema.unit
+        unknown = [name for name in frame.columns if name not in self.features_.names and name != unit]
         if unknown:
             words = f"The feature names should match those that were passed during fit: '{unknown[0]}' is unknown"
             raise InputError("X", words)

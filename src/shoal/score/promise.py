@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import polars as pl
+
+from shoal.arrays import BoolArray, IntArray
 from shoal.claim import Claim
-from shoal.dp import Budget
+from shoal.declared import canonical, content_of
+from shoal.dp import Budget, ProtectedUnit
+from shoal.dp.unit import FIT_STOPS, rows_within
+from shoal.frame import Frame
+from shoal.rng import fresh_seed, stream
+from shoal.schema import Schema
 
 __all__ = ["Certified", "certified_claim"]
 
@@ -12,11 +20,23 @@ class Certified:
     """What certified models have in common: the whole model costs ε once, and answers are post-processing."""
 
     epsilon: float
+    rows_per_person: int
+    schema: Schema | None
+
+    @property
+    def unit(self) -> ProtectedUnit:
+        """Who is protected; once fitted, it says whether the table named its persons."""
+        return ProtectedUnit(rows=self.rows_per_person, held=getattr(self, "held_", False))
+
+    @property
+    def per_row(self) -> Budget:
+        """What one row may cost, so that a person costs ε."""
+        return self.unit.per_row(Budget(epsilon=self.epsilon))
 
     @property
     def claims(self) -> tuple[Claim, ...]:
         """ε-DP for the whole model: proved."""
-        return (certified_claim(self.epsilon),)
+        return (certified_claim(self.epsilon, self.unit),)
 
     @property
     def spent(self) -> Budget | None:
@@ -28,8 +48,21 @@ class Certified:
         """Nothing: answers are post-processing."""
         return Budget(epsilon=0)
 
+    def _within_unit(self, frame: Frame, cells: IntArray, kept: BoolArray) -> BoolArray:
+        """The rows that are left when no person has more than they may, if the table says whose they are."""
+        name = None if self.schema is None else self.schema.unit
+        self.held_ = name is not None and name in frame.columns
+        if name is None or not self.held_:
+            return kept
+        seed = getattr(self, "random_state", None)
+        key = int(stream(fresh_seed() if seed is None else int(seed), "rows of a person").integers(2**63))
+        persons = canonical(content_of(frame, name)).filter(pl.Series(kept))
+        out = kept.copy()
+        out[kept] = rows_within(persons, cells[kept], self.rows_per_person, key)
+        return out
 
-def certified_claim(epsilon: float) -> Claim:
+
+def certified_claim(epsilon: float, unit: ProtectedUnit) -> Claim:
     """ε-DP for the whole model, once, and any number of answers."""
     return Claim(
         kind="epsilon-DP",
@@ -37,15 +70,14 @@ def certified_claim(epsilon: float) -> Claim:
         scope="per data set",
         basis="proved",
         statement=(
-            f"The whole model is {epsilon:g}-differentially private: adding or removing one record makes no model more "
-            f"than e^{epsilon:g} times likelier. Answers are free: any number of them tells no more than the model."
+            f"The whole model is {epsilon:g}-differentially private: adding or removing one person makes no model more "
+            f"than e^{epsilon:g} times likelier. {unit.statement} Answers are free: any number of them tells no more "
+            "than the model."
         ),
         assumptions=(
-            "Two data sets are neighbours if one has one record more (add or remove one); for replacing a record the "
-            "price is twice epsilon.",
-            "Each person has one record; somebody with m records is protected at m times epsilon.",
+            *unit.assumptions,
+            "For replacing a person the price is twice epsilon.",
             "Levels, bounds, edges, missing rules, classes and all parameters were chosen from public knowledge.",
-            "The table is not empty and every record keeps to the schema: one that does not (a level that was not "
-            "declared, a missing number without a rule) stops the fit, and whoever sees it stop learns that.",
+            FIT_STOPS,
         ),
     )

@@ -61,7 +61,8 @@ def _texts(values: Any) -> Any:
     except TypeError:
         raise TypeError("X: argument must be a string or a number in every cell") from None
     except ValueError:
-        return np.where(values == None, None, values.astype(str))  # noqa: E711  (elementwise)
+        absent = (values == None) | (values != values)  # noqa: E711  (elementwise; NaN differs from itself)
+        return np.where(absent, None, values.astype(str))
 
 
 def _new() -> bool:

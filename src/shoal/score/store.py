@@ -35,6 +35,7 @@ def to_dict(model: RiskModel) -> dict[str, Any]:
         "words": model.words,
         "params": _plain_params(model),
         "data": getattr(model, "data_", None),
+        "held": getattr(model, "held_", False),
         "classes": model.classes_.tolist(),
         "features": model.features_.to_dict(),
         "claims": [claim.to_dict() for claim in model.claims],
@@ -100,6 +101,7 @@ def _rebuilt(words: Mapping[str, Any]) -> RiskModel:
     model.n_features_in_ = len(model.features_)
     model.feature_names_in_ = np.array(model.features_.names, dtype=object)
     model.data_ = words.get("data")
+    model.held_ = bool(words.get("held", False))
     model.model_ = model._restore(words["model"])
     return model
 

@@ -2,7 +2,8 @@
 
 The last class is the one whose probability is the risk. Classes are public: given by name, or levels of the target's
 schema entry, or 0 and 1 (false and true). Only models that promise nothing read them from the data where none of these
-applies; a certified one refuses, as one person may be the only one with a class.
+applies; a certified one refuses, as one person may be the only one with a class. It also reads y by what the classes
+are and not by its type (`shoal.declared`), as one person's entry can change that.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from shoal.arrays import AnyArray, FloatArray, IntArray
+from shoal.declared import codes_of, declared_levels
 from shoal.errors import InputError, ParameterError
-from shoal.schema import Schema
+from shoal.schema import Column, Schema
 
 __all__ = ["read_target", "read_weights"]
 
@@ -24,14 +27,39 @@ def read_target(
 ) -> tuple[IntArray, AnyArray]:
     """y as 0 and 1, and the two classes in order; with `public`, classes may not be read from the data."""
     values = _flat(y, n, owner)
-    known = _public_classes(values, y, classes, schema, owner)
+    known = _public_classes(y, classes, schema, owner)
+    if public:
+        return _matched(values, np.array([0, 1]) if known is None else known, schema is not None, owner)
     found = np.unique(values)
-    if known is None and public and schema is not None:  # without a schema there is a graver complaint
-        rule = "y must be 0 and 1, or its two classes must be public (more than two are not supported)"
-        hint = "Name them with classes=(no, yes), or give y as a column whose levels the schema declares."
-        raise InputError(owner, rule, got=f"other values of type {values.dtype.kind}", hint=hint)
     if known is None:
-        known = found
+        plain = schema is not None and values.dtype.kind in "biuf" and np.isin(values, (0, 1)).all()
+        known = np.array([0, 1]) if plain else found  # without a schema one class is an error
+    _check_two(known, owner)
+    if not np.isin(found, known).all():
+        raise InputError(owner, "y must hold only the two classes", got=f"{len(found)} different values")
+    return (values == known[1]).astype(np.int64), known
+
+
+def _matched(values: AnyArray, known: AnyArray, declared: bool, owner: str) -> tuple[IntArray, AnyArray]:
+    """y by what its classes are, whatever its type: 1, 1.0, true and "1" are the class 1."""
+    _check_two(known, owner)
+    column = Column(name="y", role="other", levels=tuple(known.tolist()))
+    codes = codes_of(_as_series(values), declared_levels(column))
+    if (codes == 2).any():
+        raise InputError(owner, "y must have no missing value (Input contains NaN)")
+    if (codes < 0).any() and declared:  # without a schema there is a graver complaint
+        rule = "y must be 0 and 1, or its two classes must be public (more than two classes are not supported)"
+        hint = "Name them with classes=(no, yes), or give y as a column whose levels the schema declares."
+        raise InputError(owner, rule, got=f"{int((codes < 0).sum())} other values", hint=hint)
+    return (codes == 1).astype(np.int64), known
+
+
+def _as_series(values: AnyArray) -> pl.Series:
+    plain = values if values.dtype.kind in "biuf" else [str(value) for value in values]
+    return pl.Series("y", plain)
+
+
+def _check_two(known: AnyArray, owner: str) -> None:
     if len(known) != 2:
         raise InputError(
             owner,
@@ -39,9 +67,6 @@ def read_target(
             got=f"{len(known)} class{'' if len(known) == 1 else 'es'}",
             hint="Name the two with classes=(no, yes) where the data may hold one of them only.",
         )
-    if not np.isin(found, known).all():
-        raise InputError(owner, "y must hold only the two classes", got=f"{len(found)} different values")
-    return (values == known[1]).astype(np.int64), known
 
 
 def read_weights(weights: Any, n: int, owner: str, *, whole: bool) -> FloatArray | None:
@@ -93,9 +118,7 @@ def _warn_column() -> None:
     warnings.warn(words, DataConversionWarning, stacklevel=4)
 
 
-def _public_classes(
-    values: AnyArray, y: Any, classes: Sequence[Any] | None, schema: Schema | None, owner: str
-) -> AnyArray | None:
+def _public_classes(y: Any, classes: Sequence[Any] | None, schema: Schema | None, owner: str) -> AnyArray | None:
     if classes is not None:
         if isinstance(classes, str) or len(set(classes)) != 2 or len(classes) != 2:
             raise ParameterError(owner, "classes must be two different labels, the risk last", got=repr(classes)[:60])
@@ -103,7 +126,4 @@ def _public_classes(
     name = getattr(y, "name", None)
     if schema is not None and isinstance(name, str) and name in schema and schema[name].levels is not None:
         return np.array(list(schema[name].levels or ()))
-    plain = values.dtype.kind in "biuf" and np.isin(values, (0, 1)).all()
-    if plain and schema is not None:  # without a schema nothing is promised, and one class is an error
-        return np.array([0, 1])  # whatever the column's type, which one person's entry can change
     return None

@@ -258,7 +258,6 @@ class _Bench:
                 domain=self.domain,
                 models=self.imputation.models,
                 epsilon=epsilon,
-                several=False,
                 notes=(),
                 account=None,
             )
@@ -340,7 +339,7 @@ def _row_model(model: RowModel, epsilon: float, block: int | None) -> RowModel:
         counts=model.counts,
         parents=model.parents,
         pegs=pegs,
-        several=False,
+        held=False,
         notes=(),
         account=None,
         chosen=None,

@@ -2,7 +2,8 @@
 
 The simplest synthesizer, and the floor that any other must clear: margins are right, all ties between columns are gone.
 With ε, discrete Laplace noise of scale M/ε is put on the margins once (one record counts once in each of M tables, so
-L1 = M), and everything drawn afterwards is free. With ``epsilon=None`` margins are exact, and nothing is promised.
+L1 = M; a person with m rows: m times that), and everything drawn afterwards is free. With ``epsilon=None`` margins are
+exact, and nothing is promised.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.claim import Claim
-from shoal.dp import Budget
+from shoal.dp import Budget, ProtectedUnit
 from shoal.errors import ParameterError
 from shoal.params import Help, Range
 from shoal.schema import Schema
@@ -40,7 +41,7 @@ class MarginalBootstrap(Synthesizer):
         Privacy loss of the data set, once. None: exact margins and no claim.
     delta
         None: pure ε. A number: (ε, δ) by zCDP accounting.
-    bins, missing
+    bins, missing, rows_per_person
         As in `PeGS`.
 
     Notes
@@ -61,6 +62,7 @@ class MarginalBootstrap(Synthesizer):
     delta: Annotated[float | None, Range(above=0, below=1), Help("none: pure epsilon; a number: zCDP")] = None
     bins: Annotated[int, Range(low=1, high=10_000), Help("bins of a numeric column with bounds")] = 16
     missing: Annotated[Missing, Help("missing values: a cell of their own, or refused")] = "level"
+    rows_per_person: Annotated[int, Range(low=1), Help("rows that one person may have, all under one epsilon")] = 1
 
     def price(self, rows: int | None = None) -> Price:
         """What the margins cost; rows are free."""
@@ -75,16 +77,16 @@ class MarginalBootstrap(Synthesizer):
         stated = self.price().per_data_set
         if stated is not None:
             can_pay(account, stated)
-        settled = settle(
-            table, schema, bins=self.bins, missing=self.missing, public=stated is not None, owner="MarginalBootstrap"
-        )
+        unit = ProtectedUnit(rows=self.rows_per_person, held=schema.unit is not None)
+        options: dict[str, Any] = {"bins": self.bins, "missing": self.missing, "owner": "MarginalBootstrap"}
+        settled = settle(table, schema, public=stated is not None, unit=unit, rng=rng, **options)
         counts = one_way(settled.codes, settled.domain.sizes)
         if stated is None or self.epsilon is None:
             shares, total = [table / table.sum() for table in counts], float(settled.n)
             return BootstrapModel(
                 shares=shares, total=total, domain=settled.domain, spent=None, claims=(), notes=settled.notes
             )
-        purse = Purse(left=total_budget(self.epsilon, self.delta))
+        purse = Purse(left=total_budget(self.epsilon, self.delta, unit))
         charge(account, stated, "MarginalBootstrap: noisy margins")
         noisy, variance = purse.tables("one-way tables", counts, purse.left)
         tables = NoisyTables(one=tuple(noisy), one_variance=variance)
@@ -93,8 +95,8 @@ class MarginalBootstrap(Synthesizer):
             stated,
             scope="per data set",
             basis="proved",
-            statement=f"All rows ever drawn from this model together cost {stated}.",
-            given=assumptions(several_rows=schema.unit is not None),
+            statement=f"All rows ever drawn from this model together cost {stated}. {unit.statement}",
+            given=assumptions(unit),
         )
         return BootstrapModel(
             shares=shares, total=total, domain=settled.domain, spent=stated, claims=(claim,), notes=settled.notes

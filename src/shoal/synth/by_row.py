@@ -23,7 +23,7 @@ import polars as pl
 
 from shoal.arrays import Generator, IntArray
 from shoal.claim import Claim
-from shoal.dp import Budget
+from shoal.dp import Budget, ProtectedUnit
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
 from shoal.synth.claims import DATA_CHOSEN, assumptions, dp_claim
@@ -79,19 +79,20 @@ def fit_by_row(pegs: PeGS, table: Any, schema: Schema, account: Any, rng: Genera
     pays = _pays_for_choice(pegs)
     if pays:
         can_pay(account, price)
-    settled = pegs._settled(table, schema, public=pegs.diversity is None)
+    settled = pegs._settled(table, schema, rng, public=pegs.diversity is None)
     if pegs.diversity is not None:
         check_diversity(settled.domain, pegs.diversity)
     parents = Parents.of(pegs, settled.domain)
     sizes, codes = settled.domain.sizes, settled.codes
     if pegs.diversity is None:
-        check_weights("PeGS", pegs.epsilon, len(sizes) * (pegs.passes or 1), sizes)
+        check_weights("PeGS", pegs.epsilon, len(sizes) * (pegs.passes or 1) * pegs.rows_per_person, sizes)
     how_many = min(parents.how_many or (1 if pegs.epsilon < 10 else 2), len(sizes) - 1)
     if parents.given is not None:
         found = dict(parents.given)
     elif pays and how_many:
         charge(account, price, "PeGS by row: private choice of parents")
-        found = choose_parents(codes, sizes, how_many, Purse(left=price), price)
+        per_row = pegs.unit(schema).per_row(price)
+        found = choose_parents(codes, sizes, how_many, Purse(left=per_row), per_row)
     else:
         found = by_mutual_information(codes, sizes, how_many)
     return RowModel(
@@ -99,7 +100,7 @@ def fit_by_row(pegs: PeGS, table: Any, schema: Schema, account: Any, rng: Genera
         counts=[block_counts(codes, sizes, i, found[i]) for i in range(len(sizes))],
         parents=found,
         pegs=pegs,
-        several=schema.unit is not None,
+        held=schema.unit is not None,
         notes=settled.notes,
         account=account,
         chosen=price if pays and how_many else None,
@@ -119,7 +120,7 @@ class RowModel(Model):
         counts: Sequence[IntArray],
         parents: Mapping[int, tuple[int, ...]],
         pegs: PeGS,
-        several: bool,
+        held: bool,
         notes: Sequence[str],
         account: Any,
         chosen: Budget | None,
@@ -127,7 +128,8 @@ class RowModel(Model):
         seeded: bool = False,
     ) -> None:
         self.domain, self.parents, self.pegs = domain, dict(parents), pegs
-        self.notes, self.account, self._several = tuple(notes), account, several
+        self.notes, self.account = tuple(notes), account
+        self._unit = ProtectedUnit(rows=pegs.rows_per_person, held=held)
         self.counts, self._chosen, self._units, self._seeded = tuple(counts), chosen, priced_units, seeded
         self._weights = self._cumulated()
 
@@ -138,9 +140,12 @@ class RowModel(Model):
 
     @property
     def _grains(self) -> int:
-        """With reset, a record's M blocks are each looked at once, however many passes there are."""
+        """With reset, a record's M blocks are each looked at once, however many passes there are.
+
+        A person's m records are m steps, each of which must cost a draw no more than an m-th of its share of ε.
+        """
         times = 1 if self.pegs.block is not None else self._passes
-        return virtual_records(self.pegs.epsilon, len(self.counts) * times)
+        return virtual_records(self.pegs.epsilon, len(self.counts) * times * self._unit.rows)
 
     @property
     def _passes(self) -> int:
@@ -184,8 +189,9 @@ class RowModel(Model):
         B = self.pegs.block
         basis = "published" if self._from_data else "proved"
         tail = f" {DATA_CHOSEN}" if self._from_data else ""
-        more = ("Start rows come from public knowledge or from the whole domain at random, never from the data.",)
-        given = assumptions(several_rows=self._several, more=more)
+        start = "Start rows come from public knowledge or from the whole domain at random, never from the data."
+        given = assumptions(self._unit, start)
+        tail = f" {self._unit.statement}{tail}"
         unit = "row" if B is None else f"block of {B} rows drawn from one start with reset"
         claims = [
             dp_claim(
@@ -276,7 +282,7 @@ class RowModel(Model):
             "chosen": None if self._chosen is None else self._chosen.to_dict(),
             "units": self._units,
             "seeded": self._seeded,
-            "several": self._several,
+            "held": self._unit.held,
         }
 
     @classmethod
@@ -293,7 +299,7 @@ class RowModel(Model):
             counts=[np.array(table, dtype=np.int64) for table in words["counts"]],
             parents={int(i): tuple(found) for i, found in words["parents"].items()},
             pegs=build(PeGS, {**given, "choose": choose}),
-            several=words["several"],
+            held=words["held"],
             notes=rest["notes"],
             account=None,
             chosen=None if chosen is None else Budget.from_dict(chosen),

@@ -1,9 +1,10 @@
 """Data-set scope: noise once on all tables, then rows for ever.
 
 The argument: every table counts each record once, so a set of T tables changes by 1 in T cells when a record is added
-or removed; OpenDP prices that. Choices of pairs or parents are noisy maxima with scores of bounded sensitivity. What is
-bought later may depend on earlier answers, its price is fixed before (`measuring`).
-Prices add, and the sum is the stated ε (or ρ, converted to ε and δ). Everything after the noise is post-processing.
+or removed; OpenDP prices that (a person with m rows: `shoal.dp.unit`). Choices of pairs or parents are noisy maxima
+with scores of bounded sensitivity. What is bought later may depend on earlier answers, its price is fixed before
+(`measuring`). Prices add, and the sum is the stated ε (or ρ, converted to ε and δ). Everything after the noise is
+post-processing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.claim import Claim
-from shoal.dp import Budget
+from shoal.dp import Budget, ProtectedUnit
 from shoal.errors import ParameterError
 from shoal.synth.chain import Chain, fit_chain
 from shoal.synth.claims import DATA_CHOSEN, assumptions, dp_claim
@@ -147,19 +148,19 @@ class ConditionalsModel(_TableModel):
 
 
 def fit_chain_model(
-    pegs: PeGS, settled: Settled, parents: Parents, purse: Purse, rng: Generator, several: bool
+    pegs: PeGS, settled: Settled, parents: Parents, purse: Purse, rng: Generator, unit: ProtectedUnit
 ) -> ChainModel:
     """Measure one-way tables and pairs, and build the chain."""
     measured, basis_lost = measure(pegs, settled, parents, purse, rng)
     can_miss = [axis.has_missing for axis in settled.domain.axes]
     chain = fit_chain(measured, can_miss, rng, 1 if pegs.design == "tree" else None)
     told = f"{len(measured.pairs)} of {len(all_pairs(len(settled.domain.axes)))} pairs of columns were measured"
-    claims, spent = _claims(pegs, several, basis_lost)
+    claims, spent = _claims(pegs, unit, basis_lost)
     return ChainModel(chain=chain, domain=settled.domain, spent=spent, claims=claims, notes=(*settled.notes, told))
 
 
 def fit_conditionals(
-    pegs: PeGS, settled: Settled, parents: Parents, purse: Purse, rng: Generator, several: bool
+    pegs: PeGS, settled: Settled, parents: Parents, purse: Purse, rng: Generator, unit: ProtectedUnit
 ) -> ConditionalsModel:
     """Noise once on every cell of the M tables of a column given its key; clip, normalise."""
     sizes, codes = settled.domain.sizes, settled.codes
@@ -180,7 +181,7 @@ def fit_conditionals(
     counts = [block_counts(codes, sizes, i, found[i]) for i in range(len(sizes))]
     noisy, _ = purse.tables("building blocks", counts, rest)
     blocks = [_normalised(table, share) for table, share in zip(noisy, shares, strict=True)]
-    claims, spent = _claims(pegs, several, parents.choose == "mutual-information")
+    claims, spent = _claims(pegs, unit, parents.choose == "mutual-information")
     return ConditionalsModel(
         shares=shares,
         parents=found,
@@ -201,11 +202,11 @@ def _normalised(table: IntArray, share: FloatArray) -> FloatArray:
     return np.where(sums > 0, kept / np.maximum(sums, 1), share[None, :])
 
 
-def _claims(pegs: PeGS, several: bool, chosen_from_data: bool) -> tuple[tuple[Claim, ...], Budget]:
+def _claims(pegs: PeGS, unit: ProtectedUnit, chosen_from_data: bool) -> tuple[tuple[Claim, ...], Budget]:
     budget = Budget(epsilon=pegs.epsilon, delta=pegs.delta or 0)
     statement = (
         f"All rows ever drawn from this model together cost {budget}: what is drawn is at most e^ε times likelier with "
-        "any one record than without it" + (", but for probability δ." if pegs.delta else ".")
+        f"any one person than without{', but for probability δ' if pegs.delta else ''}. {unit.statement}"
     )
     if chosen_from_data:
         statement = f"{statement} {DATA_CHOSEN}"
@@ -219,6 +220,6 @@ def _claims(pegs: PeGS, several: bool, chosen_from_data: bool) -> tuple[tuple[Cl
         scope="per data set",
         basis="published" if chosen_from_data else "proved",
         statement=statement,
-        given=assumptions(several_rows=several, more=more),
+        given=assumptions(unit, *more),
     )
     return (claim,), budget

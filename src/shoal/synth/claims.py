@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shoal.claim import Basis, Claim, Kind
-from shoal.dp import Budget
+from shoal.dp import Budget, ProtectedUnit
+from shoal.dp.unit import FIT_STOPS
 
 __all__ = ["DATA_CHOSEN", "assumptions", "dp_claim", "dp_kind"]
 
@@ -16,20 +17,15 @@ DATA_CHOSEN = (
 )
 
 
-def assumptions(*, several_rows: bool, more: Sequence[str] = ()) -> tuple[str, ...]:
-    """What must be true for a differential-privacy claim about synthetic rows."""
-    unit = (
-        "The schema names a unit, so a person may have several records: the claim is for one record, and a "
-        "person with m "
-        "of them is protected at m times epsilon (and, with a delta, more loosely still)."
-        if several_rows
-        else "Each person has one record; somebody with m records is protected at m times epsilon."
-    )
+def assumptions(unit: ProtectedUnit | None, *more: str) -> tuple[str, ...]:
+    """What must be true for a claim about synthetic rows; without a unit any two data sets are neighbours."""
+    neighbours = ("Any two data sets are neighbours.",) if unit is None else unit.assumptions
     return (
-        "Two data sets are neighbours if one has one record more (add or remove one).",
-        unit,
-        "Levels, bounds, edges, types, missing rules and rules between columns were declared from public knowledge.",
+        *neighbours,
+        "Levels, bounds, edges, missing rules, rules between columns and all parameters were chosen from public "
+        "knowledge; types and order of the columns follow from them.",
         "The number of rows to draw was not taken from the private table.",
+        FIT_STOPS,
         *more,
     )
 

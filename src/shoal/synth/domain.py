@@ -6,13 +6,16 @@ works on these numbers, and `Domain.decode` turns them back into values: a level
 from it (whole numbers stay whole).
 
 Nothing here may be learnt from the data where a differential-privacy claim is made: a level that only the data know
-would give away that somebody has it. A column without a public domain is an error that names the remedy.
+would give away that somebody has it, and so would a type (see `shoal.declared`), an order of columns or a missing cell
+that is there because somebody has one. Cells, types, order and missing cells follow from schema and parameters alone. A
+column without a public domain is an error that names the remedy. Values that break the schema are an error too, raised
+before anything is computed or paid: whoever sees it learns that the table breaks the schema, and claims say so.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -20,9 +23,21 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
+from shoal.declared import (
+    canonical,
+    codes_of,
+    content_of,
+    declared_kind,
+    declared_levels,
+    each_of,
+    is_whole,
+    numbers_of,
+)
+from shoal.dp import ProtectedUnit
+from shoal.dp.unit import rows_within
 from shoal.errors import ColumnError, InputError, ParameterError, SchemaError
-from shoal.frame import enter, series
-from shoal.prepare import floats, levels_like, prepare
+from shoal.frame import Frame, enter, series
+from shoal.prepare import check_columns, floats, prepare
 from shoal.rule import Rule
 from shoal.schema import Column, Kind, Schema
 from shoal.synth.output import Backend, backend_of, dtype_named, dtype_word
@@ -59,10 +74,10 @@ class Axis:
 
     def encode(self, content: pl.Series) -> IntArray:
         """The cell of each value; a value outside the domain is an error that names the column."""
-        absent = content.is_null().to_numpy()
-        known = self._level_codes(content) if self.levels is not None else self._bin_codes(floats(content))
-        codes = np.where(absent, self.n_known, known)
-        outside = int((codes < 0).sum()) + (0 if self.has_missing else int(absent.sum()))
+        codes = codes_of(content, self.levels) if self.levels is not None else self._bin_codes(numbers_of(content))
+        if not self.has_missing and (codes == self.n_known).any():
+            raise _refused(self.name)
+        outside = int((codes < 0).sum())
         if outside:
             raise ColumnError(
                 self.name,
@@ -70,7 +85,7 @@ class Axis:
                 got=f"{outside} values outside",
                 hint="Correct the values, or widen levels, bounds, edges or the rule for missing values.",
             )
-        return codes.astype(np.int64)
+        return codes
 
     def decode(self, codes: IntArray, rng: Generator) -> pl.Series:
         """Values for cells: levels as they are, bins by a uniform draw."""
@@ -82,22 +97,13 @@ class Axis:
             values = self._unbinned(np.where(absent, 0, codes), rng)
         return values.set(pl.Series(absent), None) if absent.any() else values
 
-    def _level_codes(self, content: pl.Series) -> IntArray:
-        levels = self.levels
-        if content.dtype in (pl.Categorical, pl.Enum):
-            content = content.cast(pl.String)
-        if levels is not None and levels.dtype in (pl.Categorical, pl.Enum):
-            levels = levels.cast(pl.String)
-        new = pl.Series(np.arange(self.n_known))
-        found = content.replace_strict(levels, new, default=-1, return_dtype=pl.Int64)
-        return found.fill_null(-1).to_numpy()
-
     def _bin_codes(self, values: FloatArray) -> IntArray:
-        """Bins are closed on the left, the last one on both sides."""
+        """Bins are closed on the left, the last one on both sides; a missing number has the cell after them."""
         edges = self._edges
         codes = np.searchsorted(edges, values, side="right") - 1
         codes = np.where(values == edges[-1], len(edges) - 2, codes)
-        return np.where((values >= edges[0]) & (values <= edges[-1]), codes, -1)
+        inside = np.where((values >= edges[0]) & (values <= edges[-1]), codes, -1)
+        return np.where(np.isnan(values), self.n_known, inside).astype(np.int64)
 
     def _unbinned(self, codes: IntArray, rng: Generator) -> pl.Series:
         edges = self._edges
@@ -164,6 +170,11 @@ class Domain:
         return tuple(axis.size for axis in self.axes)
 
     @property
+    def nullable(self) -> tuple[str, ...]:
+        """Names of the columns that can have missing values."""
+        return tuple(axis.name for axis in self.axes if axis.has_missing)
+
+    @property
     def n_cells(self) -> int:
         """Number of cells of the full cross-table."""
         return math.prod(self.sizes)
@@ -180,8 +191,12 @@ class Domain:
         absent = [name for name in self.names if name not in frame.columns]
         if absent:
             raise InputError("start rows", f"must have the column '{absent[0]}'")
-        columns = [axis.encode(_like(series(frame, axis.name), axis)) for axis in self.axes]
-        return np.asfortranarray(np.column_stack(columns)) if columns else np.empty((len(frame), 0), dtype=np.int64)
+        return self._stacked({axis.name: content_of(frame, axis.name) for axis in self.axes}, len(frame))
+
+    def _stacked(self, contents: Mapping[str, pl.Series], n: int) -> IntArray:
+        """The cells of all columns."""
+        columns = each_of(lambda axis: axis.encode(contents[axis.name]), self.axes)
+        return np.asfortranarray(np.column_stack(columns)) if columns else np.empty((n, 0), dtype=np.int64)
 
     def decode(self, codes: IntArray, rng: Generator) -> pl.DataFrame:
         """Rows of values for rows of cells."""
@@ -201,11 +216,10 @@ class Domain:
         return np.asfortranarray(np.column_stack(columns)).astype(np.int64)
 
     def to_dict(self) -> dict[str, Any]:
-        """The domain as JSON-safe words."""
+        """The domain as JSON-safe words; the kind of dataframe is the caller's affair and isn't among them."""
         return {
             "columns": [axis.to_dict() for axis in self.axes],
             "rules": [rule.to_dict() for rule in self.rules],
-            "backend": self.backend,
         }
 
     @classmethod
@@ -214,7 +228,7 @@ class Domain:
         return cls(
             axes=tuple(Axis.from_dict(axis) for axis in words["columns"]),
             rules=tuple(Rule.from_dict(rule) for rule in words["rules"]),
-            backend=words["backend"],
+            backend="polars",
         )
 
 
@@ -232,7 +246,17 @@ class Settled:
         return len(self.codes)
 
 
-def settle(table: Any, schema: Schema, *, bins: int, missing: Missing, public: bool, owner: str) -> Settled:
+def settle(
+    table: Any,
+    schema: Schema,
+    *,
+    bins: int,
+    missing: Missing,
+    public: bool,
+    owner: str,
+    unit: ProtectedUnit | None = None,
+    rng: Generator | None = None,
+) -> Settled:
     """Hold a table to the public domain that its schema declares.
 
     Parameters
@@ -242,39 +266,81 @@ def settle(table: Any, schema: Schema, *, bins: int, missing: Missing, public: b
     missing
         ``"level"``: a missing value is a cell of its own; ``"refuse"``: it is an error.
     public
-        True: the domain must be declared. False (no differential-privacy claim): what is not declared is read from
-        the data.
+        True: the domain must be declared, and nothing but the cells follows from the data. False (no
+        differential-privacy claim): what is not declared is read from the data.
     owner
         Who asks, for messages.
+    unit, rng
+        Who is protected: if the schema has a unit column, a person keeps no more than so many rows, drawn by `rng`.
     """
     kept, notes = _released(schema, public)
     if not kept:
         raise SchemaError(owner, "the schema must have a quasi, sensitive or other column with a public domain")
     _refuse_medians(kept, owner)
     frame = enter(table)
-    prepared = prepare(frame, _all_sensitive(schema, kept))
-    axes = []
-    for name in _in_order(frame.columns, kept):
-        content = series(prepared.frame, name)
-        if missing == "refuse" and content.null_count():
-            raise ColumnError(name, "has missing values", hint="Set missing='level', or put a level in their place.")
-        column = prepared.schema[name]
-        whole = column.kind == "numeric" and _is_whole(content, column, public)
-        axes.append(_axis(content, column, bins, missing == "level", whole))
+    if not public:
+        return _read_from(frame, schema, kept, notes, bins, missing, backend_of(table))
+    axes = tuple(_declared_axis(column, bins, missing == "level") for column in kept)
+    domain = Domain(axes=axes, rules=_rules(schema, axes), backend=backend_of(table))
+    codes, rows = _cells(frame, schema, kept, domain)
+    if schema.unit is not None and unit is not None and rng is not None:
+        persons = canonical(content_of(frame, schema.unit)).gather(pl.Series(rows))
+        codes = codes[rows_within(persons, codes, unit.rows, int(rng.integers(2**63)))]
+        notes.append(f"{schema.unit}: of a person with more rows, {unit.rows} are kept at random")
+    return Settled(domain=domain, codes=np.asfortranarray(codes), notes=(*notes, *_rule_notes(kept)))
+
+
+def _rules(schema: Schema, axes: Sequence[Axis]) -> tuple[Rule, ...]:
+    """The rules that speak of released columns only."""
     names = {axis.name for axis in axes}
-    rules = tuple(rule for rule in schema.rules if names.issuperset(rule.columns))
-    domain = Domain(axes=tuple(axes), rules=rules, backend=backend_of(table))
-    return Settled(
-        domain=domain,
-        codes=domain.encode(prepared.frame),
-        notes=(*notes, *(_rule_notes(kept) if public else prepared.notes)),
-    )
+    return tuple(rule for rule in schema.rules if names.issuperset(rule.columns))
 
 
-def _in_order(names: list[str], kept: list[Column]) -> list[str]:
-    """The kept columns as they stand in the table."""
-    wanted = {column.name for column in kept}
-    return [name for name in names if name in wanted]
+def _declared_axis(column: Column, bins: int, has_missing: bool) -> Axis:
+    """The cells of a column by its schema entry alone."""
+    if declared_kind(column) == "numeric":
+        whole = is_whole(column)
+        edges = _edges(column, column.bounds or (0.0, 1.0), bins, whole)
+        return _binned(column.name, edges, whole=whole, has_missing=has_missing)
+    return _levelled(replace(column, kind=declared_kind(column)), declared_levels(column), has_missing)
+
+
+def _cells(frame: Frame, schema: Schema, kept: Sequence[Column], domain: Domain) -> tuple[IntArray, IntArray]:
+    """The cells of the rows that the rules for missing numbers leave, and the places of these rows."""
+    check_columns(frame, schema)
+    if len(frame) == 0:
+        raise InputError("table", "must have at least one row", got="0 rows")
+    contents = {column.name: content_of(frame, column.name) for column in kept}
+    staying = np.ones(len(frame), dtype=np.bool_)
+    for column in kept:
+        if column.missing == "error" or declared_kind(column) != "numeric":
+            continue
+        values = numbers_of(contents[column.name])
+        if column.missing == "drop":
+            staying &= ~np.isnan(values)
+        else:
+            filled = np.where(np.isnan(values), float(column.missing), values)
+            contents[column.name] = pl.Series(column.name, filled)
+    rows = np.flatnonzero(staying)
+    if len(rows) == 0:
+        raise InputError("table", "must have a row left after dropping those with missing numbers", got="0 rows")
+    left = {name: content.gather(pl.Series(rows)) for name, content in contents.items()}
+    return domain._stacked(left, len(rows)), rows
+
+
+def _read_from(
+    frame: Frame, schema: Schema, kept: list[Column], notes: list[str], bins: int, missing: Missing, backend: Backend
+) -> Settled:
+    """A table with a domain that is partly read from it: for what carries no claim."""
+    prepared = prepare(frame, _all_sensitive(schema, kept))
+    contents = [(series(prepared.frame, column.name), prepared.schema[column.name]) for column in kept]
+    axes = [_axis(content, column, bins, missing == "level") for content, column in contents]
+    domain = Domain(axes=tuple(axes), rules=_rules(schema, axes), backend=backend)
+    return Settled(domain=domain, codes=domain.encode(prepared.frame), notes=(*notes, *prepared.notes))
+
+
+def _refused(name: str) -> ColumnError:
+    return ColumnError(name, "has missing values", hint="Set missing='level', or put a level in their place.")
 
 
 def _released(schema: Schema, public: bool) -> tuple[list[Column], list[str]]:
@@ -331,29 +397,22 @@ def _rule_notes(columns: list[Column]) -> list[str]:
     return said
 
 
-def _is_whole(content: pl.Series, column: Column, public: bool) -> bool:
-    """Whether a number is written whole: as declared, else by the declared ends; by the data only without a claim."""
-    if column.whole is not None:
-        return column.whole
-    ends = column.edges or column.bounds
-    if not public or ends is None:
-        return content.dtype.is_integer()
-    return all(float(end).is_integer() for end in ends)
+def _axis(content: pl.Series, column: Column, bins: int, has_missing: bool) -> Axis:
+    """The cells of a column, with what is not declared read from its content."""
+    if column.kind != "numeric":
+        levels = declared_levels(column) if column.levels is not None else _levels_found(content)
+        return _levelled(column, levels, has_missing)
+    whole = content.dtype.is_integer() if column.whole is None else column.whole
+    bounds = (0.0, 1.0) if column.edges is not None else column.bounds or _range(content)
+    return _binned(column.name, _edges(column, bounds, bins, whole), whole=whole, has_missing=has_missing)
 
 
-def _axis(content: pl.Series, column: Column, bins: int, has_missing: bool, whole: bool) -> Axis:
-    if column.kind == "numeric":
-        edges = _edges(content, column, bins, whole)
-        return Axis(
-            name=column.name,
-            kind="numeric",
-            levels=None,
-            edges=edges,
-            whole=whole,
-            has_missing=has_missing,
-            dtype=pl.Int64() if whole else pl.Float64(),
-        )
-    levels = levels_like(content, column) if column.levels is not None else _levels_found(content)
+def _binned(name: str, edges: FloatArray, *, whole: bool, has_missing: bool) -> Axis:
+    dtype = pl.Int64() if whole else pl.Float64()
+    return Axis(name=name, kind="numeric", levels=None, edges=edges, whole=whole, has_missing=has_missing, dtype=dtype)
+
+
+def _levelled(column: Column, levels: pl.Series, has_missing: bool) -> Axis:
     return Axis(
         name=column.name,
         kind=column.kind or "nominal",
@@ -372,11 +431,11 @@ def _levels_found(content: pl.Series) -> pl.Series:
     return found.gather(found.cast(pl.String).arg_sort()) if found.dtype in (pl.Categorical, pl.Enum) else found.sort()
 
 
-def _edges(content: pl.Series, column: Column, bins: int, whole: bool) -> FloatArray:
+def _edges(column: Column, bounds: tuple[float, float], bins: int, whole: bool) -> FloatArray:
     if column.edges is not None:
         edges = np.array(column.edges, dtype=np.float64)
         return _with_whole_numbers(edges) if whole else edges
-    low, high = column.bounds or _range(content)
+    low, high = bounds
     if not whole:
         return np.linspace(low, high, bins + 1)
     first, last = math.ceil(low), math.floor(high)
@@ -403,19 +462,6 @@ def _with_whole_numbers(edges: FloatArray) -> FloatArray:
     while len(kept) > 1 and math.floor(edges[-1]) < math.ceil(kept[-1]):
         kept.pop()
     return np.array([*kept, edges[-1]])
-
-
-def _like(content: pl.Series, axis: Axis) -> pl.Series:
-    """A column of start rows in the type of the domain's own."""
-    if axis.levels is None or content.dtype == axis.dtype or content.dtype in (pl.Categorical, pl.Enum, pl.Null):
-        return content
-    wide = pl.String if axis.dtype in (pl.Categorical, pl.Enum) else axis.dtype
-    try:
-        return content.cast(wide)
-    except pl.exceptions.PolarsError:
-        raise ColumnError(
-            axis.name, f"must have the type {axis.dtype.base_type()}", got=f"type {content.dtype.base_type()}"
-        ) from None
 
 
 def _plain_levels(levels: pl.Series) -> list[Any]:

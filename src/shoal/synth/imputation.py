@@ -39,6 +39,9 @@ from shoal.synth.synthesizer import Model, Price, Synthesizer
 __all__ = ["ImputationModel", "PerturbedImputation", "whole_weights"]
 
 
+_UNIT = "Protected unit: the whole data set, and so a person with any number of rows."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerturbedImputation(Synthesizer):
     """Rows from perturbed logistic regressions: the published baseline, priced by row.
@@ -52,10 +55,9 @@ class PerturbedImputation(Synthesizer):
     bins, missing
         As in `PeGS`.
 
-    Notes
-    -----
-    Weights play no part; a missing value is a cell of its own. Cost: a multinomial logistic regression for each column;
-    13 columns and 2,000 rows take a few seconds.
+    Notes ----- Weights play no part; a missing value is a cell of its own. A row hides the whole data set, so there is
+    no `rows_per_person`: a person is protected at ε a row however many records they have. Cost: a multinomial logistic
+    regression for each column; 13 columns and 2,000 rows take a few seconds.
 
     Examples
     --------
@@ -84,14 +86,13 @@ class PerturbedImputation(Synthesizer):
     def _fit(self, table: Any, schema: Schema, account: Any, rng: Generator) -> Model:
         settled = settle(table, schema, bins=self.bins, missing=self.missing, public=True, owner="PerturbedImputation")
         check_weights("PerturbedImputation", self.epsilon, len(settled.domain.axes), settled.domain.sizes)
-        rows = rng.permutation(settled.n)[: self.fit_rows]
-        codes = settled.codes[rows]
+        in_order = settled.codes[np.lexsort(settled.codes.T)]  # whatever the order of the table
+        codes = in_order[rng.permutation(settled.n)[: self.fit_rows]]
         models = [fit_logistic(settled.domain, codes, i) for i in range(len(settled.domain.axes))]
         return ImputationModel(
             domain=settled.domain,
             models=models,
             epsilon=self.epsilon,
-            several=schema.unit is not None,
             notes=settled.notes,
             account=account,
         )
@@ -109,12 +110,11 @@ class ImputationModel(Model):
         domain: Domain,
         models: Sequence[Logistic],
         epsilon: float,
-        several: bool,
         notes: Sequence[str],
         account: Any,
     ) -> None:
         self.domain, self.models, self.epsilon = domain, tuple(models), epsilon
-        self.notes, self.account, self._several = tuple(notes), account, several
+        self.notes, self.account = tuple(notes), account
         self._grains = virtual_records(epsilon, len(self.models))
         self._rows, self._seeded = 0, False
 
@@ -143,12 +143,12 @@ class ImputationModel(Model):
         """Per row and, for the rows drawn so far, per data set; none once a seed was used."""
         if self._seeded:
             return ()
-        given = assumptions(several_rows=self._several, more=("Start rows come from public knowledge.",))
+        given = assumptions(None, "Start rows come from public knowledge.")
         one = Budget(epsilon=self.epsilon)
-        statement = f"Each single row costs {one}; it hides the whole data set, not only one record. Rows add up."
+        statement = f"Each single row costs {one}. {_UNIT} Rows add up."
         claims = [dp_claim(one, scope="per row", basis="proved", statement=statement, given=given)]
         if self._rows:
-            told = f"The {self._rows:,} rows drawn so far together cost {self.spent} for the data set."
+            told = f"The {self._rows:,} rows drawn so far together cost {self.spent} for the data set. {_UNIT}"
             claims.append(dp_claim(self.spent, scope="per data set", basis="proved", statement=told, given=given))
         return tuple(claims)
 

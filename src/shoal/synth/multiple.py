@@ -164,7 +164,7 @@ class MultipleModel(Model):
             raise ParameterError("sample", "n must be left out for partially synthetic tables", got=repr(n))
         drawn = self._drawn(rows, rng)
         columns = [_values(axis, drawn[j], self._content[j]) for j, axis in enumerate(self.domain.axes)]
-        return give(pl.DataFrame(columns), self.domain.backend)
+        return give(pl.DataFrame(columns), self.domain.backend, self.domain.nullable)
 
     def _drawn(self, n: int, rng: Generator) -> dict[int, FloatArray]:
         kept = [j for j in range(len(self.domain.axes)) if j not in self._targets]

@@ -23,8 +23,9 @@ Then ε is the price of *one row* (or, with `block`, of one block of rows, whose
 and n rows cost n ε. Claims state both, always. With `diversity` (l-diversity) α is set block by block so that the
 entropy reaches log l; that carries no differential-privacy claim.
 
-Promised: the stated ε under adding or removing one record, if the domain is public, and start rows and parents are
-public or privately chosen. Parents chosen by plain mutual information void it (see `shoal.synth.claims.DATA_CHOSEN`).
+Promised: the stated ε under adding or removing one person with up to `rows_per_person` rows, if the domain is public,
+and start rows and parents are public or privately chosen. Parents chosen by plain mutual information void it (see
+`shoal.synth.claims.DATA_CHOSEN`).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from shoal.arrays import Generator
-from shoal.dp import Budget
+from shoal.dp import Budget, ProtectedUnit
 from shoal.errors import ParameterError
 from shoal.params import Help, Range
 from shoal.schema import Schema
@@ -84,7 +85,12 @@ class PeGS(Synthesizer):
     bins
         Bins of a numeric column that has bounds and no edges. More bins are finer and noisier.
     missing
-        ``"level"``: a missing value is a cell of its own; ``"refuse"``: it is an error.
+        ``"level"``: a missing value is a cell of its own, in every column, whether or not the data have one;
+        ``"refuse"``: it is an error.
+    rows_per_person
+        m, the rows that one person may have: ε (and δ) are the price of a person with all of them. Raising it raises
+        the noise m times. If the schema has a unit column, of a person with more rows m are kept at random; if not, it
+        is for you to know. See `shoal.dp.ProtectedUnit`.
 
     Notes
     -----
@@ -117,6 +123,7 @@ class PeGS(Synthesizer):
     diversity: Annotated[float | None, Range(low=1), Help("l of l-diversity, in place of epsilon")] = None
     bins: Annotated[int, Range(low=1, high=10_000), Help("bins of a numeric column with bounds")] = 16
     missing: Annotated[Missing, Help("missing values: a cell of their own, or refused")] = "level"
+    rows_per_person: Annotated[int, Range(low=1), Help("rows that one person may have, all under one epsilon")] = 1
 
     def price(self, rows: int | None = None) -> Price:
         """What fitting and drawing `rows` rows will cost, before anything is looked at.
@@ -136,7 +143,7 @@ class PeGS(Synthesizer):
 
     def _data_set_price(self) -> Price:
         stated = Budget(epsilon=self.epsilon, delta=self.delta or 0)
-        budget = total_budget(self.epsilon, self.delta)
+        budget = total_budget(self.epsilon, self.delta)  # for a person; a row may cost less, in the same shares
         plan = self._plan(budget)
         shares = dict(zip(plan, budget.split(list(plan.values())), strict=True))
         how = f", accounted as {budget}" if self.delta else ""
@@ -164,15 +171,21 @@ class PeGS(Synthesizer):
 
         stated = Budget(epsilon=self.epsilon, delta=self.delta or 0)
         can_pay(account, stated)
-        purse = Purse(left=total_budget(self.epsilon, self.delta))
-        settled = self._settled(table, schema, public=True)
+        unit = self.unit(schema)
+        purse = Purse(left=total_budget(self.epsilon, self.delta, unit))
+        settled = self._settled(table, schema, rng, public=True)
         parents = Parents.of(self, settled.domain)
         charge(account, stated, f"PeGS, design {self.design}: synthetic rows, as many as wanted")
         fit = fit_conditionals if self.design == "conditionals" else fit_chain_model
-        return fit(self, settled, parents, purse, rng, schema.unit is not None)
+        return fit(self, settled, parents, purse, rng, unit)
 
-    def _settled(self, table: Any, schema: Schema, *, public: bool) -> Settled:
-        return settle(table, schema, bins=self.bins, missing=self.missing, public=public, owner="PeGS")
+    def unit(self, schema: Schema) -> ProtectedUnit:
+        """Who is protected."""
+        return ProtectedUnit(rows=self.rows_per_person, held=schema.unit is not None)
+
+    def _settled(self, table: Any, schema: Schema, rng: Generator, *, public: bool) -> Settled:
+        options: dict[str, Any] = {"bins": self.bins, "missing": self.missing, "owner": "PeGS"}
+        return settle(table, schema, public=public, unit=self.unit(schema), rng=rng, **options)
 
     def _check_combination(self) -> None:
         """Parameters that speak of the other scope are an error, not ignored."""

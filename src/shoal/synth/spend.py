@@ -17,11 +17,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from shoal.arrays import IntArray
-from shoal.dp import Budget, noise
+from shoal.dp import Budget, ProtectedUnit, noise
 from shoal.errors import ParameterError
 
 __all__ = ["Purchase", "Purse", "total_budget"]
 
+ONE_ROW = ProtectedUnit()
 _LEAST = 1e-9  # of ε: noise of a smaller budget would leave the range of whole numbers
 _NO_NOISE, _QUIETEST = 20.0, 1e-12
 
@@ -81,12 +82,16 @@ class Purse:
         self.left = self.left - price
 
 
-def total_budget(epsilon: float, delta: float | None) -> Budget:
-    """What a fit may spend: ε, or the largest ρ that (ε, δ) allows; refused if no noise is large enough."""
+def total_budget(epsilon: float, delta: float | None, unit: ProtectedUnit = ONE_ROW) -> Budget:
+    """What a fit may spend on one row: ε, or the largest ρ that (ε, δ) allows, divided as the unit demands.
+
+    Refused if no noise is large enough.
+    """
     if delta is None:
-        budget, least, amount = Budget(epsilon=epsilon), _LEAST, epsilon
+        budget = unit.per_row(Budget(epsilon=epsilon))
+        least, amount = _LEAST, budget.epsilon
     else:
-        budget = Budget(epsilon=epsilon, delta=delta).largest_zcdp()
+        budget = unit.per_row(Budget(epsilon=epsilon, delta=delta).largest_zcdp())
         least, amount = _LEAST**2, budget.rho
     if amount < least:
         raise ParameterError("synthesis", "epsilon and delta must leave something to spend", got=str(budget))

@@ -88,6 +88,13 @@ class Synthesizer(ABC):
             computed and nothing is spent.
         seed
             Repeats what is not protective noise. Protective noise never repeats.
+
+        Raises
+        ------
+        InputError
+            The table breaks the schema. It is checked before anything is computed or charged, and the error names all
+            columns that break it. Whoever sees the error learns that the table does; a claim covers what comes out
+            of a fit that goes through.
         """
         check(self)
         if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or seed < 0):
@@ -147,8 +154,8 @@ class Model(ABC):
 
         Returns
         -------
-        Rows with the released columns (no identifier, unit or weight), in no particular order. Rules of the schema
-        hold in every row.
+        Rows with the released columns (no identifier, unit or weight) in the order of the schema and of the types that
+        it declares (see `shoal.declared`), in no particular order of rows. Rules of the schema hold in every row.
         """
         if self.detached:
             raise GuaranteeError(
@@ -164,7 +171,7 @@ class Model(ABC):
         if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or seed < 0):
             raise ParameterError("sample", "seed must be a whole number, at least 0", got=repr(seed)[:60])
         drawn = self._sample(rows, codes, seed)
-        return give(drawn, self.domain.backend)
+        return give(drawn, self.domain.backend, self.domain.nullable)
 
     def _sample(self, n: int, start: IntArray | None, seed: int | None) -> pl.DataFrame:
         rng = stream(fresh_seed() if seed is None else seed, "synth", "sample")
