@@ -37,7 +37,8 @@ def learn(signs: FloatArray, starts: IntArray, right: FloatArray) -> FloatArray:
     lengths = _lengths(starts, len(right))
     used = np.isin(np.repeat(np.arange(len(starts)), lengths), taught)
     begins = np.concatenate(([0], np.cumsum(lengths[taught])[:-1]))
-    return _climb(signs[used] / scale, begins, right[used]) / scale
+    beta: FloatArray = _climb(signs[used] / scale, begins, right[used]) / scale
+    return beta
 
 
 def _climb(signs: FloatArray, starts: IntArray, right: FloatArray) -> FloatArray:
@@ -87,7 +88,8 @@ def chosen(scores: FloatArray, starts: IntArray) -> FloatArray:
 
 def sure(scores: FloatArray, starts: IntArray) -> FloatArray:
     """How sure the intruder is of each question's best row."""
-    return np.maximum.reduceat(np.exp(_log_shares(scores, starts)), starts)
+    best: FloatArray = np.maximum.reduceat(np.exp(_log_shares(scores, starts)), starts)
+    return best
 
 
 def _log_shares(scores: FloatArray, starts: IntArray) -> FloatArray:
