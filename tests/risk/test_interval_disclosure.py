@@ -51,9 +51,10 @@ def test_shares_are_the_double_loops(seed, n, width):
     assert (x.share, x.rank_share) == pytest.approx((sum(near) / n, sum(ranks) / n))
     assert x.chance == pytest.approx(chance)
     assert stage.share == stage.rank_share == pytest.approx(sum(same) / n)
-    assert set(found.columns) == {"x", "stage"}
+    assert set(found.columns) == {"x", "stage", "sex"}
+    assert found.columns["sex"].share == found.columns["sex"].chance == 1.0
     assert found.all_share == pytest.approx(sum(a and b for a, b in zip(near, same, strict=True)) / n)
-    assert found.share == pytest.approx((x.share + stage.share) / 2)
+    assert found.share == pytest.approx((x.share + stage.share + 1) / 3)
 
 
 def test_the_original_is_wholly_disclosed_and_noise_is_not():
@@ -71,7 +72,12 @@ def test_constant_columns_nothing_to_measure_and_blanks():
     table = pl.DataFrame({"x": [2.0, 2.0], "c": ["a", "b"]})
     schema = Schema.of(quasi=["x"], other=["c"])
     assert risk.intervals(table, table, schema).share == 1.0
-    assert risk.intervals(table, table, Schema.of(quasi=["c"], other=["x"])).to_dict()["share"] == 0.0
+    levels = risk.intervals(table, table, Schema.of(quasi=["c"], other=["x"]))
+    assert (levels.share, levels.chance, levels.why) == (1.0, 0.5, None)
+    nobody = risk.intervals(table, table, schema, [-1, -1])
+    assert (nobody.share, nobody.chance, nobody.n_rows) == (None, None, 0)
+    assert nobody.why == "no released row belongs to a known person"
+    assert math.isnan(float(nobody))
     blank = risk.intervals(table, table.with_columns(x=pl.Series([None, 2.0])), schema)
     assert (blank.share, blank.rank_share, blank.all_share) == (0.5, 0.5, 0.5)
     json.dumps(blank.to_dict(), allow_nan=False)

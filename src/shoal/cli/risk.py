@@ -75,6 +75,7 @@ def _measure(table: Any, before: Any, schema: Any, population: int | None) -> di
             "intervals": measures.intervals(before, table, schema),
             "inference": measures.inference(before, table, schema),
             "verbatim": measures.verbatim(before, table, schema),
+            "unchanged": measures.unchanged_columns(before, table, schema),
         }
     return found
 
@@ -100,6 +101,9 @@ def _tell(found: dict[str, Any], n: int) -> None:
         print_table("Sensitive columns, worst class", head, rows)
     if "reidentification" in found:
         out.print(f"re-identification by nearest match: {found['reidentification'].expected:.2%}")
+        hidden = found["unchanged"]
+        told = f"not measured: {hidden.why}" if hidden.expected is None else f"{hidden.expected:.2%}"
+        out.print(f"re-identification with unchanged columns: {told}")
         out.print(f"linkage, nearest or second nearest: {found['linkage'].share:.2%}")
         out.print(f"combinations equal to their own person's: {found['verbatim'].own_share:.2%}")
     if "aggregates" in found:

@@ -17,7 +17,14 @@ from shoal.classes import Contents
 from shoal.errors import ParameterError
 from shoal.schema import Kind
 
-__all__ = ["Closeness", "Diversity", "Promise", "closeness_promise", "diversity_promise"]
+__all__ = ["MINIMALITY", "Closeness", "Diversity", "Promise", "closeness_promise", "diversity_promise"]
+
+MINIMALITY = (
+    "The intruder does not use how the classes were chosen: a method that coarsens no more than it must shows by each "
+    "coarsening that a finer class would have failed, and from that a person's sensitive value can follow with "
+    "certainty, however many values the class has (minimality attack)."
+)
+"""What a claim of diversity or closeness assumes where classes were chosen by looking at the sensitive values."""
 
 _SLACK = 1e-9  # of computed distances and entropies, against the rounding of floats
 

@@ -33,7 +33,16 @@ class Line:
 
 def risk_lines(release: Release) -> list[Line]:
     """What an intruder achieves."""
-    return _synthetic_risk(release) if release.is_synthetic else [*_found(release), *_mixed(release), *_linked(release)]
+    return (
+        _synthetic_risk(release)
+        if release.is_synthetic
+        else [
+            *_found(release),
+            _by_unchanged(release),
+            *_mixed(release),
+            *_linked(release),
+        ]
+    )
 
 
 def utility_lines(release: Release) -> list[Line]:
@@ -59,6 +68,19 @@ def _found(release: Release) -> list[Line]:
             )
         )
     return lines
+
+
+def _by_unchanged(release: Release) -> Line:
+    found = release.risk.unchanged
+    name = "re-identification, with unchanged columns"
+    if found.expected is None:
+        return Line(name=name, value="not measured", meaning=f"Because {found.why}.")
+    return Line(
+        name=name,
+        value=f"{found.expected:.2%}",
+        meaning="Share of people found by their quasi-identifiers and by what unchanged columns say of them; no proof "
+        "limits it.",
+    )
 
 
 def _mixed(release: Release) -> list[Line]:
@@ -120,14 +142,14 @@ def _shape(release: Release) -> list[Line]:
 def _ties(release: Release) -> list[Line]:
     lines, utility = [], release.utility
     moved = utility.moments.largest_response_correlation_difference
-    if moved is not None:
-        lines.append(
-            Line(
-                name="largest change of a correlation with a sensitive column",
-                value=f"{moved:.3f}",
-                meaning="0 is none; correlations lie between −1 and 1.",
-            )
+    why = utility.unmeasured.get("response_correlation_difference")
+    lines.append(
+        Line(
+            name="largest change of a correlation with a sensitive column",
+            value="not measured" if moved is None else f"{moved:.3f}",
+            meaning=f"Because {why}." if moved is None else "0 is none; correlations lie between −1 and 1.",
         )
+    )
     model = utility.regression
     if model is not None:
         after, before = model.trained_on_released.r_squared, model.trained_on_original.r_squared
@@ -151,6 +173,8 @@ def _varied(release: Release) -> list[Line]:
     }
     meaning = "Mean distance between the shares before and after: 0 is equal, 1 has nothing in common. For inside only."
     return [
-        Line(name=f"total variation, {what}", value="-" if value is None else f"{value:.3f}", meaning=meaning)
+        Line(
+            name=f"total variation, {what}", value="not measured" if value is None else f"{value:.3f}", meaning=meaning
+        )
         for what, value in parts.items()
     ]

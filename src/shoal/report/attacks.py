@@ -9,7 +9,8 @@ from shoal.report.evidence import Evidence
 from shoal.report.markup import Child, Html, details, figure, rows_table, section, tag
 from shoal.report.pieces import capped, found_before, guarded, people, proved_bound, too_few
 from shoal.report.plots import class_size_plot, risk_plot
-from shoal.report.words import ABSENT, between, number, percent
+from shoal.report.words import ABSENT, NOT_MEASURED, between, count, number, percent
+from shoal.risk import IntervalDisclosure, UnchangedColumnsAttack
 
 __all__ = ["risk"]
 
@@ -28,6 +29,7 @@ def risk(evidence: Evidence, *, internal: bool) -> Html:
         ),
         tag("h3", "Attacks that were tried"),
         _attacks(evidence, internal),
+        _dependences(evidence),
         _inference(evidence),
         _class_mix(evidence, internal),
         tag("h3", "Probability of being found"),
@@ -67,22 +69,48 @@ def _attacks(evidence: Evidence, internal: bool) -> Html:
             ),
         ]
     rows += [
+        *_unchanged_rows(evidence.risk.unchanged),
         (
             "The nearest or second nearest original is the source",
             percent(linked.share),
             between(linked.interval),
             "Share of released rows that lead back to their person (record linkage)",
         ),
-        (
-            "Masked values close to the person's own",
-            percent(close.share),
-            "",
-            f"Within {percent(close.width)} of the spread, or the same level; by chance {percent(close.chance)}",
-        ),
+        _close_row(close),
         *_verbatim_rows(evidence, internal),
     ]
     head = ("Attack", "Result", "95% interval", "Meaning")
     return rows_table("Attacks and their success", head, rows, numeric=(1, 2), quiet=True)
+
+
+def _close_row(close: IntervalDisclosure) -> tuple[Child, ...]:
+    name = "Masked values close to the person's own"
+    if close.share is None:
+        return (name, NOT_MEASURED, "", f"Because {close.why}")
+    meaning = f"Within {percent(close.width)} of the spread, or the same level; by chance {percent(close.chance)}"
+    return (name, percent(close.share), "", meaning)
+
+
+def _unchanged_rows(found: UnchangedColumnsAttack) -> list[tuple[Child, ...]]:
+    name = "Match on quasi-identifiers and on columns published unchanged"
+    if found.expected is None:
+        return [(name, NOT_MEASURED, "", f"Because {found.why}")]
+    tried = f"{count(found.n_targets)} records tried" if found.sampled else "All records tried"
+    meaning = f"{tried}; nearest match finds {percent(found.baseline)} of them. No proof limits this attack"
+    surest = "Over the tenth of the records of whom the attack is surest"
+    return [
+        (name, percent(found.expected), between(found.interval), meaning),
+        ("The same, where the intruder is surest", percent(found.surest), between(found.surest_interval), surest),
+    ]
+
+
+def _dependences(evidence: Evidence) -> Html | None:
+    """Unchanged columns that are tied to quasi-identifiers, with what can be done."""
+    found = evidence.risk.dependences
+    if not found:
+        return None
+    items = [tag("li", f"{one.finding} {one.remedy}") for one in found]
+    return tag("div", tag("h3", "Unchanged columns that undo the masking"), tag("ul", *items))
 
 
 def _verbatim_rows(evidence: Evidence, internal: bool) -> list[tuple[Child, ...]]:

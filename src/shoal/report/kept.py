@@ -11,7 +11,7 @@ from shoal.report.markup import Child, Html, details, figure, join, rows_table, 
 from shoal.report.pieces import bullets, people, too_few
 from shoal.report.plots import correlation_plot, marginal_plot, two_digits
 from shoal.report.tiles import mosaic_figure
-from shoal.report.words import ABSENT, between, listed, number, percent
+from shoal.report.words import ABSENT, NOT_MEASURED, between, listed, number, percent
 
 __all__ = ["utility"]
 
@@ -90,7 +90,27 @@ def _kept_table(evidence: Evidence) -> Html:
         ),
     ]
     head = ("What", "Value", "How to read it")
-    return rows_table("What is kept", head, [row for row in rows if row[1] != ABSENT], numeric=(1,), quiet=True)
+    told = [_told(row, kept.unmeasured.get(_MEASURES.get(row[0], ""))) for row in rows]
+    return rows_table("What is kept", head, told, numeric=(1,), quiet=True)
+
+
+_MEASURES = {
+    "Single columns moved by": "total_variation_one_way",
+    "Pairs of quasi-identifiers moved by": "total_variation_two_way",
+    "Pairs with a sensitive column moved by": "total_variation_response",
+    "Means are off by": "abim",
+    "Standard deviations are off by": "abisd",
+    "Correlations are off by": "correlation_difference",
+    "Correlations with sensitive columns are off by": "response_correlation_difference",
+    "Values moved": "sse_sst",
+    "Telling released rows from original ones": "propensity_ratio",
+}
+"""The name in `UtilityReport.summary` of each row that may have nothing to tell."""
+
+
+def _told(row: tuple[str, str, str], why: str | None) -> tuple[str, str, str]:
+    """The row, or that it was not measured and why."""
+    return (row[0], NOT_MEASURED, f"because {why}") if row[1] == ABSENT and why else row
 
 
 def _regression(evidence: Evidence) -> list[Child]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-__all__ = ["ABSENT", "between", "count", "listed", "number", "percent", "plural", "seconds"]
+__all__ = ["ABSENT", "NOT_MEASURED", "between", "count", "listed", "number", "percent", "plural", "seconds"]
 
 ABSENT = "–"
+NOT_MEASURED = "not measured"
 NOISE = 1e-12
 """What is smaller is rounding error."""
 

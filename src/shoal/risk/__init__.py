@@ -11,12 +11,14 @@ from shoal.risk.attacker_models import AttackerRisk, Attackers, attackers
 from shoal.risk.attribute_inference import ColumnInference, Inference, inference
 from shoal.risk.class_mixture import ClassMix, class_mix
 from shoal.risk.copies import Verbatim, verbatim
+from shoal.risk.dependence import Dependence, dependences
 from shoal.risk.equivalence import ClassReport, Diversity, classes
 from shoal.risk.exposure import AggregateExposure, MethodExposure, NoisyExposure, aggregate_exposure
 from shoal.risk.interval_disclosure import ColumnDisclosure, IntervalDisclosure, intervals
 from shoal.risk.matching import GroupRisk, Reidentification, reidentification
 from shoal.risk.population import PopulationUniques, Uniqueness, uniqueness
 from shoal.risk.record_linkage import Linkage, linkage
+from shoal.risk.unchanged import UnchangedColumnsAttack, unchanged_columns
 
 __all__ = [
     "AggregateExposure",
@@ -26,6 +28,7 @@ __all__ = [
     "ClassReport",
     "ColumnDisclosure",
     "ColumnInference",
+    "Dependence",
     "Diversity",
     "GroupRisk",
     "Inference",
@@ -36,6 +39,7 @@ __all__ = [
     "PopulationUniques",
     "Reidentification",
     "RiskReport",
+    "UnchangedColumnsAttack",
     "Uniqueness",
     "Verbatim",
     "aggregate_exposure",
@@ -43,10 +47,12 @@ __all__ = [
     "attackers",
     "class_mix",
     "classes",
+    "dependences",
     "inference",
     "intervals",
     "linkage",
     "reidentification",
+    "unchanged_columns",
     "uniqueness",
     "verbatim",
 ]

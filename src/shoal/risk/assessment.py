@@ -18,7 +18,10 @@ from shoal.risk import (
     population,
     record_linkage,
 )
+from shoal.risk.dependence import Dependence, determined_by_quasi
 from shoal.risk.nearest import match_pair
+from shoal.risk.unchanged import UnchangedColumnsAttack
+from shoal.risk.unchanged import measure as attack_unchanged
 
 __all__ = ["RiskReport", "assess"]
 
@@ -33,6 +36,10 @@ class RiskReport:
         Of the released table; with a unit in the schema, classes count persons, found through the original.
     reidentification, linkage, intervals, inference, verbatim
         Of the released table against the original.
+    unchanged
+        Of the released table with its unchanged columns against the original: what 1/k does not cover.
+    dependences
+        Unchanged columns that follow from the quasi-identifiers, or give them away.
     class_mix
         How the groups mix the classes of the nominal and ordinal sensitive columns; None without labels or classes.
     k, small_share
@@ -49,6 +56,8 @@ class RiskReport:
     intervals: interval_disclosure.IntervalDisclosure
     inference: attribute_inference.Inference
     verbatim: copies.Verbatim
+    unchanged: UnchangedColumnsAttack
+    dependences: tuple[Dependence, ...] = ()
     class_mix: class_mixture.ClassMix | None = None
     k: int | None = None
     small_share: float | None = None
@@ -64,6 +73,8 @@ class RiskReport:
             "intervals": self.intervals.to_dict(),
             "inference": self.inference.to_dict(),
             "verbatim": self.verbatim.to_dict(),
+            "unchanged": self.unchanged.to_dict(),
+            "dependences": [found.to_dict() for found in self.dependences],
             "class_mix": self.class_mix.to_dict() if self.class_mix else None,
             "k": self.k,
             "small_share": self.small_share,
@@ -80,6 +91,7 @@ class RiskReport:
 
 _INSIDE = {
     "reidentification": {"largest"},
+    "unchanged": {"largest"},
     "verbatim": {"unique_share", "own_share"},
     "class_mix": {"homogeneous_groups", "homogeneous_share", "lone_groups", "lone_share", "largest_divergence"},
 }
@@ -99,17 +111,20 @@ def assess(
     k
         The size that classes should have, for `small_share`.
     seed
-        Seed of the simulated part of re-identification.
+        Seed of the simulated part of re-identification, and of the persons that the attack with unchanged columns
+        tries.
     exchangeable
         Whether the released rows of a group are exchangeable, as blind masks make them; the group formula needs it.
 
     Notes
     -----
-    Cost: two nearest-row searches, O(n log n) in the number of distinct points; half a second for 15,000 rows.
+    Cost: two nearest-row searches, O(n log n) in the number of distinct points, half a second for 15,000 rows; and
+    about a second for the attack with unchanged columns, whatever the number of rows.
     """
     matches = match_pair(pair)
     released, schema, persons = pair.released, pair.schema, equivalence.released_persons(pair)
     classes = equivalence.measure(released, schema, persons=persons)
+    tied = determined_by_quasi(pair, seed=seed)
     return RiskReport(
         classes=classes,
         reidentification=matching.measure(pair, seed=seed, labels=labels if exchangeable else None, matches=matches),
@@ -119,6 +134,8 @@ def assess(
         intervals=interval_disclosure.measure(pair),
         inference=attribute_inference.measure(pair, matches=matches),
         verbatim=copies.measure(pair),
+        unchanged=attack_unchanged(pair, seed=seed, k=k or 1, tied=tied),
+        dependences=tied,
         class_mix=_class_mix(pair, labels),
         k=k,
         small_share=None if k is None else classes.small_share(k),

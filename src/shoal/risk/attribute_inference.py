@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -81,15 +81,17 @@ class ColumnInference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inference:
-    """The guesses of all sensitive columns, by name."""
+    """The guesses of all sensitive columns, by name; `unmeasured` says of which there was nothing to guess, and why."""
 
     releasable: ClassVar[bool] = True
 
     columns: dict[str, ColumnInference]
+    unmeasured: dict[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON-safe words."""
-        return {"columns": {name: column.to_dict() for name, column in self.columns.items()}}
+        columns = {name: column.to_dict() for name, column in self.columns.items()}
+        return {"columns": columns, "unmeasured": dict(self.unmeasured)}
 
 
 def inference(
@@ -144,7 +146,18 @@ def measure(
     names = _chosen(pair, sensitive)
     matches = match_pair(pair) if matches is None else matches
     outsiders = None if control is None or not names else _outsiders(pair, control, names)
-    return Inference(columns={name: _attack(pair, name, matches, outsiders) for name in names})
+    reasons = {name: why for name in names if (why := _why_not(pair, name)) is not None}
+    measured = [name for name in names if name not in reasons]
+    columns = {name: _attack(pair, name, matches, outsiders) for name in measured}
+    return Inference(columns=columns, unmeasured=reasons)
+
+
+def _why_not(pair: Pair, name: str) -> str | None:
+    if pair.schema[name].kind != "numeric":
+        return None
+    if bool(series(pair.original.frame, name).is_null().all()):
+        return "no record of the original has a value"
+    return "no released row has a value" if bool(np.isnan(pair.codes_of([name])[2]).all()) else None
 
 
 def _chosen(pair: Pair, sensitive: Sequence[str] | str | None) -> list[str]:

@@ -6,8 +6,8 @@ Domingo-Ferrer 2004; dRisk of sdcMicro):
 - by spread: |x − x'| ≤ w·sd, sd the original's standard deviation;
 - by rank: x lies among the w·n original values whose ranks are centred on that of x'.
 
-For an ordinal column: the same level. Beside the share stands what chance alone would give, were the released values
-dealt out at random: only the excess over it tells of a person.
+For an ordinal or nominal column: the same level. Beside the share stands what chance alone would give, were the
+released values dealt out at random: only the excess over it tells of a person.
 """
 
 from __future__ import annotations
@@ -59,27 +59,30 @@ class IntervalDisclosure:
     Parameters
     ----------
     share, rank_share, chance
-        Means over the numeric and ordinal quasi-identifiers.
+        Means over the quasi-identifiers; None where nothing could be measured.
     all_share
         Share of released rows in which every such column lies within its interval by spread (sdcMicro's dRisk).
     columns
         The same by column.
     width, n_rows
         The interval's width and the number of released rows whose original is known.
+    why
+        Why nothing was measured; None where it was.
     """
 
     releasable: ClassVar[bool] = True
 
-    share: float
-    rank_share: float
-    all_share: float
-    chance: float
+    share: float | None
+    rank_share: float | None
+    all_share: float | None
+    chance: float | None
     columns: dict[str, ColumnDisclosure]
     width: float
     n_rows: int
+    why: str | None = None
 
     def __float__(self) -> float:
-        return self.share
+        return math.nan if self.share is None else self.share
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON-safe words."""
@@ -91,13 +94,14 @@ class IntervalDisclosure:
             "columns": {name: column.to_dict() for name, column in self.columns.items()},
             "width": self.width,
             "n_rows": self.n_rows,
+            "why": self.why,
         }
 
 
 def intervals(
     original: Any, released: Any, schema: Schema, source_rows: Any = None, width: float = 0.1
 ) -> IntervalDisclosure:
-    """Share of masked numeric and ordinal quasi values within a small interval of the original.
+    """Share of masked quasi values within a small interval of the original, or at the same level.
 
     Parameters
     ----------
@@ -109,11 +113,9 @@ def intervals(
         Half-width by spread in standard deviations, and share of rows in the interval by rank. Raising it raises all
         shares.
 
-    Notes
-    -----
-    A number blanked out in the release lies in no interval. Rows whose original was left out for a missing number
-    don't count. Without a numeric or ordinal quasi-identifier all shares are 0. Weights play no part.
-    Cost: O(n log n) a column.
+    Notes ----- A number blanked out in the release lies in no interval. Rows whose original was left out for a missing
+    number don't count. Where no released row has a known original, nothing is measured and `why` says so. Weights play
+    no part. Cost: O(n log n) a column.
 
     Examples
     --------
@@ -131,11 +133,13 @@ def measure(pair: Pair, *, width: float = 0.1) -> IntervalDisclosure:
     if not (isinstance(width, int | float) and math.isfinite(width) and width > 0):
         raise ParameterError("intervals", "width must be a number above 0", got=repr(width)[:60])
     known = np.flatnonzero(pair.source_rows >= 0)
+    why = _why_not(pair, len(known))
+    if why is not None:
+        none = {"share": None, "rank_share": None, "all_share": None, "chance": None}
+        return IntervalDisclosure(**none, columns={}, width=width, n_rows=len(known), why=why)
     inside = np.ones(len(known), dtype=np.bool_)
     columns: dict[str, ColumnDisclosure] = {}
     for j, coding in enumerate(pair.encoder.codings):
-        if coding.kind == "nominal":
-            continue
         masked, everyone = pair.released_codes[known, j], pair.original_codes[:, j]
         hit, column = _column(coding, everyone[pair.source_rows[known]], masked, everyone, width)
         columns[coding.name] = column
@@ -143,7 +147,7 @@ def measure(pair: Pair, *, width: float = 0.1) -> IntervalDisclosure:
     return IntervalDisclosure(
         share=_mean([column.share for column in columns.values()]),
         rank_share=_mean([column.rank_share for column in columns.values()]),
-        all_share=float(inside.mean()) if columns and len(known) else 0.0,
+        all_share=_mean(inside),
         chance=_mean([column.chance for column in columns.values()]),
         columns=columns,
         width=width,
@@ -151,13 +155,19 @@ def measure(pair: Pair, *, width: float = 0.1) -> IntervalDisclosure:
     )
 
 
+def _why_not(pair: Pair, n_known: int) -> str | None:
+    if not pair.encoder.codings:
+        return "the schema names no quasi-identifier"
+    return None if n_known else "no released row belongs to a known person"
+
+
 def _column(
     coding: Coding, true: FloatArray, masked: FloatArray, everyone: FloatArray, width: float
 ) -> tuple[BoolArray, ColumnDisclosure]:
-    ordinal = coding.kind == "ordinal"
-    reach = 0.0 if ordinal else width * float(everyone.std()) + _SLACK * coding.scale
+    has_levels = coding.kind != "numeric"
+    reach = 0.0 if has_levels else width * float(everyone.std()) + _SLACK * coding.scale
     hit = np.abs(true - masked) <= reach
-    near = hit if ordinal else _near_in_rank(true, masked, everyone, width)
+    near = hit if has_levels else _near_in_rank(true, masked, everyone, width)
     column = ColumnDisclosure(
         column=coding.name,
         kind=coding.kind,
@@ -182,8 +192,8 @@ def _chance(masked: FloatArray, everyone: FloatArray, reach: float) -> float:
     """Mean share of all original values that lie within reach of a released one."""
     ordered, present = np.sort(everyone), masked[~np.isnan(masked)]
     inside = np.searchsorted(ordered, present + reach, side="right") - np.searchsorted(ordered, present - reach)
-    return float(inside.sum() / (len(ordered) * len(masked))) if len(masked) else 0.0
+    return float(inside.sum() / (len(ordered) * len(masked)))
 
 
 def _mean(values: Any) -> float:
-    return float(np.mean(values)) if len(values) else 0.0
+    return float(np.mean(values))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from shoal.errors import InputError
@@ -50,6 +50,8 @@ class UtilityReport(Record):
         without such a column.
     notes
         What was left out or sampled, in words.
+    unmeasured
+        Why a number is None, by its name in `summary`: what could not be measured is never 0.
     """
 
     releasable: ClassVar[bool] = False
@@ -67,6 +69,7 @@ class UtilityReport(Record):
     propensity: Propensity
     energy: EnergyDistance
     notes: tuple[str, ...]
+    unmeasured: dict[str, str] = field(default_factory=dict)
 
     def external(self) -> dict[str, Any]:
         """`to_dict` without the regression's coefficients: what may leave the secure room."""
@@ -134,7 +137,7 @@ def assess(pair: Pair, seed: int = 0) -> UtilityReport:
     distinguished = distinguish(pair, columns, True, _MOST_ROWS_PROPENSITY, seed)
     apart = spread_apart(pair, columns, _MOST_ROWS_ENERGY, seed)
     regression = _regression(pair, columns, seed)
-    return UtilityReport(
+    report = UtilityReport(
         n_original=pair.original.n,
         n_released=len(pair.released),
         histogram_intersection=intersect(quasi, *ones),
@@ -149,6 +152,33 @@ def assess(pair: Pair, seed: int = 0) -> UtilityReport:
         energy=apart,
         notes=_notes(pair, columns, regression, variation, distinguished, apart),
     )
+    missing = {name: _REASONS[name] for name, value in report.summary().items() if value is None}
+    return replace(report, unmeasured=missing)
+
+
+_NO_REGRESSION = "there is no numeric sensitive column with values in both tables"
+_NO_RESPONSE = "the release has no sensitive column"
+_REASONS = {
+    "total_variation_one_way": "there is no quasi-identifier",
+    "total_variation_two_way": "there are fewer than two quasi-identifiers",
+    "total_variation_response": _NO_RESPONSE,
+    "kendall": "no column has two categories to rank",
+    "abim": "no numeric or ordinal column has a mean other than 0 in both tables",
+    "abisd": "no numeric or ordinal column varies and has values in both tables",
+    "abico": "no two numeric or ordinal columns are correlated in the original",
+    "correlation_difference": "there are fewer than two numeric or ordinal columns that vary",
+    "response_correlation_difference": (
+        "there is no pair of a numeric or ordinal quasi-identifier and a numeric sensitive column that vary"
+    ),
+    "sse_sst": "no released row belongs to a known person, or no column varies",
+    "coefficient_distance": _NO_REGRESSION,
+    "interval_overlap": "no coefficient of a regression could be compared",
+    "relative_bias": "there is no regression, or its mean is 0",
+    "r_squared": "there is no regression, or its response does not vary",
+    "r_squared_original": "there is no regression, or its response does not vary",
+    "propensity_ratio": "no column varies",
+}
+"""Why a number of `UtilityReport.summary` is None."""
 
 
 def _has_weights(pair: Pair) -> bool:

@@ -52,7 +52,7 @@ class Propensity(Record):
     converged: bool
 
     def __float__(self) -> float:
-        return 0.0 if self.ratio is None else self.ratio
+        return float("nan") if self.ratio is None else self.ratio
 
 
 def propensity(

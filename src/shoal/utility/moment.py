@@ -64,7 +64,7 @@ class Moments(Record):
     response_correlation_difference, largest_response_correlation_difference
         The same over pairs of a quasi-identifier and a sensitive column.
     mean_similarity
-        exp(-|ΔE[x]|²) with x in standard deviations of the original: 1 for equal means.
+        exp(-|ΔE[x]|²) with x in standard deviations of the original: 1 for equal means. None where there is no mean.
     sse_sst
         Mean squared distance between a released row's quasi-identifiers and its person's, over the total variance:
         the information loss of microaggregation. None where no row's source is known.
@@ -83,7 +83,7 @@ class Moments(Record):
     largest_correlation_difference: float | None
     response_correlation_difference: float | None
     largest_response_correlation_difference: float | None
-    mean_similarity: float
+    mean_similarity: float | None
     sse_sst: float | None
     weighted: bool
 
@@ -233,7 +233,7 @@ def _compare(
         largest_correlation_difference=_largest(gaps),
         response_correlation_difference=_mean(gaps[response]),
         largest_response_correlation_difference=_largest(gaps[response]),
-        mean_similarity=float(np.exp(-np.sum(shifts**2))),
+        mean_similarity=float(np.exp(-np.sum(shifts**2))) if len(shifts) else None,
         sse_sst=sse_sst,
         weighted=weighted,
     )

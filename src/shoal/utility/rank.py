@@ -36,7 +36,7 @@ class ColumnRanks(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranks(Record):
-    """Rank agreement by column, and its mean; None where no column has categories."""
+    """Rank agreement by column, and its mean; None where no column has two categories to rank."""
 
     columns: tuple[ColumnRanks, ...]
     kendall: float | None
@@ -81,7 +81,8 @@ def ranks_of(pair: Pair, *, weighted: bool = False) -> Ranks:
 
 def agree(columns: Sequence[Cells], original: FloatArray, released: FloatArray, *, weighted: bool = False) -> Ranks:
     """Rank agreement of every column that has categories."""
-    found = tuple(_column(cells, original, released) for cells in columns if not cells.binned)
+    ranked = [_column(cells, original, released) for cells in columns if not cells.binned]
+    found = tuple(one for one in ranked if one.n_cells > 1)
     return Ranks(
         columns=found,
         kendall=float(np.mean([one.kendall for one in found])) if found else None,
