@@ -99,21 +99,22 @@ def assess(
     k
         The size that classes should have, for `small_share`.
     seed
-        Seed of the simulated part of re-identification.
+        Seed of the simulated part of re-identification, and of the samples that large tables are matched by.
     exchangeable
         Whether the released rows of a group are exchangeable, as blind masks make them; the group formula needs it.
 
     Notes
     -----
-    Cost: two nearest-row searches, O(n log n) in the number of distinct points; half a second for 15,000 rows.
+    Cost: two nearest-row searches, O(n log n) in the number of distinct points; half a second for 15,000 rows. Of
+    large tables a random sample of rows is matched; results say so (`sampled`, `n_targets`).
     """
-    matches = match_pair(pair)
+    matches = match_pair(pair, seed=seed)
     released, schema, persons = pair.released, pair.schema, equivalence.released_persons(pair)
     classes = equivalence.measure(released, schema, persons=persons)
     return RiskReport(
         classes=classes,
         reidentification=matching.measure(pair, seed=seed, labels=labels if exchangeable else None, matches=matches),
-        linkage=record_linkage.measure(pair),
+        linkage=record_linkage.measure(pair, seed=seed),
         uniqueness=population.measure(released, schema, persons=persons),
         attackers=attacker_models.measure(released, schema, persons=persons),
         intervals=interval_disclosure.measure(pair),
