@@ -101,8 +101,13 @@ def match_pair(pair: Pair, *, seed: int = 0, everyone: bool = False) -> Matches:
     """
     geometry, codes = Geometry.standardised(pair.encoder), known_codes(pair)
     if pair.cells is None:
-        return match(pair.original_codes, codes, geometry, seed=seed, everyone=everyone)
+        return match(pair.original_codes, codes, geometry, seed=seed, everyone=everyone, numbers=numbered(pair))
     return match(*_in_cells(pair, codes), geometry, seed=seed, everyone=everyone)
+
+
+def numbered(pair: Pair) -> tuple[IntArray, IntArray, int]:
+    """The distinct rows of the original and of the known codes of the release, numbered together."""
+    return pair.once("distinct rows", lambda: equal_rows(pair.original_codes, known_codes(pair)))
 
 
 def _in_cells(pair: Pair, codes: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -119,8 +124,14 @@ def _in_cells(pair: Pair, codes: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def known_codes(pair: Pair) -> FloatArray:
     """The codes of the release; where a number was blanked out, the original's mean stands in."""
-    centers = np.array([coding.center for coding in pair.encoder.codings])
-    return np.where(np.isnan(pair.released_codes), centers, pair.released_codes)
+    return pair.once("known codes", lambda: _filled(pair))
+
+
+def _filled(pair: Pair) -> FloatArray:
+    blank = np.isnan(pair.released_codes)
+    if not blank.any():
+        return pair.released_codes
+    return np.where(blank, np.array([coding.center for coding in pair.encoder.codings]), pair.released_codes)
 
 
 def match(
@@ -131,6 +142,7 @@ def match(
     seed: int = 0,
     everyone: bool = False,
     second: bool = False,
+    numbers: tuple[IntArray, IntArray, int] | None = None,
 ) -> Matches:
     """The rows of `targets` nearest to each row of `queries`, or to a sample of them where all would cost too much.
 
@@ -145,8 +157,10 @@ def match(
         Ask every row, whatever it costs.
     second
         Look for the distance to the second nearest target too.
+    numbers
+        Numbers of the distinct rows of both, as `shoal.classes.equal_rows` gives them; None: found here.
     """
-    query_ids, target_ids, n = equal_rows(queries, targets)
+    query_ids, target_ids, n = equal_rows(queries, targets) if numbers is None else numbers
     target_rows, target_of = _representatives(target_ids, n)
     searcher = _Searcher.over(targets[target_rows], geometry, look=1 if second else 0)
     rows = None if everyone else _sample(queries, _lost(query_ids, target_of, n), searcher, seed)

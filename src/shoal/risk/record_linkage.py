@@ -20,7 +20,7 @@ import numpy as np
 from shoal.arrays import FloatArray, IntArray
 from shoal.pair import Pair
 from shoal.risk.geometry import Geometry
-from shoal.risk.nearest import TOLERANCE, Matches, known_codes, match, rows_in_ties, runner_up
+from shoal.risk.nearest import TOLERANCE, Matches, known_codes, match, numbered, rows_in_ties, runner_up
 from shoal.risk.uncertainty import chernoff, wilson
 from shoal.schema import Schema
 
@@ -101,7 +101,8 @@ def linkage(original: Any, released: Any, schema: Schema, source_rows: Any = Non
 def measure(pair: Pair, *, seed: int = 0) -> Linkage:
     """`linkage` of an existing pair."""
     geometry, codes = ranged(pair), known_codes(pair)
-    matches = match(codes, pair.original_codes, geometry, seed=seed, second=True)
+    theirs, shown, n = numbered(pair)
+    matches = match(codes, pair.original_codes, geometry, seed=seed, second=True, numbers=(shown, theirs, n))
     first, both = _probabilities(pair, codes, geometry, matches)
     share = float(both.mean())
     return Linkage(
