@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from shoal.risk import nearest
 from shoal.risk.geometry import Geometry
-from shoal.risk.nearest import match, rows_in_ties, runner_up
+from shoal.risk.nearest import distances, in_code_order, match, rows_in_ties, runner_up
 
 
 def oracle(queries, targets, skip=0):
@@ -103,3 +103,155 @@ def test_equal_distances_of_unequal_bits_tie():
 def test_tiny_tables(n):
     found = match(np.zeros((n, 1)), np.ones((1, 1)), Geometry.plain(1))
     assert found.n_ties()[found.queries].tolist() == [1] * n
+
+
+def mixed(seed, n, m):
+    """Codes of two tables and their geometry: numbers, levels with blanks, a constant column, any mix of them."""
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(1, 5))
+    unordered = rng.random(d) < rng.choice([0.0, 0.5, 1.0])
+    n_levels = np.where(unordered, rng.integers(3, 6, d), 0).astype(float)
+    mismatch = np.where(unordered, rng.choice([0.5, 1.0, 2.0], d), 0.0)
+    geometry = Geometry(
+        centers=np.zeros(d),
+        scales=np.ones(d),
+        unordered=unordered,
+        mismatch=mismatch,
+        blank=mismatch * float(rng.choice([0.5, 1.0])),
+        n_levels=n_levels,
+    )
+    tables = []
+    for size in (n, m):
+        levels = rng.integers(0, 7, (size, d)) % (n_levels + 2)  # the last two codes are blanks
+        numbers = rng.integers(0, 4, (size, d)) / rng.choice([1.0, 3.0])
+        tables.append(np.where(unordered, levels, numbers))
+    if rng.random() < 0.3:
+        for table in tables:
+            table[:, 0] = 1.0
+    return *tables, geometry
+
+
+def points(codes, geometry):
+    """The same rows as indicators, one a level, whose Euclidean distance is the geometry's: blanks are all 0."""
+    blocks = []
+    for j in range(codes.shape[1]):
+        if not geometry.unordered[j]:
+            blocks.append(codes[:, [j]])
+            continue
+        levels = np.arange(geometry.n_levels[j])
+        if geometry.blank[j] == geometry.mismatch[j]:
+            levels = np.append(levels, geometry.n_levels[j])
+        shown = np.minimum(codes[:, j], geometry.n_levels[j])
+        blocks.append((shown[:, None] == levels) * np.sqrt(geometry.mismatch[j] / 2))
+    return np.hstack(blocks)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 30), st.integers(1, 60))
+def test_numbers_and_levels_are_matched_as_by_indicators(seed, n, m):
+    queries, targets, geometry = mixed(seed, n, m)
+    expected = oracle(points(queries, geometry), points(targets, geometry))
+    found = match(queries, targets, geometry)
+    rows = _row_pairs(found)
+    # A query that equals targets is matched to these; other codes at distance 0 (two sorts of blank) are not asked for.
+    copies = {i for i in range(n) if any((queries[i] == target).all() for target in targets)}
+    assert {pair for pair in rows if pair[0] not in copies} == {pair for pair in expected if pair[0] not in copies}
+    assert all((queries[i] == targets[j]).all() for i, j in rows if i in copies)
+
+
+def _row_pairs(found):
+    pairs = set(zip(found.query.tolist(), found.target.tolist(), strict=True))
+    n, m = len(found.queries), len(found.targets)
+    return {(i, j) for i in range(n) for j in range(m) if (found.queries[i], found.targets[j]) in pairs}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 20), st.integers(1, 60))
+def test_distances_and_second_nearest_are_the_oracles(seed, n, m):
+    queries, targets, geometry = mixed(seed, n, m)
+    targets = np.unique(targets, axis=0)
+    apart = np.sqrt(((points(queries, geometry)[:, None] - points(targets, geometry)[None]) ** 2).sum(axis=2))
+    assert distances(queries, targets, geometry) == pytest.approx(apart.min(axis=1), abs=1e-12)
+    both = geometry.squared_distances(geometry.coordinates(queries), geometry.coordinates(targets[[0] * n]))
+    assert np.sqrt(both) == pytest.approx(apart[:, 0], abs=1e-12)
+    found = match(queries, targets, geometry, second=True)
+    ordered = np.sort(np.column_stack([apart, np.full(n, np.inf)]), axis=1)[:, 1]
+    lost = ~found.exact[found.queries]
+    assert found.second[found.queries][lost] == pytest.approx(ordered[lost], abs=1e-12)
+
+
+def test_a_deep_tree_finds_what_a_double_loop_finds():
+    rng = np.random.default_rng(3)
+    geometry = Geometry(
+        centers=np.zeros(4),
+        scales=np.ones(4),
+        unordered=np.array([True, False, True, False]),
+        mismatch=np.array([2.0, 0.0, 1.5, 0.0]),
+        blank=np.array([1.0, 0.0, 0.75, 0.0]),
+        n_levels=np.array([200.0, 0.0, 4.0, 0.0]),
+    )
+
+    def draw(n):
+        county = np.minimum(rng.zipf(1.3, n), 200)  # 200 is blank
+        return np.column_stack([county, rng.normal(size=n), rng.integers(0, 5, n), rng.exponential(size=n) ** 3])
+
+    queries, targets = draw(150), draw(3000)
+    flat = points(queries, geometry), points(targets, geometry)
+    expected = np.sqrt(((flat[0][:, None] - flat[1][None]) ** 2).sum(axis=2))
+    assert distances(queries, targets, geometry) == pytest.approx(expected.min(axis=1), abs=1e-12)
+    found = match(queries, targets, geometry)
+    assert found.n_ties()[found.queries].tolist() == (
+        (expected <= expected.min(axis=1, keepdims=True) * (1 + 1e-9)).sum(axis=1).tolist()
+    )
+
+
+@pytest.fixture
+def costly(monkeypatch):
+    """Every search counts as too much to ask all rows: 40 are drawn."""
+    monkeypatch.setattr(nearest, "_AFFORDABLE", 0)
+    monkeypatch.setattr(nearest, "_MANY_TIES", 0)
+    monkeypatch.setattr(nearest, "_FEWEST", 40)
+    monkeypatch.setattr(nearest, "_MOST", 40)
+
+
+@pytest.mark.usefixtures("costly")
+def test_a_sample_is_matched_exactly_and_whatever_the_row_order():
+    rng = np.random.default_rng(5)
+    queries, targets = rng.normal(size=(300, 2)), rng.normal(size=(300, 2))
+    plain = Geometry.plain(2)
+    found, whole = match(queries, targets, plain, seed=3), match(queries, targets, plain, everyone=True)
+    assert found.sampled
+    assert not whole.sampled
+    assert len(found.rows) == len(found.queries) == 40
+    order = rng.permutation(300)
+    moved = match(queries[order], targets, plain, seed=3)
+    assert sorted(order[moved.rows]) == found.rows.tolist()
+    assert match(queries, targets, plain, seed=4).rows.tolist() != found.rows.tolist()
+    nearest_of_all = dict(zip(whole.query.tolist(), whole.target.tolist(), strict=True))
+    chosen = [targets[found.targets == t][0].tolist() for t in found.target[np.argsort(found.query)]]
+    expected = [
+        targets[whole.targets == nearest_of_all[whole.queries[row]]][0].tolist()
+        for row in found.rows[np.argsort(found.queries)]
+    ]
+    assert chosen == expected
+
+
+@pytest.mark.usefixtures("costly")
+def test_a_table_no_larger_than_a_sample_is_asked_in_full():
+    found = match(np.arange(40.0)[:, None], np.arange(40.0)[:, None] + 0.4, Geometry.plain(1))
+    assert not found.sampled
+
+
+def test_a_cheap_search_asks_everybody_however_many_they_are():
+    values = np.random.default_rng(0).normal(size=30_000)
+    found = match(values[:, None], values[::-1, None] + 1e-9, Geometry.plain(1))
+    assert not found.sampled
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 30))
+def test_code_order_does_not_depend_on_the_rows_order(seed, n):
+    codes = grid(seed, n)
+    codes[0, 0] = -0.0
+    moved = np.random.default_rng(seed).permutation(n)
+    assert (codes[in_code_order(codes)] == codes[moved][in_code_order(codes[moved])]).all()

@@ -10,6 +10,7 @@ from shoal.risk.assessment import RiskReport, assess
 from shoal.risk.attacker_models import AttackerRisk, Attackers, attackers
 from shoal.risk.attribute_inference import ColumnInference, Inference, inference
 from shoal.risk.class_mixture import ClassMix, class_mix
+from shoal.risk.closest_record import ClosestRecord, closest_record
 from shoal.risk.copies import Verbatim, verbatim
 from shoal.risk.equivalence import ClassReport, Diversity, classes
 from shoal.risk.exposure import AggregateExposure, MethodExposure, NoisyExposure, aggregate_exposure
@@ -24,6 +25,7 @@ __all__ = [
     "Attackers",
     "ClassMix",
     "ClassReport",
+    "ClosestRecord",
     "ColumnDisclosure",
     "ColumnInference",
     "Diversity",
@@ -43,6 +45,7 @@ __all__ = [
     "attackers",
     "class_mix",
     "classes",
+    "closest_record",
     "inference",
     "intervals",
     "linkage",

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from shoal.group.mix import class_names
-from shoal.pair import Pair
+from shoal.pair import NOBODY, Pair
 from shoal.risk import (
     attacker_models,
     attribute_inference,
     class_mixture,
+    closest_record,
     copies,
     equivalence,
     interval_disclosure,
@@ -35,6 +36,8 @@ class RiskReport:
         Of the released table against the original.
     class_mix
         How the groups mix the classes of the nominal and ordinal sensitive columns; None without labels or classes.
+    closest
+        Of a synthetic table: whether its rows lie nearer to the original's records than other people do; else None.
     k, small_share
         The k that was asked about, and the share of released rows in classes of fewer than k persons.
     """
@@ -50,6 +53,7 @@ class RiskReport:
     inference: attribute_inference.Inference
     verbatim: copies.Verbatim
     class_mix: class_mixture.ClassMix | None = None
+    closest: closest_record.ClosestRecord | None = None
     k: int | None = None
     small_share: float | None = None
 
@@ -65,6 +69,7 @@ class RiskReport:
             "inference": self.inference.to_dict(),
             "verbatim": self.verbatim.to_dict(),
             "class_mix": self.class_mix.to_dict() if self.class_mix else None,
+            "closest": self.closest.to_dict() if self.closest else None,
             "k": self.k,
             "small_share": self.small_share,
         }
@@ -72,6 +77,7 @@ class RiskReport:
     def external(self) -> dict[str, Any]:
         """What may go out: without counts of few people, and without one record's realised probability."""
         words = self.to_dict()
+        del words["closest"]
         for measure, names in _INSIDE.items():
             if words[measure] is not None:
                 words[measure] = {name: value for name, value in words[measure].items() if name not in names}
@@ -121,6 +127,7 @@ def assess(
         inference=attribute_inference.measure(pair, matches=matches),
         verbatim=copies.measure(pair),
         class_mix=_class_mix(pair, labels),
+        closest=closest_record.measure(pair, seed=seed) if (pair.source_rows == NOBODY).all() else None,
         k=k,
         small_share=None if k is None else classes.small_share(k),
     )

@@ -6,7 +6,7 @@ the query's level differs in that level. A search goes to the nearer half first 
 lower bound is beyond what it has. Bounds and distances are summed in the same order, so rounding never hides a tie.
 
 Cost: n log n to build; a search looks at a few dozen targets where they are dense, and at all of them at worst. The
-work that it took is counted and returned, in targets and parts looked at, so that a caller can forecast the cost.
+work that it took is counted and returned, in targets looked at, so that a caller can forecast the cost.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from shoal.arrays import BoolArray, FloatArray, IntArray
 __all__ = ["Tree", "build", "search"]
 
 _LEAF = 24  # targets in a part that is not cut any more
+_PART = 4  # what the bound of a part costs, in distances to a target
 _PAIRS = 64  # pairs of targets that decide where to cut
 _DEEP = 512  # cuts on the way to a part, and so parts that wait in a search; cuts at medians keep it near log n
 
@@ -75,7 +76,7 @@ def search(tree: Tree, queries: FloatArray, skip: int, look: int, slack: float) 
             while tree.second[node] > 0:
                 a, b = node + 1, tree.second[node]
                 from_a, from_b = _away(tree, x, a), _away(tree, x, b)
-                work[i] += 2
+                work[i] += 2 * _PART
                 if from_b < from_a:
                     a, b, from_a, from_b = b, a, from_b, from_a
                 if from_b <= near[i, look] * slack:

@@ -29,13 +29,24 @@ from shoal.rng import stream
 if TYPE_CHECKING:
     from shoal.risk.mixed_tree import Tree
 
-__all__ = ["TOLERANCE", "Matches", "known_codes", "match", "match_pair", "rows_in_ties", "runner_up"]
+__all__ = [
+    "TOLERANCE",
+    "Matches",
+    "distances",
+    "in_code_order",
+    "known_codes",
+    "match",
+    "match_pair",
+    "numbered",
+    "rows_in_ties",
+    "runner_up",
+]
 
 Values = TypeVar("Values", IntArray, FloatArray)
 
 TOLERANCE = 1e-9
 _BLOCK = 4_000_000
-_AFFORDABLE = 500_000_000  # targets and parts of the tree looked at: some five seconds
+_AFFORDABLE = 700_000_000  # targets looked at (a part of the tree counts as four): some six seconds
 _MANY_TIES = 20_000_000  # pairs of a query and a target that ties: some 300 MB
 _WORTH_THREADS = 2_000
 _PILOT = 400  # queries searched for the forecast
@@ -198,6 +209,11 @@ def runner_up(
     return asked[found.query], found.target
 
 
+def distances(queries: FloatArray, targets: FloatArray, geometry: Geometry) -> FloatArray:
+    """The distance of each row of `queries` to the nearest of distinct `targets`."""
+    return _Searcher.over(targets, geometry, look=0).ask(queries).nearest
+
+
 def rows_in_ties(
     matches: Matches, target_category: IntArray, query: IntArray, category: IntArray, n_categories: int
 ) -> IntArray:
@@ -254,7 +270,7 @@ def _sample(queries: FloatArray, lost: IntArray, searcher: _Searcher, seed: int)
     if len(lost) * searcher.n_targets <= _MANY_TIES:
         return None
     generator = stream(seed, "nearest rows", "sample")
-    pilot = _in_code_order(queries[lost])[generator.choice(len(lost), min(_PILOT, len(lost)), replace=False)]
+    pilot = in_code_order(queries[lost])[generator.choice(len(lost), min(_PILOT, len(lost)), replace=False)]
     tried = searcher.ask(queries[lost[pilot]])
     work, ties = float(tried.work.mean()), len(tried.query) / len(pilot)
     if work * len(lost) <= _AFFORDABLE and ties * len(lost) <= _MANY_TIES:
@@ -262,10 +278,10 @@ def _sample(queries: FloatArray, lost: IntArray, searcher: _Searcher, seed: int)
     size = int(np.clip(min(_AFFORDABLE / work, _MANY_TIES / ties), _FEWEST, _MOST))
     if size >= len(queries):
         return None
-    return np.sort(_in_code_order(queries)[generator.choice(len(queries), size, replace=False)])
+    return np.sort(in_code_order(queries)[generator.choice(len(queries), size, replace=False)])
 
 
-def _in_code_order(codes: FloatArray) -> IntArray:
+def in_code_order(codes: FloatArray) -> IntArray:
     """Row numbers in an order that depends on the rows' codes alone (equal rows in the order of the table)."""
     key = np.zeros(len(codes), dtype=np.uint64)
     for j in range(codes.shape[1]):
@@ -276,10 +292,11 @@ def _in_code_order(codes: FloatArray) -> IntArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """Pairs of a query and a target that ties, each query's distance to the next target, and its work."""
+    """Pairs of a query and a target that ties, each query's distance to the nearest and the next, and its work."""
 
     query: IntArray
     target: IntArray
+    nearest: FloatArray
     following: FloatArray
     work: IntArray
 
@@ -323,6 +340,7 @@ class _Searcher:
         return _Found(
             query=np.concatenate([parts[first][0] + first for first in firsts]),
             target=np.concatenate([parts[first][1] for first in firsts]),
+            nearest=np.sqrt(near[:, 0]),
             following=np.sqrt(near[:, 1]) if self.look else np.full(len(queries), np.inf),
             work=np.concatenate([parts[first][3] for first in firsts]),
         )
