@@ -208,6 +208,7 @@ def test_a_deep_tree_finds_what_a_double_loop_finds():
 @pytest.fixture
 def costly(monkeypatch):
     """Every search counts as too much to ask all rows: 40 are drawn."""
+    monkeypatch.setattr(nearest, "_SMALL", 0)
     monkeypatch.setattr(nearest, "_AFFORDABLE", 0)
     monkeypatch.setattr(nearest, "_MANY_TIES", 0)
     monkeypatch.setattr(nearest, "_FEWEST", 40)

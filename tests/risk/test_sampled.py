@@ -26,6 +26,7 @@ SCHEMA = Schema.of(quasi=["age", "region"], sensitive=["ill", "cost"], kinds={"r
 @pytest.fixture
 def costly(monkeypatch):
     """Every search counts as too much to ask all rows: 60 are drawn."""
+    monkeypatch.setattr(nearest, "_SMALL", 0)
     monkeypatch.setattr(nearest, "_AFFORDABLE", 0)
     monkeypatch.setattr(nearest, "_MANY_TIES", 0)
     monkeypatch.setattr(nearest, "_FEWEST", 60)

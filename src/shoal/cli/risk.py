@@ -102,6 +102,9 @@ def _tell(found: dict[str, Any], n: int) -> None:
         out.print(f"re-identification by nearest match: {found['reidentification'].expected:.2%}")
         out.print(f"linkage, nearest or second nearest: {found['linkage'].share:.2%}")
         out.print(f"combinations equal to their own person's: {found['verbatim'].own_share:.2%}")
+        for name in ("reidentification", "linkage"):
+            if found[name].sampled:
+                out.print(f"{name}: from a random sample of {found[name].n_targets:,} rows, each against all")
     if "aggregates" in found:
         from shoal.cli.aggregates import tell_exposure
 

@@ -51,9 +51,9 @@ def build(
 
 
 @njit(cache=True, nogil=True)
-def search(tree: Tree, queries: FloatArray, skip: int, look: int, slack: float) -> tuple[
-    IntArray, IntArray, FloatArray, IntArray
-]:
+def search(
+    tree: Tree, queries: FloatArray, skip: int, look: int, slack: float
+) -> tuple[IntArray, IntArray, FloatArray, IntArray]:
     """Targets that tie with neighbour number `skip` (0 or 1) of each query, without the neighbours before it.
 
     Returns pairs (query, target), the squared distances to the nearest and the next target of each query (infinite
@@ -116,9 +116,9 @@ def search(tree: Tree, queries: FloatArray, skip: int, look: int, slack: float) 
 
 
 @njit(cache=True, nogil=True)
-def _cut(points: FloatArray, order: IntArray, unordered: BoolArray, mismatch: FloatArray) -> tuple[
-    IntArray, IntArray, FloatArray, FloatArray
-]:
+def _cut(
+    points: FloatArray, order: IntArray, unordered: BoolArray, mismatch: FloatArray
+) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
     """Rearrange `order` so that parts are slices of it, and return the parts (the first child follows its parent)."""
     n, d = points.shape
     room = 64

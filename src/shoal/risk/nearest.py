@@ -46,7 +46,8 @@ Values = TypeVar("Values", IntArray, FloatArray)
 
 TOLERANCE = 1e-9
 _BLOCK = 4_000_000
-_AFFORDABLE = 700_000_000  # targets looked at (a part of the tree counts as four): some six seconds
+_SMALL = 20_000  # distinct rows of either table up to which everybody is asked
+_AFFORDABLE = 400_000_000  # targets looked at (a part of the tree counts as four): some four seconds
 _MANY_TIES = 20_000_000  # pairs of a query and a target that ties: some 300 MB
 _WORTH_THREADS = 2_000
 _PILOT = 400  # queries searched for the forecast
@@ -267,7 +268,7 @@ def _lost(query_ids: IntArray, target_of: IntArray, n: int) -> IntArray:
 
 def _sample(queries: FloatArray, lost: IntArray, searcher: _Searcher, seed: int) -> IntArray | None:
     """The query rows to ask where it would cost too much to ask all; `lost` are those that need a search."""
-    if len(lost) * searcher.n_targets <= _MANY_TIES:
+    if max(len(lost), searcher.n_targets) <= _SMALL or len(lost) * searcher.n_targets <= _MANY_TIES:
         return None
     generator = stream(seed, "nearest rows", "sample")
     pilot = in_code_order(queries[lost])[generator.choice(len(lost), min(_PILOT, len(lost)), replace=False)]

@@ -101,7 +101,9 @@ def linkage(original: Any, released: Any, schema: Schema, source_rows: Any = Non
 def measure(pair: Pair, *, seed: int = 0) -> Linkage:
     """`linkage` of an existing pair."""
     if not (pair.source_rows >= 0).any():  # rows that are nobody's, as in a synthetic table, lead to nobody
-        return Linkage(share=0.0, interval=(0.0, 0.0), nearest_share=0.0, n_rows=len(pair.released), n_targets=0, sampled=False)
+        return Linkage(
+            share=0.0, interval=(0.0, 0.0), nearest_share=0.0, n_rows=len(pair.released), n_targets=0, sampled=False
+        )
     geometry, codes = ranged(pair), known_codes(pair)
     theirs, shown, n = numbered(pair)
     matches = match(codes, pair.original_codes, geometry, seed=seed, second=True, numbers=(shown, theirs, n))
