@@ -74,9 +74,9 @@ def _closest(evidence: Evidence) -> list[Child]:
     which = "a random sample of the synthetic rows" if found.sampled else "all synthetic rows"
     words = (
         f"A model that remembers draws rows nearer to real records than another person is. Measured on "
-        f"{count(found.n_targets)} rows ({which}), each against {count(found.n_reference)} records: nearer than another "
-        f"person in {percent(found.share)} of comparisons (95% interval {between(found.interval, 'percent')}); rows drawn "
-        "anew from the same population would have 50%."
+        f"{count(found.n_targets)} rows ({which}), each against {count(found.n_reference)} records: nearer than "
+        f"another person in {percent(found.share)} of comparisons (95% interval {between(found.interval)}); rows "
+        "drawn anew from the same population would have 50%."
     )
     rows: list[tuple[Child, ...]] = [
         ("Median distance to the closest record", number(found.median), number(found.other_median)),

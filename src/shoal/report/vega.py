@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "X2",
     "Axis",
     "Chart",
     "Color",
@@ -23,7 +24,6 @@ __all__ = [
     "Stroke",
     "Text",
     "X",
-    "X2",
     "X2Value",
     "XOffset",
     "XValue",

@@ -19,6 +19,7 @@ attack: a model may remember in ways that no distance shows. Only differential p
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -216,8 +217,8 @@ def nearer(x: FloatArray, y: FloatArray) -> tuple[float, tuple[float, float]]:
     below = _share_above(x, y)  # of y above each x
     above = 1 - _share_above(y, x)
     share = float(below.mean())
-    halves = [(high - low) / 2 for low, high in (mean_interval(below), mean_interval(above))]
-    half = float(np.hypot(*halves))
+    (low, high), (other_low, other_high) = mean_interval(below), mean_interval(above)
+    half = math.hypot((high - low) / 2, (other_high - other_low) / 2)
     return share, (max(0.0, share - half), min(1.0, share + half))
 
 

@@ -17,8 +17,9 @@ where t_ig of the tied rows come from group g, which has R_g released rows, R_ug
 row is a person this is (t_ig / |T_i|) / n_g ≤ 1/n_g ≤ 1/k. It averages over what the mask could as well have written,
 so it varies much less than one run's hits. It says nothing about a mask that looks at a record's own row.
 
-Where matching every record would cost too much (see `nearest`), it is done for a random sample of records, each against
-all released rows; means then have an interval that holds. The bound max R_ug / R_g always counts every person and group.
+Where matching every record would cost too much (see `nearest`), it is done for a random sample of records, each
+against all released rows; means then have an interval that holds. The bound max R_ug / R_g always counts every person
+and group.
 """
 
 from __future__ import annotations

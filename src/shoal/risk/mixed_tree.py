@@ -56,8 +56,9 @@ def search(
 ) -> tuple[IntArray, IntArray, FloatArray, IntArray]:
     """Targets that tie with neighbour number `skip` (0 or 1) of each query, without the neighbours before it.
 
-    Returns pairs (query, target), the squared distances to the nearest and the next target of each query (infinite
-    where there is none or, for `look` = `skip`, where it was not looked for), and the work that each query took.
+    Returns pairs (query, target), the squared distances to the nearest and the next target of each query (the latter is
+    right for `look` = 1 only, and infinite where there is none), and the work that each query took. Distances within a
+    factor `slack` tie.
     """
     n = len(queries)
     query, target, size = np.empty(2 * n + 64, np.int64), np.empty(2 * n + 64, np.int64), 0
@@ -65,54 +66,83 @@ def search(
     found, apart = np.empty(256, np.int64), np.empty(256)
     waiting, least = np.empty(_DEEP, np.int64), np.empty(_DEEP)
     for i in range(n):
-        x = queries[i]
-        top, held = 1, 0
-        waiting[0], least[0] = 0, 0.0
-        while top > 0:
-            top -= 1
-            node = waiting[top]
-            if least[top] > near[i, look] * slack:
-                continue
-            while tree.second[node] > 0:
-                a, b = node + 1, tree.second[node]
-                from_a, from_b = _away(tree, x, a), _away(tree, x, b)
-                work[i] += 2 * _PART
-                if from_b < from_a:
-                    a, b, from_a, from_b = b, a, from_b, from_a
-                if from_b <= near[i, look] * slack:
-                    waiting[top], least[top] = b, from_b
-                    top += 1
-                if from_a > near[i, look] * slack:
-                    break
-                node = a
-            if tree.second[node] > 0:
-                continue
-            first, last = tree.bounds[node, 0], tree.bounds[node, 1]
-            work[i] += last - first
-            for t in range(first, last):
-                d = _distance(tree, x, t, near[i, look] * slack)
-                if d <= near[i, look] * slack:
-                    if d < near[i, 0]:
-                        near[i, 1] = near[i, 0]
-                        near[i, 0] = d
-                    elif d < near[i, 1]:
-                        near[i, 1] = d
-                    if held == len(found):
-                        held = _keep(found, apart, held, near[i, skip] * slack)
-                        if held > len(found) // 2:
-                            found, apart = _wider(found), _wider_floats(apart)
-                    found[held], apart[held] = t, d
-                    held += 1
+        found, apart, held, work[i] = _neighbours(tree, queries[i], near[i], look, slack, waiting, least, found, apart)
         held = _keep(found, apart, held, near[i, skip] * slack)
         while size + held > len(query):
             query, target = _wider(query), _wider(target)
         nearest = _argmin(apart, held) if skip == 1 else -1
-        if skip == 0 or held > 1:
-            for h in range(held):
-                if h != nearest:
-                    query[size], target[size] = i, tree.order[found[h]]
-                    size += 1
+        for h in range(held):
+            if h != nearest:
+                query[size], target[size] = i, tree.order[found[h]]
+                size += 1
     return query[:size].copy(), target[:size].copy(), near, work
+
+
+@njit(cache=True, nogil=True)
+def _neighbours(
+    tree: Tree,
+    x: FloatArray,
+    near: FloatArray,
+    look: int,
+    slack: float,
+    waiting: IntArray,
+    least: FloatArray,
+    found: IntArray,
+    apart: FloatArray,
+) -> tuple[IntArray, FloatArray, int, int]:
+    """Candidates of one query with their distances, how many, and the work; `near` gets the two smallest distances."""
+    top, held, work = 1, 0, 0
+    waiting[0], least[0] = 0, 0.0
+    while top > 0:
+        top -= 1
+        if least[top] > near[look] * slack:
+            continue
+        leaf, top, seen = _down(tree, x, waiting[top], near[look] * slack, waiting, least, top)
+        work += seen
+        if leaf < 0:
+            continue
+        work += tree.bounds[leaf, 1] - tree.bounds[leaf, 0]
+        for t in range(tree.bounds[leaf, 0], tree.bounds[leaf, 1]):
+            d = _distance(tree, x, t, near[look] * slack)
+            if d <= near[look] * slack:
+                _enter(near, d)
+                if held == len(found):
+                    held = _keep(found, apart, held, near[look] * slack)
+                if 2 * held > len(found):
+                    found, apart = _wider(found), _wider_floats(apart)
+                found[held], apart[held] = t, d
+                held += 1
+    return found, apart, held, work
+
+
+@njit(cache=True, nogil=True)
+def _down(
+    tree: Tree, x: FloatArray, node: int, limit: float, waiting: IntArray, least: FloatArray, top: int
+) -> tuple[int, int, int]:
+    """Go to the nearer half until a leaf, and let the other halves wait; −1 where all is beyond `limit`."""
+    work = 0
+    while tree.second[node] > 0:
+        a, b = node + 1, tree.second[node]
+        from_a, from_b = _away(tree, x, a), _away(tree, x, b)
+        work += 2 * _PART
+        if from_b < from_a:
+            a, b, from_a, from_b = b, a, from_b, from_a
+        if from_b <= limit:
+            waiting[top], least[top] = b, from_b
+            top += 1
+        if from_a > limit:
+            return -1, top, work
+        node = a
+    return node, top, work
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _enter(near: FloatArray, d: float) -> None:
+    """Note a distance among the two smallest."""
+    if d < near[0]:
+        near[0], near[1] = d, near[0]
+    elif d < near[1]:
+        near[1] = d
 
 
 @njit(cache=True, nogil=True)
@@ -244,7 +274,7 @@ def _away(tree: Tree, x: FloatArray, node: int) -> float:
                 gap = low - x[j] if x[j] < low else x[j] - high
                 total += gap * gap
             elif x[j] >= tree.n_levels[j] or high >= tree.n_levels[j]:
-                total += min(tree.blank[j], tree.mismatch[j]) if x[j] < tree.n_levels[j] else tree.blank[j]
+                total += min(tree.blank[j], tree.mismatch[j])
             else:
                 total += tree.mismatch[j]
     return total

@@ -119,6 +119,10 @@ def measure(pair: Pair, *, seed: int = 0) -> Linkage:
     )
 
 
+def _nobodys(n_rows: int) -> Linkage:
+    return Linkage(share=0.0, interval=(0.0, 0.0), nearest_share=0.0, n_rows=n_rows, n_targets=0, sampled=False)
+
+
 def ranged(pair: Pair) -> Geometry:
     """The distance in which each numeric or ordinal column of the original fills 0..1 and a mismatch costs 1."""
     low, high = pair.original_codes.min(axis=0), pair.original_codes.max(axis=0)

@@ -1,9 +1,9 @@
 """95 % intervals of shares and means.
 
 A mean of risks between 0 and 1 over a random sample of records has the Chernoff interval, which holds for every
-sample size and whatever the risks are. A share of n trials has Wilson's interval, which stays within 0 and 1 and keeps its level near both ends. Where trials
-have unequal probabilities, their number of successes varies less than a binomial one, so the interval errs on the safe
-side. A mean has the normal interval.
+sample size and whatever the risks are. A share of n trials has Wilson's interval, which stays within 0 and 1 and keeps
+its level near both ends. Where trials have unequal probabilities, their number of successes varies less than a binomial
+one, so the interval errs on the safe side. A mean has the normal interval.
 """
 
 from __future__ import annotations
