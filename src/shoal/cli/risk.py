@@ -62,11 +62,16 @@ def risk(
 
 def _measure(table: Any, before: Any, schema: Any, population: int | None) -> dict[str, Any]:
     from shoal import risk as measures
+    from shoal.frame import enter
+    from shoal.risk import attacker_models, equivalence
+    from shoal.risk import population as population_models
 
+    frame = enter(table)
+    classes = equivalence.table_classes(frame, schema)
     found: dict[str, Any] = {
-        "classes": measures.classes(table, schema),
-        "uniqueness": measures.uniqueness(table, schema, population=population),
-        "attackers": measures.attackers(table, schema, population=population),
+        "classes": equivalence.measure(frame, schema, found=classes),
+        "uniqueness": population_models.measure(frame, schema, population, found=classes),
+        "attackers": attacker_models.measure(frame, schema, population, found=classes),
     }
     if before is not None:
         found |= {

@@ -116,13 +116,14 @@ def assess(
     """
     matches = match_pair(pair, seed=seed)
     released, schema, persons = pair.released, pair.schema, equivalence.released_persons(pair)
-    classes = equivalence.measure(released, schema, persons=persons)
+    found = equivalence.table_classes(released, schema, persons)
+    classes = equivalence.measure(released, schema, found=found)
     return RiskReport(
         classes=classes,
         reidentification=matching.measure(pair, seed=seed, labels=labels if exchangeable else None, matches=matches),
         linkage=record_linkage.measure(pair, seed=seed),
-        uniqueness=population.measure(released, schema, persons=persons),
-        attackers=attacker_models.measure(released, schema, persons=persons),
+        uniqueness=population.measure(released, schema, found=found),
+        attackers=attacker_models.measure(released, schema, found=found),
         intervals=interval_disclosure.measure(pair),
         inference=attribute_inference.measure(pair, matches=matches),
         verbatim=copies.measure(pair),

@@ -13,7 +13,7 @@ of 2,000 to 10,000 query rows is asked, each against all targets, and the result
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "TOLERANCE",
     "Matches",
+    "Searcher",
     "distances",
     "in_code_order",
     "known_codes",
@@ -72,6 +73,8 @@ class Matches:
         Distance of each distinct query to the second nearest target point; infinite where it was not looked for.
     rows
         The query rows that were asked; None where all were.
+    searcher
+        The tree over the distinct targets, for a second look.
     """
 
     queries: IntArray
@@ -82,6 +85,7 @@ class Matches:
     exact: BoolArray
     second: FloatArray
     rows: IntArray | None = None
+    searcher: Searcher | None = field(default=None, repr=False, compare=False)
 
     @property
     def sampled(self) -> bool:
@@ -174,7 +178,7 @@ def match(
     """
     query_ids, target_ids, n = equal_rows(queries, targets) if numbers is None else numbers
     target_rows, target_of = _representatives(target_ids, n)
-    searcher = _Searcher.over(targets[target_rows], geometry, look=1 if second else 0)
+    searcher = Searcher(targets=targets[target_rows], geometry=geometry, look=1 if second else 0)
     rows = None if everyone else _sample(queries, _lost(query_ids, target_of, n), searcher, seed)
     if rows is not None:
         queries, query_ids = queries[rows], query_ids[rows]
@@ -197,22 +201,24 @@ def match(
         exact=same >= 0,
         second=following,
         rows=rows,
+        searcher=searcher,
     )
 
 
-def runner_up(
-    queries: FloatArray, targets: FloatArray, asked: IntArray, geometry: Geometry
-) -> tuple[IntArray, IntArray]:
-    """The second nearest of distinct `targets`, with ties, for the rows `asked` of `queries`, as pairs."""
-    if len(targets) < 2 or len(asked) == 0:
+def runner_up(matches: Matches, codes: FloatArray, asked: IntArray) -> tuple[IntArray, IntArray]:
+    """The second nearest distinct targets, with ties, of the distinct queries `asked`, as pairs.
+
+    `codes` are those of all distinct queries.
+    """
+    if matches.searcher is None or len(asked) == 0:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    found = _Searcher.over(targets, geometry, look=1).ask(queries[asked], skip=1)
+    found = matches.searcher.ask(codes[asked], skip=1)
     return asked[found.query], found.target
 
 
 def distances(queries: FloatArray, targets: FloatArray, geometry: Geometry) -> FloatArray:
     """The distance of each row of `queries` to the nearest of distinct `targets`."""
-    return _Searcher.over(targets, geometry, look=0).ask(queries).nearest
+    return Searcher(targets=targets, geometry=geometry, look=0).ask(queries).nearest
 
 
 def rows_in_ties(
@@ -266,7 +272,7 @@ def _lost(query_ids: IntArray, target_of: IntArray, n: int) -> IntArray:
     return rows[target_of[query_ids[rows]] < 0]
 
 
-def _sample(queries: FloatArray, lost: IntArray, searcher: _Searcher, seed: int) -> IntArray | None:
+def _sample(queries: FloatArray, lost: IntArray, searcher: Searcher, seed: int) -> IntArray | None:
     """The query rows to ask where it would cost too much to ask all; `lost` are those that need a search."""
     if max(len(lost), searcher.n_targets) <= _SMALL or len(lost) * searcher.n_targets <= _MANY_TIES:
         return None
@@ -303,23 +309,21 @@ class _Found:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Searcher:
+class Searcher:
     """Distinct targets that can be searched; the tree is built for the first query."""
 
     targets: FloatArray
     geometry: Geometry
     look: int
 
-    @classmethod
-    def over(cls, codes: FloatArray, geometry: Geometry, *, look: int) -> _Searcher:
-        return cls(targets=codes, geometry=geometry, look=look)
-
     @property
     def n_targets(self) -> int:
+        """Number of distinct targets."""
         return len(self.targets)
 
     @cached_property
     def tree(self) -> Tree:
+        """The tree over the targets."""
         from shoal.risk.mixed_tree import build
 
         g = self.geometry

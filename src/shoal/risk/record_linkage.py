@@ -151,7 +151,7 @@ def _probabilities(
         own = _own_distance(pair, codes[known[lone]], source[known[lone]], geometry)
         both[known[lone]] = 0.0
         lone = lone[own <= matches.second[point[lone]] * (1 + 2 * TOLERANCE)]
-    both[known[lone]] = _second(pair, matches, codes, geometry, point[lone], owner[lone], n_persons)
+    both[known[lone]] = _second(pair, matches, codes, point[lone], owner[lone], n_persons)
     return first, both
 
 
@@ -165,7 +165,6 @@ def _second(
     pair: Pair,
     matches: Matches,
     codes: FloatArray,
-    geometry: Geometry,
     point: IntArray,
     owner: IntArray,
     n_persons: int,
@@ -173,18 +172,12 @@ def _second(
     """h_2 / t_2 for released points with one nearest original row."""
     if len(point) == 0:
         return np.empty(0)
-    next_to = _next_matches(pair, matches, codes, geometry, np.unique(point))
+    query, target = runner_up(matches, codes[_rows_at(matches.queries, matches.n_queries)], np.unique(point))
+    order = np.argsort(query, kind="stable")
+    next_to = replace(matches, query=query[order], target=target[order])
     t2 = next_to.n_ties()[point]
     h2 = rows_in_ties(next_to, pair.original.units(), point, owner, n_persons)
     return np.divide(h2, t2, out=np.zeros(len(point)), where=t2 > 0)
-
-
-def _next_matches(pair: Pair, matches: Matches, codes: FloatArray, geometry: Geometry, asked: IntArray) -> Matches:
-    released = codes[_rows_at(matches.queries, matches.n_queries)]
-    original = pair.original_codes[_rows_at(matches.targets, len(matches.counts))]
-    query, target = runner_up(released, original, asked, geometry)
-    order = np.argsort(query, kind="stable")
-    return replace(matches, query=query[order], target=target[order])
 
 
 def _rows_at(points: IntArray, n: int) -> IntArray:
