@@ -3,10 +3,14 @@
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from shoal import Schema, risk
+from shoal.encode import Encoder
 from shoal.errors import ColumnError
 from shoal.pair import NOBODY, Pair
+from shoal.reading import _modes
 
 TABLE = pl.DataFrame(
     {
@@ -74,3 +78,23 @@ def test_rows_that_stand_for_nobody():
     pair = Pair.of(TABLE, TABLE[:4], SCHEMA, [NOBODY] * 4)
     assert (pair.source_rows == NOBODY).all()
     assert pair.cells is None
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), max_size=20))
+def test_a_mode_is_the_first_of_the_most_frequent(rows):
+    cell, level = (np.array([row[i] for row in rows], dtype=np.int64) for i in (0, 1))
+    tallies = [[sum((c, v) == row for row in rows) for v in range(4)] for c in range(5)]
+    assert _modes(cell, level, 5).tolist() == [float(np.argmax(tally)) for tally in tallies]
+
+
+def test_a_pair_codes_a_column_once(monkeypatch):
+    table = pl.DataFrame({"age": [30, 40, 50], "cost": [1.0, 2.0, 4.0]})
+    pair = Pair.of(table, table, Schema.of(quasi=["age"], sensitive=["cost"]))
+    first = pair.codes_of(["cost", "age"])
+    monkeypatch.setattr(Encoder, "fit", None)
+    again = pair.codes_of(["age", "cost"])
+    assert first[0].names == ("cost", "age")
+    assert again[1].tolist() == first[1][:, ::-1].tolist() == [[30, 1], [40, 2], [50, 4]]
+    assert again[2].tolist() == again[1].tolist()
+    assert pair.codes_of([])[1].shape == (3, 0)

@@ -8,23 +8,26 @@ looks there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.classes import classes_of
-from shoal.encode import Encoder
+from shoal.encode import Coding, Encoder
 from shoal.errors import InputError, SchemaError
 from shoal.frame import Frame, enter, pick, series
 from shoal.prepare import Prepared, prepare
-from shoal.reading import read_release
+from shoal.reading import read_column, read_release
 from shoal.schema import Schema
 
 __all__ = ["NOBODY", "Pair"]
+
+Value = TypeVar("Value")
 
 NOBODY = -1
 """The source row of a released row that stands for nobody, as in a synthetic table."""
@@ -62,6 +65,7 @@ class Pair:
     released_codes: FloatArray
     exact: BoolArray | None = None
     cells: tuple[IntArray, IntArray] | None = None
+    _memo: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, original: Any, released: Any, schema: Schema, source_rows: Any = None) -> Pair:
@@ -116,9 +120,33 @@ class Pair:
 
     def codes_of(self, names: Sequence[str]) -> tuple[Encoder, FloatArray, FloatArray]:
         """Other columns of both tables as numbers, with the codes they are in; coarse cells by their typical value."""
-        encoder = Encoder.fit(self.original, names)
-        own = encoder.codes(self.original.frame)
-        return encoder, own, read_release(self.released, encoder, own, self.source_rows).codes
+        columns = [self.once(("column", name), partial(self._column, name)) for name in names]
+        original = [own for _, own, _ in columns]
+        released = [read for _, _, read in columns]
+        return (
+            Encoder(codings=tuple(coding for coding, _, _ in columns)),
+            np.column_stack(original) if columns else np.empty((self.original.n, 0)),
+            np.column_stack(released) if columns else np.empty((len(self.released), 0)),
+        )
+
+    def once(self, name: Hashable, compute: Callable[[], Value]) -> Value:
+        """What `compute` gives, computed the first time that something asks this pair for it by `name`.
+
+        It must follow from the pair alone; whoever uses it leaves it as it is.
+        """
+        if name not in self._memo:
+            self._memo[name] = compute()
+        found: Value = self._memo[name]
+        return found
+
+    def _column(self, name: str) -> tuple[Coding, FloatArray, FloatArray]:
+        """A column's coding, and its codes in both tables."""
+        if name in self.encoder.names:
+            j = self.encoder.names.index(name)
+            return self.encoder.codings[j], self.original_codes[:, j], self.released_codes[:, j]
+        coding = Encoder.fit(self.original, [name]).codings[0]
+        own = coding.codes(series(self.original.frame, name))
+        return coding, own, read_column(series(self.released, name), coding, own, self.source_rows)[0]
 
     def kept(self) -> Pair:
         """The same pair without the records that were not released: nothing in it comes from their cells."""

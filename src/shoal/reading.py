@@ -100,11 +100,18 @@ def _typical(coding: Coding, cell: IntArray, original: FloatArray, n: int) -> Fl
     if coding.kind == "numeric":
         sums = np.bincount(cell, weights=np.nan_to_num(original, nan=coding.center), minlength=n)
         return np.where(counts > 0, sums / np.maximum(counts, 1), coding.center)
-    order = np.lexsort((original, cell))
-    starts = np.cumsum(counts) - counts
     if coding.kind == "ordinal":
+        order, starts = np.lexsort((original, cell)), np.cumsum(counts) - counts
         middle = np.minimum(starts + counts // 2, max(0, len(cell) - 1))
         return np.where(counts > 0, original[order][middle], 0.0)
-    tallies = np.bincount(cell * coding.n_levels + original.astype(np.int64), minlength=n * coding.n_levels)
-    modes: FloatArray = tallies.reshape(n, coding.n_levels).argmax(axis=1).astype(np.float64)
+    return _modes(cell, original.astype(np.int64), n)
+
+
+def _modes(cell: IntArray, level: IntArray, n: int) -> FloatArray:
+    """The most frequent level in each of `n` cells, of ties the first; 0 where a cell is empty."""
+    width = int(level.max(initial=0)) + 1
+    pairs, counts = np.unique(cell * width + level, return_counts=True)
+    order = np.lexsort((-pairs, counts))  # the last one written wins: the most frequent, and of these the first
+    modes = np.zeros(n)
+    modes[pairs[order] // width] = pairs[order] % width
     return modes

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import polars as pl
+import pytest
 
-from shoal.report import Evidence, drawing, plots
+from shoal.report import Evidence, drawing, plots, tiles
 from shoal.report.marginal import marginals_of
 from shoal.schema import Schema
 
@@ -81,3 +82,21 @@ def test_a_cloud_of_points_has_no_words(read_page: Callable[[str], Any]) -> None
     alt = drawing.altair()
     cloud = alt.Chart(alt.Data(values=[{"x": i} for i in range(drawing.MOST_TIPS + 1)])).mark_point()
     assert read_page(drawing.picture(cloud.encode(x="x:Q"), "cloud")).tips == []
+
+
+def test_pictures_are_those_that_altair_would_draw(evidence: Evidence, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = _pictures(evidence)
+    for module in (plots, tiles):
+        monkeypatch.setattr(module, "vega", drawing.altair())
+    assert _pictures(evidence) == own
+
+
+def _pictures(evidence: Evidence) -> list[str]:
+    made = [
+        plots.class_size_plot(evidence.sizes, "sizes"),
+        plots.risk_plot(evidence.risks, "risks"),
+        plots.correlation_plot(evidence.correlations, "correlations"),
+        *(plots.marginal_plot(marginal, "marginal") for marginal in evidence.marginals),
+        *tiles.mosaic_figure(evidence.mosaic),
+    ]
+    return [re.sub(r"p[0-9a-f]{10}-", "", str(picture)) for picture in made]  # ids are hashes of the chart's words

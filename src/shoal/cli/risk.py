@@ -62,11 +62,16 @@ def risk(
 
 def _measure(table: Any, before: Any, schema: Any, population: int | None) -> dict[str, Any]:
     from shoal import risk as measures
+    from shoal.frame import enter
+    from shoal.risk import attacker_models, equivalence
+    from shoal.risk import population as population_models
 
+    frame = enter(table)
+    classes = equivalence.table_classes(frame, schema)
     found: dict[str, Any] = {
-        "classes": measures.classes(table, schema),
-        "uniqueness": measures.uniqueness(table, schema, population=population),
-        "attackers": measures.attackers(table, schema, population=population),
+        "classes": equivalence.measure(frame, schema, found=classes),
+        "uniqueness": population_models.measure(frame, schema, population, found=classes),
+        "attackers": attacker_models.measure(frame, schema, population, found=classes),
     }
     if before is not None:
         found |= {
@@ -106,6 +111,9 @@ def _tell(found: dict[str, Any], n: int) -> None:
         out.print(f"re-identification with unchanged columns: {told}")
         out.print(f"linkage, nearest or second nearest: {found['linkage'].share:.2%}")
         out.print(f"combinations equal to their own person's: {found['verbatim'].own_share:.2%}")
+        for name in ("reidentification", "linkage"):
+            if found[name].sampled:
+                out.print(f"{name}: from a random sample of {found[name].n_targets:,} rows, each against all")
     if "aggregates" in found:
         from shoal.cli.aggregates import tell_exposure
 

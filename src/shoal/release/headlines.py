@@ -67,6 +67,14 @@ def _found(release: Release) -> list[Line]:
                 meaning="The same by the formula for rows that change places within groups, on average and at worst.",
             )
         )
+    if found.sampled:
+        lines.append(
+            Line(
+                name="records matched, drawn at random",
+                value=f"{found.n_targets:,} of {found.n_records:,}",
+                meaning="Matching was tried on this sample, each record against all released rows.",
+            )
+        )
     return lines
 
 

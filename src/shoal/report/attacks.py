@@ -30,6 +30,7 @@ def risk(evidence: Evidence, *, internal: bool) -> Html:
         tag("h3", "Attacks that were tried"),
         _attacks(evidence, internal),
         _dependences(evidence),
+        *_sample_note(evidence),
         _inference(evidence),
         _class_mix(evidence, internal),
         tag("h3", "Probability of being found"),
@@ -272,3 +273,18 @@ def _attacker_note(evidence: Evidence) -> Html:
         f"{size}"
     )
     return tag("p", words, class_="note")
+
+
+def _sample_note(evidence: Evidence) -> list[Child]:
+    """Which of the attacks were tried on a random sample, and what still counts every record."""
+    found, linked = evidence.risk.reidentification, evidence.risk.linkage
+    said = [
+        f"{what}: {count(result.n_targets)} of {count(n)}, drawn at random, each compared with all"
+        for what, result, n in (
+            ("Records matched", found, found.n_records),
+            ("Released rows linked", linked, linked.n_rows),
+        )
+        if result.sampled
+    ]
+    end = "Intervals are those of the sample; bounds, class sizes and attacker models count every record."
+    return [tag("p", "; ".join(said), ". ", end, class_="note")] if said else []

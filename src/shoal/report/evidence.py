@@ -250,6 +250,8 @@ def _risk_bands(pair: Pair, risk: RiskReport, k: int) -> Bands:
     """Records by the group formula's probability where there is one (it varies less), else by this run's."""
     found = risk.reidentification
     records: FloatArray = found.records if found.by_group is None else found.by_group.records
-    used = records if len(records) == pair.original.n else records[pair.original.rows]
     bound = 1 / k if found.by_group is None else found.by_group.bound
-    return risk_bands(used, people_of(pair)[0], bound, k)
+    people = people_of(pair)[0]
+    if people is not None and found.rows is not None:
+        people = people[found.rows]
+    return risk_bands(records, people, bound, k)

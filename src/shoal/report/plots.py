@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import FloatArray
+from shoal.report import vega
 from shoal.report.bands import Band, Bands
 from shoal.report.correlation import Correlations
-from shoal.report.drawing import AFTER, BEFORE, BEFORE_FILL, INK, altair, data, hover, picture, short_names
+from shoal.report.drawing import AFTER, BEFORE, BEFORE_FILL, INK, data, hover, picture, short_names
 from shoal.report.marginal import Cell, Marginal
 from shoal.report.markup import Html
 from shoal.report.words import percent
@@ -26,7 +27,7 @@ BAND, BOTTOM = "band:N", "people who share the combination"
 
 def class_size_plot(bands: Bands, label: str) -> Html:
     """Share of the records by the size of their class, before and after."""
-    alt = altair()
+    alt = vega
     rows = [
         {"band": band.label, "when": when, "share": share}
         for band in bands.bands
@@ -48,7 +49,7 @@ def class_size_plot(bands: Bands, label: str) -> Html:
 
 def risk_plot(bands: Bands, label: str) -> Html:
     """Share of the records by their probability of being found."""
-    alt = altair()
+    alt = vega
     title = "probability of being found"
     rows = [{"band": band.label, "share": band.shares[0]} for band in bands.bands]
     said = [
@@ -82,7 +83,7 @@ def _both(before: float, after: float) -> str:
 
 def correlation_plot(correlations: Correlations, label: str) -> Html:
     """Two correlation matrices side by side on one scale."""
-    alt = altair()
+    alt = vega
     names = short_names(correlations.names)
     size = 26 if len(names) > 6 else 34
     sides = [
@@ -154,7 +155,7 @@ def two_digits(r: float) -> str:
 
 def _histogram(marginal: Marginal, bins: Sequence[Cell]) -> Any:
     """Bars before, a line of steps after."""
-    alt, step = altair(), marginal.step or 1.0
+    alt, step = vega, marginal.step or 1.0
     rows, points = [], []
     for cell in bins:
         low = cell.low if cell.low is not None else (cell.high or 0.0) - step
@@ -188,7 +189,7 @@ def _histogram(marginal: Marginal, bins: Sequence[Cell]) -> Any:
 
 
 def _bars(marginal: Marginal) -> Any:
-    alt, cells = altair(), marginal.cells
+    alt, cells = vega, marginal.cells
     names = short_names([cell.label for cell in cells])
     rows = [
         {"level": name, "when": when, "share": share}

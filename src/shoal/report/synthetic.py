@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shoal.report.evidence import Evidence
 from shoal.report.markup import Child, Html, rows_table, section, tag
-from shoal.report.words import between, number, percent
+from shoal.report.words import between, count, number, percent
 
 __all__ = ["synthetic_risk"]
 
@@ -34,8 +34,29 @@ def synthetic_risk(evidence: Evidence) -> Html:
             "table and stay inside.",
         ),
         rows_table("Copies", ("What", "Share", "Meaning"), rows, numeric=(1,)),
+        *_closest(evidence),
         *_guesses(evidence),
     )
+
+
+def _closest(evidence: Evidence) -> list[Child]:
+    """How near the rows are to real records, beside how near other people are to them."""
+    found = evidence.risk.closest
+    if found is None:
+        return []
+    which = "a random sample of the synthetic rows" if found.sampled else "all synthetic rows"
+    words = (
+        f"A model that remembers draws rows nearer to real records than another person is. Measured on "
+        f"{count(found.n_targets)} rows ({which}), each against {count(found.n_reference)} records: nearer than "
+        f"another person in {percent(found.share)} of comparisons (95% interval {between(found.interval)}); rows "
+        "drawn anew from the same population would have 50%."
+    )
+    rows: list[tuple[Child, ...]] = [
+        ("Median distance to the closest record", number(found.median), number(found.other_median)),
+        ("At distance 0", percent(found.copied_share), percent(found.other_copied_share)),
+    ]
+    head = ("Closest record", "Synthetic rows", "Other people")
+    return [tag("p", words), rows_table("Distance to the closest record", head, rows, numeric=(1, 2))]
 
 
 def _guesses(evidence: Evidence) -> list[Child]:

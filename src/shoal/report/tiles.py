@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoal.report.drawing import altair, data, picture, short_names
+from shoal.report import vega
+from shoal.report.drawing import data, picture, short_names
 from shoal.report.markup import Child, Html, details, figure, rows_table, tag
 from shoal.report.mosaic import Mosaic, Tiles
 from shoal.report.words import percent
@@ -20,7 +21,7 @@ def mosaic_figure(mosaic: Mosaic | None) -> list[Child]:
     """The picture with its caption; nothing where there is none to show."""
     if mosaic is None or not mosaic.before.counts.any() or not mosaic.after.counts.any():
         return []
-    alt = altair()
+    alt = vega
     across, down = mosaic.columns
     sides = [_side(alt, mosaic.before, "Before", mosaic), _side(alt, mosaic.after, "After", mosaic)]
     label = f"Mosaic of {across} (across) and {down} (down), before and after"

@@ -10,6 +10,7 @@ from shoal.risk.assessment import RiskReport, assess
 from shoal.risk.attacker_models import AttackerRisk, Attackers, attackers
 from shoal.risk.attribute_inference import ColumnInference, Inference, inference
 from shoal.risk.class_mixture import ClassMix, class_mix
+from shoal.risk.closest_record import ClosestRecord, closest_record
 from shoal.risk.copies import Verbatim, verbatim
 from shoal.risk.dependence import Dependence, dependences
 from shoal.risk.equivalence import ClassReport, Diversity, classes
@@ -26,6 +27,7 @@ __all__ = [
     "Attackers",
     "ClassMix",
     "ClassReport",
+    "ClosestRecord",
     "ColumnDisclosure",
     "ColumnInference",
     "Dependence",
@@ -47,6 +49,7 @@ __all__ = [
     "attackers",
     "class_mix",
     "classes",
+    "closest_record",
     "dependences",
     "inference",
     "intervals",

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from shoal.group.mix import class_names
-from shoal.pair import Pair
+from shoal.pair import NOBODY, Pair
 from shoal.risk import (
     attacker_models,
     attribute_inference,
     class_mixture,
+    closest_record,
     copies,
     equivalence,
     interval_disclosure,
@@ -42,6 +43,8 @@ class RiskReport:
         Unchanged columns that follow from the quasi-identifiers, or give them away.
     class_mix
         How the groups mix the classes of the nominal and ordinal sensitive columns; None without labels or classes.
+    closest
+        Of a synthetic table: whether its rows lie nearer to the original's records than other people do; else None.
     k, small_share
         The k that was asked about, and the share of released rows in classes of fewer than k persons.
     """
@@ -59,6 +62,7 @@ class RiskReport:
     unchanged: UnchangedColumnsAttack
     dependences: tuple[Dependence, ...] = ()
     class_mix: class_mixture.ClassMix | None = None
+    closest: closest_record.ClosestRecord | None = None
     k: int | None = None
     small_share: float | None = None
 
@@ -76,6 +80,7 @@ class RiskReport:
             "unchanged": self.unchanged.to_dict(),
             "dependences": [found.to_dict() for found in self.dependences],
             "class_mix": self.class_mix.to_dict() if self.class_mix else None,
+            "closest": self.closest.to_dict() if self.closest else None,
             "k": self.k,
             "small_share": self.small_share,
         }
@@ -83,6 +88,7 @@ class RiskReport:
     def external(self) -> dict[str, Any]:
         """What may go out: without counts of few people, and without one record's realised probability."""
         words = self.to_dict()
+        del words["closest"]
         for measure, names in _INSIDE.items():
             if words[measure] is not None:
                 words[measure] = {name: value for name, value in words[measure].items() if name not in names}
@@ -111,32 +117,35 @@ def assess(
     k
         The size that classes should have, for `small_share`.
     seed
-        Seed of the simulated part of re-identification, and of the persons that the attack with unchanged columns
-        tries.
+        Seed of the simulated part of re-identification, of the samples that large tables are matched by, and of the
+        persons that the attack with unchanged columns tries.
     exchangeable
         Whether the released rows of a group are exchangeable, as blind masks make them; the group formula needs it.
 
     Notes
     -----
     Cost: two nearest-row searches, O(n log n) in the number of distinct points, half a second for 15,000 rows; and
-    about a second for the attack with unchanged columns, whatever the number of rows.
+    about a second for the attack with unchanged columns, whatever the number of rows. Of large tables a random sample
+    of rows is matched; results say so (`sampled`, `n_targets`).
     """
-    matches = match_pair(pair)
+    matches = match_pair(pair, seed=seed)
     released, schema, persons = pair.released, pair.schema, equivalence.released_persons(pair)
-    classes = equivalence.measure(released, schema, persons=persons)
+    found = equivalence.table_classes(released, schema, persons)
+    classes = equivalence.measure(released, schema, found=found)
     tied = determined_by_quasi(pair, seed=seed)
     return RiskReport(
         classes=classes,
         reidentification=matching.measure(pair, seed=seed, labels=labels if exchangeable else None, matches=matches),
-        linkage=record_linkage.measure(pair),
-        uniqueness=population.measure(released, schema, persons=persons),
-        attackers=attacker_models.measure(released, schema, persons=persons),
+        linkage=record_linkage.measure(pair, seed=seed),
+        uniqueness=population.measure(released, schema, found=found),
+        attackers=attacker_models.measure(released, schema, found=found),
         intervals=interval_disclosure.measure(pair),
         inference=attribute_inference.measure(pair, matches=matches),
         verbatim=copies.measure(pair),
         unchanged=attack_unchanged(pair, seed=seed, k=k or 1, tied=tied),
         dependences=tied,
         class_mix=_class_mix(pair, labels),
+        closest=closest_record.measure(pair, seed=seed) if (pair.source_rows == NOBODY).all() else None,
         k=k,
         small_share=None if k is None else classes.small_share(k),
     )

@@ -115,11 +115,12 @@ def measure(
     threshold: float = 0.2,
     *,
     persons: Codes | None = None,
+    found: Classes | None = None,
 ) -> Attackers:
-    """`attackers` of a frame that has already entered; `persons` stand in for a unit column that it lost."""
+    """`attackers` of a frame that has already entered; `persons` and `found` as in `equivalence.measure`."""
     if not 0 <= threshold <= 1:
         raise ParameterError("attackers", "threshold must be a number from 0 to 1", got=repr(threshold)[:60])
-    found = table_classes(frame, schema, persons)
+    found = table_classes(frame, schema, persons) if found is None else found
     size, F = _population_sizes(frame, schema, found, population)
     prosecutor = 1.0 / found.row_sizes
     journalist = 1.0 / F[found.labels]

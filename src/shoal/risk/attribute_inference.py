@@ -27,6 +27,7 @@ from shoal.errors import SchemaError
 from shoal.frame import enter, series
 from shoal.pair import Pair
 from shoal.prepare import Prepared, floats, prepare
+from shoal.risk.geometry import Geometry
 from shoal.risk.nearest import Matches, known_codes, match, match_pair
 from shoal.risk.uncertainty import mean_interval, wilson
 from shoal.schema import Schema
@@ -81,17 +82,26 @@ class ColumnInference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inference:
-    """The guesses of all sensitive columns, by name; `unmeasured` says of which there was nothing to guess, and why."""
+    """The guesses of all sensitive columns, by name; from `n_targets` persons, a random sample where `sampled`.
+
+    `unmeasured` says of which columns there was nothing to guess, and why.
+    """
 
     releasable: ClassVar[bool] = True
 
     columns: dict[str, ColumnInference]
+    n_targets: int
+    sampled: bool
     unmeasured: dict[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON-safe words."""
-        columns = {name: column.to_dict() for name, column in self.columns.items()}
-        return {"columns": columns, "unmeasured": dict(self.unmeasured)}
+        return {
+            "columns": {name: column.to_dict() for name, column in self.columns.items()},
+            "unmeasured": dict(self.unmeasured),
+            "n_targets": self.n_targets,
+            "sampled": self.sampled,
+        }
 
 
 def inference(
@@ -101,6 +111,7 @@ def inference(
     sensitive: Sequence[str] | str | None = None,
     control: Any = None,
     source_rows: Any = None,
+    seed: int = 0,
 ) -> Inference:
     """Guess each original person's sensitive values from the nearest released rows and measure the success.
 
@@ -115,14 +126,16 @@ def inference(
         `advantage` counts only what being in the data cost.
     source_rows
         The original row of each released one; needed only where a column was coarsened.
+    seed
+        Seed of the sample of persons, where one is drawn.
 
     Notes
     -----
     Missing categories are a level of their own. A person whose sensitive number is missing isn't guessed, and a missing
     released number is left out of the mean. A coarsened cell is read as the typical value of the records that it stands
     for, which needs `source_rows`; without them it is refused. Ties in distance as in `reidentification`. Weights play
-    no part.
-    Cost: O(n log n) in the number of distinct points.
+    no part. Cost: O(n log n) in the number of distinct points, of which a random sample is attacked where all would
+    take long (`sampled`).
 
     Examples
     --------
@@ -136,20 +149,30 @@ def inference(
     if source_rows is None:  # the attack needs no correspondence of rows
         source_rows = np.full(len(enter(released, owner="released table")), -1)
     pair = Pair.of(original, released, schema, source_rows)
-    return measure(pair, sensitive=sensitive, control=control)
+    return measure(pair, sensitive=sensitive, control=control, seed=seed)
 
 
 def measure(
-    pair: Pair, *, sensitive: Sequence[str] | str | None = None, control: Any = None, matches: Matches | None = None
+    pair: Pair,
+    *,
+    sensitive: Sequence[str] | str | None = None,
+    control: Any = None,
+    matches: Matches | None = None,
+    seed: int = 0,
 ) -> Inference:
     """`inference` of an existing pair; `matches` saves the search where it was made already."""
     names = _chosen(pair, sensitive)
-    matches = match_pair(pair) if matches is None else matches
-    outsiders = None if control is None or not names else _outsiders(pair, control, names)
+    if not names:
+        return Inference(columns={}, n_targets=0, sampled=False)
+    matches = match_pair(pair, seed=seed) if matches is None else matches
+    outsiders = None if control is None else _outsiders(pair, control, names, seed)
     reasons = {name: why for name in names if (why := _why_not(pair, name)) is not None}
-    measured = [name for name in names if name not in reasons]
-    columns = {name: _attack(pair, name, matches, outsiders) for name in measured}
-    return Inference(columns=columns, unmeasured=reasons)
+    return Inference(
+        columns={name: _attack(pair, name, matches, outsiders) for name in names if name not in reasons},
+        n_targets=len(matches.queries),
+        sampled=matches.sampled,
+        unmeasured=reasons,
+    )
 
 
 def _why_not(pair: Pair, name: str) -> str | None:
@@ -170,7 +193,7 @@ def _chosen(pair: Pair, sensitive: Sequence[str] | str | None) -> list[str]:
     return names
 
 
-def _outsiders(pair: Pair, control: Any, names: list[str]) -> tuple[Prepared, Matches]:
+def _outsiders(pair: Pair, control: Any, names: list[str], seed: int) -> tuple[Prepared, Matches]:
     frame = enter(control, owner="control table")
     used = [*pair.schema.quasi, *names]
     for name in used:
@@ -178,7 +201,7 @@ def _outsiders(pair: Pair, control: Any, names: list[str]) -> tuple[Prepared, Ma
             raise SchemaError("control table", f"must have the column '{name}'")
     prepared = prepare(frame.select(used), Schema(tuple(pair.schema[name] for name in used)))
     codes = pair.encoder.codes(prepared.frame)
-    return prepared, match(codes, known_codes(pair), pair.encoder.points)
+    return prepared, match(codes, known_codes(pair), Geometry.standardised(pair.encoder), seed=seed)
 
 
 def _attack(pair: Pair, name: str, matches: Matches, outsiders: tuple[Prepared, Matches] | None) -> ColumnInference:
@@ -219,7 +242,7 @@ def _number_guess(pair: Pair, name: str) -> Guess:
     released = pair.codes_of([name])[2][:, 0]
 
     def errors(matches: Matches, true: pl.Series) -> tuple[FloatArray, FloatArray]:
-        values = floats(true)
+        values = matches.of_asked(floats(true))
         guess, overall = nearest_means(matches, released)
         known = ~np.isnan(values)
         return np.abs(guess[matches.queries[known]] - values[known]), np.abs(overall - values[known])
@@ -245,6 +268,7 @@ def _level_guess(pair: Pair, name: str) -> Guess:
     def successes(matches: Matches, true: pl.Series) -> tuple[FloatArray, FloatArray]:
         values, released, n_levels = _common_levels(true, shown)
         overall = np.bincount(released, minlength=n_levels)
+        values = matches.of_asked(values)
         return nearest_modes(matches, released, values, n_levels), _mode_chance(overall)[values]
 
     return successes

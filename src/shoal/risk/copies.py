@@ -15,6 +15,7 @@ import numpy as np
 from shoal.arrays import BoolArray, IntArray
 from shoal.classes import equal_rows
 from shoal.pair import Pair
+from shoal.risk.nearest import numbered
 from shoal.schema import Schema
 
 __all__ = ["Verbatim", "measure", "verbatim"]
@@ -86,7 +87,8 @@ def verbatim(original: Any, released: Any, schema: Schema, source_rows: Any = No
 def measure(pair: Pair) -> Verbatim:
     """`verbatim` of an existing pair."""
     released = pair.released_codes if pair.exact is None else np.where(pair.exact, pair.released_codes, np.nan)
-    theirs, shown, n = equal_rows(pair.original_codes, released)
+    as_known = not np.isnan(released).any()
+    theirs, shown, n = numbered(pair) if as_known else equal_rows(pair.original_codes, released)
     person = pair.original.units()
     holders = _persons_at(theirs, person, n)
     return Verbatim(

@@ -154,10 +154,18 @@ def classes(table: Any, schema: Schema, sensitive: Sequence[str] | str | None = 
 
 
 def measure(
-    frame: Frame, schema: Schema, sensitive: Sequence[str] | str | None = None, *, persons: Codes | None = None
+    frame: Frame,
+    schema: Schema,
+    sensitive: Sequence[str] | str | None = None,
+    *,
+    persons: Codes | None = None,
+    found: Classes | None = None,
 ) -> ClassReport:
-    """`classes` of a frame that has already entered; `persons` stand in for a unit column that it lost."""
-    found = table_classes(frame, schema, persons)
+    """`classes` of a frame that has already entered; `persons` stand in for a unit column that it lost.
+
+    `found` are its classes, where they are already known.
+    """
+    found = table_classes(frame, schema, persons) if found is None else found
     records = _records_by_size(found)
     return ClassReport(
         k=found.k,

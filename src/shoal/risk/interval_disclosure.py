@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.arrays import BoolArray, FloatArray
+from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.encode import Coding
 from shoal.errors import ParameterError
 from shoal.pair import Pair
@@ -167,32 +167,58 @@ def _column(
     has_levels = coding.kind != "numeric"
     reach = 0.0 if has_levels else width * float(everyone.std()) + _SLACK * coding.scale
     hit = np.abs(true - masked) <= reach
-    near = hit if has_levels else _near_in_rank(true, masked, everyone, width)
+    ordered = Ordered.of(everyone)
+    near = hit if has_levels else _near_in_rank(true, masked, ordered, width)
     column = ColumnDisclosure(
         column=coding.name,
         kind=coding.kind,
         share=_mean(hit),
         rank_share=_mean(near),
-        chance=_chance(masked, everyone, reach),
+        chance=_chance(masked, ordered, reach),
     )
     return hit, column
 
 
-def _near_in_rank(true: FloatArray, masked: FloatArray, everyone: FloatArray, width: float) -> BoolArray:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ordered:
+    """Sorted values, kept as distinct ones with the place of the first: few values are found without a long search."""
+
+    values: FloatArray
+    starts: IntArray
+
+    @classmethod
+    def of(cls, column: FloatArray) -> Ordered:
+        """Sort a column."""
+        values, counts = np.unique(column, return_counts=True)
+        return cls(values=values, starts=np.concatenate([[0], np.cumsum(counts)]))
+
+    @property
+    def n(self) -> int:
+        """Number of values, equal ones counted as often as they occur."""
+        return int(self.starts[-1])
+
+    def below(self, x: FloatArray) -> IntArray:
+        """How many values are smaller than each of `x`."""
+        return self.starts[np.searchsorted(self.values, x)]
+
+    def up_to(self, x: FloatArray) -> IntArray:
+        """How many values are at most each of `x`."""
+        return self.starts[np.searchsorted(self.values, x, side="right")]
+
+
+def _near_in_rank(true: FloatArray, masked: FloatArray, ordered: Ordered, width: float) -> BoolArray:
     """Whether the true value's rank (the nearest of its ties) is within w·n/2 of the released value's middle rank."""
-    ordered = np.sort(everyone)
-    low, high = np.searchsorted(ordered, true), np.searchsorted(ordered, true, side="right") - 1
-    first, last = np.searchsorted(ordered, masked), np.searchsorted(ordered, masked, side="right") - 1
-    middle = (first + last) / 2
+    low, high = ordered.below(true), ordered.up_to(true) - 1
+    middle = (ordered.below(masked) + ordered.up_to(masked) - 1) / 2
     gap = np.maximum(0.0, np.maximum(low - middle, middle - high))
-    return (gap <= width * len(ordered) / 2) & ~np.isnan(masked)
+    return (gap <= width * ordered.n / 2) & ~np.isnan(masked)
 
 
-def _chance(masked: FloatArray, everyone: FloatArray, reach: float) -> float:
+def _chance(masked: FloatArray, ordered: Ordered, reach: float) -> float:
     """Mean share of all original values that lie within reach of a released one."""
-    ordered, present = np.sort(everyone), masked[~np.isnan(masked)]
-    inside = np.searchsorted(ordered, present + reach, side="right") - np.searchsorted(ordered, present - reach)
-    return float(inside.sum() / (len(ordered) * len(masked)))
+    present = masked[~np.isnan(masked)]
+    inside = ordered.up_to(present + reach) - ordered.below(present - reach)
+    return float(inside.sum() / (ordered.n * len(masked))) if len(masked) else 0.0
 
 
 def _mean(values: Any) -> float:

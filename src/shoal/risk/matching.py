@@ -16,6 +16,10 @@ one group exchangeable. Then record i of person u is hit with probability
 where t_ig of the tied rows come from group g, which has R_g released rows, R_ug of them of person u. Where each
 row is a person this is (t_ig / |T_i|) / n_g ≤ 1/n_g ≤ 1/k. It averages over what the mask could as well have written,
 so it varies much less than one run's hits. It says nothing about a mask that looks at a record's own row.
+
+Where matching every record would cost too much (see `nearest`), it is done for a random sample of records, each
+against all released rows; means then have an interval that holds. The bound max R_ug / R_g always counts every person
+and group.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.errors import InputError, ParameterError
 from shoal.pair import Pair
 from shoal.risk.nearest import Matches, match_pair, rows_in_ties
-from shoal.risk.uncertainty import wilson
+from shoal.risk.uncertainty import chernoff, wilson
 from shoal.rng import stream
 from shoal.schema import Schema
 
@@ -42,26 +46,32 @@ class GroupRisk:
 
     Parameters
     ----------
-    mean, largest
-        Mean and maximum of P_i over the original records.
+    mean, interval, largest
+        Mean of P_i over the original records, its 95 % interval where they are a sample (else the mean twice), and the
+        maximum over those matched.
     bound
-        The largest R_ug / R_g over persons and groups; without a unit column, 1 / (smallest group).
+        The largest R_ug / R_g over all persons and groups; without a unit column, 1 / (smallest group). Never sampled.
     largest_landing_share
         The largest share of a record's tied rows that lie in groups of its person; without a unit column the
         largest P_i · n_g. Never above 1.
     n_groups
         Number of groups.
+    n_targets, sampled
+        How many records were matched, and whether they are a random sample.
     records
-        P_i of each original record; 0 for a record that was left out.
+        P_i of each of them; 0 for a record that was left out.
     """
 
     releasable: ClassVar[bool] = False
 
     mean: float
+    interval: tuple[float, float]
     largest: float
     bound: float
     largest_landing_share: float
     n_groups: int
+    n_targets: int
+    sampled: bool
     records: FloatArray
 
     @property
@@ -73,10 +83,13 @@ class GroupRisk:
         """The summary as JSON-safe words."""
         return {
             "mean": self.mean,
+            "interval": list(self.interval),
             "largest": self.largest,
             "bound": self.bound,
             "largest_landing_share": self.largest_landing_share,
             "n_groups": self.n_groups,
+            "n_targets": self.n_targets,
+            "sampled": self.sampled,
         }
 
 
@@ -89,13 +102,18 @@ class Reidentification:
     expected
         Mean over original records of the exact probability of a hit, ties at random.
     simulated, interval
-        Mean frequency of hits over the trials and its 95 % interval.
+        Mean frequency of hits over the trials and its 95 % interval: of the trials' chance where every record was
+        matched; of the sample's, which holds for `expected` too, where a sample was.
     largest
-        The largest expected probability of one record.
+        The largest expected probability of one matched record.
+    n_records, n_targets, sampled
+        Records in all, how many of them were matched, and whether these are a random sample.
+    rows
+        The records that were matched, as positions among the records used; None for all.
     records, record_ties
-        Probability of a hit and number of tied nearest rows, of each original record.
+        Probability of a hit and number of tied nearest rows, of each matched record.
     class_sizes, class_expected, class_simulated
-        Records, mean probability and mean simulated frequency of each equivalence class of the original.
+        Matched records, mean probability and mean simulated frequency of each equivalence class of the original.
     by_group
         The group formula, where labels were given.
     """
@@ -107,6 +125,10 @@ class Reidentification:
     interval: tuple[float, float]
     trials: int
     largest: float
+    n_records: int
+    n_targets: int
+    sampled: bool
+    rows: IntArray | None
     records: FloatArray
     record_ties: IntArray
     class_sizes: IntArray
@@ -125,7 +147,9 @@ class Reidentification:
             "interval": list(self.interval),
             "trials": self.trials,
             "largest": self.largest,
-            "n_records": len(self.records),
+            "n_records": self.n_records,
+            "n_targets": self.n_targets,
+            "sampled": self.sampled,
             "n_classes": len(self.class_sizes),
             "by_group": self.by_group.to_dict() if self.by_group else None,
         }
@@ -151,7 +175,7 @@ def reidentification(
     trials
         Rounds of simulated tie-breaking; more of them narrow `interval`, not the risk.
     seed
-        Seed of the simulation.
+        Seed of the simulation, and of the sample of records where one is drawn.
     labels
         Group of each original row (−1: left out). With it, `by_group` holds the group formula.
 
@@ -160,7 +184,8 @@ def reidentification(
     Distances that agree up to a factor 1 + 1e-9 tie. A row whose missing number led to its being left out is no
     record. Where the release is coarsened or values are blanked out, the intruder, who knows the recoding, finds the
     class that a record was written to. Survey weights play no part: each record counts once. With a
-    unit column a hit is any row of the same person. Cost: O(n log n) in the number of distinct points.
+    unit column a hit is any row of the same person. Cost: O(n log n) in the number of distinct points, of which a
+    random sample is matched where all would take long (`sampled`).
 
     Examples
     --------
@@ -180,7 +205,7 @@ def measure(
     """`reidentification` of an existing pair; `matches` saves the search where it was made already."""
     if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1:
         raise ParameterError("reidentification", "trials must be a whole number of at least 1", got=repr(trials)[:60])
-    matches = match_pair(pair) if matches is None else matches
+    matches = match_pair(pair, seed=seed) if matches is None else matches
     ties = matches.n_ties()[matches.queries]
     person = pair.original.units()
     hits = _own_rows(matches, pair.source_rows, person)
@@ -192,9 +217,13 @@ def measure(
     return Reidentification(
         expected=float(records.mean()),
         simulated=simulated,
-        interval=wilson(simulated, trials * len(records)),
+        interval=chernoff(simulated, len(records)) if matches.sampled else wilson(simulated, trials * len(records)),
         trials=trials,
         largest=float(records.max()),
+        n_records=pair.original.n,
+        n_targets=len(records),
+        sampled=matches.sampled,
+        rows=matches.rows,
         records=records,
         record_ties=ties,
         class_sizes=sizes,
@@ -210,14 +239,18 @@ def _by_group(pair: Pair, matches: Matches, ties: IntArray, person: IntArray, la
     released_group = np.where(known, group[pair.source_rows], -1)
     released_person = np.where(known, person[pair.source_rows], -1)
     risk, landing, bound = group_formula(
-        matches, ties, person, released_person, released_group, n_groups=max(1, n_groups)
+        matches, ties, matches.of_asked(person), released_person, released_group, n_groups=max(1, n_groups)
     )
+    mean = float(risk.mean())
     return GroupRisk(
-        mean=float(risk.mean()),
+        mean=mean,
+        interval=chernoff(mean, len(risk)) if matches.sampled else (mean, mean),
         largest=float(risk.max()),
         bound=bound,
         largest_landing_share=float((landing / ties).max()),
         n_groups=n_groups,
+        n_targets=len(risk),
+        sampled=matches.sampled,
         records=risk,
     )
 
@@ -243,7 +276,7 @@ def _dense_labels(labels: IntArray) -> tuple[IntArray, int]:
 def _own_rows(matches: Matches, source_rows: IntArray, person: IntArray) -> IntArray:
     """h_i: tied nearest rows that belong to the same person."""
     owner = np.where(source_rows >= 0, person[source_rows], -1)
-    return rows_in_ties(matches, owner, matches.queries, person, int(person.max()) + 1)
+    return rows_in_ties(matches, owner, matches.queries, matches.of_asked(person), int(person.max()) + 1)
 
 
 def _simulate(records: FloatArray, trials: int, generator: Generator) -> FloatArray:
@@ -259,7 +292,9 @@ def group_formula(
     released_group: IntArray,
     n_groups: int,
 ) -> tuple[FloatArray, IntArray, float]:
-    """P_i, the number of tied rows in groups of the record's person, and the bound max R_ug / R_g.
+    """P_i of the matched records, the number of tied rows in groups of their persons, and the bound max R_ug / R_g.
+
+    `person` is that of each matched record; the bound is over all persons and groups.
 
     Each term is one division of whole numbers, t R_ug / (|T| R_g). Division rounds monotonically, so where a person
     has one group P_i is at most the bound to the last bit; a sum of several terms is held to it against rounding.
@@ -271,7 +306,7 @@ def group_formula(
     record, entry = _entries(person, owner)
     tied = rows_in_ties(matches, released_group, matches.queries[record], group[entry], n_groups)
     share = tied * rows[entry] / (ties[record] * rows_of_group[group[entry]])
-    most = np.zeros(int(person.max()) + 1)
+    most = np.zeros(int(max(person.max(), released_person.max())) + 1)
     np.maximum.at(most, owner, rows / rows_of_group[group])
     risk = np.bincount(record, weights=share, minlength=len(person))
     landing = np.bincount(record, weights=tied, minlength=len(person)).astype(np.int64)

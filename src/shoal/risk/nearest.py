@@ -2,30 +2,57 @@
 
 Every match of an intruder is a question of the same form: which rows of one table are nearest to each row of
 another? Equal rows are asked once and counted: a survey of 15,000 persons has some 300 distinct points. Rows found
-as they are need no search; the others ask a k-d tree for more neighbours until the last one is further than the
-first by more than the tolerance. **Ties**: distances that agree up to a factor 1 + 1e-9 are equal.
+as they are need no search; the others go down a tree over numbers and levels (`mixed_tree`) that leaves out what is
+too far. **Ties**: distances that agree up to a factor 1 + 1e-9 are equal.
+
+**Exact or sampled.** Some queries are searched first and their work is counted. Where the forecast for all of them is
+small (always for up to 20,000 distinct rows on either side), every row is asked. Where it isn't, a simple random sample
+of 2,000 to 10,000 query rows is asked, each against all targets, and the result says so: `rows` holds those asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.classes import equal_rows
+from shoal.metric.threads import in_chunks
 from shoal.pair import Pair
+from shoal.risk.geometry import Geometry
+from shoal.rng import stream
 
-__all__ = ["TOLERANCE", "Matches", "Place", "known_codes", "match", "match_pair", "rows_in_ties", "runner_up"]
+if TYPE_CHECKING:
+    from shoal.risk.mixed_tree import Tree
 
-Place: TypeAlias = Callable[[FloatArray], FloatArray]
+__all__ = [
+    "TOLERANCE",
+    "Matches",
+    "Searcher",
+    "distances",
+    "in_code_order",
+    "known_codes",
+    "match",
+    "match_pair",
+    "numbered",
+    "rows_in_ties",
+    "runner_up",
+]
+
+Values = TypeVar("Values", IntArray, FloatArray)
 
 TOLERANCE = 1e-9
 _BLOCK = 4_000_000
-_LEAF = 32
+_SMALL = 20_000  # distinct rows of either table up to which everybody is asked
+_AFFORDABLE = 400_000_000  # targets looked at (a part of the tree counts as four): some four seconds
+_MANY_TIES = 20_000_000  # pairs of a query and a target that ties: some 300 MB
 _WORTH_THREADS = 2_000
+_PILOT = 400  # queries searched for the forecast
+_FEWEST, _MOST = 2_000, 10_000  # rows of a sample: a share of 1/k is seen to within 0.01 to 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +62,7 @@ class Matches:
     Parameters
     ----------
     queries, targets
-        The distinct point of each query row and of each target row.
+        The distinct point of each query row that was asked, and of each target row.
     counts
         Number of target rows at each distinct target point.
     query, target
@@ -44,6 +71,10 @@ class Matches:
         Whether each distinct query point is also a target point.
     second
         Distance of each distinct query to the second nearest target point; infinite where it was not looked for.
+    rows
+        The query rows that were asked; None where all were.
+    searcher
+        The tree over the distinct targets, for a second look.
     """
 
     queries: IntArray
@@ -53,6 +84,17 @@ class Matches:
     target: IntArray
     exact: BoolArray
     second: FloatArray
+    rows: IntArray | None = None
+    searcher: Searcher | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the query rows asked are a random sample."""
+        return self.rows is not None
+
+    def of_asked(self, values: Values) -> Values:
+        """Of values of each query row, those of the rows that were asked."""
+        return values if self.rows is None else values[self.rows]
 
     @property
     def n_queries(self) -> int:
@@ -66,16 +108,22 @@ class Matches:
         return ties
 
 
-def match_pair(pair: Pair) -> Matches:
+def match_pair(pair: Pair, *, seed: int = 0, everyone: bool = False) -> Matches:
     """The released rows nearest to each original row, by Euclidean distance between standardised points.
 
     In a coarsened release the intruder, who knows the recoding, finds the class that the record was written to: the
     rows of that class are nearest and tie. A record that was left out goes to the nearest rows as they are read.
+    `everyone` asks all rows whatever it costs; `seed` repeats the sample that is asked else.
     """
-    codes = known_codes(pair)
+    geometry, codes = Geometry.standardised(pair.encoder), known_codes(pair)
     if pair.cells is None:
-        return match(pair.original_codes, codes, pair.encoder.points)
-    return match(*_in_cells(pair, codes), lambda part: pair.encoder.points(part[:, :-1]))
+        return match(pair.original_codes, codes, geometry, seed=seed, everyone=everyone, numbers=numbered(pair))
+    return match(*_in_cells(pair, codes), geometry, seed=seed, everyone=everyone)
+
+
+def numbered(pair: Pair) -> tuple[IntArray, IntArray, int]:
+    """The distinct rows of the original and of the known codes of the release, numbered together."""
+    return pair.once("distinct rows", lambda: equal_rows(pair.original_codes, known_codes(pair)))
 
 
 def _in_cells(pair: Pair, codes: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -92,22 +140,57 @@ def _in_cells(pair: Pair, codes: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def known_codes(pair: Pair) -> FloatArray:
     """The codes of the release; where a number was blanked out, the original's mean stands in."""
-    centers = np.array([coding.center for coding in pair.encoder.codings])
-    return np.where(np.isnan(pair.released_codes), centers, pair.released_codes)
+    return pair.once("known codes", lambda: _filled(pair))
 
 
-def match(queries: FloatArray, targets: FloatArray, place: Place) -> Matches:
-    """The rows of `targets` nearest to each row of `queries`; `place` turns codes into comparable points."""
-    query_ids, target_ids, n = equal_rows(queries, targets)
-    query_rows, query_of = _representatives(query_ids, n)
+def _filled(pair: Pair) -> FloatArray:
+    blank = np.isnan(pair.released_codes)
+    if not blank.any():
+        return pair.released_codes
+    return np.where(blank, np.array([coding.center for coding in pair.encoder.codings]), pair.released_codes)
+
+
+def match(
+    queries: FloatArray,
+    targets: FloatArray,
+    geometry: Geometry,
+    *,
+    seed: int = 0,
+    everyone: bool = False,
+    second: bool = False,
+    numbers: tuple[IntArray, IntArray, int] | None = None,
+) -> Matches:
+    """The rows of `targets` nearest to each row of `queries`, or to a sample of them where all would cost too much.
+
+    Parameters
+    ----------
+    queries, targets
+        Codes. Columns on the right beyond those of `geometry` tell rows apart but have no distance.
+    seed
+        Repeats the sample. It is drawn from rows ordered by their codes, so that their order in the table plays no
+        part.
+    everyone
+        Ask every row, whatever it costs.
+    second
+        Look for the distance to the second nearest target too.
+    numbers
+        Numbers of the distinct rows of both, as `shoal.classes.equal_rows` gives them; None: found here.
+    """
+    query_ids, target_ids, n = equal_rows(queries, targets) if numbers is None else numbers
     target_rows, target_of = _representatives(target_ids, n)
+    searcher = Searcher(targets=targets[target_rows], geometry=geometry, look=1 if second else 0)
+    rows = None if everyone else _sample(queries, _lost(query_ids, target_of, n), searcher, seed)
+    if rows is not None:
+        queries, query_ids = queries[rows], query_ids[rows]
+    query_rows, query_of = _representatives(query_ids, n)
     same = target_of[query_ids[query_rows]]
     lost = np.flatnonzero(same < 0)
-    asked, found, distance = _search(place(queries[query_rows[lost]]), place(targets[target_rows]), skip=0)
-    second = np.full(len(query_rows), np.inf)
-    second[lost] = distance
-    query = np.concatenate([np.flatnonzero(same >= 0), lost[asked]])
-    target = np.concatenate([same[same >= 0], found])
+    following = np.full(len(query_rows), np.inf)
+    query, target = np.flatnonzero(same >= 0), same[same >= 0]
+    if len(lost):
+        found = searcher.ask(queries[query_rows[lost]])
+        following[lost] = found.following
+        query, target = np.concatenate([query, lost[found.query]]), np.concatenate([target, found.target])
     order = np.argsort(query, kind="stable")
     return Matches(
         queries=query_of[query_ids],
@@ -116,16 +199,26 @@ def match(queries: FloatArray, targets: FloatArray, place: Place) -> Matches:
         query=query[order],
         target=target[order],
         exact=same >= 0,
-        second=second,
+        second=following,
+        rows=rows,
+        searcher=searcher,
     )
 
 
-def runner_up(queries: FloatArray, targets: FloatArray, asked: IntArray) -> tuple[IntArray, IntArray]:
-    """The second nearest of distinct `targets`, with ties, for the rows `asked` of `queries`, as pairs."""
-    if len(targets) < 2 or len(asked) == 0:
+def runner_up(matches: Matches, codes: FloatArray, asked: IntArray) -> tuple[IntArray, IntArray]:
+    """The second nearest distinct targets, with ties, of the distinct queries `asked`, as pairs.
+
+    `codes` are those of all distinct queries.
+    """
+    if matches.searcher is None or len(asked) == 0:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    found, target, _ = _search(queries[asked], targets, skip=1)
-    return asked[found], target
+    found = matches.searcher.ask(codes[asked], skip=1)
+    return asked[found.query], found.target
+
+
+def distances(queries: FloatArray, targets: FloatArray, geometry: Geometry) -> FloatArray:
+    """The distance of each row of `queries` to the nearest of distinct `targets`."""
+    return Searcher(targets=targets, geometry=geometry, look=0).ask(queries).nearest
 
 
 def rows_in_ties(
@@ -173,50 +266,86 @@ def _representatives(ids: IntArray, n: int) -> tuple[IntArray, IntArray]:
     return row[occurs], np.where(occurs, np.cumsum(occurs) - 1, -1)
 
 
-def _search(queries: FloatArray, targets: FloatArray, skip: int) -> tuple[IntArray, IntArray, FloatArray]:
-    """Targets that tie with neighbour number `skip` (from 0), for each query: ask for ever more until the tie ends.
-
-    The third array is the distance of each query to the neighbour after that one, infinite where there is none.
-    """
-    from scipy.spatial import cKDTree
-
-    none, following = np.empty(0, dtype=np.int64), np.full(len(queries), np.inf)
-    if len(queries) == 0:
-        return none, none, following
-    queries, targets = _some_column(queries), _some_column(targets)
-    inner = cKDTree(targets, leafsize=_LEAF).indices
-    tree = cKDTree(targets[inner], leafsize=_LEAF)
-    # Neighbouring queries walk the same branches: in this order most of the tree stays in the cache.
-    rows = cKDTree(queries, leafsize=_LEAF).indices
-    found: list[tuple[IntArray, IntArray]] = []
-    wanted = skip + 2
-    while len(rows):
-        wanted = min(wanted, len(targets))
-        size = max(1, _BLOCK // wanted)
-        blocks = [rows[i : i + size] for i in range(0, len(rows), size)]
-        answers = [_ask(tree, queries, block, wanted, skip, following) for block in blocks]
-        found += [(query, inner[target]) for query, target, _ in answers]
-        rows = np.concatenate([unsettled for _, _, unsettled in answers])
-        wanted *= 4
-    query = np.concatenate([query for query, _ in found])
-    return query, np.concatenate([target for _, target in found]), following
+def _lost(query_ids: IntArray, target_of: IntArray, n: int) -> IntArray:
+    """A query row for each distinct query that no target equals."""
+    rows, _ = _representatives(query_ids, n)
+    return rows[target_of[query_ids[rows]] < 0]
 
 
-def _some_column(points: FloatArray) -> FloatArray:
-    return points if points.shape[1] else np.zeros((len(points), 1))
+def _sample(queries: FloatArray, lost: IntArray, searcher: Searcher, seed: int) -> IntArray | None:
+    """The query rows to ask where it would cost too much to ask all; `lost` are those that need a search."""
+    if max(len(lost), searcher.n_targets) <= _SMALL or len(lost) * searcher.n_targets <= _MANY_TIES:
+        return None
+    generator = stream(seed, "nearest rows", "sample")
+    pilot = in_code_order(queries[lost])[generator.choice(len(lost), min(_PILOT, len(lost)), replace=False)]
+    tried = searcher.ask(queries[lost[pilot]])
+    work, ties = float(tried.work.mean()), len(tried.query) / len(pilot)
+    if work * len(lost) <= _AFFORDABLE and ties * len(lost) <= _MANY_TIES:
+        return None
+    size = int(np.clip(min(_AFFORDABLE / work, _MANY_TIES / ties), _FEWEST, _MOST))
+    if size >= len(queries):
+        return None
+    return np.sort(in_code_order(queries)[generator.choice(len(queries), size, replace=False)])
 
 
-def _ask(
-    tree: Any, queries: FloatArray, rows: IntArray, wanted: int, skip: int, following: FloatArray
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Pairs of the queries whose ties end within `wanted` neighbours, and the queries whose ties don't."""
-    workers = -1 if len(rows) > _WORTH_THREADS else 1
-    distance, target = tree.query(queries[rows], k=np.arange(1, wanted + 1), workers=workers)
-    if wanted > skip + 1:
-        following[rows] = distance[:, skip + 1]
-    limit = distance[:, skip] * (1 + TOLERANCE)
-    settled = (distance[:, -1] > limit) | (wanted == tree.n)
-    tied = (distance <= limit[:, None]) & settled[:, None]
-    tied[:, :skip] = False
-    row, column = np.nonzero(tied)
-    return rows[row], target[row, column], rows[~settled]
+def in_code_order(codes: FloatArray) -> IntArray:
+    """Row numbers in an order that depends on the rows' codes alone (equal rows in the order of the table)."""
+    key = np.zeros(len(codes), dtype=np.uint64)
+    for j in range(codes.shape[1]):
+        key = (key ^ (codes[:, j] + 0.0).view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(29)
+    return np.argsort(key, kind="stable")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """Pairs of a query and a target that ties, each query's distance to the nearest and the next, and its work."""
+
+    query: IntArray
+    target: IntArray
+    nearest: FloatArray
+    following: FloatArray
+    work: IntArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Searcher:
+    """Distinct targets that can be searched; the tree is built for the first query."""
+
+    targets: FloatArray
+    geometry: Geometry
+    look: int
+
+    @property
+    def n_targets(self) -> int:
+        """Number of distinct targets."""
+        return len(self.targets)
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The tree over the targets."""
+        from shoal.risk.mixed_tree import build
+
+        g = self.geometry
+        return build(g.coordinates(self.targets), g.unordered, g.mismatch, g.blank, g.n_levels)
+
+    def ask(self, codes: FloatArray, skip: int = 0) -> _Found:
+        """The targets that tie with neighbour number `skip` (from 0) of each row of `codes`."""
+        from shoal.risk.mixed_tree import search
+
+        tree, queries, slack = self.tree, self.geometry.coordinates(codes), (1 + TOLERANCE) ** 2
+        parts: dict[int, tuple[IntArray, IntArray, FloatArray, IntArray]] = {}
+
+        def call(first: int, last: int) -> None:
+            parts[first] = search(tree, queries[first:last], skip, max(skip, self.look), slack)
+
+        in_chunks(call, len(queries), _WORTH_THREADS)
+        firsts = sorted(parts)
+        near = np.concatenate([parts[first][2] for first in firsts])
+        return _Found(
+            query=np.concatenate([parts[first][0] + first for first in firsts]),
+            target=np.concatenate([parts[first][1] for first in firsts]),
+            nearest=np.sqrt(near[:, 0]),
+            following=np.sqrt(near[:, 1]) if self.look else np.full(len(queries), np.inf),
+            work=np.concatenate([parts[first][3] for first in firsts]),
+        )

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from shoal.classes import Codes
+from shoal.classes import Classes, Codes
 from shoal.frame import Frame, enter
 from shoal.risk.equivalence import table_classes
 from shoal.risk.population_size import estimated_size
@@ -121,10 +121,15 @@ def uniqueness(table: Any, schema: Schema, population: float | None = None) -> U
 
 
 def measure(
-    frame: Frame, schema: Schema, population: float | None = None, *, persons: Codes | None = None
+    frame: Frame,
+    schema: Schema,
+    population: float | None = None,
+    *,
+    persons: Codes | None = None,
+    found: Classes | None = None,
 ) -> Uniqueness:
-    """`uniqueness` of a frame that has already entered; `persons` stand in for a unit column that it lost."""
-    found = table_classes(frame, schema, persons)
+    """`uniqueness` of a frame that has already entered; `persons` and `found` as in `equivalence.measure`."""
+    found = table_classes(frame, schema, persons) if found is None else found
     histogram = found.histogram()
     n, unique = int(found.sizes.sum()), histogram.get(1, 0)
     N = estimated_size(frame, schema, found, population)

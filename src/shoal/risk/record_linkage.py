@@ -12,16 +12,16 @@ one, h_1 of them its person's, and t_2, h_2 the same for the next distance:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
-from shoal.encode import Coding
 from shoal.pair import Pair
-from shoal.risk.nearest import TOLERANCE, Matches, known_codes, match, rows_in_ties, runner_up
-from shoal.risk.uncertainty import wilson
+from shoal.risk.geometry import Geometry
+from shoal.risk.nearest import TOLERANCE, Matches, known_codes, match, numbered, rows_in_ties, runner_up
+from shoal.risk.uncertainty import chernoff, wilson
 from shoal.schema import Schema
 
 __all__ = ["Linkage", "linkage", "measure"]
@@ -35,11 +35,13 @@ class Linkage:
     ----------
     share, interval
         Share of released rows whose nearest or second nearest original row is their person's, and its 95 % interval
-        were rows a sample.
+        (were rows a sample, where all were linked).
     nearest_share
         The same for the nearest alone.
     n_rows
         Number of released rows.
+    n_targets, sampled
+        How many of them were linked, and whether these are a random sample.
     """
 
     releasable: ClassVar[bool] = True
@@ -48,6 +50,8 @@ class Linkage:
     interval: tuple[float, float]
     nearest_share: float
     n_rows: int
+    n_targets: int
+    sampled: bool
 
     def __float__(self) -> float:
         return self.share
@@ -59,10 +63,12 @@ class Linkage:
             "interval": list(self.interval),
             "nearest_share": self.nearest_share,
             "n_rows": self.n_rows,
+            "n_targets": self.n_targets,
+            "sampled": self.sampled,
         }
 
 
-def linkage(original: Any, released: Any, schema: Schema, source_rows: Any = None) -> Linkage:
+def linkage(original: Any, released: Any, schema: Schema, source_rows: Any = None, seed: int = 0) -> Linkage:
     """Share of released rows whose nearest or second nearest original row is their person's.
 
     Parameters
@@ -71,12 +77,14 @@ def linkage(original: Any, released: Any, schema: Schema, source_rows: Any = Non
         Both tables, of any dataframe type, and the schema of the original.
     source_rows
         Original row number of each released row; None: the rows are in the same order.
+    seed
+        Seed of the sample of released rows, where one is drawn.
 
     Notes
     -----
     A released row whose source was left out for a missing number can't be linked and counts as a miss. With a unit
     column any row of the same person counts. Survey weights play no part. Cost: O(n log n) in the number of distinct
-    points.
+    points, of which a random sample is linked where all would take long (`sampled`).
 
     Examples
     --------
@@ -87,90 +95,89 @@ def linkage(original: Any, released: Any, schema: Schema, source_rows: Any = Non
     >>> result.share, result.nearest_share
     (1.0, 0.5)
     """
-    return measure(Pair.of(original, released, schema, source_rows))
+    return measure(Pair.of(original, released, schema, source_rows), seed=seed)
 
 
-def measure(pair: Pair) -> Linkage:
+def measure(pair: Pair, *, seed: int = 0) -> Linkage:
     """`linkage` of an existing pair."""
-    first, both = _probabilities(pair)
+    if not (pair.source_rows >= 0).any():  # rows that are nobody's, as in a synthetic table, lead to nobody
+        return Linkage(
+            share=0.0, interval=(0.0, 0.0), nearest_share=0.0, n_rows=len(pair.released), n_targets=0, sampled=False
+        )
+    geometry, codes = ranged(pair), known_codes(pair)
+    theirs, shown, n = numbered(pair)
+    matches = match(codes, pair.original_codes, geometry, seed=seed, second=True, numbers=(shown, theirs, n))
+    first, both = _probabilities(pair, codes, geometry, matches)
     share = float(both.mean())
-    return Linkage(share=share, interval=wilson(share, len(both)), nearest_share=float(first.mean()), n_rows=len(both))
+    return Linkage(
+        share=share,
+        interval=chernoff(share, len(both)) if matches.sampled else wilson(share, len(both)),
+        nearest_share=float(first.mean()),
+        n_rows=len(codes),
+        n_targets=len(both),
+        sampled=matches.sampled,
+    )
 
 
-def scaled(pair: Pair, codes: FloatArray) -> FloatArray:
-    """Codes on the scale where each numeric or ordinal column of the original fills 0..1 and a mismatch costs 1."""
-    ranges = _ranges(pair.original_codes)
-    blocks = [_block(coding, codes[:, j], *ranges[:, j]) for j, coding in enumerate(pair.encoder.codings)]
-    return np.hstack(blocks) if blocks else np.empty((len(codes), 0))
+def _nobodys(n_rows: int) -> Linkage:
+    return Linkage(share=0.0, interval=(0.0, 0.0), nearest_share=0.0, n_rows=n_rows, n_targets=0, sampled=False)
 
 
-def _ranges(codes: FloatArray) -> FloatArray:
-    low, high = codes.min(axis=0), codes.max(axis=0)
-    return np.vstack([low, np.where(high > low, high - low, 1.0)])
+def ranged(pair: Pair) -> Geometry:
+    """The distance in which each numeric or ordinal column of the original fills 0..1 and a mismatch costs 1."""
+    low, high = pair.original_codes.min(axis=0), pair.original_codes.max(axis=0)
+    one = np.ones(len(low))
+    numbers = Geometry.numbers(low, np.where(high > low, high - low, 1.0))
+    return numbers.with_levels(pair.encoder.codings, mismatch=one, blank=one)
 
 
-def _block(coding: Coding, codes: FloatArray, low: float, width: float) -> FloatArray:
-    if not coding.unordered:
-        return ((codes - low) / width)[:, None]
-    indicators = np.zeros((len(codes), coding.n_levels + 1))  # the last for a value blanked out only in the release
-    indicators[np.arange(len(codes)), codes.astype(np.int64)] = np.sqrt(0.5)
-    return indicators
-
-
-def _probabilities(pair: Pair) -> tuple[FloatArray, FloatArray]:
-    """For each released row: the probability that its person is nearest, and nearest or second."""
+def _probabilities(
+    pair: Pair, codes: FloatArray, geometry: Geometry, matches: Matches
+) -> tuple[FloatArray, FloatArray]:
+    """For each linked row: the probability that its person is nearest, and nearest or second."""
     person = pair.original.units()
     n_persons = int(person.max()) + 1
-    known = np.flatnonzero(pair.source_rows >= 0)
-    owner = person[pair.source_rows[known]]
-    codes = known_codes(pair)
-    matches = match(codes, pair.original_codes, lambda part: scaled(pair, part))
-    point = matches.queries[known]
+    source = matches.of_asked(pair.source_rows)
+    known = np.flatnonzero(source >= 0)
+    owner, point = person[source[known]], matches.queries[known]
     t1 = matches.n_ties()[point]
     h1 = rows_in_ties(matches, person, point, owner, n_persons)
-    first, both = np.zeros(len(codes)), np.zeros(len(codes))
+    first, both = np.zeros(len(source)), np.zeros(len(source))
     first[known] = h1 / t1
     both[known] = 1 - (t1 - h1) * (t1 - h1 - 1) / np.maximum(1, t1 * (t1 - 1))
     lone = np.flatnonzero((t1 == 1) & (h1 == 0))
+    codes = codes if matches.rows is None else codes[matches.rows]
     if n_persons == len(person):
-        own = _own_distance(pair, codes, known[lone])
+        own = _own_distance(pair, codes[known[lone]], source[known[lone]], geometry)
         both[known[lone]] = 0.0
         lone = lone[own <= matches.second[point[lone]] * (1 + 2 * TOLERANCE)]
     both[known[lone]] = _second(pair, matches, codes, point[lone], owner[lone], n_persons)
     return first, both
 
 
-def _own_distance(pair: Pair, codes: FloatArray, rows: IntArray) -> FloatArray:
+def _own_distance(pair: Pair, codes: FloatArray, source: IntArray, geometry: Geometry) -> FloatArray:
     """Distance of released rows to their source: further than the second nearest, a row needs no second search."""
-    gap = scaled(pair, codes[rows]) - scaled(pair, pair.original_codes[pair.source_rows[rows]])
-    squares: FloatArray = (gap**2).sum(axis=1)
-    return np.sqrt(squares)
+    theirs = pair.original_codes[source]
+    return np.sqrt(geometry.squared_distances(geometry.coordinates(codes), geometry.coordinates(theirs)))
 
 
 def _second(
-    pair: Pair, matches: Matches, codes: FloatArray, point: IntArray, owner: IntArray, n_persons: int
+    pair: Pair,
+    matches: Matches,
+    codes: FloatArray,
+    point: IntArray,
+    owner: IntArray,
+    n_persons: int,
 ) -> FloatArray:
     """h_2 / t_2 for released points with one nearest original row."""
-    next_to = _next_matches(pair, matches, codes, np.unique(point))
+    if len(point) == 0:
+        return np.empty(0)
+    query, target = runner_up(matches, codes[_rows_at(matches.queries, matches.n_queries)], np.unique(point))
+    order = np.argsort(query, kind="stable")
+    next_to = replace(matches, query=query[order], target=target[order])
     t2 = next_to.n_ties()[point]
     h2 = rows_in_ties(next_to, pair.original.units(), point, owner, n_persons)
     return np.divide(h2, t2, out=np.zeros(len(point)), where=t2 > 0)
-
-
-def _next_matches(pair: Pair, matches: Matches, codes: FloatArray, asked: IntArray) -> Matches:
-    released = scaled(pair, codes[_rows_at(matches.queries, matches.n_queries)])
-    original = scaled(pair, pair.original_codes[_rows_at(matches.targets, len(matches.counts))])
-    query, target = runner_up(released, original, asked)
-    order = np.argsort(query, kind="stable")
-    return Matches(
-        queries=matches.queries,
-        targets=matches.targets,
-        counts=matches.counts,
-        query=query[order],
-        target=target[order],
-        exact=matches.exact,
-        second=matches.second,
-    )
 
 
 def _rows_at(points: IntArray, n: int) -> IntArray:

@@ -24,6 +24,7 @@ from shoal.mask import BlindMask, ValueSets, pair_up
 from shoal.pair import Pair
 from shoal.prepare import Prepared
 from shoal.risk.matching import measure
+from shoal.risk.nearest import match_pair
 from shoal.rng import stream
 from shoal.shift.design import distinct_rows
 from shoal.shift.tally import sums_by
@@ -111,5 +112,6 @@ def _records(
         original_codes=original,
         released_codes=released,
     )
-    by_group = measure(pair, trials=1, seed=seed, labels=labels).by_group
+    matches = match_pair(pair, everyone=True)
+    by_group = measure(pair, trials=1, seed=seed, labels=labels, matches=matches).by_group
     return by_group.records if by_group is not None else np.full(members.n, np.nan)

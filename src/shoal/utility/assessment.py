@@ -129,6 +129,13 @@ def assess(pair: Pair, seed: int = 0) -> UtilityReport:
     >>> report.histogram_intersection, report.moments.abico, report.regression.mean_overlap
     (1.0, 0.0, 1.0)
     """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"):  # small matrices: threads only wait for each other
+        return _assess(pair, seed)
+
+
+def _assess(pair: Pair, seed: int) -> UtilityReport:
     columns = both_columns(pair)
     ones = row_weights(pair, False, "assess")
     cells = grid(columns, ones[0], _BINS)

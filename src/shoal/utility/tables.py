@@ -78,8 +78,12 @@ def quasi_columns(pair: Pair) -> tuple[Both, ...]:
 
 def both_columns(pair: Pair) -> tuple[Both, ...]:
     """The quasi-identifiers, then the sensitive columns that the release has, as codes of both tables."""
+    return pair.once("both columns", lambda: quasi_columns(pair) + _sensitive_columns(pair))
+
+
+def _sensitive_columns(pair: Pair) -> tuple[Both, ...]:
     names = [name for name in pair.schema.sensitive if name in pair.released.columns]
-    return quasi_columns(pair) + _zip("sensitive", *pair.codes_of(names))
+    return _zip("sensitive", *pair.codes_of(names))
 
 
 def row_weights(pair: Pair, weighted: bool, owner: str) -> tuple[FloatArray, FloatArray]:
