@@ -39,6 +39,7 @@ _GUESS = {"column": None, "measure": None, "value": None, "interval": None, "bas
 _MIX = {"column": None, "kind": None, "distinct_l": None, "entropy_l": None, "recursive_l": None, "t": None}
 _BY_CUT = {"largest": None, "mean": None}
 _MEAN = {"mean": None}
+_SAMPLE = {"n_targets": None, "sampled": None}
 
 FIGURES: Mapping[str, Any] = {
     "risk": {
@@ -47,11 +48,22 @@ FIGURES: Mapping[str, Any] = {
             "expected": None,
             "interval": None,
             "by_group": {"mean": None, "largest": None, "bound": None},
+            **_SAMPLE,
         },
-        "unchanged": {"expected": None, "interval": None, "n_targets": None, "columns": None, "reason": None},
-        "linkage": {"share": None, "interval": None},
-        "intervals": {"share": None, "chance": None, "width": None},
-        "inference": {"columns": {"*": _GUESS}},
+        "unchanged": {
+            "expected": None,
+            "interval": None,
+            "baseline": None,
+            "surest": None,
+            "surest_interval": None,
+            "columns": None,
+            "why": None,
+            **_SAMPLE,
+        },
+        "dependences": None,
+        "linkage": {"share": None, "interval": None, **_SAMPLE},
+        "intervals": {"share": None, "chance": None, "width": None, "why": None},
+        "inference": {"columns": {"*": _GUESS}, "unmeasured": None, **_SAMPLE},
         "attackers": {"prosecutor": _BY_CUT, "journalist": _BY_CUT, "marketer": None, "population": None},
     },
     "utility": {

@@ -51,6 +51,7 @@ def manifest(release: Release, *, file: str, sha256: str, key: str, created: str
         "output": {"file": file, "rows": len(frame), "columns": frame.columns, "sha256": sha256},
         "claims": [claim.to_dict() for claim in release.outside_claims],
         **_measures(release),
+        **({} if release.spending is None else {"account": release.spending.to_dict()}),
         "notes": list(sentences(release.facts, outside=True)),
         "versions": versions(),
     }

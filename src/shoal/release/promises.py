@@ -7,7 +7,8 @@
   Where persons have several rows, person u is hit with probability at most (rows of u)/(rows of u's group), and the
   claim is the largest of these.
 - A chain that ends in an aware mask: the **group size**, verified, which limits nobody's risk by itself.
-- Always: the **re-identification** that the nearest-match attack really achieves, measured.
+- Always: the **re-identification** that the nearest-match attack really achieves, measured; and, where columns are
+  published unchanged, what an attack achieves that uses them too.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 from shoal.arrays import IntArray
 from shoal.claim import Claim, Kind, Unit
 from shoal.coarsening import Conditions
-from shoal.coarsening.wanted import Promise
+from shoal.coarsening.wanted import MINIMALITY, Promise
 from shoal.errors import GuaranteeError
 from shoal.group import KMember
 from shoal.pair import Pair
@@ -29,14 +30,14 @@ from shoal.release.disclose import significant
 from shoal.risk import RiskReport
 from shoal.schema import Schema
 
-__all__ = ["ALONE", "MINIMALITY", "k_anonymity", "promises", "unit_bound", "unit_of"]
+__all__ = ["ALONE", "k_anonymity", "promises", "unit_bound", "unit_of"]
 
 
 def promises(
     recipe: AnyRecipe, pair: Pair, labels: IntArray, risk: RiskReport, caveats: Sequence[str]
 ) -> tuple[Claim, ...]:
     """The claims of a release made by `recipe`."""
-    return (*_hidden(recipe, pair, labels, risk, caveats), _measured(risk))
+    return (*_hidden(recipe, pair, labels, risk, caveats), _measured(risk), *_measured_by_all(risk))
 
 
 def _hidden(
@@ -128,12 +129,6 @@ def _minimality(recipe: AnyRecipe) -> tuple[str, ...]:
     return (MINIMALITY,) if looks else ()
 
 
-MINIMALITY = (
-    "The intruder does not reason backwards from the method: it coarsens no further than it must, so where a class is "
-    "wider than k alone asks for, the reason may tell sensitive values (minimality attack)."
-)
-
-
 def _group_size(k: int, pair: Pair, caveats: Sequence[str]) -> Claim:
     unit = unit_of(pair.schema)
     return Claim(
@@ -212,4 +207,31 @@ def _measured(risk: RiskReport) -> Claim:
         ),
         assumptions=("This is one attack on this release; another attack may do better.",),
         interval=(significant(found.interval[0]), significant(found.interval[1])),
+    )
+
+
+def _measured_by_all(risk: RiskReport) -> tuple[Claim, ...]:
+    """What is found by quasi-identifiers and unchanged columns together: the bound doesn't cover it."""
+    found = risk.unchanged
+    if found.expected is None or found.interval is None:
+        return ()
+    value, names = significant(found.expected), ", ".join(found.columns)
+    tried = f" (tried on {found.n_targets:,} of them, drawn at random)" if found.sampled else ""
+    return (
+        Claim(
+            kind="re-identification through unchanged columns",
+            value=value,
+            scope="mean over persons",
+            basis="measured",
+            unit="persons",
+            statement=(
+                f"An attack that also uses the columns published unchanged ({names}) finds {100 * value:.3g} % of the "
+                f"people{tried}."
+            ),
+            assumptions=(
+                "This is one attack on this release; another attack may do better.",
+                "The intruder knows how these columns depend on the quasi-identifiers, and nobody's values of them.",
+            ),
+            interval=(significant(found.interval[0]), significant(found.interval[1])),
+        ),
     )

@@ -41,22 +41,27 @@ def summary(evidence: Evidence, *, internal: bool) -> Html:
 
 
 def _tiles(evidence: Evidence) -> list[Html]:
-    found, kept = evidence.risk.reidentification, evidence.utility
-    bound = proved_bound(evidence)
-    beside = (
-        f"At most {percent(bound)} for any person by proof, from the released quasi-identifiers alone"
-        if bound
-        else "By one attack on this release"
-    )
+    kept = evidence.utility
     return [
         _hiding_tile(evidence),
-        _tile("Found by nearest match", percent(found.expected), beside),
+        _found_tile(evidence),
         _tile(
             "Distribution kept",
             percent(kept.histogram_intersection),
             f"A fresh sample of the same people keeps {percent(kept.bootstrap_intersection.value)}",
         ),
     ]
+
+
+def _found_tile(evidence: Evidence) -> Html:
+    """The most successful attack that was tried, and the proof beside it with what it covers."""
+    found, bound = evidence.risk.reidentification.expected, proved_bound(evidence)
+    by_all = evidence.risk.unchanged.expected
+    proof = f"at most {percent(bound)} for any person, by proof" if bound else "no limit is proved"
+    if by_all is None or by_all <= found:
+        return _tile("Found by nearest match", percent(found), f"By the released quasi-identifiers alone: {proof}")
+    beside = f"With the columns published unchanged; by quasi-identifiers alone {percent(found)}, {proof}"
+    return _tile("Found, by the best attack tried", percent(by_all), beside)
 
 
 def _withheld_tiles(evidence: Evidence) -> list[Html]:

@@ -85,23 +85,6 @@ class RiskReport:
             "small_share": self.small_share,
         }
 
-    def external(self) -> dict[str, Any]:
-        """What may go out: without counts of few people, and without one record's realised probability."""
-        words = self.to_dict()
-        del words["closest"]
-        for measure, names in _INSIDE.items():
-            if words[measure] is not None:
-                words[measure] = {name: value for name, value in words[measure].items() if name not in names}
-        return words
-
-
-_INSIDE = {
-    "reidentification": {"largest"},
-    "unchanged": {"largest"},
-    "verbatim": {"unique_share", "own_share"},
-    "class_mix": {"homogeneous_groups", "homogeneous_share", "lone_groups", "lone_share", "largest_divergence"},
-}
-
 
 def assess(
     pair: Pair, labels: Any = None, k: int | None = None, seed: int = 0, *, exchangeable: bool = True

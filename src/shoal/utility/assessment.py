@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from shoal.errors import InputError
 from shoal.pair import Pair
@@ -70,12 +70,6 @@ class UtilityReport(Record):
     energy: EnergyDistance
     notes: tuple[str, ...]
     unmeasured: dict[str, str] = field(default_factory=dict)
-
-    def external(self) -> dict[str, Any]:
-        """`to_dict` without the regression's coefficients: what may leave the secure room."""
-        words = self.to_dict()
-        words["regression"] = self.regression.summary() if self.regression else None
-        return words
 
     def summary(self) -> dict[str, float | None]:
         """One number per measure, for tables and maps; may leave the secure room."""
