@@ -117,7 +117,8 @@ class Claim(Record):
         """Read a claim back from its words."""
         known = {field.name for field in fields(cls)}
         given: dict[str, Any] = {name: value for name, value in words.items() if name in known}
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
+        lists = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
+        return cls(**(given | lists))
 
 
 def _require_one_of(name: str, value: Any, choices: tuple[Any, ...]) -> None:

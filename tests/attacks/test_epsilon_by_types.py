@@ -106,7 +106,10 @@ def test_a_written_release_tells_no_types(person, tmp_path):
         release = shoal.synthesize(side, SCHEMA, PeGS(epsilon=EPSILON), rows=200)
         folder = release.write(tmp_path / f"release {len(seen)}")
         manifest = json.loads((folder / "manifest.json").read_text())
-        files = (folder / "release.csv").read_bytes(), (folder / "internal" / "model.json").read_bytes()
+        files = (
+            (folder / "release.csv").read_bytes(),
+            (folder.with_name(f"{folder.name}.internal") / "model.json").read_bytes(),
+        )
         seen.append((looks(*files), {name: manifest[name] for name in ("columns", "schema", "claims", "removed")}))
     assert alike(seen[0][0], seen[1][0])
     assert seen[0][1] == seen[1][1]

@@ -256,5 +256,6 @@ def test_bad_input_is_refused_without_a_cell():
 def test_the_bound_holds_only_without_tolerance(largest, landing, holds):
     from shoal.risk.matching import GroupRisk
 
-    words = {"mean": 0.1, "bound": 0.25, "n_groups": 2, "records": np.array([largest])}
+    sample = {"interval": (0.0, 1.0), "n_targets": 1, "sampled": False}
+    words = {"mean": 0.1, "bound": 0.25, "n_groups": 2, "records": np.array([largest]), **sample}
     assert GroupRisk(largest=largest, largest_landing_share=landing, **words).holds == holds

@@ -15,12 +15,11 @@ import numpy as np
 from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.classes import equal_rows
 from shoal.pair import Pair
+from shoal.risk.geometry import Geometry
+from shoal.risk.mixed_tree import build, nearest_few
 from shoal.risk.nearest import TOLERANCE, known_codes
 
 __all__ = ["Candidates", "candidates", "distinct_questions"]
-
-_TREE_WIDTH = 12  # a k-d tree gains nothing beyond this many dimensions
-_BLOCK = 2**22
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,8 +91,9 @@ def _near(pair: Pair, asking: IntArray, most: int) -> Candidates:
     _, point, n = equal_rows(codes[:0], codes)
     members, starts = _by_number(point, n)
     question, found, distance = _nearest_points(
-        pair.encoder.points(pair.original_codes[asking]),
-        pair.encoder.points(codes[members[starts[:-1]]]),
+        Geometry.standardised(pair.encoder),
+        pair.original_codes[asking],
+        codes[members[starts[:-1]]],
         np.diff(starts),
         most,
     )
@@ -120,18 +120,21 @@ def _listed(numbers: IntArray, members: IntArray, starts: IntArray) -> tuple[Int
 
 
 def _nearest_points(
-    queries: FloatArray, points: FloatArray, counts: IntArray, most: int
+    geometry: Geometry, asked: FloatArray, codes: FloatArray, counts: IntArray, most: int
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Points of each query, nearest first, until they hold `most` rows; and those that tie with the last.
 
     Where so many tie with the last that there would be more than twice `most`, some of these stand for all, unless they
     are nearest.
     """
-    wanted = min(most, len(points))
-    distance, found = _k_nearest(queries, points, wanted)
+    wanted = min(most, len(codes))
+    g = geometry
+    tree = build(g.coordinates(codes), g.unordered, g.mismatch, g.blank, g.n_levels)
+    squared, found = nearest_few(tree, g.coordinates(asked), wanted)
+    distance = np.sqrt(squared)
     held = np.cumsum(counts[found], axis=1)
     last = np.minimum((held < most).sum(axis=1), wanted - 1)
-    end = distance[np.arange(len(queries)), last][:, None]
+    end = distance[np.arange(len(asked)), last][:, None]
     kept = distance <= end * (1 + TOLERANCE)
     before = distance < end * (1 - TOLERANCE)
     crowded = (counts[found] * kept).sum(axis=1) > 2 * most
@@ -139,26 +142,3 @@ def _nearest_points(
     kept = np.where((crowded & before.any(axis=1))[:, None], some, kept)
     question, place = np.nonzero(kept)
     return question, found[question, place], distance[question, place]
-
-
-def _k_nearest(queries: FloatArray, points: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
-    if points.shape[1] == 0:
-        queries, points = np.zeros((len(queries), 1)), np.zeros((len(points), 1))
-    if points.shape[1] <= _TREE_WIDTH:
-        from scipy.spatial import cKDTree
-
-        distance, found = cKDTree(points).query(queries, k=np.arange(1, k + 1))
-        return distance, found.astype(np.int64)
-    size = max(1, _BLOCK // len(points))
-    blocks = [_k_nearest_block(queries[i : i + size], points, k) for i in range(0, len(queries), size)]
-    return np.vstack([distance for distance, _ in blocks]), np.vstack([found for _, found in blocks])
-
-
-def _k_nearest_block(queries: FloatArray, points: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
-    sizes = np.einsum("ij,ij->i", queries, queries)[:, None] + np.einsum("ij,ij->i", points, points)
-    squares = sizes - 2 * queries @ points.T
-    squares[squares < 1e-12 * sizes] = 0.0  # equal points, up to rounding
-    found = np.argpartition(squares, k - 1, axis=1)[:, :k]
-    order = np.argsort(np.take_along_axis(squares, found, axis=1), axis=1, kind="stable")
-    found = np.take_along_axis(found, order, axis=1)
-    return np.sqrt(np.take_along_axis(squares, found, axis=1)), found

@@ -95,7 +95,9 @@ def sure(scores: FloatArray, starts: IntArray) -> FloatArray:
 def _log_shares(scores: FloatArray, starts: IntArray) -> FloatArray:
     lengths = _lengths(starts, len(scores))
     below = scores - np.repeat(np.maximum.reduceat(scores, starts), lengths)
-    return below - np.repeat(np.log(np.add.reduceat(np.exp(below), starts)), lengths)
+    totals: FloatArray = np.log(np.add.reduceat(np.exp(below), starts))
+    shares: FloatArray = below - np.repeat(totals, lengths)
+    return shares
 
 
 def _lengths(starts: IntArray, n: int) -> IntArray:

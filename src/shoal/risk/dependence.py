@@ -135,7 +135,11 @@ def dependences(
 def determined_by_quasi(pair: Pair, *, seed: int = 0) -> tuple[Dependence, ...]:
     """`dependences` of an existing pair."""
     names = unchanged_names(pair)
-    rows = _looked_at(pair, stream(seed, "dependence", "rows")) if names and pair.schema.quasi else np.empty(0)
+    rows = (
+        _looked_at(pair, stream(seed, "dependence", "rows"))
+        if names and pair.schema.quasi
+        else np.empty(0, dtype=np.int64)
+    )
     if len(rows) < _FEWEST:
         return ()
     quasi = quasi_codes(pair, rows)

@@ -18,7 +18,7 @@ from numba import njit
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = ["Tree", "build", "search"]
+__all__ = ["Tree", "build", "nearest_few", "search"]
 
 _LEAF = 24  # targets in a part that is not cut any more
 _PART = 4  # what the bound of a part costs, in distances to a target
@@ -76,6 +76,25 @@ def search(
                 query[size], target[size] = i, tree.order[found[h]]
                 size += 1
     return query[:size].copy(), target[:size].copy(), near, work
+
+
+@njit(cache=True, nogil=True)
+def nearest_few(tree: Tree, queries: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
+    """Squared distances to the `k` nearest targets of each query, nearest first, and which these are.
+
+    There must be at least `k` targets; of those that tie for the last place any may be left out.
+    """
+    n = len(queries)
+    squared, which = np.empty((n, k)), np.empty((n, k), np.int64)
+    found, apart = np.empty(256, np.int64), np.empty(256)
+    waiting, least = np.empty(_DEEP, np.int64), np.empty(_DEEP)
+    for i in range(n):
+        near = np.full(k, np.inf)
+        found, apart, held, _ = _neighbours(tree, queries[i], near, k - 1, 1.0, waiting, least, found, apart)
+        order = np.argsort(apart[:held], kind="mergesort")[:k]
+        for j in range(k):
+            squared[i, j], which[i, j] = apart[order[j]], tree.order[found[order[j]]]
+    return squared, which
 
 
 @njit(cache=True, nogil=True)
@@ -138,11 +157,14 @@ def _down(
 
 @njit(cache=True, nogil=True, inline="always")
 def _enter(near: FloatArray, d: float) -> None:
-    """Note a distance among the two smallest."""
-    if d < near[0]:
-        near[0], near[1] = d, near[0]
-    elif d < near[1]:
-        near[1] = d
+    """Note a distance among the smallest, which are sorted."""
+    at = len(near) - 1
+    if d >= near[at]:
+        return
+    while at > 0 and near[at - 1] > d:
+        near[at] = near[at - 1]
+        at -= 1
+    near[at] = d
 
 
 @njit(cache=True, nogil=True)
@@ -294,7 +316,7 @@ def _distance(tree: Tree, x: FloatArray, t: int, limit: float) -> float:
             else:
                 total += tree.mismatch[j]
             if total > limit:
-                return total
+                break
     return total
 
 

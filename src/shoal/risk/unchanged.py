@@ -290,7 +290,9 @@ class _Own:
     def hits(self, scores: FloatArray, trial: _Trial) -> tuple[FloatArray, FloatArray]:
         """Probability of a hit of each target and how sure the intruder is, where rows are ranked by `scores`."""
         picked = chosen(scores, trial.rows.starts)
-        hits = np.bincount(self.target, weights=picked[self.pair], minlength=len(trial.targets))
+        hits: FloatArray = np.bincount(self.target, weights=picked[self.pair], minlength=len(trial.targets)).astype(
+            np.float64
+        )
         certainty = np.zeros(len(trial.asking))
         certainty[trial.rows.question[trial.rows.starts]] = sure(scores, trial.rows.starts)
         return hits, certainty[trial.question]
@@ -299,7 +301,8 @@ class _Own:
         """How many targets of a half each candidate is right for; a target with several rows counts once in all."""
         here = trial.half[trial.person[trial.targets[self.target]]] == half
         rows = np.bincount(self.target, minlength=len(trial.targets))[self.target]
-        return np.bincount(self.pair[here], weights=1 / rows[here], minlength=len(trial.rows.row))
+        counts = np.bincount(self.pair[here], weights=1 / rows[here], minlength=len(trial.rows.row))
+        return counts.astype(np.float64)
 
 
 def _own(pair: Pair, trial: _Trial) -> _Own:
@@ -356,7 +359,8 @@ def _left_out(pair: Pair, trial: _Trial) -> BoolArray:
     many = (2 * rows.lengths > len(pair.released))[rows.place]
     sources = pair.source_rows[rows.row]
     own_half = trial.half[trial.person[sources]] == trial.question_half[rows.place]
-    return (sources >= 0) & (~many | own_half)
+    left_out: BoolArray = (sources >= 0) & (~many | own_half)
+    return left_out
 
 
 def _goes_with_person(

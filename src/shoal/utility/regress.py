@@ -110,12 +110,6 @@ class Regression(Record):
     n_test: int
     coefficients: tuple[Coefficient, ...]
 
-    def summary(self) -> dict[str, Any]:
-        """The record without its coefficients: what may leave the secure room."""
-        words = self.to_dict()
-        del words["coefficients"]
-        return words
-
 
 def regression(
     original: Any,
