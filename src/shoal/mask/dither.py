@@ -107,11 +107,13 @@ class GaussianDither(BlindMask):
     exact: Annotated[bool, Help("keep the joint distribution exactly")] = False
     inverse: Annotated[Literal["observed", "smooth"], Help("release observed or interpolated values")] = "observed"
     weighted: Annotated[bool, Help("keep the weighted distribution")] = False
+    block_groups: Annotated[int | None, Range(low=1), Help("distinct groups in a block; none: by size of table")] = None
 
     def draw(self, sets: ValueSets, rng: Generator) -> FloatArray:
         """Draw around the centre of each group, and transform."""
         from shoal.mask import rosenblatt
         from shoal.mask.mixture import components, draw, forward, merge
+        from shoal.mask.neighbourhoods import neighbourhoods
 
         self._check_choices()
         order = rosenblatt.dimension_order(sets.values)
@@ -119,8 +121,13 @@ class GaussianDither(BlindMask):
         standard = np.ascontiguousarray(sets.standardised()[:, order])
         mixture, component = merge(components(standard, sets.offsets, self.alpha, mass))
         home = component[sets.groups]
-        u = forward(draw(mixture, home, rng), mixture, home)
-        return _reordered(self._inverse(u, np.ascontiguousarray(sets.values[:, order]), mass, sets, order), order)
+        x, target = draw(mixture, home, rng), np.ascontiguousarray(sets.values[:, order])
+        numeric = np.array([coding.kind == "numeric" for coding in sets.encoder.codings])[order]
+        written = np.empty_like(target)
+        for block in neighbourhoods(mixture, home, self.block_groups):
+            u, rows = forward(x[block.rows], block.mixture, block.home), block.rows
+            written[rows] = self._inverse(u, target[rows], None if mass is None else mass[rows], numeric)
+        return _reordered(written, order)
 
     def caveats(self, sets: ValueSets) -> tuple[str, ...]:
         """Say so where the observed inverse returns whole original rows."""
@@ -139,16 +146,13 @@ class GaussianDither(BlindMask):
                 hint="Leave out weighted=True and inverse='smooth', or exact=True.",
             )  # fmt: skip
 
-    def _inverse(
-        self, u: FloatArray, target: FloatArray, mass: IntArray | None, sets: ValueSets, order: IntArray
-    ) -> FloatArray:
+    def _inverse(self, u: FloatArray, target: FloatArray, mass: IntArray | None, numeric: BoolArray) -> FloatArray:
         from shoal.mask import rosenblatt
         from shoal.mask.smooth import inverse_smooth
 
         if self.exact:
             return rosenblatt.inverse_ranked(u, target)
         if self.inverse == "smooth":
-            numeric = np.array([coding.kind == "numeric" for coding in sets.encoder.codings])[order]
             return inverse_smooth(u, target, numeric, mass)
         return rosenblatt.inverse(u, target, mass)
 
