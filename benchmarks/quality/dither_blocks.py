@@ -2,12 +2,12 @@
 
     python benchmarks/quality/dither_blocks.py [--quick] [--meps FILE] [--census FILE]
 
-`groups` is the number of distinct groups in a block: "all" is the published transform, "usual" the default. Each row is the mean over the seeds,
-the same for every row of a table: histogram intersection of the quasi-identifiers; the expected re-identification and
-the group formula's mean (both at most 1/k); the mean absolute difference between the correlations of the
-original and of the release, among quasi-identifiers (x, x) and with the sensitive number (x, y). Columns that aren't
-numbers are counted by the frequency rank of their levels. The files are the 2023 adults of MEPS and the CASC "Census"
-benchmark.
+`groups` is the number of distinct groups in a block: "all" is the published transform, "usual" the default. Each row is
+the mean over the seeds, the same for every row of a table: histogram intersection of the quasi-identifiers; the expected
+re-identification and the group formula's mean (both at most 1/k); the mean absolute difference between the correlations
+of the original and of the release, among quasi-identifiers (x, x) and with the sensitive number (x, y). Columns that
+aren't numbers are counted by the frequency rank of their levels. The files are the 2023 adults of MEPS and the CASC
+"Census" benchmark.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from claims import claims, claims_schema
 
 K = 5
 ALL = 10**9
+TITLES = "intersection", "re-identified", "by group", "corr x, x", "corr x, y"
 NAMES = {ALL: "all", None: "usual"}
 
 
@@ -64,15 +65,10 @@ def measured(table, schema, block_groups, seed):
 
 def show(name, table, schema, seeds, choices):
     print(f"\n{name}: {len(table):,} rows, {len(schema.quasi)} quasi-identifiers, k = {K}, {len(seeds)} seeds")
-    print(
-        f"{'groups':>8} {'intersection':>12} {'re-identified':>13} {'by group':>9} {'corr x, x':>10} {'corr x, y':>10}"
-    )
+    print(f"{'groups':>8}", *(f"{title:>13}" for title in TITLES))
     for groups in choices:
-        runs = np.array([measured(table, schema, groups, seed) for seed in seeds])
-        mean = runs.mean(axis=0)
-        print(
-            f"{NAMES.get(groups, groups):>8} {mean[0]:>12.4f} {mean[1]:>13.5f} {mean[2]:>9.5f} {mean[3]:>10.5f} {mean[4]:>10.5f}"
-        )
+        mean = np.mean([measured(table, schema, groups, seed) for seed in seeds], axis=0)
+        print(f"{NAMES.get(groups, groups):>8}", *(f"{value:>13.5f}" for value in mean))
 
 
 def main():

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from shoal.errors import ParameterError
 from shoal.group import blocks as module
 from shoal.group.blocks import Plan, by_blocks, choose, partition
 from shoal.group.greedy import kmember

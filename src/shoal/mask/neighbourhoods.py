@@ -5,24 +5,24 @@ at α = 1/3 the Gaussians are half as wide as the data, and on simulated claims 
 pairs that enter a conditional distribution are above what 1e-9 allows to leave out, 86 % above what 1e-4 does. So no
 sum over near components is near the sum over all, and over one mixture of n/k components the cost is n²/k.
 
-**Blocks.** The components are cut into blocks of at most `most` neighbours (`shoal.metric.kd_blocks`), and each block is
-transformed as if it were the whole table: by the mixture of its own components, onto its own observed rows. The cost is
-n·most·d, plus n log n for the cuts. Unless told otherwise, there is one block as long as n·c·d is at most 1.6e9 (some
-three seconds of processor time), and a block has never fewer than 1,250 components.
+**Blocks.** The components are cut into blocks of at most `most` neighbours (`shoal.metric.kd_blocks`), and each block
+is transformed as if it were the whole table: by the mixture of its own components, onto its own observed rows. The cost
+is n·most·d, plus n log n for the cuts. Unless told otherwise, there is one block as long as n·c·d is at most 1.6e9
+(some three seconds of processor time), and no block ever has fewer than 1,250 components.
 
 **Why nothing is lost.** A row of component l is drawn from N(x̄_l, Λ_l). So over the rows of block b, x̃ follows the
 mixture of the components of b with shares p_L(l)/Σ_b p_L, exactly, and the forward functions of *that* mixture turn
 the rows of b into uniform, independent u's. The inverse turns these into the distribution of b's observed rows. The
 observed rows of all blocks are the table, so their distributions add up to the table's: by chance for the inverse that
-looks up, exactly for the one that matches ranks. The error of each u stays that of `shoal.mask.mixture.forward`; no
-component is merged, and none left out but by its rule.
+looks up, exactly for the one that matches ranks. The error of each u stays that of `shoal.mask.mixture.forward`,
+against the mixture of its block.
 
-**Why nothing is given away.** Blocks depend on the components, hence on value sets, not on which record had which value:
-the mask stays blind, and the bound 1/k of `shoal.mask.mask` is untouched.
+**Why nothing is given away.** Blocks depend on the components, hence on value sets, not on which record had which
+value: the mask stays blind, and the bound 1/k of `shoal.mask.mask` is untouched.
 
-**What changes.** A released value comes from the records of a block, not of the whole table. With one block the result is
-the published one; with more, values wander less far. A block has at least half of `most` components, so at least
-``most·k/2`` records stand behind each draw; the measured risk rises a little as blocks shrink (see the docs).
+**What changes.** A released value comes from the records of a block, not of the whole table. With one block the result
+is the published one; with more, values wander less far. A block has at least ``most / 2`` components, rounded down, so
+at least k times as many records stand behind each draw; the measured risk is above that of one block (see the docs).
 """
 
 from __future__ import annotations
