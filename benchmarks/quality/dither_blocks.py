@@ -3,7 +3,7 @@
     python benchmarks/quality/dither_blocks.py [--quick] [--meps FILE] [--census FILE]
 
 `groups` is the number of distinct groups in a block: "all" is the published transform, "usual" the default. Each row is
-the mean over the seeds, the same for every row of a table: histogram intersection of the quasi-identifiers; the expected
+the mean over the seeds, the same for every row of a table: histogram intersection of the quasi-identifiers; expected
 re-identification and the group formula's mean (both at most 1/k); the mean absolute difference between the correlations
 of the original and of the release, among quasi-identifiers (x, x) and with the sensitive number (x, y). Columns that
 aren't numbers are counted by the frequency rank of their levels. The files are the 2023 adults of MEPS and the CASC

@@ -6,6 +6,8 @@ independent; the inverse conditional distribution functions of the observed x, d
 x̂ with the distribution of x (Wei, Ramamurthy and Varshney 2018, equations 6 to 14; the sign of the conditional mean
 under (13) corrected). Columns are taken in the order of increasing number of distinct values.
 
+Large tables are transformed in blocks of neighbouring groups (`shoal.mask.neighbourhoods`), at a cost of n log n.
+
 Promised: re-identification by the quasi-identifiers at most 1/k (see `shoal.mask.mask`), and a released distribution
 equal to the original's up to sampling noise (exactly, with ``exact=True``). Not promised: no equivalence classes of
 size k; only the distribution of x is kept, and its link to the sensitive columns loosens as k grows.
@@ -86,12 +88,17 @@ class GaussianDither(BlindMask):
         neighbouring values and conditions on bins, so that released rows are new.
     weighted
         Keep the *weighted* distribution, by survey weight.
+    block_groups
+        Distinct groups that are transformed together. A table that has more is cut into blocks of neighbouring groups,
+        each bent back onto its own records (`shoal.mask.neighbourhoods`). Raising it lowers the measured risk of large
+        tables and costs time in proportion. None: all groups of a small table (up to 30,000 records of eight columns
+        in groups of five), at least 2,500 of a large one.
 
     Notes
     -----
-    Missing categories are a level of their own. Nominal levels are ordered by frequency. Cost: n·c·d Gaussian
-    distribution functions for c groups, all cores, error of each u at most 1e-9; n = 15,000, d = 4, k = 5 takes about a
-    second.
+    Missing categories are a level of their own. Nominal levels are ordered by frequency. Cost: n·b·d Gaussian
+    distribution functions, b distinct groups in a block, and n log n for the rest; all cores; error of each u at most
+    1e-9. For eight columns and k = 5 that is half a second of processor time at 10,000 records and 50 at 1,000,000.
 
     Examples
     --------
