@@ -1,8 +1,9 @@
-"""Speed of the Gaussian dither's kernels: growth with n, error against plain sums, ratio against numpy and scipy.
+"""Speed of the Gaussian dither: the mask on simulated claims, its kernels, error against plain sums, ratio to numpy.
 
-    python benchmarks/speed/dither.py [--quick]
+    python benchmarks/speed/dither.py [--quick | --claims]
 
-Seconds are for the whole transform (fit, merge, draw, forward, exact inverse), best of three for small n, after a
+First the whole mask, ``GaussianDither()``, on simulated claims (eight quasi-identifiers) in groups of five; then the
+transform on normal and survey-like data (fit, merge, draw, forward, exact inverse). Best of three for small n, after a
 warm-up that compiles; "cpu" adds up all cores, tells more on a busy machine, and is what growth is measured on. The
 peer is the same mathematics in vectorised numpy and scipy, timed in the same run.
 """
@@ -14,12 +15,17 @@ import math
 import time
 
 import numpy as np
+from claims import claims, claims_schema
 from scipy.special import ndtr
 
+from shoal.encode import Encoder
+from shoal.mask import GaussianDither, ValueSets
 from shoal.mask.cells import draw_cells, forward_cells, pick_members
 from shoal.mask.mixture import components, draw, forward, merge
+from shoal.mask.neighbourhoods import neighbourhoods
 from shoal.mask.rosenblatt import dimension_order, inverse, inverse_ranked
 from shoal.mask.smooth import inverse_smooth
+from shoal.prepare import prepare
 
 ALPHA = 1 / 3
 
@@ -58,12 +64,38 @@ def prepared(make, n, d, k, seed=1):
 
 
 def transform(values, offsets, rng):
-    fitted = components(values, offsets, ALPHA)
-    mixture, component = merge(fitted)
+    """What the mask does, from groups to released rows."""
+    mixture, component = merge(components(values, offsets, ALPHA))
     home = np.repeat(component, np.diff(offsets))
-    x = draw(mixture, home, rng)
-    u = forward(x, mixture, home)
-    return x, u, mixture, inverse(u, values)
+    x, written = draw(mixture, home, rng), np.empty_like(values)
+    for block in neighbourhoods(mixture, home, None):
+        rows = block.rows
+        written[rows] = inverse(forward(x[rows], block.mixture, block.home), values[rows])
+    return x, mixture, home
+
+
+def claim_sets(n, k=5):
+    """Claims in groups of k: neighbours in the order of sex, race, plan, county, half-decade of age and income."""
+    prepared = prepare(claims(n), claims_schema())
+    encoder = Encoder.fit(prepared, prepared.schema.quasi)
+    codes = encoder.codes(prepared.frame)
+    column = dict(zip(encoder.names, codes.T, strict=True))
+    keys = [column["income"], column["age"] // 5, *(column[name] for name in ("county", "plan", "race", "sex"))]
+    labels = np.empty(n, dtype=np.int64)
+    labels[np.lexsort(keys)] = np.minimum(np.arange(n) // k, n // k - 1)
+    return ValueSets.of(codes, labels, encoder)
+
+
+def on_claims(sizes):
+    print("\nGaussianDither() on claims, eight quasi-identifiers, groups of five")
+    print(f"{'n':>8} {'seconds':>8} {'cpu':>8}  growth")
+    before = None
+    for n in sizes:
+        sets = claim_sets(n)
+        spent, used, _ = timed(lambda s=sets: GaussianDither().draw(s, np.random.default_rng(2)), 1)
+        exponent = f"{math.log(used / before[1]) / math.log(n / before[0]):7.2f}" if before else ""
+        print(f"{n:8} {spent:8.2f} {used:8.2f} {exponent}")
+        before = n, used
 
 
 def plain(x, mixture):
@@ -101,11 +133,13 @@ def growth(sizes, make, d, k):
     before = None
     for n in sizes:
         values, offsets = prepared(make, n, d, k)
-        spent, used, (x, u, mixture, _) = timed(
+        spent, used, (x, mixture, home) = timed(
             lambda v=values, o=offsets: transform(v, o, np.random.default_rng(2)), 3 if n <= 20_000 else 1
         )
-        sample = np.random.default_rng(3).choice(n, 200, replace=False)
-        error = np.abs(plain(x[sample], mixture) - u[sample]).max()
+        block = next(neighbourhoods(mixture, home, None))
+        sample = np.random.default_rng(3).choice(block.rows, 200, replace=False)
+        u = forward(x[block.rows], block.mixture, block.home)[np.searchsorted(block.rows, sample)]
+        error = np.abs(plain(x[sample], block.mixture) - u).max()
         exponent = math.log(used / before[1]) / math.log(n / before[0]) if before else math.nan
         print(f"{n:8} {d:2} {k:3} {spent:8.3f} {used:8.3f} {len(offsets) - 1:7}", end=" ")
         print(f"{len(mixture.share):7} {exponent:7.2f} {error:15.1e}")
@@ -114,7 +148,7 @@ def growth(sizes, make, d, k):
 
 def against_numpy(n, d=4, k=5):
     values, offsets = prepared(normal, n, d, k)
-    x, _, mixture, _ = transform(values, offsets, np.random.default_rng(2))
+    x, mixture, _ = transform(values, offsets, np.random.default_rng(2))
     ours, _, u = timed(lambda: forward(x, mixture), 3)
     theirs, _, v = timed(lambda: plain(x, mixture), 1)
     print(
@@ -155,7 +189,13 @@ def inverses(n, d=4, k=5):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small sizes only")
-    quick = parser.parse_args().quick
+    parser.add_argument("--claims", action="store_true", help="the mask on claims only")
+    chosen = parser.parse_args()
+    quick = chosen.quick
+    GaussianDither().draw(claim_sets(600), np.random.default_rng(0))
+    on_claims([1000, 10_000] if quick else [10_000, 100_000, 1_000_000])
+    if chosen.claims:
+        return
     transform(*prepared(normal, 600, 3, 5), np.random.default_rng(0))
     growth([1500, 3000, 6000] if quick else [3000, 15_000, 60_000, 200_000], normal, 4, 5)
     growth([1500, 3000, 6000] if quick else [3000, 15_000, 60_000, 200_000], survey, 4, 5)

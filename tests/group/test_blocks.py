@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from shoal.errors import ParameterError
 from shoal.group import blocks as module
-from shoal.group.blocks import Plan, by_blocks, choose, kd_blocks, partition
+from shoal.group.blocks import Plan, by_blocks, choose, partition
 from shoal.group.greedy import kmember
 from shoal.group.maximum_distance import mdav
 
@@ -22,30 +19,6 @@ def squared_error(points, labels):
     sizes = np.bincount(labels)
     means = np.stack([np.bincount(labels, column) / sizes for column in points.T], axis=1)
     return ((points - means[labels]) ** 2).sum()
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.integers(1, 300), st.integers(1, 4), st.integers(1, 9), st.integers(1, 20), st.integers(1, 4), st.integers(0, 99)
-)
-def test_blocks_are_a_partition_into_multiples_of_k(n, d, k, n_blocks, levels, seed):
-    k = min(k, n)
-    n_blocks = min(n_blocks, n // k)
-    points = np.random.default_rng(seed).integers(0, levels, (n, d)).astype(float)
-    rows = kd_blocks(points, k, n_blocks)
-    assert len(rows) == n_blocks
-    assert sorted(np.concatenate(rows).tolist()) == list(range(n))
-    assert all((np.diff(block) > 0).all() for block in rows)
-    assert all(len(block) >= k for block in rows)
-    assert sum(len(block) % k for block in rows) == n % k
-    assert max(map(len, rows)) - min(map(len, rows)) <= 3 * k
-
-
-def test_equal_rows_stay_together():
-    points = np.random.default_rng(0).integers(0, 3, (3000, 3)).astype(float)
-    halves = kd_blocks(points, 1, 2)
-    split = set(map(tuple, points[halves[0]])) & set(map(tuple, points[halves[1]]))
-    assert len(split) <= 1
 
 
 @pytest.mark.parametrize("kernel", [kmember, mdav])
@@ -108,8 +81,3 @@ def test_partition_reports_its_plan(monkeypatch):
     labels, notes = partition(points, 5, "kmember")
     assert notes == {"strategy": "blocks", "n_blocks": 3, "block_rows": 300}
     assert np.array_equal(labels, by_blocks(points, 5, kmember, 300))
-
-
-def test_refuses_blocks_smaller_than_k():
-    with pytest.raises(ParameterError, match="at least k rows; got 3 blocks"):
-        kd_blocks(normal(10, 2), 5, 3)

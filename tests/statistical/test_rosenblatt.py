@@ -13,6 +13,7 @@ from scipy.stats import chisquare, kstest, spearmanr
 
 from shoal.mask.cells import draw_cells, forward_cells, pick_members
 from shoal.mask.mixture import components, draw, forward, merge
+from shoal.mask.neighbourhoods import neighbourhoods
 from shoal.mask.rosenblatt import inverse, inverse_ranked, masses
 
 LEVEL = 1e-5
@@ -77,6 +78,18 @@ def test_gaussian_numbers_are_uniform_and_independent(k, alpha):
     single, pairs = p_values(u)
     assert min(single) > LEVEL
     assert min(pairs) > LEVEL
+    assert np.abs(correlations(u)).max() < 4.5
+
+
+@pytest.mark.parametrize("most", [400, 60])
+def test_gaussian_numbers_are_uniform_and_independent_in_blocks(most):
+    """Over all blocks together: each is uniform by its own mixture, which is what its rows are drawn from."""
+    x, mixture, home, _ = dithered(1, 5, 1 / 3)
+    u = np.empty_like(x)
+    for block in neighbourhoods(mixture, home, most):
+        u[block.rows] = forward(x[block.rows], block.mixture, block.home)
+    single, pairs = p_values(u)
+    assert min(single + pairs) > LEVEL
     assert np.abs(correlations(u)).max() < 4.5
 
 

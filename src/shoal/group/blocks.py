@@ -4,10 +4,9 @@ Records are grouped one after another, which uses one core, and in many columns 
 the points into blocks of neighbours mends both. Each block holds a multiple of k rows (one takes the remainder), so
 blocks have no leftovers of their own and every group still has at least k members.
 
-A cut is made in the column with the largest variance, then, among rows that are equal there, in the next column and so
-on, last by row number: equal rows stay together as long as they can. Groups can't straddle a cut; on standard-normal
-points in eight columns that costs some 3 % in squared error for each doubling of the blocks, which `seams.mend` takes
-back. The result depends on the points, their order, k and the number of blocks, not on the number of cores.
+`shoal.metric.kd_blocks` says where the cuts are made. Groups can't straddle a cut; on standard-normal points in eight
+columns that costs some 3 % in squared error for each doubling of the blocks, which `seams.mend` takes back. The result
+depends on the points, their order, k and the number of blocks, not on the number of cores.
 
 Promised: as many groups as without blocks, each of at least k. Not promised: the same partition. `Plan` records which
 way was taken.
@@ -23,14 +22,14 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from shoal.arrays import BoolArray, FloatArray, IntArray
-from shoal.errors import ParameterError
+from shoal.arrays import FloatArray, IntArray
 from shoal.group.copies import distinct, on_grid
 from shoal.group.greedy import kmember
 from shoal.group.maximum_distance import mdav
 from shoal.group.seams import mend
+from shoal.metric.kd_blocks import kd_blocks
 
-__all__ = ["Kernel", "Plan", "by_blocks", "choose", "kd_blocks", "partition"]
+__all__ = ["Kernel", "Plan", "by_blocks", "choose", "partition"]
 
 Kernel: TypeAlias = Callable[[FloatArray, int], IntArray]
 
@@ -115,42 +114,6 @@ def by_blocks(points: FloatArray, k: int, kernel: Kernel, block_rows: int) -> In
 
 def _n_blocks(n_rows: int, k: int, block_rows: int) -> int:
     return max(1, min(-(-n_rows // block_rows), n_rows // k))
-
-
-def kd_blocks(points: FloatArray, k: int, n_blocks: int) -> list[IntArray]:
-    """Cut points into `n_blocks` blocks of neighbours; return the rows of each, in increasing order."""
-    if not 1 <= n_blocks <= len(points) // k:
-        raise ParameterError("blocks", "each must hold at least k rows", got=f"{n_blocks} blocks")
-    return _cut(points, np.arange(len(points)), k, n_blocks)
-
-
-def _cut(points: FloatArray, rows: IntArray, k: int, n_blocks: int) -> list[IntArray]:
-    if n_blocks == 1:
-        return [rows]
-    half = n_blocks // 2
-    size = len(rows) // k * half // n_blocks * k
-    low = _lowest(points[rows], size)
-    return _cut(points, rows[low], k, half) + _cut(points, rows[~low], k, n_blocks - half)
-
-
-def _lowest(points: FloatArray, size: int) -> BoolArray:
-    """The `size` points that are lowest in the column with the largest variance, ties by the next column, then row."""
-    chosen, tied = np.zeros(len(points), dtype=np.bool_), np.arange(len(points))
-    for j in _by_variance(points):
-        column = points[tied, j]
-        edge = np.partition(column, size - 1)[size - 1]
-        chosen[tied[column < edge]] = True
-        size -= int(np.count_nonzero(column < edge))
-        tied = tied[column == edge]
-    chosen[tied[:size]] = True
-    return chosen
-
-
-def _by_variance(points: FloatArray) -> IntArray:
-    """Columns by decreasing variance; variances that agree in nine digits are equal, so rounding decides nothing."""
-    variance = points.var(axis=0)
-    order: IntArray = np.argsort(-np.round(variance / max(variance.max(initial=0.0), 1e-300), 9), kind="stable")
-    return order
 
 
 def _n_cores() -> int:

@@ -6,6 +6,8 @@ independent; the inverse conditional distribution functions of the observed x, d
 x̂ with the distribution of x (Wei, Ramamurthy and Varshney 2018, equations 6 to 14; the sign of the conditional mean
 under (13) corrected). Columns are taken in the order of increasing number of distinct values.
 
+Large tables are transformed in blocks of neighbouring groups (`shoal.mask.neighbourhoods`), at a cost of n log n.
+
 Promised: re-identification by the quasi-identifiers at most 1/k (see `shoal.mask.mask`), and a released distribution
 equal to the original's up to sampling noise (exactly, with ``exact=True``). Not promised: no equivalence classes of
 size k; only the distribution of x is kept, and its link to the sensitive columns loosens as k grows.
@@ -86,12 +88,17 @@ class GaussianDither(BlindMask):
         neighbouring values and conditions on bins, so that released rows are new.
     weighted
         Keep the *weighted* distribution, by survey weight.
+    block_groups
+        Distinct groups that are transformed together. A table that has more is cut into blocks of neighbouring groups,
+        each bent back onto its own records (`shoal.mask.neighbourhoods`). Raising it lowers the measured risk of large
+        tables and costs time in proportion. None: all groups of a small table (up to 30,000 records of eight columns
+        in groups of five), at least 2,500 of a large one.
 
     Notes
     -----
-    Missing categories are a level of their own. Nominal levels are ordered by frequency. Cost: n·c·d Gaussian
-    distribution functions for c groups, all cores, error of each u at most 1e-9; n = 15,000, d = 4, k = 5 takes about a
-    second.
+    Missing categories are a level of their own. Nominal levels are ordered by frequency. Cost: n·b·d Gaussian
+    distribution functions, b distinct groups in a block, and n log n for the rest; all cores; error of each u at most
+    1e-9. For eight columns and k = 5 that is half a second of processor time at 10,000 records and 50 at 1,000,000.
 
     Examples
     --------
@@ -107,11 +114,13 @@ class GaussianDither(BlindMask):
     exact: Annotated[bool, Help("keep the joint distribution exactly")] = False
     inverse: Annotated[Literal["observed", "smooth"], Help("release observed or interpolated values")] = "observed"
     weighted: Annotated[bool, Help("keep the weighted distribution")] = False
+    block_groups: Annotated[int | None, Range(low=1), Help("distinct groups in a block; none: by size of table")] = None
 
     def draw(self, sets: ValueSets, rng: Generator) -> FloatArray:
         """Draw around the centre of each group, and transform."""
         from shoal.mask import rosenblatt
         from shoal.mask.mixture import components, draw, forward, merge
+        from shoal.mask.neighbourhoods import neighbourhoods
 
         self._check_choices()
         order = rosenblatt.dimension_order(sets.values)
@@ -119,8 +128,13 @@ class GaussianDither(BlindMask):
         standard = np.ascontiguousarray(sets.standardised()[:, order])
         mixture, component = merge(components(standard, sets.offsets, self.alpha, mass))
         home = component[sets.groups]
-        u = forward(draw(mixture, home, rng), mixture, home)
-        return _reordered(self._inverse(u, np.ascontiguousarray(sets.values[:, order]), mass, sets, order), order)
+        x, target = draw(mixture, home, rng), np.ascontiguousarray(sets.values[:, order])
+        numeric = np.array([coding.kind == "numeric" for coding in sets.encoder.codings])[order]
+        written = np.empty_like(target)
+        for block in neighbourhoods(mixture, home, self.block_groups):
+            u, rows = forward(x[block.rows], block.mixture, block.home), block.rows
+            written[rows] = self._inverse(u, target[rows], None if mass is None else mass[rows], numeric)
+        return _reordered(written, order)
 
     def caveats(self, sets: ValueSets) -> tuple[str, ...]:
         """Say so where the observed inverse returns whole original rows."""
@@ -139,16 +153,13 @@ class GaussianDither(BlindMask):
                 hint="Leave out weighted=True and inverse='smooth', or exact=True.",
             )  # fmt: skip
 
-    def _inverse(
-        self, u: FloatArray, target: FloatArray, mass: IntArray | None, sets: ValueSets, order: IntArray
-    ) -> FloatArray:
+    def _inverse(self, u: FloatArray, target: FloatArray, mass: IntArray | None, numeric: BoolArray) -> FloatArray:
         from shoal.mask import rosenblatt
         from shoal.mask.smooth import inverse_smooth
 
         if self.exact:
             return rosenblatt.inverse_ranked(u, target)
         if self.inverse == "smooth":
-            numeric = np.array([coding.kind == "numeric" for coding in sets.encoder.codings])[order]
             return inverse_smooth(u, target, numeric, mass)
         return rosenblatt.inverse(u, target, mass)
 

@@ -20,10 +20,7 @@ distribution, so that is plenty). What adds to the error:
   the weight of the row's own component. Weights never grow from one dimension to the next (each is multiplied by
   exp(−z²/2)·min_l σ_lj/σ_lj ≤ 1), so the own component's last weight bounds every total from below, and the c
   components together lose a share of at most ``tolerance / 2``.
-* The table of the first dimension, at most ``tolerance / 4``. u_1 depends on x̃_1 only, and is interpolated from
-  values and slopes on a grid of step h. Cubic Hermite interpolation errs by at most h⁴/384·max|F''''|, and
-  |F''''| ≤ 0.5507 Σ_l p_l σ_l1^{-4}; h follows from that.
-* Arithmetic, at most ``tolerance / 4`` for c up to half a million at the default: Φ is exact to 1.2e-12, φ to a
+* Arithmetic, at most ``tolerance / 2`` for c up to half a million at the default: Φ is exact to 1.2e-12, φ to a
   relative 1e-13, sums of c terms to a relative 1.2e-16·c. This takes z as exact. The rounding of z adds about
   1e-16·κ·z² to a log weight, κ the condition of L: nothing for rows drawn from the mixture at sensible α. L comes
   from orthogonal rotations, so κ grows with 1/√α, not with 1/α, and its pivots never fall below √α.
@@ -53,7 +50,6 @@ _FLOOR = 1e-150  # weights are kept above it, so that no product is ever subnorm
 _WEAK = 1e-100  # a total below it can't be told from the floor: such rows are worked out in logarithms
 _FAR = 24.0  # beyond it |z| counts as 24: exp(−24²/2) is nothing beside _WEAK
 _HUGE = 1e150  # its square is still a number
-_STEEPEST = 0.5507  # max |φ'''|
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,51 +148,12 @@ def forward(x: FloatArray, mixture: Mixture, home: IntArray | None = None, toler
     x, u = np.ascontiguousarray(x), np.empty(x.shape)
     if len(x) == 0:
         return u
-    u[:, 0] = _first_dimension(x[:, 0], mixture, tolerance)
-    if x.shape[1] > 1:
-        _later_dimensions(x, mixture, home, tolerance, u)
+    _fill(x, mixture, home, tolerance, u)
     return u
 
 
-def _first_dimension(x: FloatArray, mixture: Mixture, tolerance: float) -> FloatArray:
-    """F(x_1) by Hermite interpolation where a table is smaller than the sample, else term by term."""
-    parts = mixture.share, mixture.centroid[:, 0].copy(), 1.0 / mixture.factor[:, 0, 0]
-    with np.errstate(over="ignore"):
-        bound = _STEEPEST * float(mixture.share @ parts[2] ** 4)
-    step = (96.0 * tolerance / bound) ** 0.25
-    low, high = float(x.min()), float(x.max())
-    if not step > 1e-9 * max(abs(low), abs(high)):
-        return _distribution(x, *parts)[0]
-    cell = np.floor((x - low) / step)
-    cells = np.unique(cell)
-    nodes = np.union1d(cells, cells + 1.0)
-    if 2 * len(nodes) > len(x):
-        return _distribution(x, *parts)[0]
-    return _hermite(x, low + nodes * step, np.searchsorted(nodes, cell), *_distribution(low + nodes * step, *parts))
-
-
-def _hermite(x: FloatArray, nodes: FloatArray, left: IntArray, value: FloatArray, slope: FloatArray) -> FloatArray:
-    """Interpolate at x, which lies between node ``left`` and the next, from values and slopes."""
-    width = nodes[left + 1] - nodes[left]
-    t = (x - nodes[left]) / width
-    s = 1.0 - t
-    ends = s * s * (1.0 + 2.0 * t) * value[left] + t * t * (1.0 + 2.0 * s) * value[left + 1]
-    bends = t * s * width * (s * slope[left] - t * slope[left + 1])
-    inside: FloatArray = np.clip(ends + bends, 0.0, 1.0)
-    return inside
-
-
-def _distribution(
-    x: FloatArray, share: FloatArray, centre: FloatArray, inverse: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """F and its slope at x for the mixture of one-dimensional Gaussians (12)."""
-    value, slope = np.empty(len(x)), np.empty(len(x))
-    _on_all_cores(_distribution_span, len(x), np.ascontiguousarray(x), share, centre, inverse, value, slope)
-    return value, slope
-
-
-def _later_dimensions(x: FloatArray, mixture: Mixture, home: IntArray | None, tolerance: float, u: FloatArray) -> None:
-    """Fill columns 2 … d of u: by products of densities, and in logarithms where these are too small."""
+def _fill(x: FloatArray, mixture: Mixture, home: IntArray | None, tolerance: float, u: FloatArray) -> None:
+    """Fill u: by products of densities, and in logarithms where these are too small."""
     parts, n = _parts(mixture), len(x)
     order, cut = np.arange(n), np.zeros(n)
     if home is not None:
@@ -215,9 +172,29 @@ def _parts(mixture: Mixture) -> tuple[FloatArray, FloatArray, FloatArray, FloatA
     return mixture.share, mixture.centroid, 1.0 / sigma, slope, sigma.min(axis=0) / sigma
 
 
+def _own_weight(
+    x: FloatArray,
+    home: IntArray,
+    share: FloatArray,
+    centroid: FloatArray,
+    inverse: FloatArray,
+    slope: FloatArray,
+    scale: FloatArray,
+) -> FloatArray:
+    """Weight of each row's own component when the last dimension is reached: a lower bound of every total."""
+    own, z = share[home], np.empty((x.shape[1], len(x)))
+    with np.errstate(over="ignore"):
+        for j in range(x.shape[1] - 1):
+            z[j] = (x[:, j] - centroid[home, j]) * inverse[home, j]
+            for h in range(j):
+                z[j] -= slope[home, j, h] * z[h]
+            own = own * np.exp(-0.5 * z[j] * z[j]) * scale[home, j]
+    return own
+
+
 def _neighbours_together(x: FloatArray) -> IntArray:
     """Order rows so that consecutive ones agree roughly in their first columns: strips of strips."""
-    n, depth = len(x), min(x.shape[1] - 1, 3)
+    n, depth = len(x), max(1, min(x.shape[1] - 1, 3))
     strip = max(1.0, (n / _BLOCK)) ** (1.0 / depth)
     order = np.argsort(x[:, 0], kind="stable")
     for j in range(1, depth):
@@ -334,40 +311,6 @@ def _mills(a: float) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
-def _distribution_span(
-    start: int,
-    stop: int,
-    x: FloatArray,
-    share: FloatArray,
-    centre: FloatArray,
-    inverse: FloatArray,
-    value: FloatArray,
-    slope: FloatArray,
-) -> None:
-    for first in range(start, stop, _BLOCK):
-        last = min(stop, first + _BLOCK)
-        F, f = value[first:last], slope[first:last]
-        F[:] = 0.0
-        f[:] = 0.0
-        for g in range(len(share)):
-            _add_distribution(x[first:last], share[g], centre[g], inverse[g], F, f)
-        for i in range(last - first):
-            F[i] = min(F[i], 1.0)
-
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
-def _add_distribution(x: FloatArray, share: float, centre: float, inverse: float, F: FloatArray, f: FloatArray) -> None:
-    rise = share * inverse * 0.3989422804014327
-    for i in range(len(x)):
-        z = (x[i] - centre) * inverse
-        a = min(abs(z), _FAR)
-        density = _exp_minus(0.5 * a * a)
-        tail = density * _mills(a)
-        F[i] += share * (1.0 - tail if z > 0 else tail)
-        f[i] += rise * density
-
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 def _conditional_span(
     start: int,
     stop: int,
@@ -400,7 +343,7 @@ def _conditional_span(
                 rows[:, :m], least[:m], centroid[g], inverse[g], slope[g], scale[g], z, weight[:m], below, total
             )
         for i in range(m):
-            for j in range(1, d):
+            for j in range(d):
                 u[order[first + i], j] = min(below[j, i] / total[j, i], 1.0)
             weak[order[first + i]] = total[d - 1, i] < _WEAK
 
@@ -422,10 +365,7 @@ def _add_component(
     d, m = rows.shape
     for j in range(d):
         _standardise(rows[j], centre[j], inverse[j], slope[j], z, j)
-        if j == 0:
-            _multiply_density(z[0, :m], scale[0], weight)
-        else:
-            _add_conditional(z[j, :m], scale[j], weight, below[j, :m], total[j, :m])
+        _add_conditional(z[j, :m], scale[j], weight, below[j, :m], total[j, :m])
         if not _matters(weight, least):
             return
 
@@ -438,13 +378,6 @@ def _standardise(x: FloatArray, centre: float, inverse: float, slope: FloatArray
         b = slope[h]
         for i in range(len(x)):
             z[j, i] -= b * z[h, i]
-
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
-def _multiply_density(z: FloatArray, scale: float, weight: FloatArray) -> None:
-    for i in range(len(z)):
-        a = min(abs(z[i]), _FAR)
-        weight[i] = max(weight[i] * _exp_minus(0.5 * a * a) * scale, _FLOOR)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
@@ -465,30 +398,6 @@ def _matters(weight: FloatArray, least: FloatArray) -> bool:
     for i in range(len(weight)):
         count += weight[i] > least[i]
     return count > 0
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _own_weight(
-    x: FloatArray,
-    home: IntArray,
-    share: FloatArray,
-    centroid: FloatArray,
-    inverse: FloatArray,
-    slope: FloatArray,
-    scale: FloatArray,
-) -> FloatArray:
-    """Weight of each row's own component when the last dimension is reached: a lower bound of every total."""
-    n, d = x.shape
-    own, z = np.empty(n), np.empty(d)
-    for i in range(n):
-        g = home[i]
-        own[i] = share[g]
-        for j in range(d - 1):
-            z[j] = (x[i, j] - centroid[g, j]) * inverse[g, j]
-            for h in range(j):
-                z[j] -= slope[g, j, h] * z[h]
-            own[i] *= math.exp(-0.5 * z[j] * z[j]) * scale[g, j]
-    return own
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

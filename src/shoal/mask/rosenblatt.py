@@ -160,7 +160,7 @@ def _refined(block: IntArray, column: FloatArray) -> IntArray:
 @njit(cache=True, nogil=True)
 def _look_up(u: FloatArray, rows: FloatArray, steps: IntArray, found: FloatArray) -> None:
     for i in range(len(u)):
-        start, stop = 0, len(rows)
+        start, stop = int(np.int64(0)), len(rows)  # a literal 0 would compile both searches a second time
         for j in range(rows.shape[1]):
             at = step_reached(steps, start, stop, u[i, j])
             found[i, j] = rows[at, j]
