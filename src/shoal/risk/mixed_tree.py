@@ -294,7 +294,7 @@ def _distance(tree: Tree, x: FloatArray, t: int, limit: float) -> float:
             else:
                 total += tree.mismatch[j]
             if total > limit:
-                return total
+                return total  # type: ignore[no-any-return]
     return total
 
 
