@@ -166,7 +166,7 @@ def test_a_chain_that_ends_aware_claims_no_bound(people, people_schema, grouper,
     release = run(people, people_schema, grouper, mask)
     kinds = [claim.kind for claim in release.claims]
     assert "re-identification bound" not in kinds
-    assert kinds[-1] == "re-identification frequency"
+    assert "re-identification frequency" in kinds
     assert "group size" in kinds
     assert ("k-anonymity" in kinds) == (risk.classes(release.table, people_schema).k >= 4)
     assert release.risk.reidentification.by_group is None

@@ -253,6 +253,8 @@ def test_a_cheap_search_asks_everybody_however_many_they_are():
     values = np.random.default_rng(0).normal(size=30_000)
     found = match(values[:, None], values[::-1, None] + 1e-9, Geometry.plain(1))
     assert not found.sampled
+    frugal = match(values[:, None], values[::-1, None] + 1e-9, Geometry.plain(1), frugal=True)
+    assert len(frugal.rows) == 10_000
 
 
 @settings(max_examples=30, deadline=None)

@@ -61,8 +61,8 @@ def risk(
 
 
 def _measure(table: Any, before: Any, schema: Any, population: int | None) -> dict[str, Any]:
-    from shoal import risk as measures
     from shoal.frame import enter
+    from shoal.pair import Pair
     from shoal.risk import attacker_models, equivalence
     from shoal.risk import population as population_models
 
@@ -73,16 +73,23 @@ def _measure(table: Any, before: Any, schema: Any, population: int | None) -> di
         "uniqueness": population_models.measure(frame, schema, population, found=classes),
         "attackers": attacker_models.measure(frame, schema, population, found=classes),
     }
-    if before is not None:
-        found |= {
-            "reidentification": measures.reidentification(before, table, schema),
-            "linkage": measures.linkage(before, table, schema),
-            "intervals": measures.intervals(before, table, schema),
-            "inference": measures.inference(before, table, schema),
-            "verbatim": measures.verbatim(before, table, schema),
-            "unchanged": measures.unchanged_columns(before, table, schema),
-        }
-    return found
+    return found if before is None else found | _attack(Pair.of(before, table, schema))
+
+
+def _attack(pair: Any) -> dict[str, Any]:
+    """Matching attacks on rows in the original's order, all from one look at both tables."""
+    from shoal.risk import attribute_inference, copies, interval_disclosure, matching, record_linkage, unchanged
+    from shoal.risk.nearest import match_pair
+
+    matches = match_pair(pair)
+    return {
+        "reidentification": matching.measure(pair, matches=matches),
+        "linkage": record_linkage.measure(pair),
+        "intervals": interval_disclosure.measure(pair),
+        "inference": attribute_inference.measure(pair, matches=matches),
+        "verbatim": copies.measure(pair),
+        "unchanged": unchanged.measure(pair),
+    }
 
 
 def _tell(found: dict[str, Any], n: int) -> None:

@@ -38,7 +38,7 @@ from shoal.release import Release, anonymize, coarsen, synthesize
 from shoal.release.writing import keeps_bound
 from shoal.risk import attribute_inference, matching
 from shoal.risk.nearest import match_pair
-from shoal.rng import stream
+from shoal.rng import repeatable, stream
 from shoal.schema import Schema
 from shoal.utility import assess
 from shoal.utility.variation import TotalVariation, total_variation_of
@@ -49,6 +49,12 @@ _MOST_PAIRS = 300
 
 
 def release_of(table: Any, schema: Schema, recipe: AnyRecipe, seed: int) -> Release:
+    """A release to be measured and thrown away; the key follows from the seed too, so that a comparison repeats."""
+    with repeatable(seed):
+        return _release_of(table, schema, recipe, seed)
+
+
+def _release_of(table: Any, schema: Schema, recipe: AnyRecipe, seed: int) -> Release:
     """Run a recipe for trial. No account is touched: what never leaves the room spends nothing."""
     if isinstance(recipe, Coarsening):
         return coarsen(table, schema, recipe.methods, seed=seed)

@@ -27,7 +27,7 @@ from shoal.group import KMember
 from shoal.pair import Pair
 from shoal.recipe import AnyRecipe, Coarsening, Recipe
 from shoal.release.disclose import significant
-from shoal.risk import RiskReport
+from shoal.risk import Reidentification, RiskReport
 from shoal.schema import Schema
 
 __all__ = ["ALONE", "k_anonymity", "promises", "unit_bound", "unit_of"]
@@ -202,12 +202,16 @@ def _measured(risk: RiskReport) -> Claim:
         basis="measured",
         unit="records",
         statement=(
-            "Matching every kept record to the nearest released one, ties at random, finds the right person in "
+            f"Matching {_matched(found)} to the nearest released one, ties at random, finds the right person in "
             f"{100 * value:.3g} % of cases."
         ),
         assumptions=("This is one attack on this release; another attack may do better.",),
         interval=(significant(found.interval[0]), significant(found.interval[1])),
     )
+
+
+def _matched(found: Reidentification) -> str:
+    return f"{found.n_targets:,} kept records, drawn at random," if found.sampled else "every kept record"
 
 
 def _measured_by_all(risk: RiskReport) -> tuple[Claim, ...]:

@@ -48,7 +48,7 @@ Values = TypeVar("Values", IntArray, FloatArray)
 TOLERANCE = 1e-9
 _BLOCK = 4_000_000
 _SMALL = 20_000  # distinct rows of either table up to which everybody is asked
-_AFFORDABLE = 400_000_000  # targets looked at (a part of the tree counts as four): some four seconds
+_AFFORDABLE = 250_000_000  # targets looked at (a part of the tree counts as four): some four seconds
 _MANY_TIES = 20_000_000  # pairs of a query and a target that ties: some 300 MB
 _WORTH_THREADS = 2_000
 _PILOT = 400  # queries searched for the forecast
@@ -113,12 +113,16 @@ def match_pair(pair: Pair, *, seed: int = 0, everyone: bool = False) -> Matches:
 
     In a coarsened release the intruder, who knows the recoding, finds the class that the record was written to: the
     rows of that class are nearest and tie. A record that was left out goes to the nearest rows as they are read.
-    `everyone` asks all rows whatever it costs; `seed` repeats the sample that is asked else.
+    In rows that are nobody's there is nobody to find: of large tables a sample of people is asked, for what can be
+    guessed of them. `everyone` asks all rows whatever it costs; `seed` repeats the sample that is asked else.
     """
     geometry, codes = Geometry.standardised(pair.encoder), known_codes(pair)
-    if pair.cells is None:
-        return match(pair.original_codes, codes, geometry, seed=seed, everyone=everyone, numbers=numbered(pair))
-    return match(*_in_cells(pair, codes), geometry, seed=seed, everyone=everyone)
+    if pair.cells is not None:
+        return match(*_in_cells(pair, codes), geometry, seed=seed, everyone=everyone)
+    nobodys = not (pair.source_rows >= 0).any()
+    return match(
+        pair.original_codes, codes, geometry, seed=seed, everyone=everyone, frugal=nobodys, numbers=numbered(pair)
+    )
 
 
 def numbered(pair: Pair) -> tuple[IntArray, IntArray, int]:
@@ -157,6 +161,7 @@ def match(
     *,
     seed: int = 0,
     everyone: bool = False,
+    frugal: bool = False,
     second: bool = False,
     numbers: tuple[IntArray, IntArray, int] | None = None,
 ) -> Matches:
@@ -171,6 +176,8 @@ def match(
         part.
     everyone
         Ask every row, whatever it costs.
+    frugal
+        Ask every row only of small tables, even where more would cost little.
     second
         Look for the distance to the second nearest target too.
     numbers
@@ -179,7 +186,7 @@ def match(
     query_ids, target_ids, n = equal_rows(queries, targets) if numbers is None else numbers
     target_rows, target_of = _representatives(target_ids, n)
     searcher = Searcher(targets=targets[target_rows], geometry=geometry, look=1 if second else 0)
-    rows = None if everyone else _sample(queries, _lost(query_ids, target_of, n), searcher, seed)
+    rows = None if everyone else _sample(queries, _lost(query_ids, target_of, n), searcher, seed, frugal)
     if rows is not None:
         queries, query_ids = queries[rows], query_ids[rows]
     query_rows, query_of = _representatives(query_ids, n)
@@ -272,7 +279,7 @@ def _lost(query_ids: IntArray, target_of: IntArray, n: int) -> IntArray:
     return rows[target_of[query_ids[rows]] < 0]
 
 
-def _sample(queries: FloatArray, lost: IntArray, searcher: Searcher, seed: int) -> IntArray | None:
+def _sample(queries: FloatArray, lost: IntArray, searcher: Searcher, seed: int, frugal: bool) -> IntArray | None:
     """The query rows to ask where it would cost too much to ask all; `lost` are those that need a search."""
     if max(len(lost), searcher.n_targets) <= _SMALL or len(lost) * searcher.n_targets <= _MANY_TIES:
         return None
@@ -280,7 +287,7 @@ def _sample(queries: FloatArray, lost: IntArray, searcher: Searcher, seed: int) 
     pilot = in_code_order(queries[lost])[generator.choice(len(lost), min(_PILOT, len(lost)), replace=False)]
     tried = searcher.ask(queries[lost[pilot]])
     work, ties = float(tried.work.mean()), len(tried.query) / len(pilot)
-    if work * len(lost) <= _AFFORDABLE and ties * len(lost) <= _MANY_TIES:
+    if not frugal and work * len(lost) <= _AFFORDABLE and ties * len(lost) <= _MANY_TIES:
         return None
     size = int(np.clip(min(_AFFORDABLE / work, _MANY_TIES / ties), _FEWEST, _MOST))
     if size >= len(queries):
