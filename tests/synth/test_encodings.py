@@ -81,7 +81,8 @@ def as_objects(values):
 
 
 def dictionary(values):
-    return pa.array(list(values)).dictionary_encode()
+    plain = pa.array(list(values))
+    return plain if pa.types.is_null(plain.type) else plain.dictionary_encode()  # nobody has a value: no type either
 
 
 def day(text):
