@@ -117,3 +117,14 @@ def test_a_saved_model_does_not_escape_its_account(table, tmp_path):
     before = account.spent.epsilon
     shoal.synth.load(tmp_path / "model.json", account=account).sample(2)
     assert account.spent.epsilon == before + 1
+
+
+def test_a_release_names_its_account_and_what_is_spent(table, tmp_path):
+    data = tmp_path / "people.csv"
+    data.write_text("x\n1\n")
+    account = Account.open(data, limit=Budget(epsilon=3.0))
+    first = shoal.synthesize(table, SCHEMA, shoal.PeGS(epsilon=1.0), rows=10, account=account)
+    second = shoal.synthesize(table, SCHEMA, shoal.PeGS(epsilon=0.5), rows=10, account=account)
+    assert (first.spending.spent, second.spending.spent) == (Budget(epsilon=1.0), Budget(epsilon=1.5))
+    assert second.spending.limit == Budget(epsilon=3.0)
+    assert shoal.synthesize(table, SCHEMA, shoal.PeGS(epsilon=1.0), rows=10).spending is None

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from shoal import Schema
-from shoal.dp import Budget, audit
+from shoal.dp import Budget, ProtectedUnit, audit
 from shoal.synth import MarginalBootstrap, PeGS, PerturbedImputation, allotting, chain
 from shoal.synth.by_table import fit_conditionals
 from shoal.synth.domain import settle
@@ -81,7 +81,7 @@ def test_noisy_building_blocks():
 
     def blocks(data):
         purse = Purse(left=total_budget(1.0, None))
-        model = fit_conditionals(pegs, data, Parents.of(pegs, data.domain), purse, rng, False)
+        model = fit_conditionals(pegs, data, Parents.of(pegs, data.domain), purse, rng, ProtectedUnit())
         return np.concatenate([block.ravel() for block in model.blocks])
 
     found = audit(blocks, settled(SMALL), settled(LARGE), trials=400, confidence=LEVEL, seed=1)

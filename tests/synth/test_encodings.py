@@ -81,7 +81,8 @@ def as_objects(values):
 
 
 def dictionary(values):
-    return pa.array(list(values)).dictionary_encode()
+    plain = pa.array(list(values))
+    return plain if pa.types.is_null(plain.type) else plain.dictionary_encode()  # nobody has a value: no type either
 
 
 def day(text):
@@ -176,7 +177,7 @@ encodings = st.tuples(*[st.sampled_from(options) for options in ENCODINGS])
 
 
 @pytest.mark.parametrize("name", list(METHODS))
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(data=st.data(), records=tables, choice=encodings, container=st.sampled_from(["polars", "pandas", "arrow"]))
 def test_encodings_of_a_table_give_the_same_bytes(name, data, records, choice, container):
     order = data.draw(st.permutations(range(len(records))))
@@ -199,7 +200,7 @@ def test_every_encoding_of_every_column(column):
 
 
 @pytest.mark.parametrize("name", [name for name in METHODS if not name.startswith("by")])
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(records=tables, others=tables, choice=encodings)
 def test_nothing_goes_around_the_noise(name, records, others, choice):
     with pytest.MonkeyPatch.context() as patch:
@@ -209,7 +210,7 @@ def test_nothing_goes_around_the_noise(name, records, others, choice):
 
 
 @pytest.mark.parametrize("name", ["by row", "by block"])
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(records=tables, others=tables, choice=encodings)
 def test_by_row_only_counts_follow_the_data(name, records, others, choice):
     with pytest.MonkeyPatch.context() as patch:
@@ -233,7 +234,7 @@ def test_imputation_reads_values_too(data, records, choice):
 
 
 @pytest.mark.parametrize("name", list(SCORES))
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(data=st.data(), records=tables, others=tables, choice=encodings, y=st.sampled_from([int, float, bool, str]))
 def test_certified_models(name, data, records, others, choice, y):
     records, others = ([(*r[:4], r[4] or 0, r[5] or 0.0) for r in table] for table in (records, others))
