@@ -4,11 +4,21 @@
 and private selection (OpenDP), `LazyCounts` draws noise on first use of a cell, `audit` looks for a broken promise.
 """
 
+from typing import Any
+
 from shoal.dp import noise
-from shoal.dp.account import Account
 from shoal.dp.auditing import Audit, audit
 from shoal.dp.budget import Budget
 from shoal.dp.journal import Entry
 from shoal.dp.lazy import LazyCounts
 
 __all__ = ["Account", "Audit", "Budget", "Entry", "LazyCounts", "audit", "noise"]
+
+
+def __getattr__(name: str) -> Any:
+    """`Account` is kept by the ledger, which builds on this package: found when it is asked for."""
+    if name != "Account":
+        raise AttributeError(name)
+    from shoal.ledger.account import Account
+
+    return Account

@@ -3,12 +3,15 @@
 SQLite runs in WAL mode with ``synchronous=FULL`` (a commit is on the disk when it returns) and takes its write lock at
 the beginning of a transaction (``BEGIN IMMEDIATE``), so that two processes can't both read a balance and then both
 spend it. PostgreSQL runs with ``synchronous_commit=on`` and row locks. Waiting is bounded in both: a database
-that doesn't answer becomes a `LedgerError`, and the service says 503 instead of hanging.
+that doesn't answer becomes a `LedgerError`, and the service says 503 instead of hanging. A server that is there and
+says nothing (stopped, or cut off) can't be waited out from its own side; `Lines.cut` ends the wait from ours.
 """
 
 from __future__ import annotations
 
 import os
+import socket
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -17,10 +20,11 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.pool import NullPool
 
 from shoal.errors import ParameterError, ShoalError
 
-__all__ = ["LedgerError", "file_of", "make_private", "open_engine", "reporting"]
+__all__ = ["LedgerError", "Lines", "file_of", "make_private", "open_engine", "reporting"]
 
 _PATIENCE = 5.0  # seconds for a lock, a connection
 _OPTIONS = "-c synchronous_commit=on -c lock_timeout=5s -c statement_timeout=10s -c timezone=UTC"
@@ -38,13 +42,38 @@ class LedgerError(ShoalError):
     exit_code = 4
 
 
-def open_engine(url: str, *, patience: float = _PATIENCE) -> Engine:
-    """An engine for ``sqlite:///FILE`` or ``postgresql://...``; connects on first use."""
+class Lines:
+    """The connections of an engine, to be cut when a database does not answer."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._open: weakref.WeakSet[Any] = weakref.WeakSet()
+        event.listen(engine, "connect", lambda connection, _: self._add(connection))
+
+    def _add(self, connection: Any) -> None:
+        if hasattr(connection, "pgconn"):
+            self._open.add(connection)
+
+    def cut(self) -> None:
+        """Shut every socket down: whoever waits at one gets an error now. What was committed stays committed."""
+        for connection in list(self._open):
+            with suppress(Exception):  # closed already
+                line = socket.socket(fileno=os.dup(connection.pgconn.socket))
+                line.shutdown(socket.SHUT_RDWR)
+                line.close()
+
+
+def open_engine(url: str, *, patience: float = _PATIENCE, keep: bool = True) -> Engine:
+    """An engine for ``sqlite:///FILE`` or ``postgresql://...``; connects on first use.
+
+    With `keep` off, the connection is closed after each use; nothing but the file is left beside a SQLite ledger.
+    """
     place = _read_url(url)
     if place.get_backend_name() == "sqlite":
-        return _sqlite(place, patience)
+        return _sqlite(place, patience, keep)
     options = {"options": _OPTIONS, "connect_timeout": max(int(patience), 2), "application_name": "shoal"}
     place = place.set(drivername="postgresql+psycopg")
+    if not keep:
+        return create_engine(place, poolclass=NullPool, connect_args=options)
     return create_engine(place, pool_pre_ping=True, pool_timeout=patience, pool_size=4, connect_args=options)
 
 
@@ -99,8 +128,9 @@ def _read_url(url: str) -> URL:
     return place
 
 
-def _sqlite(place: URL, patience: float) -> Engine:
-    engine = create_engine(place, connect_args={"timeout": patience, "check_same_thread": False})
+def _sqlite(place: URL, patience: float, keep: bool) -> Engine:
+    pool = {} if keep else {"poolclass": NullPool}
+    engine = create_engine(place, connect_args={"timeout": patience, "check_same_thread": False}, **pool)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _: Any) -> None:

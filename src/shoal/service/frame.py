@@ -17,7 +17,7 @@ from typing import Any
 
 from starlette.datastructures import MutableHeaders
 
-from shoal.ledger.settling import now
+from shoal.ledger.chain import now
 from shoal.service.metrics import Metrics
 from shoal.service.problems import Problem, problem_response
 
