@@ -1,9 +1,11 @@
 """A PostgreSQL cluster in a temporary folder, run by an unprivileged user, gone afterwards."""
 
+import contextlib
 import itertools
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -66,6 +68,20 @@ class Cluster:
 
     def stop(self, how="fast"):
         self._call("pg_ctl", "-D", self._data, "-w", "-m", how, "stop")
+
+    @contextlib.contextmanager
+    def frozen(self):
+        """Every process of the server is there and does nothing."""
+        pids = [int(word) for word in (self._data / "postmaster.pid").read_text().split()[:1]]
+        pids += [int(word) for word in Path(f"/proc/{pids[0]}/task/{pids[0]}/children").read_text().split()]
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in pids:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT)
 
     def database(self):
         import psycopg

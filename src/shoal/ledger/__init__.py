@@ -11,15 +11,17 @@ from shoal.ledger.chain import Head
 from shoal.ledger.engine import LedgerError
 from shoal.ledger.keys import Key, Keys
 from shoal.ledger.ledger import Enrolled, Ledger, Verified
-from shoal.ledger.records import Answer, Balance, Charge, Charged, Refused, Reply
+from shoal.ledger.records import Answer, Balance, Batch, Charge, Charged, ChargedBatch, Refused, Reply
 
 __all__ = [
     "Account",
     "Admission",
     "Answer",
     "Balance",
+    "Batch",
     "Charge",
     "Charged",
+    "ChargedBatch",
     "Enrolled",
     "Head",
     "Key",

@@ -27,7 +27,6 @@ from shoal.errors import ParameterError, ShoalError
 __all__ = ["LedgerError", "Lines", "file_of", "make_private", "open_engine", "reporting"]
 
 _PATIENCE = 5.0  # seconds for a lock, a connection
-_OPTIONS = "-c synchronous_commit=on -c lock_timeout=5s -c statement_timeout=10s -c timezone=UTC"
 
 
 class LedgerError(ShoalError):
@@ -70,7 +69,9 @@ def open_engine(url: str, *, patience: float = _PATIENCE, keep: bool = True) -> 
     place = _read_url(url)
     if place.get_backend_name() == "sqlite":
         return _sqlite(place, patience, keep)
-    options = {"options": _OPTIONS, "connect_timeout": max(int(patience), 2), "application_name": "shoal"}
+    wait = max(int(patience * 1000), 100)
+    limits = f"-c synchronous_commit=on -c lock_timeout={wait} -c statement_timeout={wait} -c timezone=UTC"
+    options = {"options": limits, "connect_timeout": max(int(patience), 2), "application_name": "shoal"}
     place = place.set(drivername="postgresql+psycopg")
     if not keep:
         return create_engine(place, poolclass=NullPool, connect_args=options)

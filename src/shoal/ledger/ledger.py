@@ -13,8 +13,9 @@ What is promised, for any number of threads, processes and machines on one datab
 6. **Client, model and data set together**, all or nothing: clients who join forces still share one data set.
 7. **A refusal changes nothing** and tells only what is left.
 8. **Balances follow from the journal.** Opening replays it and refuses to go on where the sums differ.
-9. **One limit over all uses.** Synthesis, fits and answers spend from one account of the data set. It is known by a name
-   made once, so that a corrected file, a new name or a new fit brings no fresh budget. Answers may have a part reserved.
+9. **One limit over all uses.** Synthesis, fits and answers spend from one account of the data set. It is known by a
+   name made once, so that a corrected file, a new name or a new fit brings no fresh budget. A part may be reserved for
+   answers.
 10. **Tampering shows.** The journal is a chain of keyed hashes (`shoal.ledger.chain`), its head is noted outside
     (`shoal.ledger.anchor`), triggers and orphaned answers are looked for.
 

@@ -138,7 +138,7 @@ def _receive(
         content = fingerprint(file, book) if unchanged else "unknown"
         with book.moving() as (connection, heads):
             heads.append(lock_head(connection))
-            number, lines = _begin_or_join(connection, book.founded.key, file, told, content, heads)
+            lines = _begin_or_join(connection, book.founded.key, file, told, content, heads)
             if lines:
                 heads.append(append(connection, book.founded.key, lines))
         for admission in admitted:
@@ -151,7 +151,7 @@ def _receive(
 
 def _begin_or_join(
     connection: Connection, key: bytes, file: Path, told: _Told, content: str, heads: list[Head]
-) -> tuple[int, list[dict[str, Any]]]:
+) -> list[dict[str, Any]]:
     wanted = select(ACCOUNT).where(ACCOUNT.c.kind == "data", ACCOUNT.c.name == told.name)
     row = connection.execute(wanted).first()
     if row is None:
@@ -169,7 +169,7 @@ def _begin_or_join(
         heads.append(data_set.set_limit(connection, key, row, new, heads[-1]))
     changed = {"spent": spent.amount, "delta_spent": spent.delta, "conversion": told.conversion, "content": content}
     connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == row.id).values(**changed))
-    return row.id, lines
+    return lines
 
 
 def _write_tag(file: Path, ledger: str | None, data: str, ledger_name: str) -> None:
@@ -219,9 +219,7 @@ def _locked(place: Path) -> Iterator[bytes]:
     """Hold the lock under which earlier versions charge, and give the key."""
     from shoal.files.place import reporting as reporting_file
 
-    with reporting_file(place):
-        stream = open(place, "rb")
-    with stream:
+    with reporting_file(place), open(place, "rb") as stream:
         if sys.platform != "win32":
             import fcntl
 

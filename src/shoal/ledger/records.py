@@ -10,7 +10,19 @@ from typing import Any, Literal, TypeAlias
 
 from shoal.ledger.amount import Units, to_text
 
-__all__ = ["Answer", "Balance", "Charge", "Charged", "Kind", "Order", "Outcome", "Refused", "Reply"]
+__all__ = [
+    "Answer",
+    "Balance",
+    "Batch",
+    "Charge",
+    "Charged",
+    "ChargedBatch",
+    "Kind",
+    "Order",
+    "Outcome",
+    "Refused",
+    "Reply",
+]
 
 Kind = Literal["client", "model", "data"]
 
@@ -50,7 +62,14 @@ class Answer:
     score: float
 
 
-Order: TypeAlias = Charge | Answer
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Several queries at one price: all of them are charged, or none. Those paid for before are free."""
+
+    charges: tuple[Charge, ...]
+
+
+Order: TypeAlias = Charge | Answer | Batch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +100,19 @@ class Refused:
     left: tuple[tuple[Kind, int | None], ...] = ()
 
 
-Outcome: TypeAlias = Charged | Reply | Refused
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChargedBatch:
+    """Every query of a batch is paid for; in its order."""
+
+    charged: tuple[Charged, ...]
+
+    @property
+    def amount(self) -> int:
+        """What the batch cost in all."""
+        return sum(one.amount for one in self.charged)
+
+
+Outcome: TypeAlias = Charged | ChargedBatch | Reply | Refused
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,19 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from shoal.ledger.chain import Head, append, entry, lock_head, now, seal
-from shoal.ledger.records import Answer, Balance, Charge, Charged, Kind, Order, Outcome, Refused, Reply
+from shoal.ledger.records import (
+    Answer,
+    Balance,
+    Batch,
+    Charge,
+    Charged,
+    ChargedBatch,
+    Kind,
+    Order,
+    Outcome,
+    Refused,
+    Reply,
+)
 from shoal.ledger.tables import ACCOUNT, ANSWER, API_KEY, JOURNAL, REQUEST
 
 __all__ = ["settle"]
@@ -33,15 +45,22 @@ def settle(connection: Connection, key: bytes, orders: Sequence[Order]) -> tuple
 
     `key` is that of the chain. Without a new entry there is no new head.
     """
-    charges = [order for order in orders if isinstance(order, Charge)]
+    charges = [charge for order in orders for charge in _charges(order)]
     book = _Book.read(connection, charges) if charges else _Book()
-    decided = {id(charge): book.decide(charge) for charge in charges}
+    decided = {number: book.settle(order) for number, order in enumerate(orders) if not isinstance(order, Answer)}
     head = book.write(connection, key)
     stored = _store_answers(connection, key, [order for order in orders if isinstance(order, Answer)])
     outcomes = [
-        decided[id(order)] if isinstance(order, Charge) else Reply(score=float(stored[order.mark])) for order in orders
+        Reply(score=float(stored[order.mark])) if isinstance(order, Answer) else decided[number]
+        for number, order in enumerate(orders)
     ]
     return outcomes, head
+
+
+def _charges(order: Order) -> Sequence[Charge]:
+    if isinstance(order, Batch):
+        return order.charges
+    return [order] if isinstance(order, Charge) else []
 
 
 @dataclass(slots=True)
@@ -82,7 +101,34 @@ class _Book:
             tokens=_known_tokens(connection, {charge.token for charge in charges if charge.token}),
         )
 
-    def decide(self, charge: Charge) -> Outcome:
+    def settle(self, order: Charge | Batch) -> Outcome:
+        return self.decide_all(order) if isinstance(order, Batch) else self.decide(order)
+
+    def decide_all(self, batch: Batch) -> Outcome:
+        """All or nothing: what is new in the batch is added up before any of it is charged."""
+        new = {charge.mark: charge for charge in batch.charges if charge.mark not in self.answers}
+        short = self._short(list(new.values()))
+        if isinstance(short, Refused):
+            return short
+        outcomes = [self.decide(charge) for charge in batch.charges]
+        refused = next((outcome for outcome in outcomes if isinstance(outcome, Refused)), None)
+        return refused or ChargedBatch(charged=tuple(cast("list[Charged]", outcomes)))
+
+    def _short(self, charges: Sequence[Charge]) -> Refused | None:
+        """A refusal where an account does not cover the sum, or a key is not valid; nothing is changed."""
+        totals: dict[int, int] = {}
+        for charge in charges:
+            if (charge.key, charge.client) not in self.valid:
+                return Refused(why="revoked")
+            for number in (charge.client, charge.model, charge.data):
+                totals[number] = totals.get(number, 0) + charge.amount
+        touched = [(self.accounts[number], total) for number, total in totals.items()]
+        short = tuple(account.kind for account, total in touched if not account.covers(total))
+        if not short:
+            return None
+        return Refused(why="budget", short=short, left=tuple((a.kind, a.left) for a, _ in touched))
+
+    def decide(self, charge: Charge) -> Charged | Refused:
         if (charge.key, charge.client) not in self.valid:
             return Refused(why="revoked")
         if charge.token and self.tokens.get((charge.client, charge.token), charge.mark) != charge.mark:
@@ -93,7 +139,7 @@ class _Book:
             return Charged(mark=charge.mark, amount=0, score=None if score is None else float(score))
         return self._charge(charge)
 
-    def _charge(self, charge: Charge) -> Outcome:
+    def _charge(self, charge: Charge) -> Charged | Refused:
         touched = [self.accounts[number] for number in (charge.client, charge.model, charge.data)]
         short = tuple(account.kind for account in touched if not account.covers(charge.amount))
         if short:

@@ -4,7 +4,7 @@
   one number over all uses; a part of it may be reserved for answers. The database itself refuses a sum above the limit
   (CHECK), whatever a program asks of it.
 - ``journal``: one row for each charge, each change of a limit or a reservation, each admitted model and each release;
-  append-only by trigger, and chained by keyed hashes (see `shoal.ledger.chain`). The sums in ``account`` follow from it.
+  append-only by trigger, and chained by keyed hashes (see `shoal.ledger.chain`). The sums in ``account`` follow.
 - ``head``: the number and the hash of the last entry. Whoever writes locks it first, so entries come one after another.
 - ``answer``: the one answer that was ever given for a charge, sealed; append-only too.
 - ``request``: which charge an idempotency key stands for.

@@ -1,4 +1,4 @@
-"""The account that a synthesis of a file is charged to: begun by the first run, in one step that no other run undoes."""
+"""The account that a synthesis of a file is charged to: begun by the first run, in a step that no other run undoes."""
 
 from __future__ import annotations
 
