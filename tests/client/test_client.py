@@ -5,7 +5,7 @@ import json
 import pickle
 import sys
 import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -96,8 +96,8 @@ EMPTY = (429, {"type": "/problems/budget-exhausted", "title": "No budget"}, {})
 
 @pytest.fixture
 def failing():
-    server = HTTPServer(("127.0.0.1", 0), Failing)
-    server.asked, server.replies = [], []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Failing)
+    server.asked, server.replies, server.block_on_close = [], [], False
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     yield server
@@ -129,6 +129,7 @@ def test_what_can_not_get_better_is_not_tried_again(failing):
     with pytest.raises(ServiceError) as caught:
         client.score("m", {"age": 1})
     assert (caught.value.kind, pauses, len(failing.asked)) == ("budget-exhausted", [], 1)
+    client.close()
     failing.replies += [DOWN, DOWN]
     client, _ = patient(failing, tries=2)
     with pytest.raises(ServiceError, match="ledger"):

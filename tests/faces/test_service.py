@@ -441,6 +441,7 @@ def test_logs_are_json_lines_without_values(stand, monkeypatch):
     assert [line["status"] for line in lines] == [200, 422, 200]
     assert lines[0]["route"] == "/v1/models/{name}/score"
     assert (lines[0]["client"], lines[0]["model"], lines[0]["epsilon"]) == ("ward", "priced", "0.1")
+    assert lines[0]["head"] == str(stand.ledger.head())  # an anchor in the log
     text = json.dumps(lines)
     assert not any(secret in text for secret in ("SENTINEL", "77.125", stand.token))
 

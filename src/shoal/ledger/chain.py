@@ -16,14 +16,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from shoal.errors import GuaranteeError
+from shoal.ledger.engine import Bulk
 from shoal.ledger.tables import HEAD, JOURNAL
 
 __all__ = ["Head", "append", "broken_at", "entry", "lock_head", "now", "read_head", "refuse_break", "seal"]
 
-_ADVANCE = update(HEAD).where(HEAD.c.id == 1)
+_ADVANCE = update(HEAD).where(HEAD.c.id == 1).values(number=bindparam("to"), link=bindparam("by"))
+_WRITE = Bulk(insert(JOURNAL))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +78,8 @@ def append(connection: Connection, key: bytes, entries: Sequence[dict[str, Any]]
         number += 1
         link = _link(key, link, number, words)
         rows.append({**words, "id": number, "link": link})
-    connection.execute(insert(JOURNAL), rows)
-    connection.execute(_ADVANCE.values(number=number, link=link))
+    _WRITE.execute(connection, rows)
+    connection.execute(_ADVANCE, {"to": number, "by": link})
     return Head(number=number, link=link)
 
 

@@ -108,6 +108,7 @@ class Ledger:
         self.engine = engine
         self.founded = founded
         self.anchor = Anchor.of(engine, founded.name)
+        self.last: Head | None = None  # the last head that this process wrote
         self._lines = Lines(engine)
         self._file = file_of(engine)
 
@@ -161,7 +162,7 @@ class Ledger:
         with self.writing() as connection:
             outcomes, head = settle(connection, self.founded.key, orders)
         if head is not None:
-            self.anchor.note(head)
+            self._note(head)
         return outcomes
 
     def enrol(
@@ -376,7 +377,11 @@ class Ledger:
         with self.writing() as connection:
             yield connection, heads
         if heads and heads[-1].number:
-            self.anchor.note(heads[-1])
+            self._note(heads[-1])
+
+    def _note(self, head: Head) -> None:
+        self.anchor.note(head)
+        self.last = head
 
     def _check_file(self) -> None:
         if file_of(self.engine) != self._file:

@@ -22,6 +22,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from shoal.ledger.chain import Head, append, entry, lock_head, now, seal
+from shoal.ledger.engine import Bulk
 from shoal.ledger.records import (
     Answer,
     Balance,
@@ -162,11 +163,11 @@ class _Book:
             connection.execute(insert(REQUEST), self.requests)
         added = [{"number": n, "added": a.added} for n, a in self.accounts.items() if a.added]
         if added:
-            connection.execute(_ADD, added)
+            _ADD.execute(connection, added)
         return head
 
 
-_ADD = (
+_ADD = Bulk(
     update(ACCOUNT)
     .where(ACCOUNT.c.id == bindparam("number"))
     .values(
@@ -218,11 +219,12 @@ def _store_answers(connection: Connection, key: bytes, answers: Sequence[Answer]
     rows = [
         {"mark": mark, "score": first[mark], "at": at, "seal": seal(key, mark, first[mark])} for mark in sorted(first)
     ]
-    connection.execute(_keep_first(connection), rows)
+    _KEEP_FIRST[connection.dialect.name].execute(connection, rows)
     wanted = select(ANSWER.c.mark, ANSWER.c.score).where(ANSWER.c.mark.in_(first))
     return {row.mark: row.score for row in connection.execute(wanted)}
 
 
-def _keep_first(connection: Connection) -> Any:
-    maker = cast(Any, sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert)
-    return maker(ANSWER).on_conflict_do_nothing()
+_KEEP_FIRST = {
+    "sqlite": Bulk(sqlite.insert(ANSWER).on_conflict_do_nothing()),
+    "postgresql": Bulk(postgresql.insert(ANSWER).on_conflict_do_nothing()),
+}
