@@ -8,12 +8,14 @@ import stat
 
 import pytest
 from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 from test_ledger import TENTH, Desk
 
 from shoal.dp import Budget
 from shoal.errors import FileError, GuaranteeError, InputError, ParameterError
 from shoal.ledger import Answer, Keys, Ledger
 from shoal.ledger.copies import backup, instructions, restore
+from shoal.ledger.roles import grant, script
 
 
 @pytest.fixture
@@ -234,3 +236,37 @@ def test_a_reservation_is_kept_for_answers_and_shown(ledger):
         ledger.reserve("people", 0.6)
     assert ledger.reserve("people", None).share is None
     ledger.check()
+
+
+def test_the_service_role_may_add_and_not_rewrite(cluster):
+    owner = cluster.database()
+    ledger = used(owner)
+    with ledger.engine.begin() as connection:
+        connection.execute(text("DROP ROLE IF EXISTS shoal_service"))
+        connection.execute(text("CREATE ROLE shoal_service LOGIN"))
+    grant(ledger, "shoal_service")
+    service = Ledger.open(owner.replace("shoal@", "shoal_service@"), create=False)
+    desk = Desk(service, name="other")
+    assert desk.pay("a").amount == TENTH
+    service.settle([Answer(mark=desk.charge("a").mark, score=0.5)])
+    Keys(service).revoke(desk.key.id)
+    service.ping()
+    for statement in (
+        "ALTER TABLE journal DISABLE TRIGGER journal_append_only",
+        "DROP TRIGGER journal_append_only ON journal",
+        "DELETE FROM journal",
+        "UPDATE answer SET score = '1'",
+        "UPDATE meta SET value = 'x'",
+        "CREATE OR REPLACE FUNCTION shoal_append_only() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
+        "TRUNCATE journal CASCADE",
+    ):
+        with pytest.raises(DBAPIError), service.engine.begin() as connection:
+            connection.execute(text(statement))
+    service.close()
+    with ledger.engine.begin() as connection:
+        connection.execute(text("DROP OWNED BY shoal_service"))
+        connection.execute(text("DROP ROLE shoal_service"))
+    ledger.verify()
+    ledger.close()
+    with pytest.raises(ParameterError, match="plain name"):
+        script("x; DROP TABLE journal")
