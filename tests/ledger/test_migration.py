@@ -75,6 +75,16 @@ def test_an_old_account_goes_straight_into_a_shared_ledger_and_joins_what_was_se
     account.ledger.close()
 
 
+def test_a_file_that_changed_since_is_migrated_and_must_be_declared_corrected(data):
+    old_account(data, some_journal())
+    data.write_text("age,cost\n42,1234567\n")
+    account = migrate_file(data)
+    assert len(account.entries) == 3
+    with pytest.raises(FileError, match="other content"):
+        Account.open(data)
+    assert Account.open(data, changed="continue").spent == account.spent
+
+
 def test_a_harmed_old_account_is_refused(data):
     old_account(data, some_journal())
     place = data.with_name("visits.csv.budget.json")

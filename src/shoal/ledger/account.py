@@ -166,7 +166,7 @@ class Account:
     def entries(self) -> tuple[Entry, ...]:
         """Every charge but those of answers, oldest first."""
         with self.ledger.reading() as connection:
-            return data_set.entries_of(connection, data_set.found_data(connection, self._name).id)
+            return data_set.entries_of(connection, self._name)
 
     @property
     def head(self) -> Head:

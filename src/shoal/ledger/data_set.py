@@ -134,8 +134,9 @@ def set_limit(connection: Connection, key: bytes, row: Any, limit: Units, head: 
     return append(connection, key, [entry("limit", amount=limit.amount, delta=limit.delta, **holder)], head)
 
 
-def entries_of(connection: Connection, number: int) -> tuple[Entry, ...]:
+def entries_of(connection: Connection, name: str) -> tuple[Entry, ...]:
     """What was spent on a data set other than by answers, oldest first; with the changes of its file."""
+    number = select(ACCOUNT.c.id).where(ACCOUNT.c.kind == "data", ACCOUNT.c.name == name).scalar_subquery()
     wanted = select(JOURNAL).where(JOURNAL.c.data_id == number, JOURNAL.c.kind.in_(["fit", "data"]))
     rows = connection.execute(wanted.order_by(JOURNAL.c.id))
     return tuple(Entry.from_dict({"when": row.at, **json.loads(row.note)}) for row in rows if row.note)

@@ -93,7 +93,10 @@ def _from_old_files(file: Path, words: dict[str, Any], ledger: str | None) -> Ac
         shutil.copy2(tag_place(file), _aside(tag_place(file)))
         _write_tag(file, ledger, told.name, ledger_name)
         key_file.replace(_aside(key_file))
-    return Account.open(file, ledger=ledger)
+    if unchanged:
+        return Account.open(file, ledger=ledger)
+    book = Ledger.open(ledger or f"sqlite:///{embedded_place(file)}", create=False, keep=False)
+    return Account(file, book, told.name)  # to be opened with changed="continue" from now on
 
 
 def _from_own_ledger(file: Path, ledger: str) -> Account:
@@ -158,7 +161,7 @@ def _begin_or_join(
         words = {"label": file.name[:200], "content": content}
         heads.append(data_set.begin_data(connection, key, told.name, told.limit, **words)[1])
         row = connection.execute(wanted).one()
-    known = {made.when + made.purpose for made in data_set.entries_of(connection, row.id)}
+    known = {made.when + made.purpose for made in data_set.entries_of(connection, told.name)}
     lines = [_line(row.id, made) for made in told.entries if made.when + made.purpose not in known]
     amount, delta = (sum(line[what] for line in lines) for what in ("amount", "delta"))
     spent = Units(amount=row.spent + amount, delta=row.delta_spent + delta, currency=row.currency)

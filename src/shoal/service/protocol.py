@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import secrets
+from http import HTTPStatus
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from shoal.service.problems import Problem
 from shoal.service.settings import Settings
@@ -85,6 +86,7 @@ class _Limited(HttpToolsProtocol):
             "connection": "close",
             **({"retry-after": "2"} if problem.kind.status == 503 else {}),
         }
-        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-        self.transport.write(STATUS_LINE[problem.kind.status] + lines.encode() + b"\r\n" + body)
+        status = HTTPStatus(problem.kind.status)
+        lines = [f"HTTP/1.1 {status.value} {status.phrase}", *(f"{name}: {value}" for name, value in headers.items())]
+        self.transport.write("\r\n".join([*lines, "", ""]).encode() + body)
         self.transport.close()

@@ -108,7 +108,7 @@ class Scorer:
             self._metrics.score(served.name, "refused", times=len(readings))
             raise _refusal(outcome, served, len(readings))
         assert isinstance(outcome, ChargedBatch)
-        request.scope["notes"] |= {"epsilon": to_text(outcome.amount), "head": str(self._ledger.last)}
+        request.scope["notes"] |= {"epsilon": to_text(outcome.amount), "head": str(self._ledger.last or "")}
         new = sum(1 for one in outcome.charged if one.amount)
         self._metrics.score(served.name, "charged", outcome.amount / UNITS, times=new)
         return outcome, await self._answers(served, readings, outcome)
@@ -135,7 +135,7 @@ class Scorer:
         charged = await self._charge(served, key, reading, token)
         notes = request.scope["notes"]
         notes["epsilon"], notes["cached"] = to_text(charged.amount), charged.score is not None
-        notes["head"] = str(self._ledger.last)
+        notes["head"] = str(self._ledger.last or "")
         self._metrics.score(served.name, "charged" if charged.amount else "cached", charged.amount / UNITS)
         if charged.score is not None:
             return _words(served, charged.score, reading, charged)

@@ -28,6 +28,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from shoal.errors import ParameterError, ShoalError
 from shoal.ledger.chain import now
 from shoal.service.models import Catalogue
 from shoal.service.settings import Settings
@@ -145,8 +146,8 @@ class Supervisor:
         """Read the models anew and have new workers serve them; where that fails, go on as before."""
         try:
             pinned = self._pin(self._read())
-        except Exception as error:
-            self._say("reload-refused", error=type(error).__name__)
+        except Exception as error:  # a message of another library may quote what it read
+            self._say("reload-refused", error=str(error) if isinstance(error, ShoalError) else type(error).__name__)
             return
         old, kept = self._workers, self._pinned
         self._pinned = pinned
@@ -254,8 +255,6 @@ def _running(pid: int) -> bool:
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    from shoal.errors import ParameterError
-
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = socket.socket(family)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
