@@ -200,7 +200,8 @@ class Balance:
         return words if self.kind != "data" else words | self._more()
 
     def _more(self) -> dict[str, Any]:
-        answered = {"answered": to_text(self.answered), "currency": self.currency, "rule": self.rule}
+        answers = {"answered": to_text(self.answered), "left_for_answers": to_text(self.left_for_answers or 0)}
+        answered = {**answers, "currency": self.currency, "rule": self.rule}
         delta = {"delta_limit": _decimal(self.delta_cap), "delta_spent": _decimal(self.delta_spent)}
         return {"label": self.label, **answered, **delta}
 

@@ -108,6 +108,7 @@ class BalanceView(_Strict):
     left: str | None
     label: str | None = None
     answered: str | None = Field(default=None, description="The part of what is spent that answers cost.")
+    left_for_answers: str | None = Field(default=None, description="The reservation, or without one what is left.")
     currency: str | None = None
     rule: str | None = Field(default=None, description="How costs are added up against the limit.")
     delta_limit: str | None = None
