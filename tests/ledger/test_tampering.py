@@ -220,7 +220,8 @@ def test_a_reservation_is_kept_for_answers_and_shown(ledger):
     ledger.charge("people", Budget(epsilon=0.3), purpose="synthesis")
     assert ledger.reserve("people", 0.5).to_dict() | {"rule": ""} == {
         "kind": "data", "name": "people", "label": None, "limit": "1", "spent": "0.3", "reserved": "0.5", "left": "0.2",
-        "answered": "0", "left_for_answers": "0.5", "currency": "epsilon", "rule": "", "delta_limit": "0", "delta_spent": "0",
+        "answered": "0", "left_for_answers": "0.5", "currency": "epsilon", "rule": "", "delta_limit": "0",
+        "delta_spent": "0",
     }  # fmt: skip
     with pytest.raises(GuaranteeError, match="left"):
         ledger.charge("people", Budget(epsilon=0.3), purpose="another synthesis")
