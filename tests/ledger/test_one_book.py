@@ -64,6 +64,20 @@ def test_admissions_are_kept_once_and_need_a_data_set(ledger):
     assert [e["kind"] for e in ledger.journal()].count("admit") == 1
     with pytest.raises(InputError, match="no data set"):
         ledger.admit(Admission(digest="cd", data="nothing", by="person", **words))
+    other = Admission(digest="ef", data=people, by="person", **words)
+    for _ in range(2):
+        ledger.admit(other, pay=Budget(epsilon=0.75))  # a fit that this book was not charged for, once
+    assert ledger.balance("data", people).spent == 75 * UNITS // 100
+    with pytest.raises(GuaranteeError, match="covered"):
+        ledger.admit(Admission(digest="gh", data=people, by="person", **words), pay=Budget(epsilon=0.5))
+    assert set(ledger.admissions()) == {"ab", "ef"}
+    ledger.check()
+
+
+def test_a_fit_that_was_charged_when_it_was_made_is_not_charged_again(ledger):
+    people = ledger.begin_data_set("patients", limit=Budget(epsilon=1))
+    words = {"model": "risk", "cost": {"epsilon": 0, "delta": 0}, "spent": {"epsilon": 0.5, "delta": 0}, "claims": ()}
+    ledger.admit(Admission(digest="ab", data=people, by="fit", **words))
     ledger.enrol("risk", digest="ab", data=people, fit=Budget(epsilon=0.5))
     assert ledger.balance("data", people).spent == 0  # it was charged when it was fitted
 

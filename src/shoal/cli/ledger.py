@@ -204,13 +204,18 @@ def admit(
     model: Annotated[Path, typer.Argument(help="A model file, made by `shoal score fit`.")],
     ledger: Book = "sqlite:///ledger.db",
     data: Annotated[str | None, typer.Option(help="Its data set. [default: as the file says]")] = None,
+    charged: Annotated[
+        bool, typer.Option("--charged", help="The data set was charged for the fit already; else it is charged now.")
+    ] = False,
 ) -> None:
     """Let a model file be served: its hash, price, data set and claim go into the book, and you vouch for them."""
+    from shoal.dp import Budget
     from shoal.score.admitting import admission_of
 
     with _opened(ledger) as book:
         admission = admission_of(model, data=data, by="person")
-        book.admit(admission)
+        cost = None if charged or admission.spent is None else Budget.from_dict(admission.spent)
+        book.admit(admission, pay=cost)
     typer.echo(f"Admitted '{admission.model}' on data set {admission.data}, {admission.digest[:16]}.")
 
 

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, select
 from shoal.ledger.chain import Head, append, entry, lock_head
 from shoal.ledger.tables import JOURNAL
 
-__all__ = ["Admission", "admissions", "admit"]
+__all__ = ["Admission", "admissions", "admit", "is_admitted"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +62,17 @@ class Admission:
 def admit(connection: Connection, key: bytes, model: int, data: int, admission: Admission) -> Head:
     """Note an admission, once for each file."""
     head = lock_head(connection)
-    if any(known.digest == admission.digest and known.data == admission.data for known in admissions(connection)):
+    if is_admitted(connection, admission):
         return head
     purpose = {"purpose": f"model '{admission.model}' may be served"}
     note = json.dumps({**purpose, "admission": admission.to_dict()}, ensure_ascii=False, allow_nan=False)
     return append(connection, key, [entry("admit", model_id=model, data_id=data, note=note)], head)
+
+
+def is_admitted(connection: Connection, admission: Admission) -> bool:
+    """Whether this file was admitted for this data set before."""
+    wanted = admission.digest, admission.data
+    return any((known.digest, known.data) == wanted for known in admissions(connection))
 
 
 def admissions(connection: Connection) -> list[Admission]:

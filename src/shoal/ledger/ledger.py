@@ -243,12 +243,22 @@ class Ledger:
             heads.append(data_set.reserve_data(connection, self.founded.key, data, share))
         return self.balance("data", data)
 
-    def admit(self, admission: Admission) -> None:
-        """Let a model file be served; its data set must be in this ledger."""
+    def admit(self, admission: Admission, *, pay: Budget | None = None) -> None:
+        """Let a model file be served; its data set must be in this ledger.
+
+        Parameters
+        ----------
+        pay
+            What the fit cost, where this ledger was not charged for it when it was made; charged with the admission,
+            once, or neither.
+        """
         with self.moving() as (connection, heads):
             heads.append(lock_head(connection))
             model = self._model(connection, admission.model, None, heads)
             row = data_set.found_data(connection, admission.data)
+            if pay is not None and not pay.empty and not admitting.is_admitted(connection, admission):
+                purpose = f"risk score '{admission.model}', fitted elsewhere"
+                heads.append(data_set.spend(connection, self.founded.key, admission.data, pay, purpose, None)[1])
             heads.append(admitting.admit(connection, self.founded.key, model, row.id, admission))
 
     def admissions(self) -> dict[str, Admission]:
