@@ -6,11 +6,12 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 EXTRAS := .[all]
 
-.PHONY: demo test check kernels postgres chromium minisign bench docs clean help
+.PHONY: demo test test-full check kernels postgres chromium minisign bench docs clean help
 
 help:
 	@echo "make demo   run the main job on built-in data and say where the report is"
 	@echo "make test   lint, types, layers, then all tests"
+	@echo "make test-full  the same, with ten times as many faults"
 	@echo "make check  lint, types and layers only"
 	@echo "make bench  speed and quality against the peers, as ratios in one run"
 	@echo "make docs   regenerate the command reference from the code"
@@ -27,6 +28,9 @@ demo: $(STAMP)
 test: postgres chromium minisign
 	$(MAKE) --jobs 2 check kernels
 	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder tests
+
+test-full:
+	SHOAL_KILLS=200 HYPOTHESIS_PROFILE=explore $(MAKE) test
 
 # The ledger is tested on a real PostgreSQL; where it can't be installed those tests are skipped and say so.
 postgres:

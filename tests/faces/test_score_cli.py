@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from shoal.cli.score import app
 from shoal.datasets.pima import pima_like, pima_like_schema
+from shoal.dp import Account
 from shoal.errors import FileError, GuaranteeError, ParameterError, ShoalError
 
 runner = CliRunner()
@@ -76,8 +77,7 @@ def test_a_published_model_names_the_same_data_set_as_a_certified_one(folder):
         assert fit(folder, "-m", model, out=out).exit_code == 0
     free, priced = (json.loads((folder / name).read_text())["data"] for name in ("free.json", "priced.json"))
     assert free == priced is not None
-    entries = json.loads((folder / "patients.csv.budget.json").read_text())["journal"]["entries"]
-    assert len(entries) == 1  # the fit of a published model has no known price
+    assert len(Account.open(folder / "patients.csv").entries) == 1  # the fit of a published model has no known price
     assert fit(folder, "-m", "alpha-tree", out="plain.json").exit_code == 0
     assert json.loads((folder / "plain.json").read_text())["data"] is None
 
@@ -106,3 +106,55 @@ def test_files_in_the_way_and_harmed(folder):
     assert isinstance(
         run("evaluate", folder / "model.json", folder / "new.csv", "-t", "diabetes").exception, ShoalError
     )
+
+
+def test_a_corrected_file_brings_no_fresh_budget(folder):
+    """The data set's name was the hash of the content: one newline more, and a service began a new account."""
+    assert fit(folder, "-m", "stable-tree", out="one.json").exit_code == 0
+    with open(folder / "patients.csv", "a") as file:
+        file.write("\n")
+    assert isinstance(fit(folder, "-m", "stable-tree", out="two.json").exception, FileError)
+    done = fit(folder, "-m", "stable-tree", "--corrected", out="two.json")
+    assert done.exit_code == 0, done.exception
+    one, two = (json.loads((folder / name).read_text())["data"] for name in ("one.json", "two.json"))
+    assert one == two
+
+
+def test_fits_and_synthesis_share_one_limit_and_say_so(folder):
+    assert fit(folder, "--epsilon", 2, "--limit", 3).exit_code == 0
+    account = Account.open(folder / "patients.csv")
+    account.ledger.reserve(account.data_set, 0.75)
+    done = fit(folder, "--epsilon", 0.2, out="b.json")
+    assert "spent ε = 2.2, reserved ε = 0.75, left ε = 0.05" in " ".join(done.output.split())
+    refused = fit(folder, "--epsilon", 0.1, out="c.json")
+    assert isinstance(refused.exception, GuaranteeError)
+
+
+def test_exact_counts_are_for_their_owner_only(folder):
+    assert fit(folder, "-m", "stable-tree").exit_code == 0
+    assert (folder / "model.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_whoever_stops_a_run_hears_what_it_spent(tmp_path):
+    import subprocess
+    import sys
+
+    (tmp_path / "data.csv").write_text("a\n1\n")
+    script = """
+import os, signal, sys
+from shoal.cli import main
+from shoal.dp import Account, Budget
+
+def stopped():
+    Account.open(sys.argv[1], limit=Budget(epsilon=1)).charge(Budget(epsilon=0.25), purpose="x")
+    os.kill(os.getpid(), getattr(signal, sys.argv[2]))
+
+main.app = stopped
+main.run()
+"""
+    for name, code in (("SIGINT", 130), ("SIGTERM", 143)):
+        words = [sys.executable, "-c", script, str(tmp_path / "data.csv"), name]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert done.returncode == code
+        assert "nothing was written" not in done.stderr
+        assert "stays spent: ε = 0.25 on data.csv" in done.stderr

@@ -20,6 +20,7 @@ import shoal
 from shoal.ledger import Keys, Ledger
 from shoal.recipe import Coarsening, read_recipe
 from shoal.release import verify
+from shoal.score.admitting import admission_of
 
 READY = 60_000  # milliseconds; a job on a busy machine with a cold cache takes its time
 ODD = "a=b/c.d"
@@ -44,6 +45,8 @@ def at_hand(browser, tmp_path_factory):
     url = f"sqlite:///{home / 'ledger.db'}"
     ledger = Ledger.open(url)
     _, token = Keys(ledger).add("ward", epsilon=1)
+    people = ledger.begin_data_set("patients", limit=shoal.dp.Budget(epsilon=10))
+    ledger.admit(admission_of(home / "models" / "diabetes.json", data=people, by="person"))
     ledger.close()
     with near(tmp_path_factory.mktemp("near"), models=home / "models", ledger=url) as (address, shop):
         yield address, shop, token

@@ -12,6 +12,14 @@ from postgres import Cluster, reason_for_none
 from shoal.ledger import Ledger
 
 
+@pytest.fixture(scope="session", autouse=True)
+def anchors(tmp_path_factory):
+    """Anchors of the PostgreSQL ledgers, away from the home folder."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("SHOAL_ANCHORS", str(tmp_path_factory.mktemp("anchors")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def cluster():
     reason = reason_for_none()

@@ -1,9 +1,11 @@
 """A PostgreSQL cluster in a temporary folder, run by an unprivileged user, gone afterwards."""
 
+import contextlib
 import itertools
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -46,7 +48,7 @@ class Cluster:
 
     def __enter__(self):
         self._bin, self._user = folder_of_binaries(), unprivileged()
-        self._folder = Path(tempfile.mkdtemp(prefix="shoal-pg-", dir="/tmp"))
+        self._folder = Path(tempfile.mkdtemp(prefix="shoal-pg-", dir=_room(self._fsync)))
         self._data, self._numbers = self._folder / "data", itertools.count(1)
         if self._user:
             os.chown(self._folder, self._user.pw_uid, self._user.pw_gid)
@@ -67,6 +69,20 @@ class Cluster:
     def stop(self, how="fast"):
         self._call("pg_ctl", "-D", self._data, "-w", "-m", how, "stop")
 
+    @contextlib.contextmanager
+    def frozen(self):
+        """Every process of the server is there and does nothing."""
+        pids = [int(word) for word in (self._data / "postmaster.pid").read_text().split()[:1]]
+        pids += [int(word) for word in Path(f"/proc/{pids[0]}/task/{pids[0]}/children").read_text().split()]
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in pids:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT)
+
     def database(self):
         import psycopg
 
@@ -83,6 +99,12 @@ class Cluster:
         command = [self._bin / program, *words]
         done = subprocess.run(command, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False, **who)
         assert done.returncode == 0, done.stderr.decode()
+
+
+def _room(fsync):
+    """Memory where it is plentiful and the disk is not what is tested: making and removing databases is quick there."""
+    plenty = os.path.isdir("/dev/shm") and shutil.disk_usage("/dev/shm").free > 4 << 30
+    return "/dev/shm" if fsync == "off" and plenty else "/tmp"
 
 
 def _free_port():

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import random
 from collections import Counter
 
@@ -15,6 +16,7 @@ from shoal.ledger.amount import UNITS
 from shoal.ledger.tables import ANSWER, JOURNAL
 
 PRICE = UNITS // 10
+KILLS = int(os.environ.get("SHOAL_KILLS", "20"))  # on both databases together; `make test-full` has 200
 
 
 async def attempts(port, token, number, times):
@@ -73,9 +75,9 @@ def test_kill_9_at_random_moments_loses_answers_never_charges(url):
     ledger = Ledger.open(url)
     _, token = Keys(ledger).add("ward", epsilon=10_000)
     moments, answered = random.Random(7), {}
-    for number in range(3):
+    for number in range(KILLS // 2):
         with processes(url) as [(process, port)]:
-            answered |= asyncio.run(until_killed(process, port, token, moments.uniform(0.0, 0.8), number))
+            answered |= asyncio.run(until_killed(process, port, token, moments.uniform(0.0, 0.25), number))
     ledger.close()
     ledger = Ledger.open(url)  # readable, and its sums follow from the journal
     spent = ledger.balance("client", "ward").spent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(help="API keys of the service: add, list, revoke.", no_args_is_help=True)
+app = typer.Typer(help="API keys of the service: add, list, rotate, revoke.", no_args_is_help=True)
 
 Book = Annotated[str, typer.Option("--ledger", envvar="SHOAL_LEDGER", help="Database URL of the ledger.")]
 
@@ -21,7 +21,13 @@ _ADD = """Examples:
 
 shoal keys add "ward 7" --epsilon 10 --ledger sqlite:///ledger.db
 
-shoal keys add "ward 7" --model risk --ledger sqlite:///ledger.db
+shoal keys add "ward 7" --model risk --days 365 --ledger sqlite:///ledger.db
+
+shoal keys add "data protection office" --role auditor --ledger sqlite:///ledger.db
+"""
+_ROTATE = """Examples:
+
+shoal keys rotate 0123456789ab --hours 48 --ledger sqlite:///ledger.db
 """
 _LIST = """Examples:
 
@@ -40,15 +46,47 @@ def add(
         float | None, typer.Option("--epsilon", "-e", help="What a new client may spend in all; 0: free models only.")
     ] = None,
     model: Annotated[list[str] | None, typer.Option("--model", "-m", help="A model it may ask. [default: all]")] = None,
+    role: Annotated[
+        Literal["client", "auditor", "administrator"],
+        typer.Option(help="A client asks models, an auditor sees every account, an administrator may do both."),
+    ] = "client",
+    days: Annotated[float | None, typer.Option(help="How long it holds. [default: until it is revoked]")] = None,
     ledger: Book = "sqlite:///ledger.db",
 ) -> None:
-    """Make a key and show it, once: the ledger keeps its hash only."""
+    """Make a key and show it, once: the ledger keeps its hash only. Begins the ledger if there is none, and says so."""
     from shoal.cli.console import err
 
     with _keys(ledger, create=True) as keys:
-        key, token = keys.add(name, epsilon=epsilon, models=model or ["*"])
+        if not keys.list():
+            err.print(f"These are the first keys of the ledger {ledger_name(ledger)}.", markup=False)
+        key, token = keys.add(name, epsilon=epsilon, models=model or ["*"], role=role, days=days)
+    _show_once(key.id, token)
+
+
+@app.command(epilog=_ROTATE)
+def rotate(
+    key: Annotated[str, typer.Argument(help="The key's id, as `shoal keys list` shows it.")],
+    hours: Annotated[float, typer.Option(help="How long the old key still holds.")] = 24.0,
+    ledger: Book = "sqlite:///ledger.db",
+) -> None:
+    """Make another key of the same client, models and role; the old one ends after a while."""
+    with _keys(ledger) as keys:
+        new, token = keys.rotate(key, hours=hours)
+    _show_once(new.id, token)
+
+
+def _show_once(number: str, token: str) -> None:
+    from shoal.cli.console import err
+
     typer.echo(token)
-    err.print(f"Key {key.id}. Keep the line above: it can't be shown again.", markup=False)
+    err.print(f"Key {number}. Keep the line above: it can't be shown again.", markup=False)
+
+
+def ledger_name(url: str) -> str:
+    """The address without its password."""
+    from shoal.ledger.tag import without_password
+
+    return without_password(url)
 
 
 @app.command("list", epilog=_LIST)
@@ -58,8 +96,12 @@ def show(ledger: Book = "sqlite:///ledger.db") -> None:
 
     with _keys(ledger) as keys:
         found = keys.list()
-    rows = [[k.id, k.name, " ".join(k.scopes), k.made[:10], (k.revoked or "in force")[:10]] for k in found]
-    print_table(f"{len(rows)} keys", ["key", "client", "models", "made", "revoked"], rows)
+    rows = [
+        [k.id, k.name, k.role, " ".join(k.scopes), k.made[:10], (k.expires or "")[:10], (k.used or "")[:10],
+         (k.revoked or ("in force" if k.in_force else "ended"))[:10]]
+        for k in found
+    ]  # fmt: skip
+    print_table(f"{len(rows)} keys", ["key", "client", "role", "models", "made", "ends", "used", "revoked"], rows)
 
 
 @app.command(epilog=_REVOKE)

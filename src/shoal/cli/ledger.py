@@ -1,4 +1,4 @@
-"""`shoal ledger`: what clients, models and data sets have spent, and the journal behind it."""
+"""`shoal ledger`: the one book of a data set. What was spent on what, limits, copies, and whether it is in order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(help="The service's book: show, export, set limits.", no_args_is_help=True)
+app = typer.Typer(help="The book of what was spent: show, verify, back up, set limits.", no_args_is_help=True)
 
 Book = Annotated[str, typer.Option("--ledger", envvar="SHOAL_LEDGER", help="Database URL of the ledger.")]
 
@@ -35,6 +35,42 @@ _LIMIT = """Examples:
 
 shoal ledger limit client "ward 7" --epsilon 20 --ledger sqlite:///ledger.db
 """
+_CREATE = """Examples:
+
+shoal ledger create --ledger sqlite:///ledger.db
+
+shoal ledger create --ledger postgresql://owner@db/ledger --service-role shoal_service
+"""
+_RESERVE = """Examples:
+
+shoal ledger reserve 0123456789abcdef --epsilon 5 --ledger sqlite:///ledger.db
+"""
+_ADMIT = """Examples:
+
+shoal ledger admit models/diabetes.json --ledger sqlite:///ledger.db
+"""
+_VERIFY = """Examples:
+
+shoal ledger verify --ledger sqlite:///ledger.db
+
+shoal ledger verify --head 1042:9f3c2a7d51e80b46 --ledger sqlite:///ledger.db
+"""
+_BACKUP = """Examples:
+
+shoal ledger backup ledger-2026-01-31.db --ledger sqlite:///ledger.db
+"""
+_RESTORE = """Examples:
+
+shoal ledger restore ledger-2026-01-31.db --ledger sqlite:///ledger.db
+"""
+_MIGRATE = """Examples:
+
+shoal ledger migrate patients.csv
+
+shoal ledger migrate patients.csv --ledger sqlite:///ledger.db
+
+shoal ledger migrate --ledger sqlite:///ledger.db
+"""
 
 
 @app.command(epilog=_SHOW)
@@ -42,16 +78,145 @@ def show(
     ledger: Book = "sqlite:///ledger.db",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Every account with its limit, what is spent and what is left; the sums are checked against the journal."""
-    from shoal.cli.console import print_table
+    """Every account: its limit over all uses, what is spent, reserved and left; the sums are checked first."""
+    from shoal.cli.console import out, print_table
 
     with _opened(ledger) as book:
-        accounts = [balance.to_dict() for balance in book.balances()]
+        accounts, head = [balance.to_dict() for balance in book.balances()], book.head()
     if as_json:
-        typer.echo(json.dumps({"accounts": accounts}, indent=1, ensure_ascii=False))
+        typer.echo(json.dumps({"head": str(head), "accounts": accounts}, indent=1, ensure_ascii=False))
         return
-    rows = [[a["kind"], a["name"], a["limit"] or "none", a["spent"], a["left"] or ""] for a in accounts]
-    print_table(f"{len(rows)} accounts, in epsilon", ["account", "name", "limit", "spent", "left"], rows)
+    rows = [
+        [_shown(a), a["limit"] or "none", a["spent"], a["reserved"], a["left"] or "", a.get("rule", "")]
+        for a in accounts
+    ]
+    print_table(f"{len(rows)} accounts", ["account", "limit", "spent", "reserved", "left", "counted by"], rows)
+    out.print(f"Head of the journal: {head}", markup=False)
+
+
+def _shown(account: dict[str, Any]) -> str:
+    label = f" ({account['label']})" if account.get("label") else ""
+    return f"{account['kind']} {account['name']}{label}"
+
+
+@app.command(epilog=_CREATE)
+def create(
+    ledger: Book = "sqlite:///ledger.db",
+    service_role: Annotated[
+        str | None, typer.Option(help="PostgreSQL: a role for the service, which may add and not rewrite.")
+    ] = None,
+) -> None:
+    """Begin an empty ledger; no other command does so by mistake."""
+    from shoal.ledger import Ledger
+    from shoal.ledger.roles import grant
+
+    book = Ledger.open(ledger)
+    try:
+        if service_role is not None:
+            grant(book, service_role)
+        typer.echo(f"Ledger {book.founded.name}, head {book.head()}")
+    finally:
+        book.close()
+
+
+@app.command(epilog=_VERIFY)
+def verify(
+    ledger: Book = "sqlite:///ledger.db",
+    head: Annotated[str | None, typer.Option(help="A head noted elsewhere: in the log, or in a manifest.")] = None,
+) -> None:
+    """Look at everything: triggers, sums, every link of the chain, every answer, the anchor."""
+    from shoal.ledger import Ledger
+
+    book = Ledger.unchecked(ledger)
+    try:
+        found = book.verify(head=head)
+    finally:
+        book.close()
+    typer.echo(f"In order: {found.head.number:,} entries, {found.answers:,} answers, {found.accounts:,} accounts.")
+    typer.echo(f"Head of the journal: {found.head}")
+    if not found.key_outside:
+        typer.echo("The key of the chain is in the database: damage and edits by hand show, a forger with the key only")
+        typer.echo("by a head noted elsewhere. See SHOAL_LEDGER_KEY.")
+
+
+@app.command(epilog=_BACKUP)
+def backup(
+    file: Annotated[Path, typer.Argument(help="File for the copy; must not exist yet.")],
+    ledger: Book = "sqlite:///ledger.db",
+) -> None:
+    """Copy a SQLite ledger, also while it is in use, and look at the copy. For PostgreSQL it names the tools."""
+    from shoal.ledger.copies import backup as copy
+
+    head = copy(ledger, file)
+    typer.echo(f"Copied {head.number:,} entries to {file}. Head of the journal: {head}")
+
+
+@app.command(epilog=_RESTORE)
+def restore(
+    file: Annotated[Path, typer.Argument(help="A copy made by `shoal ledger backup`.")],
+    ledger: Book = "sqlite:///ledger.db",
+    go_back: Annotated[
+        bool, typer.Option("--go-back", help="Accept that charges after the copy was made are forgotten.")
+    ] = False,
+) -> None:
+    """Put a copy in the place of a SQLite ledger; refuses to go back in time."""
+    from shoal.ledger.copies import restore as put_back
+
+    head, lost = put_back(ledger, file, go_back=go_back)
+    typer.echo(f"Restored. Head of the journal: {head}. Entries lost: {lost:,}")
+
+
+@app.command(epilog=_MIGRATE)
+def migrate(
+    file: Annotated[Path | None, typer.Argument(help="A data file with an account; none: the ledger itself.")] = None,
+    ledger: Annotated[
+        str | None, typer.Option("--ledger", envvar="SHOAL_LEDGER", help="A shared ledger. [default: beside FILE]")
+    ] = None,
+) -> None:
+    """Bring an account or a ledger of an earlier version up to date, or a file's account into a shared ledger."""
+    from shoal.errors import ParameterError
+    from shoal.ledger.migration import migrate_file, migrate_ledger
+
+    if file is not None:
+        account = migrate_file(file, ledger)
+        typer.echo(f"Data set {account.data_set}: {account.summary}. The old files end in .migrated.")
+        return
+    if ledger is None:
+        raise ParameterError("migrate", "FILE or --ledger must be given")
+    typer.echo(f"Migrated {migrate_ledger(ledger):,} entries.")
+
+
+@app.command(epilog=_RESERVE)
+def reserve(
+    data: Annotated[str, typer.Argument(help="The data set, as `shoal ledger show` has it.")],
+    epsilon: Annotated[
+        float | None, typer.Option("--epsilon", "-e", help="For answers in all, those given included. [default: none]")
+    ] = None,
+    ledger: Book = "sqlite:///ledger.db",
+) -> None:
+    """Keep a part of a data set's limit for the answers of published models; without --epsilon, nothing any more."""
+    with _opened(ledger) as book:
+        _tell(book.reserve(data, epsilon).to_dict())
+
+
+@app.command(epilog=_ADMIT)
+def admit(
+    model: Annotated[Path, typer.Argument(help="A model file, made by `shoal score fit`.")],
+    ledger: Book = "sqlite:///ledger.db",
+    data: Annotated[str | None, typer.Option(help="Its data set. [default: as the file says]")] = None,
+    charged: Annotated[
+        bool, typer.Option("--charged", help="The data set was charged for the fit already; else it is charged now.")
+    ] = False,
+) -> None:
+    """Let a model file be served: its hash, price, data set and claim go into the book, and you vouch for them."""
+    from shoal.dp import Budget
+    from shoal.score.admitting import admission_of
+
+    with _opened(ledger) as book:
+        admission = admission_of(model, data=data, by="person")
+        cost = None if charged or admission.spent is None else Budget.from_dict(admission.spent)
+        book.admit(admission, pay=cost)
+    typer.echo(f"Admitted '{admission.model}' on data set {admission.data}, {admission.digest[:16]}.")
 
 
 @app.command(epilog=_EXPORT)
@@ -83,13 +248,17 @@ def limit(
 ) -> None:
     """Set a limit anew, with an entry in the journal; that of a data set can only be lowered."""
     with _opened(ledger) as book:
-        balance = book.limit(kind, name, epsilon).to_dict()
-    typer.echo(f"{kind} {name}: limit {balance['limit']}, spent {balance['spent']}, left {balance['left']}")
+        _tell(book.limit(kind, name, epsilon).to_dict())
+
+
+def _tell(balance: dict[str, Any]) -> None:
+    told = ", ".join(f"{word} {balance[word]}" for word in ("limit", "spent", "reserved", "left"))
+    typer.echo(f"{balance['kind']} {balance['name']}: {told}")
 
 
 def _csv(entries: list[dict[str, Any]]) -> str:
     text = io.StringIO()
-    names = ["number", "at", "kind", "client", "model", "data", "epsilon"]
+    names = ["number", "at", "kind", "client", "model", "data", "epsilon", "purpose"]
     writer = csv.DictWriter(text, names, lineterminator="\n")
     writer.writeheader()
     writer.writerows({name: _plain(value) for name, value in entry.items()} for entry in entries)

@@ -99,7 +99,7 @@ def run() -> None:
         complain(str(error))
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        complain("stopped; nothing was written.")
+        complain(_stopped())
         sys.exit(130)
     except Exception as error:  # messages of other libraries may quote cells: say where, not what
         place = traceback.extract_tb(error.__traceback__)[-1]
@@ -108,5 +108,12 @@ def run() -> None:
 
 
 def _stop(signum: int, frame: FrameType | None) -> None:
-    complain("stopped; nothing was written.")
+    complain(_stopped())
     sys.exit(128 + signum)
+
+
+def _stopped() -> str:
+    """What is true of a run that was stopped: a charge that is on the disk stays, whatever became of the result."""
+    tally = sys.modules.get("shoal.ledger.tally")
+    spent = tally.charged() if tally is not None else ()
+    return f"stopped; charged, and it stays spent: {'; '.join(spent)}." if spent else "stopped; nothing was written."

@@ -55,13 +55,21 @@ def fit(
     limit: Annotated[
         float | None, typer.Option(help="Epsilon that may ever be spent on FILE; set by the first run. [default: 10]")
     ] = None,
-    account: Annotated[bool, typer.Option(help="Keep the account FILE.budget.json; charged first.")] = True,
+    account: Annotated[bool, typer.Option(help="Charge the account of FILE, before anything is computed.")] = True,
+    ledger: Annotated[
+        str | None,
+        typer.Option(envvar="SHOAL_LEDGER", help="Shared ledger for a new account. [default: one beside FILE]"),
+    ] = None,
+    data: Annotated[str | None, typer.Option(help="The data set that FILE is, where the ledger knows it.")] = None,
+    corrected: Annotated[
+        bool, typer.Option("--corrected", help="FILE was corrected; the people are the same.")
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older model file.")] = False,
 ) -> None:
     """Fit a risk score on FILE and write it as JSON with its claim.
 
-    The account beside FILE is charged before anything is computed. A certified model may leave; a published or plain
-    one holds exact counts, and its file says that it must stay inside.
+    The account of FILE is charged before anything is computed, and its ledger admits the model file to be served. A
+    certified model may leave; a published or plain one holds exact counts, and its file says that it must stay inside.
     """
     from shoal.cli.console import out as screen
     from shoal.cli.console import print_claims
@@ -72,15 +80,17 @@ def fit(
     fitted = _model(model, rules, epsilon, design, alpha, depth, _classes(rules, target, positive))
     if certified:
         fitted.set_params(rows_per_person=rows_per_person)
-    book = _account(file, limit, fitted) if account else None
+    where = {"ledger": ledger, "data": data, "changed": "continue" if corrected else "refuse"}
+    book = _account(file, limit, fitted, where) if account else None
     fitted.fit(X, y, account=book)
     fitted.save(out, internal=True)
+    _admit(out, book)
     screen.print(fitted.words, markup=False)
     print_claims(fitted.claims)
     if book is not None:
-        screen.print(f"Account {book.path}: spent {book.spent}, left {book.left}", markup=False)
-    where = "Model" if fitted.releasable else "Model with exact counts, keep inside"
-    screen.print(f"{where}: {out}", markup=False)
+        screen.print(f"Account {book.path}: {book.summary}", markup=False)
+    kind = "Model" if fitted.releasable else "Model with exact counts, keep inside"
+    screen.print(f"{kind}: {out}", markup=False)
 
 
 @app.command("explain", epilog=_EXPLAIN)
@@ -206,18 +216,21 @@ def _model(
     return makers[name]()
 
 
-def _account(file: Path, limit: float | None, model: Any) -> Any:
+def _account(file: Path, limit: float | None, model: Any, where: dict[str, Any]) -> Any:
     """The account of the file; none for a model that promises nothing.
 
     A published model is not charged here, as its fit has no known price; but it gets the data set's name, so that its
-    answers and the fits of certified models share one account of the service.
+    answers and everything else that is computed from these people spend from one account.
     """
-    from shoal.dp import Account, Budget
+    from shoal.release.paying import account_for
 
     model._check()
-    if model.cost is None:
-        return None
-    begun = file.with_name(f"{file.name}.budget.json").exists()
-    if limit is not None and begun:
-        raise ParameterError("--limit", "was set when the account was begun and can't be changed")
-    return Account.open(file, limit=None if begun else Budget(epsilon=limit or 10.0, delta=1e-6))
+    return None if model.cost is None else account_for(file, limit, **where)
+
+
+def _admit(file: Path, book: Any) -> None:
+    """The ledger that was charged notes the model file, so that nothing else can be served in its name."""
+    from shoal.score.admitting import admission_of
+
+    if book is not None:
+        book.ledger.admit(admission_of(file, by="fit"))

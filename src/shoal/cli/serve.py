@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from shoal.service.models import Served
+    from shoal.service.models import Catalogue, Served
     from shoal.service.settings import Settings
 
 __all__ = ["EXAMPLES", "serve"]
@@ -20,94 +19,159 @@ EXAMPLES = """Examples:
 shoal serve --models models --ledger sqlite:///ledger.db
 
 shoal serve --models models --ledger postgresql://shoal@db/ledger --workers 2 --port 8080
+
+shoal serve --config serve.toml --check
 """
 
 
+def _configure(context: typer.Context, file: Path | None) -> Path | None:
+    """Take defaults from a TOML file: a flag wins over the environment, that over the file."""
+    if file is not None:
+        import tomllib
+
+        from shoal.errors import FileError
+        from shoal.files.place import reporting
+
+        with reporting(file):
+            text = file.read_text(encoding="utf-8")
+        try:
+            words = tomllib.loads(text)
+        except tomllib.TOMLDecodeError:
+            raise FileError(str(file), "must be TOML") from None
+        known = {parameter.name for parameter in context.command.params}
+        unknown = sorted(set(words) - known)
+        if unknown:
+            raise FileError(
+                str(file), f"has no setting of the name '{unknown[0][:60]}'", hint="See `shoal serve --help`."
+            )
+        context.default_map = {**(context.default_map or {}), **{name: str(value) for name, value in words.items()}}
+    return file
+
+
 def serve(
-    models: Annotated[Path, typer.Option(help="Folder of model files (*.json), made by `shoal score fit`.")],
+    models: Annotated[
+        Path, typer.Option(envvar="SHOAL_MODELS", help="Folder of model files (*.json), made by `shoal score fit`.")
+    ],
+    config: Annotated[
+        Path | None,
+        typer.Option(callback=_configure, is_eager=True, help="TOML file with these settings, _ for - in their names."),
+    ] = None,
     ledger: Annotated[
         str, typer.Option(envvar="SHOAL_LEDGER", help="Database URL: sqlite:///FILE or postgresql://...")
     ] = "sqlite:///ledger.db",
-    host: Annotated[str, typer.Option(help="Address to listen on; others need TLS in front.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8000,
-    workers: Annotated[int, typer.Option(min=1, max=64, help="Processes.")] = 1,
+    host: Annotated[
+        str, typer.Option(envvar="SHOAL_HOST", help="Address to listen on; others need TLS in front.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(envvar="SHOAL_PORT", min=0, max=65535, help="Port to listen on.")] = 8000,
+    workers: Annotated[int, typer.Option(envvar="SHOAL_WORKERS", min=1, max=64, help="Processes.")] = 1,
     data_epsilon: Annotated[
-        float, typer.Option(help="Epsilon that may ever be spent on a data set; set when it is new to the ledger.")
-    ] = 10.0,
-    model_epsilon: Annotated[
-        float | None, typer.Option(help="The same for a new model over all clients. [default: no limit of its own]")
+        float | None,
+        typer.Option(
+            envvar="SHOAL_DATA_EPSILON",
+            help="What answers may spend on each data set, reserved from its limit. [default: as the ledger has it]",
+        ),
     ] = None,
-    rate: Annotated[float, typer.Option(help="Requests a second of one client in one worker; 0 for no limit.")] = 100.0,
-    max_body: Annotated[int, typer.Option(help="Largest body of a request in bytes.")] = 65_536,
-    log: Annotated[bool, typer.Option(help="Write one JSON line for each request to standard error.")] = True,
+    model_epsilon: Annotated[
+        float | None,
+        typer.Option(
+            envvar="SHOAL_MODEL_EPSILON",
+            help="Limit of each model over all clients. [default: as the ledger has it, or none]",
+        ),
+    ] = None,
+    rate: Annotated[
+        float, typer.Option(envvar="SHOAL_RATE", help="Requests a second of one client in one worker; 0 for no limit.")
+    ] = 100.0,
+    max_body: Annotated[
+        int, typer.Option(envvar="SHOAL_MAX_BODY", help="Largest body of a request in bytes.")
+    ] = 65_536,
+    deadline: Annotated[
+        float, typer.Option(envvar="SHOAL_DEADLINE", help="Seconds in which the ledger must answer, or 503.")
+    ] = 5.0,
+    shutdown: Annotated[
+        float, typer.Option(envvar="SHOAL_SHUTDOWN", help="Seconds in which everything ends after a stop.")
+    ] = 20.0,
+    proxies: Annotated[
+        str, typer.Option(envvar="SHOAL_PROXIES", help="Addresses of proxies whose X-Forwarded-For is believed.")
+    ] = "",
+    log: Annotated[
+        bool, typer.Option(envvar="SHOAL_LOG", help="Write one JSON line for each request to standard error.")
+    ] = True,
+    check: Annotated[bool, typer.Option("--check", help="Look whether all is in order, say so, and stop.")] = False,
 ) -> None:
     """Serve the models of a folder; clients need a key from `shoal keys add`.
 
-    Certified models are free to ask: the ledger records their fit once, on the account of the data set. Published
-    models cost epsilon for each new query, charged before it is answered. A model file whose hash does not fit is
-    refused, and so is a ledger whose sums do not follow from its journal.
+    Served is what the ledger admitted: files that `shoal score fit` wrote with this ledger, or that a person admitted.
+    Certified models are free to ask. Published models cost epsilon for each new query, charged before it is answered,
+    to the one account of their data set. SIGHUP reads the models anew, SIGTERM stops.
     """
     from shoal.service.settings import Settings
 
     settings = Settings(
-        models=str(models),
+        models=str(models.resolve()),
         ledger=ledger,
         data_epsilon=data_epsilon,
         model_epsilon=model_epsilon,
         rate=rate,
         burst=max(2 * rate, 1.0),
         max_body=max_body,
+        deadline=deadline,
+        shutdown_seconds=shutdown,
+        proxies=proxies,
         log=log,
     )
-    _tell(_opened(settings), host, port)
-    with tempfile.TemporaryDirectory(prefix="shoal-metrics-") as folder:
-        _run(settings, host, port, workers, folder)
+    catalogue, served = _read(settings)
+    _tell(catalogue, served, host, port)
+    if check:
+        raise typer.Exit(3 if catalogue.refused else 0)
+    raise typer.Exit(_run(settings, host, port, workers, catalogue))
 
 
-def _opened(settings: Settings) -> list[Served]:
-    """Load and enrol once here, so that what is wrong is said once and not by every worker."""
+def _read(settings: Settings) -> tuple[Catalogue, list[Served]]:
+    """The models that may be served, and their accounts: once here, so that what is wrong is said once."""
     from shoal.ledger import Ledger
-    from shoal.service.models import enrol, load_folder
+    from shoal.service.models import enrol, read_folder
 
-    loaded = load_folder(settings.models)
-    book = Ledger.open(settings.ledger)
+    book = Ledger.open(settings.ledger, create=False, patience=settings.deadline)
     try:
-        return list(enrol(loaded, book, settings).values())
+        catalogue = read_folder(settings.models, book.admissions())
+        served = list(enrol(catalogue.loaded, book, settings).values())
+        _log_head(str(book.head()))
+        return catalogue, served
     finally:
         book.close()
 
 
-def _run(settings: Settings, host: str, port: int, workers: int, folder: str) -> None:
-    import uvicorn
+def _run(settings: Settings, host: str, port: int, workers: int, first: Catalogue) -> int:
+    from shoal.service.supervisor import Supervisor
 
-    os.environ.update(settings.environment())
-    if workers > 1:
-        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # so that any worker can tell the sum of all
-    uvicorn.run(
-        "shoal.service.app:from_environment",
-        factory=True,
-        host=host,
-        port=port,
-        workers=workers,
-        access_log=False,
-        log_level="warning",
-        server_header=False,
-        timeout_keep_alive=30,
-        timeout_graceful_shutdown=15,
-        timeout_worker_healthcheck=120,  # 5 by default: a busy machine would kill workers while they still import
-    )
+    catalogues = [first]
+
+    def read() -> Catalogue:
+        return catalogues.pop() if catalogues else _read(settings)[0]
+
+    return Supervisor(settings, host=host, port=port, workers=workers, read=read, log=_line).run()
 
 
-def _tell(catalogue: list[Served], host: str, port: int) -> None:
+def _line(text: str) -> None:
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def _log_head(head: str) -> None:
+    import json
+
+    from shoal.ledger.chain import now
+
+    _line(json.dumps({"at": now(), "event": "ledger", "head": head}))
+
+
+def _tell(catalogue: Catalogue, served: list[Served], host: str, port: int) -> None:
     from shoal.cli.console import err, print_table
     from shoal.ledger.amount import to_text
-    from shoal.service.models import UNKNOWN_DATA
 
-    rows = [[served.name, to_text(served.amount), str(len(served.form.fields))] for served in catalogue]
-    print_table(f"http://{host}:{port}", ["model", "epsilon a query", "fields"], rows)
-    nameless = [served.name for served in catalogue if served.data == UNKNOWN_DATA]
-    if nameless:
-        said = "Such models share one account, apart from those that name theirs"
-        err.print(f"No data set is named in the file of {', '.join(nameless)}. {said}.", markup=False)
+    rows: list[list[Any]] = [[one.name, to_text(one.amount), str(len(one.form.fields)), one.data] for one in served]
+    print_table(f"http://{host}:{port}", ["model", "epsilon a query", "fields", "data set"], rows)
+    for refused in catalogue.refused:
+        err.print(f"Not served: {refused.why}", markup=False)
     if host not in ("127.0.0.1", "localhost", "::1"):
         err.print("Keys and queries travel in clear text: put a proxy with TLS in front.", markup=False)

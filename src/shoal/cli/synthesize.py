@@ -42,7 +42,15 @@ def synthesize(
     limit: Annotated[
         float | None, typer.Option(help="Epsilon that may ever be spent on FILE; set by the first run. [default: 10]")
     ] = None,
-    account: Annotated[bool, typer.Option(help="Keep the account FILE.budget.json; charged first.")] = True,
+    account: Annotated[bool, typer.Option(help="Charge the account of FILE, before anything is computed.")] = True,
+    ledger: Annotated[
+        str | None,
+        typer.Option(envvar="SHOAL_LEDGER", help="Shared ledger for a new account. [default: one beside FILE]"),
+    ] = None,
+    data: Annotated[str | None, typer.Option(help="The data set that FILE is, where the ledger knows it.")] = None,
+    corrected: Annotated[
+        bool, typer.Option("--corrected", help="FILE was corrected; the people are the same.")
+    ] = False,
     price: Annotated[bool, typer.Option("--price", help="Say what it would cost, and stop.")] = False,
     format: Annotated[str | None, typer.Option("--format", "-f", help="csv, tsv, parquet, dta, sav, xpt.")] = None,
     delimiter: Annotated[
@@ -54,8 +62,8 @@ def synthesize(
 ) -> None:
     """Draw a synthetic table from FILE, and write it with report and manifest.
 
-    The account beside FILE is charged before anything is computed; when it is exhausted, nothing is computed or
-    spent and the exit code is 3. Levels and bounds in the schema must be public knowledge.
+    The account of FILE is charged before anything is computed; when it is exhausted, nothing is computed or spent and
+    the exit code is 3. Levels and bounds in the schema must be public knowledge.
     """
     from shoal.cli.console import out as screen
     from shoal.cli.console import steps
@@ -72,7 +80,8 @@ def synthesize(
     with steps(6) as step:
         reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
         source, rules = open_input(file, schema, target, overwrite, reading, step, "synthesize")
-        with account_of(Path(source.path), synthesizer, rows, limit) if account else nullcontext() as book:
+        where: dict[str, Any] = {"ledger": ledger, "data": data, "changed": "continue" if corrected else "refuse"}
+        with account_of(Path(source.path), synthesizer, rows, limit, **where) if account else nullcontext() as book:
             release = synthesize_source(source, rules, synthesizer, rows=rows, account=book, progress=step)
         release.write(target, format=format or format_of(release), overwrite=overwrite, progress=step)
     _tell(release, target, book)
@@ -94,6 +103,6 @@ def _tell(release: Any, target: Path, book: Any) -> None:
     for line in (*utility_lines(release), *risk_lines(release)):
         screen.print(f"  {line.name:<58}{line.value}")
     if book is not None:
-        screen.print(f"Account {book.path}: spent {book.spent}, left {book.left}", markup=False)
+        screen.print(f"Account {book.path}: {book.summary}", markup=False)
     screen.print(f"Table, report and manifest: {target}", markup=False)
     screen.print(f"Keep inside: {inside_of(target)}", markup=False)

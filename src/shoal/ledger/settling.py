@@ -2,7 +2,8 @@
 
 The order of steps is what makes it right with any number of processes:
 
-1. lock the accounts, in the order of their numbers (so that two transactions can't wait for each other);
+1. lock the head of the chain, then the accounts, in the order of their numbers (so that two transactions can't wait for
+   each other);
 2. only then read keys, earlier charges and idempotency keys: whoever charged the same client before has committed;
 3. decide order by order in memory, against balances that nobody else can change now;
 4. write the journal, the sums and the answers, and commit once.
@@ -15,45 +16,63 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, cast
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from shoal.ledger.records import Answer, Charge, Charged, Kind, Order, Outcome, Refused, Reply
+from shoal.ledger.chain import Head, append, entry, lock_head, now, seal
+from shoal.ledger.engine import Bulk
+from shoal.ledger.records import (
+    Answer,
+    Balance,
+    Batch,
+    Charge,
+    Charged,
+    ChargedBatch,
+    Kind,
+    Order,
+    Outcome,
+    Refused,
+    Reply,
+)
 from shoal.ledger.tables import ACCOUNT, ANSWER, API_KEY, JOURNAL, REQUEST
 
-__all__ = ["now", "settle"]
+__all__ = ["settle"]
 
 
-def settle(connection: Connection, orders: Sequence[Order]) -> list[Outcome]:
-    """Decide and write `orders` inside the caller's transaction; the outcomes hold once it has committed."""
-    charges = [order for order in orders if isinstance(order, Charge)]
+def settle(connection: Connection, key: bytes, orders: Sequence[Order]) -> tuple[list[Outcome], Head | None]:
+    """Decide and write `orders` inside the caller's transaction; outcomes and the new head hold once it has committed.
+
+    `key` is that of the chain. Without a new entry there is no new head.
+    """
+    charges = [charge for order in orders for charge in _charges(order)]
     book = _Book.read(connection, charges) if charges else _Book()
-    decided = {id(charge): book.decide(charge) for charge in charges}
-    book.write(connection)
-    stored = _store_answers(connection, [order for order in orders if isinstance(order, Answer)])
-    return [
-        decided[id(order)] if isinstance(order, Charge) else Reply(score=float(stored[order.mark])) for order in orders
+    decided = {number: book.settle(order) for number, order in enumerate(orders) if not isinstance(order, Answer)}
+    head = book.write(connection, key)
+    stored = _store_answers(connection, key, [order for order in orders if isinstance(order, Answer)])
+    outcomes = [
+        Reply(score=float(stored[order.mark])) if isinstance(order, Answer) else decided[number]
+        for number, order in enumerate(orders)
     ]
+    return outcomes, head
 
 
-def now() -> str:
-    """The moment, in UTC."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+def _charges(order: Order) -> Sequence[Charge]:
+    if isinstance(order, Batch):
+        return order.charges
+    return [order] if isinstance(order, Charge) else []
 
 
 @dataclass(slots=True)
 class _Account:
     kind: Kind
-    cap: int | None
-    spent: int
+    free: int | None
     added: int = 0
 
     @property
     def left(self) -> int | None:
-        return None if self.cap is None else self.cap - self.spent - self.added
+        return None if self.free is None else self.free - self.added
 
     def covers(self, amount: int) -> bool:
         return self.left is None or amount <= self.left
@@ -63,6 +82,7 @@ class _Account:
 class _Book:
     """The rows that a batch is about, and what it will add to them."""
 
+    head: Head | None = None
     accounts: dict[int, _Account] = field(default_factory=dict)
     valid: set[tuple[str, int]] = field(default_factory=set)
     answers: dict[str, str | None] = field(default_factory=dict)
@@ -73,15 +93,43 @@ class _Book:
     @classmethod
     def read(cls, connection: Connection, charges: Sequence[Charge]) -> _Book:
         numbers = {number for charge in charges for number in (charge.client, charge.model, charge.data)}
-        accounts = _lock_accounts(connection, numbers)
+        head = lock_head(connection)
         return cls(
-            accounts=accounts,
+            head=head,
+            accounts=_lock_accounts(connection, numbers),
             valid=_valid_keys(connection, {charge.key for charge in charges}),
             answers=_known_charges(connection, {charge.mark for charge in charges}),
             tokens=_known_tokens(connection, {charge.token for charge in charges if charge.token}),
         )
 
-    def decide(self, charge: Charge) -> Outcome:
+    def settle(self, order: Charge | Batch) -> Outcome:
+        return self.decide_all(order) if isinstance(order, Batch) else self.decide(order)
+
+    def decide_all(self, batch: Batch) -> Outcome:
+        """All or nothing: what is new in the batch is added up before any of it is charged."""
+        new = {charge.mark: charge for charge in batch.charges if charge.mark not in self.answers}
+        short = self._short(list(new.values()))
+        if isinstance(short, Refused):
+            return short
+        outcomes = [self.decide(charge) for charge in batch.charges]
+        refused = next((outcome for outcome in outcomes if isinstance(outcome, Refused)), None)
+        return refused or ChargedBatch(charged=tuple(cast("list[Charged]", outcomes)))
+
+    def _short(self, charges: Sequence[Charge]) -> Refused | None:
+        """A refusal where an account does not cover the sum, or a key is not valid; nothing is changed."""
+        totals: dict[int, int] = {}
+        for charge in charges:
+            if (charge.key, charge.client) not in self.valid:
+                return Refused(why="revoked")
+            for number in (charge.client, charge.model, charge.data):
+                totals[number] = totals.get(number, 0) + charge.amount
+        touched = [(self.accounts[number], total) for number, total in totals.items()]
+        short = tuple(account.kind for account, total in touched if not account.covers(total))
+        if not short:
+            return None
+        return Refused(why="budget", short=short, left=tuple((a.kind, a.left) for a, _ in touched))
+
+    def decide(self, charge: Charge) -> Charged | Refused:
         if (charge.key, charge.client) not in self.valid:
             return Refused(why="revoked")
         if charge.token and self.tokens.get((charge.client, charge.token), charge.mark) != charge.mark:
@@ -92,7 +140,7 @@ class _Book:
             return Charged(mark=charge.mark, amount=0, score=None if score is None else float(score))
         return self._charge(charge)
 
-    def _charge(self, charge: Charge) -> Outcome:
+    def _charge(self, charge: Charge) -> Charged | Refused:
         touched = [self.accounts[number] for number in (charge.client, charge.model, charge.data)]
         short = tuple(account.kind for account in touched if not account.covers(charge.amount))
         if short:
@@ -109,43 +157,44 @@ class _Book:
             self.tokens[charge.client, charge.token] = charge.mark
             self.requests.append({"client_id": charge.client, "token": charge.token, "mark": charge.mark})
 
-    def write(self, connection: Connection) -> None:
-        if self.entries:
-            connection.execute(insert(JOURNAL), self.entries)
+    def write(self, connection: Connection, key: bytes) -> Head | None:
+        head = append(connection, key, self.entries, self.head) if self.entries else None
         if self.requests:
             connection.execute(insert(REQUEST), self.requests)
         added = [{"number": n, "added": a.added} for n, a in self.accounts.items() if a.added]
         if added:
-            connection.execute(_ADD, added)
+            _ADD.execute(connection, added)
+        return head
 
 
-_ADD = (
+_ADD = Bulk(
     update(ACCOUNT)
     .where(ACCOUNT.c.id == bindparam("number"))
-    .values(spent=ACCOUNT.c.spent + bindparam("added", type_=ACCOUNT.c.spent.type))
+    .values(
+        spent=ACCOUNT.c.spent + bindparam("added", type_=ACCOUNT.c.spent.type),
+        answered=ACCOUNT.c.answered + bindparam("added", type_=ACCOUNT.c.spent.type),
+    )
 )
 
 
 def _entry(charge: Charge) -> dict[str, Any]:
-    return {
-        "at": now(),
-        "kind": "charge",
-        "client_id": charge.client,
-        "model_id": charge.model,
-        "data_id": charge.data,
-        "amount": charge.amount,
-        "mark": charge.mark,
-    }
+    holders = {"client_id": charge.client, "model_id": charge.model, "data_id": charge.data}
+    return entry("charge", amount=charge.amount, mark=charge.mark, **holders)
 
 
 def _lock_accounts(connection: Connection, numbers: set[int]) -> dict[int, _Account]:
     wanted = select(ACCOUNT).where(ACCOUNT.c.id.in_(numbers)).order_by(ACCOUNT.c.id).with_for_update()
-    return {row.id: _Account(kind=row.kind, cap=row.cap, spent=row.spent) for row in connection.execute(wanted)}
+    rows = connection.execute(wanted)
+    return {row.id: _Account(kind=row.kind, free=Balance.of(row).left_for_answers) for row in rows}
 
 
 def _valid_keys(connection: Connection, keys: set[str]) -> set[tuple[str, int]]:
-    wanted = select(API_KEY.c.id, API_KEY.c.client_id).where(API_KEY.c.id.in_(keys), API_KEY.c.revoked.is_(None))
-    return {(row.id, row.client_id) for row in connection.execute(wanted)}
+    wanted = select(API_KEY.c.id, API_KEY.c.client_id, API_KEY.c.expires).where(
+        API_KEY.c.id.in_(keys), API_KEY.c.revoked.is_(None)
+    )
+    at = now()
+    rows = connection.execute(wanted)
+    return {(row.id, row.client_id) for row in rows if row.expires is None or row.expires > at}
 
 
 def _known_charges(connection: Connection, marks: set[str]) -> dict[str, str | None]:
@@ -161,17 +210,21 @@ def _known_tokens(connection: Connection, tokens: set[str]) -> dict[tuple[int, s
     return {(row.client_id, row.token): row.mark for row in connection.execute(wanted)}
 
 
-def _store_answers(connection: Connection, answers: Sequence[Answer]) -> dict[str, str]:
+def _store_answers(connection: Connection, key: bytes, answers: Sequence[Answer]) -> dict[str, str]:
     """Keep the first answer of each mark, and read back which one that is."""
     if not answers:
         return {}
     at = now()
-    first = {answer.mark: {"mark": answer.mark, "score": repr(answer.score), "at": at} for answer in reversed(answers)}
-    connection.execute(_keep_first(connection), [first[mark] for mark in sorted(first)])
+    first = {answer.mark: repr(answer.score) for answer in reversed(answers)}
+    rows = [
+        {"mark": mark, "score": first[mark], "at": at, "seal": seal(key, mark, first[mark])} for mark in sorted(first)
+    ]
+    _KEEP_FIRST[connection.dialect.name].execute(connection, rows)
     wanted = select(ANSWER.c.mark, ANSWER.c.score).where(ANSWER.c.mark.in_(first))
     return {row.mark: row.score for row in connection.execute(wanted)}
 
 
-def _keep_first(connection: Connection) -> Any:
-    maker = cast(Any, sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert)
-    return maker(ANSWER).on_conflict_do_nothing()
+_KEEP_FIRST = {
+    "sqlite": Bulk(sqlite.insert(ANSWER).on_conflict_do_nothing()),
+    "postgresql": Bulk(postgresql.insert(ANSWER).on_conflict_do_nothing()),
+}

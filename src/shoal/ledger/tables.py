@@ -1,13 +1,15 @@
 """The tables of the ledger, the same for SQLite and PostgreSQL.
 
-- ``account``: one row for each client, model and data set, with its limit and what it has spent. The database itself
-  refuses a sum above the limit (CHECK), whatever a program asks of it.
-- ``journal``: one row for each charge and each change of a limit, append-only by trigger. The sums in ``account``
-  follow from it.
-- ``answer``: the one answer that was ever given for a charge; append-only too.
+- ``account``: one row for each client, model and data set, with its limit and what it has spent. A data set's limit is
+  one number over all uses; a part of it may be reserved for answers. The database itself refuses a sum above the limit
+  (CHECK), whatever a program asks of it.
+- ``journal``: one row for each charge, each change of a limit or a reservation, each admitted model and each release;
+  append-only by trigger, and chained by keyed hashes (see `shoal.ledger.chain`). The sums in ``account`` follow.
+- ``head``: the number and the hash of the last entry. Whoever writes locks it first, so entries come one after another.
+- ``answer``: the one answer that was ever given for a charge, sealed; append-only too.
 - ``request``: which charge an idempotency key stands for.
 - ``api_key``: who may ask, by the hash of a secret.
-- ``meta``: the version of this layout, and the ledger's own secret.
+- ``meta``: the version of this layout, the ledger's name, and its secret.
 
 A charge is known by its *mark*, a keyed hash of client, model and canonical input: no input is kept.
 """
@@ -28,12 +30,22 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-__all__ = ["ACCOUNT", "ANSWER", "API_KEY", "GUARDS", "JOURNAL", "META", "REQUEST", "TABLES"]
+__all__ = ["ACCOUNT", "ANSWER", "API_KEY", "GUARDS", "HEAD", "JOURNAL", "META", "REQUEST", "TABLES"]
 
 TABLES = MetaData()
 _number = BigInteger().with_variant(Integer, "sqlite")
 
 META = Table("meta", TABLES, Column("name", String(32), primary_key=True), Column("value", Text, nullable=False))
+
+HEAD = Table(
+    "head",
+    TABLES,
+    Column("id", Integer, primary_key=True),
+    Column("number", _number, nullable=False),
+    Column("link", String(64), nullable=False),
+    Column("pulse", _number, nullable=False, default=0),
+    CheckConstraint("id = 1", name="one_head"),
+)
 
 ACCOUNT = Table(
     "account",
@@ -41,28 +53,48 @@ ACCOUNT = Table(
     Column("id", _number, primary_key=True, autoincrement=True),
     Column("kind", String(8), nullable=False),
     Column("name", String(200), nullable=False),
+    Column("label", String(200)),
     Column("cap", _number),
     Column("spent", _number, nullable=False, default=0),
+    Column("answered", _number, nullable=False, default=0),
+    Column("reserved", _number),
+    Column("delta_cap", _number, nullable=False, default=0),
+    Column("delta_spent", _number, nullable=False, default=0),
+    Column("currency", String(8), nullable=False, default="epsilon"),
+    Column("conversion", Text),
+    Column("content", String(64)),
     UniqueConstraint("kind", "name"),
     CheckConstraint("kind IN ('client', 'model', 'data')", name="known_kind"),
+    CheckConstraint("currency IN ('epsilon', 'rho')", name="known_currency"),
     CheckConstraint("spent >= 0 AND (cap IS NULL OR spent <= cap)", name="never_above_the_cap"),
     CheckConstraint("kind = 'model' OR cap IS NOT NULL", name="only_models_may_be_open"),
+    CheckConstraint("answered >= 0 AND answered <= spent", name="answers_are_part_of_what_is_spent"),
+    CheckConstraint(
+        "reserved IS NULL OR (answered <= reserved AND spent - answered + reserved <= cap)",
+        name="reserved_is_kept_free",
+    ),
+    CheckConstraint("delta_spent >= 0 AND delta_spent <= delta_cap", name="delta_never_above_the_cap"),
 )
 
 JOURNAL = Table(
     "journal",
     TABLES,
-    Column("id", _number, primary_key=True, autoincrement=True),
+    Column("id", _number, primary_key=True, autoincrement=False),
     Column("at", String(40), nullable=False),
     Column("kind", String(8), nullable=False),
     Column("client_id", _number, ForeignKey("account.id")),
     Column("model_id", _number, ForeignKey("account.id")),
     Column("data_id", _number, ForeignKey("account.id")),
     Column("amount", _number, nullable=False),
+    Column("delta", _number, nullable=False, default=0),
     Column("mark", String(64), unique=True),
-    CheckConstraint("kind IN ('charge', 'fit', 'limit')", name="known_entry"),
-    CheckConstraint("amount >= 0", name="no_refund"),
-    CheckConstraint("kind = 'limit' OR mark IS NOT NULL", name="charges_are_marked"),
+    Column("note", Text),
+    Column("link", String(64), nullable=False),
+    CheckConstraint(
+        "kind IN ('charge', 'fit', 'limit', 'reserve', 'admit', 'release', 'data', 'restore')", name="known_entry"
+    ),
+    CheckConstraint("amount >= 0 AND delta >= 0", name="no_refund"),
+    CheckConstraint("kind NOT IN ('charge', 'fit') OR mark IS NOT NULL", name="charges_are_marked"),
 )
 
 ANSWER = Table(
@@ -71,6 +103,7 @@ ANSWER = Table(
     Column("mark", String(64), ForeignKey("journal.mark"), primary_key=True),
     Column("score", String(40), nullable=False),
     Column("at", String(40), nullable=False),
+    Column("seal", String(64), nullable=False),
 )
 
 REQUEST = Table(
@@ -88,18 +121,33 @@ API_KEY = Table(
     Column("client_id", _number, ForeignKey("account.id"), nullable=False),
     Column("hash", String(64), nullable=False),
     Column("scopes", Text, nullable=False),
+    Column("role", String(16), nullable=False, default="client"),
     Column("made", String(40), nullable=False),
+    Column("expires", String(40)),
+    Column("used", String(40)),
     Column("revoked", String(40)),
+    CheckConstraint("role IN ('client', 'auditor', 'administrator')", name="known_role"),
 )
 Index("api_key_client", API_KEY.c.client_id)
 
 
 def _sqlite_guard(table: str, verb: str) -> str:
     return (
-        f"CREATE TRIGGER IF NOT EXISTS {table}_no_{verb} BEFORE {verb} ON {table} "
+        f"CREATE TRIGGER {table}_no_{verb} BEFORE {verb} ON {table} "
         f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END"
     )
 
+
+# INSERT OR REPLACE deletes the old row without firing the trigger for DELETE, so an insertion looks for itself.
+_NO_REPLACING = (
+    "CREATE TRIGGER journal_no_REPLACE BEFORE INSERT ON journal "
+    "WHEN EXISTS (SELECT 1 FROM journal WHERE id = NEW.id OR mark = NEW.mark) "
+    "BEGIN SELECT RAISE(ABORT, 'journal is append-only'); END"
+)
+_FIRST_ANSWER = (
+    "CREATE TRIGGER answer_no_REPLACE BEFORE INSERT ON answer "
+    "WHEN EXISTS (SELECT 1 FROM answer WHERE mark = NEW.mark) BEGIN SELECT RAISE(IGNORE); END"
+)
 
 _FUNCTION = """CREATE OR REPLACE FUNCTION shoal_append_only() RETURNS trigger LANGUAGE plpgsql AS
 $$ BEGIN RAISE EXCEPTION 'append-only'; END $$"""
@@ -107,12 +155,23 @@ $$ BEGIN RAISE EXCEPTION 'append-only'; END $$"""
 
 def _postgresql_guard(table: str) -> str:
     return (
-        f"CREATE OR REPLACE TRIGGER {table}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} "
+        f"CREATE TRIGGER {table}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} "
         "FOR EACH STATEMENT EXECUTE FUNCTION shoal_append_only()"
     )
 
 
-GUARDS = {
-    "sqlite": [_sqlite_guard(table, verb) for table in ("journal", "answer") for verb in ("UPDATE", "DELETE")],
-    "postgresql": [_FUNCTION, *(_postgresql_guard(table) for table in ("journal", "answer"))],
+GUARDS: dict[str, dict[str, str]] = {
+    "sqlite": {
+        **{
+            f"{table}_no_{verb}": _sqlite_guard(table, verb)
+            for table in ("journal", "answer")
+            for verb in ("UPDATE", "DELETE")
+        },
+        "journal_no_REPLACE": _NO_REPLACING,
+        "answer_no_REPLACE": _FIRST_ANSWER,
+    },
+    "postgresql": {
+        "shoal_append_only": _FUNCTION,
+        **{f"{table}_append_only": _postgresql_guard(table) for table in ("journal", "answer")},
+    },
 }

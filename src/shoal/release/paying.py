@@ -1,42 +1,79 @@
-"""The account that a synthesis of a file is charged to: it lies beside the file, and is begun by the first run."""
+"""The account that a synthesis of a file is charged to: begun by the first run, in a step that no other run undoes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Literal
 
-from shoal.dp import Account, Budget
-from shoal.errors import ParameterError
+from shoal.dp import Budget
+from shoal.errors import GuaranteeError, ParameterError
+from shoal.ledger.account import Account, has_account
 from shoal.synth.synthesizer import Synthesizer
 
-__all__ = ["account_of"]
+__all__ = ["account_for", "account_of"]
 
 USUAL_LIMIT, USUAL_DELTA = 10.0, 1e-6
 
 
 @contextmanager
-def account_of(file: Path, method: Synthesizer, rows: int | None, limit: float | None) -> Iterator[Account | None]:
-    """The account of `file`; none for a method without a price. One that is begun here and not used is removed.
+def account_of(
+    file: Path,
+    method: Synthesizer,
+    rows: int | None,
+    limit: float | None,
+    *,
+    ledger: str | None = None,
+    data: str | None = None,
+    changed: Literal["refuse", "continue"] = "refuse",
+) -> Iterator[Account | None]:
+    """The account of `file`; none for a method without a price. What could never be paid begins no account.
 
     Parameters
     ----------
     limit
         The epsilon that may ever be spent, set by the first run; None: 10.
+    ledger, data, changed
+        As in `shoal.dp.Account.open`.
     """
     price = method.price(rows)
     if price.per_row is None and price.per_data_set is None:
         yield None
         return
-    path = file.resolve()  # as the account does: one file, one account
-    begun = path.with_name(f"{path.name}.budget.json").exists()
-    if limit is not None and begun:
-        hint = "Leave it out."
-        raise ParameterError("--limit", "was set when the account was begun and can't be changed", hint=hint)
-    book = Account.open(path, limit=None if begun else Budget(epsilon=limit or USUAL_LIMIT, delta=USUAL_DELTA))
+    _check_first_price(file, price, rows, limit)
+    account = account_for(file, limit, ledger=ledger, data=data, changed=changed)
     try:
-        yield book
+        yield account
     finally:
-        if not begun and book.spent.empty:
-            for ending in ("json", "key"):
-                path.with_name(f"{path.name}.budget.{ending}").unlink(missing_ok=True)
+        account.ledger.close()
+
+
+def account_for(file: Path, limit: float | None, **words: Any) -> Account:
+    """The account of `file`, begun with `limit` (None: 10) where there is none."""
+    if not has_account(file) and words.get("data") is None:
+        return Account.open(file, limit=_limit(limit or USUAL_LIMIT), **words)
+    account = Account.open(file, **words)
+    if limit is not None and account.limit != _limit(limit):
+        if not account.untouched:
+            rule = "was set when the account was begun and can't be changed"
+            raise ParameterError("--limit", rule, got=f"{limit:g}", hint=f"Leave it out: it is {account.limit}.")
+        account.ledger.limit("data", account.data_set, _limit(limit))
+    return account
+
+
+def _check_first_price(file: Path, price: Any, rows: int | None, limit: float | None) -> None:
+    """Refuse a first run that its own limit does not cover, before anything is written."""
+    whole = price.per_data_set or (price.per_row * rows if price.per_row is not None and rows is not None else None)
+    if whole is None or has_account(file):
+        return
+    most = _limit(limit or USUAL_LIMIT)
+    if whole.definition != "zcdp" and not most.covers(whole):
+        got = f"{whole} to spend, {most} left of {most}"
+        raise GuaranteeError(
+            "Account", "the charge must be covered by what is left", got=got, hint="Nothing was spent."
+        )
+
+
+def _limit(epsilon: float) -> Budget:
+    return Budget(epsilon=epsilon, delta=USUAL_DELTA)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from shoal.errors import FileError, ShoalError
-from shoal.files import write_text
+from shoal.files.place import replacing
 from shoal.schema import Schema
 from shoal.score.features import Features
 from shoal.score.model import RiskModel
@@ -47,8 +47,12 @@ def to_dict(model: RiskModel) -> dict[str, Any]:
 
 
 def write(model: RiskModel, path: str | Path) -> None:
-    """Write the file, whole or not at all."""
-    write_text(Path(path), json.dumps(to_dict(model), ensure_ascii=False, allow_nan=False) + "\n")
+    """Write the file, whole or not at all; one with exact counts can be read by its owner only."""
+    text = json.dumps(to_dict(model), ensure_ascii=False, allow_nan=False) + "\n"
+    with replacing(Path(path)) as temporary:
+        if not model.releasable:
+            temporary.chmod(0o600)
+        temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def load(path: str | Path) -> Any:

@@ -3,19 +3,20 @@
 | route | |
 | --- | --- |
 | ``POST /v1/models/{name}/score`` | the risk of one person |
+| ``POST /v1/models/{name}/scores`` | the risk of several, charged together or not at all |
 | ``GET /v1/models``, ``/v1/models/{name}`` | what is served: schema, claims, plain words |
-| ``GET /v1/budget`` | what the client, the models and the data sets have left |
-| ``GET /healthz``, ``/metrics`` | for the operator |
+| ``GET /v1/budget`` | what the client, the models and the data sets have left; all accounts for an auditor |
+| ``GET /v1/openapi.json`` | the OpenAPI document with the fields of the models that the key may ask |
+| ``GET /livez``, ``/readyz``, ``/metrics`` | for the operator; ``/healthz`` is ``/readyz`` |
 | ``GET /problems/{kind}`` | what an error means |
 | ``GET /`` | a page to try it |
 
-Everything under ``/v1`` needs a key. The rest shows nothing about data, clients or their queries beyond counts; keep
-``/metrics`` inside all the same.
+Everything under ``/v1`` needs a key. The rest shows nothing about models' fields, clients or their queries beyond
+counts; keep ``/metrics`` inside all the same.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -28,17 +29,27 @@ from starlette.responses import HTMLResponse
 from shoal import __version__
 from shoal.ledger import Ledger, LedgerError
 from shoal.ledger.records import Balance
-from shoal.service.describe import describe
+from shoal.service import shapes
+from shoal.service.deadline import Bounded
+from shoal.service.describe import ABOUT, IDEMPOTENCY, KEYED, SECURITY, body_of, for_models
 from shoal.service.frame import Frame
+from shoal.service.health import Pulse
 from shoal.service.metrics import CONTENT_TYPE, Metrics
-from shoal.service.models import Loaded, enrol, load_folder
+from shoal.service.models import Loaded, enrol, read_folder
 from shoal.service.page import PAGE, PAGE_HEADERS
 from shoal.service.problems import KINDS, Problem, problem_response
 from shoal.service.scoring import Scorer
 from shoal.service.settings import Settings
+from shoal.service.shapes import problem_responses
 from shoal.service.writer import Writer
 
 __all__ = ["create_app", "from_environment"]
+
+_ABOUT_MODEL = ("out-of-scope", "no-such-model")
+_BODY = ("bad-json", "bad-header", "too-slow", "too-large", "wrong-media-type")
+_PRICED = ("bad-features", "key-reuse", "budget-exhausted", "answer-failed")
+_SCORING = problem_responses(*KEYED, *_ABOUT_MODEL, *_BODY, *_PRICED)
+_SECURED: dict[str, Any] = {"security": [{"key": []}]}
 
 
 def create_app(models: Iterable[Loaded], ledger: Ledger, settings: Settings | None = None) -> FastAPI:
@@ -57,69 +68,117 @@ def create_app(models: Iterable[Loaded], ledger: Ledger, settings: Settings | No
     """
     settings = settings or Settings()
     metrics = Metrics()
-    writer = Writer(ledger, metrics.batch)
-    scorer = Scorer(enrol(models, ledger, settings), ledger, writer, metrics, settings)
+    writer, bounded = Writer(ledger, metrics.batch, settings.deadline), Bounded(ledger, settings.deadline)
+    scorer = Scorer(enrol(models, ledger, settings), ledger, writer, metrics, settings, bounded)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
         await writer.close()
+        bounded.close()
         ledger.close()
 
     app = FastAPI(
-        title="Shoal", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None, redirect_slashes=False
+        title="Shoal",
+        version=__version__,
+        description=ABOUT,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
     )
-    app.add_middleware(Frame, metrics=metrics, max_body=settings.max_body, log=settings.log)
+    most = max(settings.max_body, settings.max_batch_body)
+    app.add_middleware(Frame, metrics=metrics, max_body=most, log=settings.log)
     _handle_errors(app)
-    _add_scores(app, scorer, ledger)
-    _add_service(app, metrics, ledger)
-    describe(app, scorer.catalogue)
+    _add_scores(app, scorer)
+    _add_reading(app, scorer, ledger, bounded)
+    _add_service(app, metrics, Pulse(ledger, bounded))
+    _declare_keys(app)
     return app
 
 
 def from_environment() -> FastAPI:
     """The application in a worker of `shoal serve`."""
     settings = Settings.from_environment()
-    return create_app(load_folder(settings.models), Ledger.open(settings.ledger), settings)
+    ledger = Ledger.open(settings.ledger, create=False, patience=settings.deadline * 0.6)
+    return create_app(read_folder(settings.models, ledger.admissions()).loaded, ledger, settings)
 
 
-def _add_scores(app: FastAPI, scorer: Scorer, ledger: Ledger) -> None:
+def _add_scores(app: FastAPI, scorer: Scorer) -> None:
     async def score(request: Request) -> Response:
         request.scope["template"] = "/v1/models/{name}/score"
         return _json(await scorer.score(request, request.path_params["name"]))
 
-    app.add_route("/v1/models/{name}/score", score, methods=["POST"])  # a plain route: half the time of a described one
+    async def scores(request: Request) -> Response:
+        request.scope["template"] = "/v1/models/{name}/scores"
+        return _json(await scorer.score_all(request, request.path_params["name"]))
 
-    @app.get("/v1/models")
+    # Plain routes answer, in half the time of declared ones; the declared ones below, never reached, are the document.
+    app.add_route("/v1/models/{name}/score", score, methods=["POST"])
+    app.add_route("/v1/models/{name}/scores", scores, methods=["POST"])
+    one = {"parameters": [IDEMPOTENCY], "requestBody": body_of("ScoreQuery"), **_SECURED}
+    several = {"requestBody": body_of("BatchQuery"), **_SECURED}
+
+    @app.post("/v1/models/{name}/score", response_model=shapes.Score, responses=_SCORING, openapi_extra=one)
+    async def score_one(name: str) -> None:
+        """The risk of one person."""
+
+    @app.post("/v1/models/{name}/scores", response_model=shapes.BatchScores, responses=_SCORING, openapi_extra=several)
+    async def score_several(name: str) -> None:
+        """The risk of several people: one price, charged together or not at all."""
+
+
+def _add_reading(app: FastAPI, scorer: Scorer, ledger: Ledger, bounded: Bounded) -> None:
+    keyed, of_model = problem_responses(*KEYED), problem_responses(*KEYED, *_ABOUT_MODEL)
+
+    @app.get("/v1/models", response_model=shapes.ModelList, responses=keyed, openapi_extra=_SECURED)
     async def models(request: Request) -> Response:
+        """The models that the key may ask."""
         key = await scorer.admit(request)
         return _json({"models": [m.line() for m in scorer.catalogue.values() if key.allows(m.name)]})
 
-    @app.get("/v1/models/{name}")
+    @app.get("/v1/models/{name}", response_model=shapes.Card, responses=of_model, openapi_extra=_SECURED)
     async def model(request: Request, name: str) -> Response:
+        """Schema, claims and words of a model."""
         return _json(scorer.model(request, await scorer.admit(request), name).card())
 
-    @app.get("/v1/budget")
+    @app.get("/v1/budget", response_model=shapes.BudgetView, responses=keyed, openapi_extra=_SECURED)
     async def budget(request: Request) -> Response:
+        """What is spent, reserved and left, over all uses."""
         key = await scorer.admit(request)
         allowed = [m for m in scorer.catalogue.values() if key.allows(m.name)]
         wanted = {("client", key.name), *(("model", m.name) for m in allowed), *(("data", m.data) for m in allowed)}
-        balances = await asyncio.to_thread(ledger.balances)
-        return _json({"accounts": [b.to_dict() for b in balances if _names(b) in wanted]})
+        balances = await bounded.call(lambda: ledger.balances())
+        return _json({"accounts": [b.to_dict() for b in balances if key.sees_all or _names(b) in wanted]})
+
+    @app.get("/v1/openapi.json", include_in_schema=False)
+    async def document(request: Request) -> Response:
+        key = await scorer.admit(request)
+        return _json(for_models(app.openapi(), [m for m in scorer.catalogue.values() if key.allows(m.name)]))
 
 
-def _add_service(app: FastAPI, metrics: Metrics, ledger: Ledger) -> None:
-    @app.get("/healthz")
-    async def healthz() -> Response:
-        await asyncio.to_thread(ledger.ping)
+def _add_service(app: FastAPI, metrics: Metrics, pulse: Pulse) -> None:
+    @app.get("/livez", response_model=shapes.Health)
+    async def livez() -> Response:
+        """Whether the process answers."""
         return _json({"status": "ok"})
 
-    @app.get("/metrics")
-    async def show_metrics() -> Response:
-        return Response(metrics.text(), headers={"Content-Type": CONTENT_TYPE})
+    async def ready() -> Response:
+        await pulse.check()
+        return _json({"status": "ok"})
 
-    @app.get("/problems/{kind}")
+    down = problem_responses("ledger-down")
+    app.get("/readyz", response_model=shapes.Health, responses=down, summary="Whether a charge can be made")(ready)
+    app.get("/healthz", response_model=shapes.Health, responses=down, summary="The same as /readyz")(ready)
+
+    @app.get("/metrics", responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}})
+    async def show_metrics() -> Response:
+        """Counters and budgets for Prometheus."""
+        return Response(metrics.text(await pulse.balances()), headers={"Content-Type": CONTENT_TYPE})
+
+    @app.get("/problems/{kind}", response_model=shapes.Explanation, responses=problem_responses("not-found"))
     async def explain(kind: str) -> Response:
+        """What an error means."""
         if kind not in KINDS:
             raise Problem("not-found")
         found = KINDS[kind]
@@ -128,6 +187,27 @@ def _add_service(app: FastAPI, metrics: Metrics, ledger: Ledger) -> None:
     @app.get("/", include_in_schema=False)
     async def page() -> Response:
         return HTMLResponse(PAGE, headers=PAGE_HEADERS)
+
+
+def _declare_keys(app: FastAPI) -> None:
+    """Add to FastAPI's document what no route of its own refers to: how a key is sent, and bodies read by hand."""
+    made = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        document = made()
+        parts = document.setdefault("components", {})
+        parts["securitySchemes"] = SECURITY
+        template = "#/components/schemas/{model}"
+        for shape in (shapes.ScoreQuery, shapes.BatchQuery, shapes.ProblemDocument):
+            schema = shape.model_json_schema(ref_template=template)
+            parts.setdefault("schemas", {}).update(schema.pop("$defs", {}))
+            parts["schemas"][shape.__name__] = schema
+        for operation in (found for path in document["paths"].values() for found in path.values()):
+            if "application/json" in operation["responses"].get("422", {}).get("content", {}):
+                del operation["responses"]["422"]  # FastAPI's own shape, which no reply has
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]
 
 
 def _handle_errors(app: FastAPI) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import secrets
 import sys
 import time
@@ -17,7 +18,7 @@ from typing import Any
 
 from starlette.datastructures import MutableHeaders
 
-from shoal.ledger.settling import now
+from shoal.ledger.chain import now
 from shoal.service.metrics import Metrics
 from shoal.service.problems import Problem, problem_response
 
@@ -29,6 +30,7 @@ Send = Callable[[Message], Awaitable[None]]
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"})
 _MOST_HEADERS = 16_384  # bytes; a key and an idempotency key need some hundred
+_GIVEN = re.compile(rb"[A-Za-z0-9._-]{8,64}")
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -60,7 +62,7 @@ class Frame:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        notes = scope["notes"] = {"id": secrets.token_hex(8), "status": 0}
+        notes = scope["notes"] = {"id": _request_id(scope), "status": 0}
         begun = time.perf_counter()
         try:
             await self._handle(scope, receive, _noting(send, notes), notes)
@@ -88,6 +90,14 @@ class Frame:
         if self._log is not None:
             words = {"at": now(), "method": method, "route": route, "ms": round(seconds * 1000, 2), **notes}
             self._log.log(logging.ERROR if "fault" in notes else logging.INFO, "%s", json.dumps(words))
+
+
+def _request_id(scope: Message) -> str:
+    """The number that a proxy gave, or a new one."""
+    for name, value in scope["headers"]:
+        if name == b"x-request-id" and _GIVEN.fullmatch(value):
+            return str(value.decode())
+    return secrets.token_hex(8)
 
 
 def _noting(send: Send, notes: dict[str, Any]) -> Send:

@@ -6,9 +6,15 @@ Labels are routes, statuses and names of served models: a fixed, small set that 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
+
+from shoal import __version__
+from shoal.ledger import Balance
+from shoal.ledger.amount import UNITS
 
 __all__ = ["CONTENT_TYPE", "Metrics"]
 
@@ -52,9 +58,9 @@ class Metrics:
         self._requests.labels(route, method, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 
-    def score(self, model: str, outcome: str, epsilon: float = 0.0) -> None:
-        """One query to a model is decided."""
-        self._scores.labels(model, outcome).inc()
+    def score(self, model: str, outcome: str, epsilon: float = 0.0, *, times: int = 1) -> None:
+        """A query to a model is decided, or several in one batch."""
+        self._scores.labels(model, outcome).inc(times)
         if epsilon:
             self._epsilon.labels(model).inc(epsilon)
 
@@ -62,10 +68,41 @@ class Metrics:
         """One commit carried `size` orders."""
         self._batch.observe(size)
 
-    def text(self) -> bytes:
-        """All of it, for a scraper."""
+    def text(self, balances: Sequence[Balance] = ()) -> bytes:
+        """All of it, for a scraper, with the accounts as they stand in the ledger."""
+        budgets = _budgets(balances)
         if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
-            return generate_latest(self._registry)
+            return generate_latest(self._registry) + budgets
         registry = CollectorRegistry()
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        return generate_latest(registry)
+        return generate_latest(registry) + budgets
+
+
+class _Budgets:
+    """Gauges of the data sets and models, the same in every worker, as they stand in the ledger; and the build."""
+
+    def __init__(self, balances: Sequence[Balance]) -> None:
+        self._balances = [b for b in balances if b.kind != "client" and b.cap is not None]
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        build = GaugeMetricFamily("shoal_build_info", "Version of Shoal.", labels=["version"])
+        build.add_metric([__version__], 1)
+        yield build
+        for word, told in _WORDS.items():
+            gauge = GaugeMetricFamily(f"shoal_budget_{word}", f"{told}, in epsilon.", labels=["kind", "name"])
+            for balance in self._balances:
+                gauge.add_metric([balance.kind, balance.name], _units(balance, word) / UNITS)
+            yield gauge
+
+
+_WORDS = {"limit": "May be spent in all", "spent": "Spent, all uses", "reserved": "Kept for answers", "left": "Left"}
+
+
+def _units(balance: Balance, word: str) -> int:
+    return int((balance.cap if word == "limit" else getattr(balance, word)) or 0)
+
+
+def _budgets(balances: Sequence[Balance]) -> bytes:
+    registry = CollectorRegistry()
+    registry.register(_Budgets(balances))
+    return generate_latest(registry)

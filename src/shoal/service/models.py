@@ -5,19 +5,30 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, cast
 
 from shoal.claim import Claim
 from shoal.dp.budget import Budget
-from shoal.errors import FileError, InputError
-from shoal.ledger import Ledger
-from shoal.ledger.amount import cost_units, to_text
+from shoal.errors import FileError, GuaranteeError, InputError, ShoalError
+from shoal.ledger import Admission, Balance, Ledger
+from shoal.ledger.amount import cost_units, limit_units, to_text
 from shoal.service.fields import Form
 from shoal.service.settings import Settings
 
-__all__ = ["UNKNOWN_DATA", "FileModel", "Loaded", "Servable", "Served", "enrol", "load_folder"]
+__all__ = [
+    "UNKNOWN_DATA",
+    "Catalogue",
+    "FileModel",
+    "Loaded",
+    "RefusedModel",
+    "Servable",
+    "Served",
+    "enrol",
+    "load_folder",
+    "read_folder",
+]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 UNKNOWN_DATA = "data sets without a fingerprint"
@@ -53,12 +64,13 @@ class Servable(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """A model with the hash of its file, the fingerprint of its data, and what its fit cost."""
+    """A model with the hash of its file, the name of its data set, what its fit cost, and whether it was admitted."""
 
     model: Servable
     digest: str
     data: str = UNKNOWN_DATA
     fit: Budget = _NOTHING
+    admitted: bool = False
 
     @classmethod
     def of(cls, model: Servable, digest: str) -> Loaded:
@@ -170,20 +182,80 @@ def _warm() -> None:
     noise.discrete_laplace(np.zeros(1, dtype=np.int64), scale=1.0)
 
 
-def load_folder(folder: Path | str) -> list[Loaded]:
-    """Every ``*.json`` model of a folder, its hash checked by the loader.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedModel:
+    """A file of the folder that is not served, and why."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalogue:
+    """The models of a folder: the files as they were read, loaded, and those that are refused."""
+
+    loaded: tuple[Loaded, ...]
+    files: Mapping[str, bytes]
+    refused: tuple[RefusedModel, ...]
+
+
+def read_folder(folder: Path | str, admitted: Mapping[str, Admission] | None = None) -> Catalogue:
+    """Every ``*.json`` model of a folder; a file that can't be served is named and the others are.
+
+    Parameters
+    ----------
+    admitted
+        What the ledger admits, by SHA-256 of the file (`Ledger.admissions`); None: the caller vouches for the folder.
 
     Raises
     ------
-    FileError
-        Where the folder holds no model, or a file was tampered with.
-    InputError
-        Where a model promises nothing and so has no price.
+    ShoalError
+        Where no file can be served: what is wrong with the first.
     """
     files = sorted(Path(folder).glob("*.json"))
     if not files:
         raise FileError(str(folder), "must hold at least one model file (*.json)", hint="See `shoal score fit`.")
-    return [Loaded.of(FileModel.read(file), hashlib.sha256(file.read_bytes()).hexdigest()) for file in files]
+    loaded: dict[str, Loaded] = {}
+    contents: dict[str, bytes] = {}
+    refused: dict[str, ShoalError] = {}
+    for file in files:
+        try:
+            contents[file.stem], loaded[file.stem] = _read_file(file, admitted)
+        except ShoalError as error:
+            refused[file.stem] = error
+    if not loaded:
+        raise next(iter(refused.values()))
+    told = tuple(RefusedModel(name=name, why=str(error)) for name, error in refused.items())
+    good = {name: contents[name] for name in loaded}
+    return Catalogue(loaded=tuple(loaded.values()), files=good, refused=told)
+
+
+def load_folder(folder: Path | str) -> list[Loaded]:
+    """The models of a folder that the caller vouches for; see `read_folder`."""
+    return list(read_folder(folder).loaded)
+
+
+def _read_file(file: Path, admitted: Mapping[str, Admission] | None) -> tuple[bytes, Loaded]:
+    """The file's bytes and its model, both of one moment."""
+    from shoal.files.place import reporting
+
+    with reporting(file):
+        content = file.read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    admission = None if admitted is None else _admission(file, digest, admitted)
+    model = FileModel.read(file)
+    with reporting(file):
+        if file.read_bytes() != content:
+            raise FileError(str(file), "must not change while it is read")
+    loaded = Loaded.of(model, digest)
+    return content, loaded if admission is None else replace(loaded, data=admission.data, admitted=True)
+
+
+def _admission(file: Path, digest: str, admitted: Mapping[str, Admission]) -> Admission:
+    if digest not in admitted:
+        hint = "Fit it with this ledger's account, or vouch for it: `shoal ledger admit FILE`."
+        raise GuaranteeError(f"model '{file.stem}'", "must be a file that the ledger admitted", hint=hint)
+    return admitted[digest]
 
 
 def enrol(loaded: Iterable[Loaded], ledger: Ledger, settings: Settings) -> dict[str, Served]:
@@ -202,15 +274,19 @@ def enrol(loaded: Iterable[Loaded], ledger: Ledger, settings: Settings) -> dict[
 
 
 def _enrolled(item: Loaded, ledger: Ledger, settings: Settings) -> Served:
-    limit = settings.model_epsilon
+    known = _known(ledger, item.data)
+    given = settings.data_epsilon
     accounts = ledger.enrol(
         item.model.name,
         digest=item.digest,
         data=item.data,
         fit=item.fit,
-        data_limit=Budget(epsilon=settings.data_epsilon),
-        model_limit=None if limit is None else Budget(epsilon=limit),
+        data_limit=None if known is not None or given is None else Budget(epsilon=given),
+        model_limit=None if settings.model_epsilon is None else Budget(epsilon=settings.model_epsilon),
     )
+    amount = cost_units(item.model.cost)
+    if amount and known is not None:
+        _reserve(ledger, known, given)
     return Served(
         model=item.model,
         form=Form.of(item.model.features),
@@ -218,5 +294,18 @@ def _enrolled(item: Loaded, ledger: Ledger, settings: Settings) -> Served:
         data=item.data,
         account=accounts.model,
         data_account=accounts.data,
-        amount=cost_units(item.model.cost),
+        amount=amount,
     )
+
+
+def _known(ledger: Ledger, data: str) -> Balance | None:
+    return next((b for b in ledger.balances() if (b.kind, b.name) == ("data", data)), None)
+
+
+def _reserve(ledger: Ledger, balance: Balance, given: float | None) -> None:
+    """Hold a known data set to what the operator gives for answers; a limit in rho can't be charged by query."""
+    if balance.currency == "rho":
+        raise GuaranteeError(f"data set '{balance.name}'", "must have a limit in epsilon to be charged by query")
+    if given is None or limit_units(given) in (balance.share, balance.cap if balance.share is None else None):
+        return
+    ledger.reserve(balance.name, given)

@@ -203,7 +203,8 @@ const budgetPart = (card, accounts) => {
 };
 
 const accountPart = (card, account) => {
-  const [left, limit, cost] = [account.left, account.limit, card.epsilon_per_query].map(units);
+  const available = account.left_for_answers ?? account.left;  // of a data set a part may be reserved for answers
+  const [left, limit, cost] = [available, account.limit, card.epsilon_per_query].map(units);
   const filled = make('span', {});
   filled.style.width = (limit ? Number(left * 1000n / limit) / 10 : 0) + '%';
   const more = cost ? left / cost : 0n;
@@ -213,7 +214,8 @@ const accountPart = (card, account) => {
   return make('div', { class: 'account', 'data-account': account.kind },
     make('strong', {}, name),
     make('div', { class: 'bar thin', 'aria-hidden': 'true' }, filled),
-    make('span', { class: 'soft' }, 'ε ' + account.left + ' of ' + account.limit + ' left' + enough + '.'));
+    make('span', { class: 'soft' }, 'ε ' + available + ' of ' + account.limit + ' left' + enough + '. Spent ε ' + account.spent
+      + (account.reserved === '0' ? '' : ', reserved for answers ε ' + account.reserved) + '.'));
 };
 
 const alarm = problem => make('div', { class: 'problem' },

@@ -29,6 +29,7 @@ def _kind(status: int, title: str, meaning: str) -> ProblemKind:
 
 
 KINDS = {
+    "bad-request": _kind(400, "The request is not HTTP", "What arrived could not be read as a request."),
     "bad-json": _kind(400, "The body is not usable JSON", 'Send one object: {"features": {...}}.'),
     "bad-header": _kind(400, "A header is not usable", "An Idempotency-Key is 1 to 200 visible ASCII characters."),
     "unauthorized": _kind(
@@ -40,7 +41,7 @@ KINDS = {
     "no-such-model": _kind(404, "There is no such model", "GET /v1/models lists what the key may ask."),
     "not-found": _kind(404, "There is nothing here", "GET /openapi.json lists the routes."),
     "method-not-allowed": _kind(405, "The method does not fit the route", "The Allow header says which do."),
-    "too-slow": _kind(408, "The body did not arrive in time", "Send it again; nothing was charged."),
+    "too-slow": _kind(408, "The request did not arrive in time", "Send it again; nothing was charged."),
     "too-large": _kind(413, "The body is too large", "A score needs the model's fields only; nothing was charged."),
     "wrong-media-type": _kind(415, "The body must be JSON", "Send Content-Type: application/json."),
     "bad-features": _kind(
@@ -58,6 +59,7 @@ KINDS = {
         500, "The answer could not be computed", "The charge stands. The same query may be sent again free."
     ),
     "internal": _kind(500, "Something went wrong inside", "The operator finds it in the log by its request_id."),
+    "busy": _kind(503, "Too many connections", "Try again soon; nothing was charged."),
     "ledger-down": _kind(
         503, "The ledger does not answer", "Nothing was answered. The same query is never charged twice."
     ),

@@ -22,8 +22,10 @@ from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 
-from shoal.ledger import Answer, Charge, Charged, Key, Ledger, Refused, Reply
+from shoal.ledger import Answer, Batch, Charge, Charged, ChargedBatch, Key, Ledger, Refused, Reply
 from shoal.ledger.amount import UNITS, to_text
+from shoal.ledger.records import Outcome
+from shoal.service.deadline import Bounded
 from shoal.service.fields import Reading
 from shoal.service.guard import Guard
 from shoal.service.metrics import Metrics
@@ -41,11 +43,17 @@ class Scorer:
     """Answers queries to the models of a catalogue."""
 
     def __init__(
-        self, catalogue: dict[str, Served], ledger: Ledger, writer: Writer, metrics: Metrics, settings: Settings
+        self,
+        catalogue: dict[str, Served],
+        ledger: Ledger,
+        writer: Writer,
+        metrics: Metrics,
+        settings: Settings,
+        bounded: Bounded,
     ) -> None:
         self.catalogue, self._ledger, self._writer = catalogue, ledger, writer
         self._metrics, self._settings = metrics, settings
-        self.guard = Guard(ledger, settings)
+        self.guard = Guard(ledger, settings, bounded)
 
     async def admit(self, request: Request) -> Key:
         """The key that asks; its client is noted for the log."""
@@ -70,11 +78,56 @@ class Scorer:
         key = await self.admit(request)
         served = self.model(request, key, name)
         token = _idempotency_key(request)
-        reading = served.form.read(_features(await self._body(request)))
+        reading = served.form.read(_member(await self._body(request, self._settings.max_body), "features"))
         if not served.amount:
             self._metrics.score(name, "free")
             return _words(served, _finite(served.model.score(reading.values)), reading, Charged(mark="", amount=0))
         return await self._priced(request, served, key, reading, token)
+
+    async def score_all(self, request: Request, name: str) -> dict[str, Any]:
+        """The reply to ``POST /v1/models/{name}/scores``, as words: one price, all or nothing."""
+        key = await self.admit(request)
+        served = self.model(request, key, name)
+        rows = _member(await self._body(request, self._settings.max_batch_body), "rows")
+        if not isinstance(rows, list) or not 0 < len(rows) <= self._settings.max_batch:
+            raise Problem("bad-json", f"The member 'rows' must be a list of 1 to {self._settings.max_batch:,} objects.")
+        readings = _readings(served, rows)
+        if served.amount:
+            charged, scores = await self._priced_all(request, served, key, readings)
+        else:
+            charged, scores = ChargedBatch(charged=()), [_finite(served.model.score(r.values)) for r in readings]
+            self._metrics.score(name, "free", times=len(scores))
+        return _batch_words(served, scores, readings, charged)
+
+    async def _priced_all(
+        self, request: Request, served: Served, key: Key, readings: list[Reading]
+    ) -> tuple[ChargedBatch, list[float]]:
+        batch = Batch(charges=tuple(self._order(served, key, reading, None) for reading in readings))
+        outcome = await self._writer.settle(batch)
+        if isinstance(outcome, Refused):
+            self._metrics.score(served.name, "refused", times=len(readings))
+            raise _refusal(outcome, served, len(readings))
+        assert isinstance(outcome, ChargedBatch)
+        request.scope["notes"] |= {"epsilon": to_text(outcome.amount), "head": str(self._ledger.last or "")}
+        new = sum(1 for one in outcome.charged if one.amount)
+        self._metrics.score(served.name, "charged", outcome.amount / UNITS, times=new)
+        return outcome, await self._answers(served, readings, outcome)
+
+    async def _answers(self, served: Served, readings: list[Reading], outcome: ChargedBatch) -> list[float]:
+        """The stored answers, and new ones for the rest, stored before they leave."""
+        try:
+            orders = [
+                Answer(mark=one.mark, score=_finite(served.model.score(reading.values)))
+                for one, reading in zip(outcome.charged, readings, strict=True)
+                if one.score is None
+            ]
+        except Exception:  # whatever it was, the reply is the same
+            self._metrics.score(served.name, "failed")
+            raise Problem("answer-failed") from None
+        replies = {
+            order.mark: reply for order, reply in zip(orders, await self._writer.settle_all(orders), strict=True)
+        }
+        return [_stored(replies[one.mark]) if one.score is None else one.score for one in outcome.charged]
 
     async def _priced(
         self, request: Request, served: Served, key: Key, reading: Reading, token: str | None
@@ -82,6 +135,7 @@ class Scorer:
         charged = await self._charge(served, key, reading, token)
         notes = request.scope["notes"]
         notes["epsilon"], notes["cached"] = to_text(charged.amount), charged.score is not None
+        notes["head"] = str(self._ledger.last or "")
         self._metrics.score(served.name, "charged" if charged.amount else "cached", charged.amount / UNITS)
         if charged.score is not None:
             return _words(served, charged.score, reading, charged)
@@ -95,7 +149,15 @@ class Scorer:
         return _words(served, reply.score, reading, charged)
 
     async def _charge(self, served: Served, key: Key, reading: Reading, token: str | None) -> Charged:
-        order = Charge(
+        outcome = await self._writer.settle(self._order(served, key, reading, token))
+        if isinstance(outcome, Refused):
+            self._metrics.score(served.name, "refused")
+            raise _refusal(outcome, served)
+        assert isinstance(outcome, Charged)
+        return outcome
+
+    def _order(self, served: Served, key: Key, reading: Reading, token: str | None) -> Charge:
+        return Charge(
             key=key.id,
             client=key.client,
             model=served.account,
@@ -104,25 +166,34 @@ class Scorer:
             mark=self._ledger.mark("query", str(key.client), served.digest, reading.canonical),
             token=None if token is None else self._ledger.mark("token", str(key.client), token),
         )
-        outcome = await self._writer.settle(order)
-        if isinstance(outcome, Refused):
-            self._metrics.score(served.name, "refused")
-            raise _refusal(outcome, served)
-        assert isinstance(outcome, Charged)
-        return outcome
 
-    async def _body(self, request: Request) -> bytes:
+    async def _body(self, request: Request, most: int) -> bytes:
         kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
         if kind != "application/json":
             raise Problem("wrong-media-type")
         try:
             async with asyncio.timeout(self._settings.body_seconds):
-                return await request.body()
+                body = await request.body()
         except (TimeoutError, ClientDisconnect):
             raise Problem("too-slow") from None
+        if len(body) > most:
+            raise Problem("too-large")
+        return body
 
 
-def _features(body: bytes) -> object:
+def _readings(served: Served, rows: list[Any]) -> list[Reading]:
+    """Each row held to the form; a problem that names the first row that does not fit."""
+    readings = []
+    for number, row in enumerate(rows):
+        try:
+            readings.append(served.form.read(row))
+        except Problem as problem:
+            raise Problem(problem.name, f"Row {number}: {problem.detail}", row=number, **problem.more) from None
+    return readings
+
+
+def _member(body: bytes, name: str) -> object:
+    """The one member of the object that the body is."""
     try:
         words = _DECODER.decode(body.decode())
     except _TwiceError:
@@ -130,9 +201,9 @@ def _features(body: bytes) -> object:
     except (ValueError, RecursionError):
         rule = "The body must be one JSON object in UTF-8, without NaN, Infinity or numbers of thousands of digits."
         raise Problem("bad-json", rule) from None
-    if not isinstance(words, dict) or set(words) != {"features"}:
-        raise Problem("bad-json", "The body must be an object with the one member 'features'.")
-    return words["features"]
+    if not isinstance(words, dict) or set(words) != {name}:
+        raise Problem("bad-json", f"The body must be an object with the one member '{name}'.")
+    return words[name]
 
 
 def _no_constant(name: str) -> float:
@@ -179,13 +250,28 @@ def _words(served: Served, score: float, reading: Reading, charged: Charged) -> 
     }
 
 
-def _refusal(refused: Refused, served: Served) -> Problem:
+def _batch_words(served: Served, scores: list[float], readings: list[Reading], charged: ChargedBatch) -> dict[str, Any]:
+    return {
+        "model": served.name,
+        "scores": scores,
+        "epsilon_charged": to_text(charged.amount),
+        "cached": sum(1 for one in charged.charged if one.score is not None),
+        "notes": [f"row {number}: {note}" for number, reading in enumerate(readings) for note in reading.notes],
+    }
+
+
+def _stored(reply: Outcome) -> float:
+    assert isinstance(reply, Reply)
+    return reply.score
+
+
+def _refusal(refused: Refused, served: Served, times: int = 1) -> Problem:
     if refused.why == "revoked":
         return Problem("unauthorized")
     if refused.why == "token":
         return Problem("key-reuse")
     left = {kind: None if units is None else to_text(units) for kind, units in refused.left}
-    cost = to_text(served.amount)
+    cost = to_text(served.amount * times)
     detail = (
         f"The query costs epsilon = {cost}; the account of the {' and the '.join(refused.short)} does not cover it."
     )

@@ -1,4 +1,4 @@
-"""The shapes of bodies, for the OpenAPI document: what is sent and what comes back, with examples."""
+"""The shapes of bodies, declared once: the OpenAPI document shows them, and replies are made of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,19 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from shoal.service.problems import KINDS, Problem
 
-__all__ = ["BudgetView", "Card", "Health", "ModelList", "ProblemDocument", "Score", "ScoreQuery", "problem_responses"]
+__all__ = [
+    "BatchQuery",
+    "BatchScores",
+    "BudgetView",
+    "Card",
+    "Explanation",
+    "Health",
+    "ModelList",
+    "ProblemDocument",
+    "Score",
+    "ScoreQuery",
+    "problem_responses",
+]
 
 _DECIMAL = "Epsilon as an exact decimal number in text."
 
@@ -31,6 +43,22 @@ class Score(_Strict):
     epsilon_charged: str = Field(description=f"{_DECIMAL} 0 for a free model and for a query asked before.")
     cached: bool = Field(description="Whether this is the answer given before.")
     notes: list[str] = Field(description="What was changed on the way, such as a number moved to its public bound.")
+
+
+class BatchQuery(_Strict):
+    """Several people at once, charged together or not at all."""
+
+    rows: list[dict[str, float | str | bool | None]] = Field(description="The features of each person.", min_length=1)
+
+
+class BatchScores(_Strict):
+    """The answers to a batch, in its order."""
+
+    model: str
+    scores: list[float] = Field(description="The risk of each person, 0 to 1.")
+    epsilon_charged: str = Field(description=f"{_DECIMAL} For all of them together.")
+    cached: int = Field(description="How many of the answers were given before, and were free.")
+    notes: list[str] = Field(description="What was changed on the way, with the number of the row, from 0.")
 
 
 class ModelLine(_Strict):
@@ -63,7 +91,7 @@ class Card(ModelLine):
 
     outcome: str | None = Field(description="The class whose probability the score is, where the model names one.")
     digest: str
-    data: str = Field(description="Fingerprint of the data set; models with the same one share its account.")
+    data: str = Field(description="Name of the data set; everything that is computed from it shares one account.")
     features: list[FieldCard]
     claims: list[dict[str, Any]]
     example: dict[str, Any]
@@ -76,7 +104,15 @@ class BalanceView(_Strict):
     name: str
     limit: str | None = Field(description=_DECIMAL)
     spent: str
+    reserved: str = Field(description="Kept free for answers: neither spent nor left.")
     left: str | None
+    label: str | None = None
+    answered: str | None = Field(default=None, description="The part of what is spent that answers cost.")
+    left_for_answers: str | None = Field(default=None, description="The reservation, or without one what is left.")
+    currency: str | None = None
+    rule: str | None = Field(default=None, description="How costs are added up against the limit.")
+    delta_limit: str | None = None
+    delta_spent: str | None = None
 
 
 class BudgetView(_Strict):
@@ -89,6 +125,14 @@ class Health(_Strict):
     """Whether the service can answer."""
 
     status: str
+
+
+class Explanation(_Strict):
+    """What an error means."""
+
+    title: str
+    status: int
+    meaning: str
 
 
 class FieldProblem(_Strict):
@@ -113,7 +157,7 @@ class ProblemDocument(BaseModel):
 
 
 def problem_responses(*names: str) -> dict[int | str, dict[str, Any]]:
-    """The error responses of a route, each with an example of each kind."""
+    """The error responses of a route, each with an example of each kind; for FastAPI's ``responses``."""
     by_status: dict[int | str, dict[str, Any]] = {}
     for name in names:
         kind = KINDS[name]

@@ -98,8 +98,8 @@ def _service(settings: WebSettings) -> FastAPI | None:
         return None
     from shoal.ledger import Ledger
     from shoal.service.app import create_app
-    from shoal.service.models import load_folder
+    from shoal.service.models import read_folder
     from shoal.service.settings import Settings
 
-    loaded = load_folder(str(settings.models))
-    return create_app(loaded, Ledger.open(settings.ledger), Settings(log=False))
+    book = Ledger.open(settings.ledger, create=False)
+    return create_app(read_folder(str(settings.models), book.admissions()).loaded, book, Settings(log=False))

@@ -1,8 +1,10 @@
 """The account of a data file: never overspent by any number of processes, durable, and hard to fool."""
 
+import contextlib
 import json
 import os
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -11,7 +13,9 @@ import pytest
 
 from shoal.claim import Claim
 from shoal.dp import Account, Budget
-from shoal.errors import FileError, GuaranteeError, ParameterError
+from shoal.errors import FileError, GuaranteeError, ParameterError, ShoalError
+from shoal.ledger import Ledger, LedgerError
+from shoal.ledger.account import fingerprint
 
 TENTH = Budget(epsilon=0.1)
 
@@ -32,10 +36,10 @@ def test_ten_tenths_and_no_more(account, data):
     for i in range(10):
         entry = account.charge(TENTH, purpose=f"table {i}")
         assert entry.price == TENTH
-    before = account.path.read_bytes()
+    before = account.head
     with pytest.raises(GuaranteeError, match="Nothing was spent"):
         account.charge(Budget(epsilon=1e-12), purpose="one more")
-    assert account.path.read_bytes() == before
+    assert account.head == before
     again = Account.open(data)
     assert again.spent == again.limit == Budget(epsilon=1)
     assert again.left.empty
@@ -47,22 +51,22 @@ def test_files_lie_next_to_the_data_and_tell_nothing(account, data):
 
     account.charge(TENTH, purpose="x")
     assert account.path == data.with_name("visits.csv.budget.json")
+    own = data.with_name("visits.csv.budget.db")
     names = {file.name for file in data.parent.iterdir()}
-    assert names == {"visits.csv", "visits.csv.budget.json", "visits.csv.budget.key"}
-    text = account.path.read_text()
-    assert "1234567" not in text
-    assert hashlib.sha256(data.read_bytes()).hexdigest() not in text
-    key = data.with_name("visits.csv.budget.key")
-    assert key.read_text() not in text
-    assert stat.S_IMODE(key.stat().st_mode) == 0o600 or sys.platform == "win32"
+    assert names == {"visits.csv", account.path.name, own.name, f"{own.name}.anchor"}
+    content = own.read_bytes() + account.path.read_bytes()
+    assert b"1234567" not in content
+    assert hashlib.sha256(data.read_bytes()).hexdigest().encode() not in content
+    assert stat.S_IMODE(own.stat().st_mode) == 0o600 or sys.platform == "win32"
     assert json.loads(json.dumps(account.to_dict()))["spent"] == {"epsilon": 0.1, "delta": 0.0}
 
 
-def test_same_content_has_another_mark_elsewhere(account, data, tmp_path):
+def test_same_content_has_another_name_and_mark_elsewhere(account, data, tmp_path):
     twin = tmp_path / "twin.csv"
     twin.write_bytes(data.read_bytes())
     other = Account.open(twin, limit=Budget(epsilon=1))
-    assert json.loads(other.path.read_text())["data"] != json.loads(account.path.read_text())["data"]
+    assert other.data_set != account.data_set
+    assert fingerprint(twin, other.ledger) != fingerprint(data, account.ledger)
 
 
 def test_links_lead_to_the_same_account(account, data, tmp_path):
@@ -94,10 +98,13 @@ def test_changed_data(account, data):
     going_on = Account.open(data, changed="continue")
     assert going_on.spent == TENTH
     assert "stays spent" in going_on.entries[-1].purpose
+    assert going_on.data_set == account.data_set  # or a service would take it for other data
     assert Account.open(data).spent == TENTH
 
 
-def test_the_limit_is_fixed(account, data):
+def test_the_limit_is_fixed_once_something_is_spent(account, data):
+    Account.open(data, limit=Budget(epsilon=3))
+    Account.open(data, limit=Budget(epsilon=1)).charge(TENTH, purpose="x")
     assert Account.open(data, limit=Budget(epsilon=1)).limit == Budget(epsilon=1)
     with pytest.raises(ParameterError, match="limit is fixed"):
         Account.open(data, limit=Budget(epsilon=2))
@@ -121,21 +128,51 @@ def test_a_failed_beginning_can_be_repeated(data, monkeypatch):
         patched.setattr("shoal.files.place.write_text", full)
         with pytest.raises(FileError, match="room"):
             Account.open(data, limit=Budget(epsilon=1))
-    assert Account.open(data, limit=Budget(epsilon=1)).spent.empty
+    assert Account.open(data, limit=Budget(epsilon=2)).limit == Budget(epsilon=2)
 
 
-def test_a_failed_write_spends_nothing_and_is_told(account, monkeypatch):
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of a process")
+def test_a_full_disk_spends_nothing_and_is_told(account, data):
     account.charge(TENTH, purpose="x")
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "replace", full)
-        with pytest.raises(FileError):
-            account.charge(TENTH, purpose="y")
+    done = subprocess.run([sys.executable, "-c", FULL, str(data)], capture_output=True, text=True, check=False)
+    assert "LedgerError" in done.stdout, done.stderr
     assert account.spent == TENTH
-    assert len(list(account.path.parent.iterdir())) == 3
+    account.charge(TENTH, purpose="y")
+    assert Account.open(data).spent == Budget(epsilon=0.2)
+
+
+FULL = """
+import resource, signal, sys
+from shoal.dp import Account, Budget
+from shoal.errors import ShoalError
+
+account = Account.open(sys.argv[1])
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+try:
+    account.charge(Budget(epsilon=0.1), purpose="y")
+except ShoalError as error:
+    print(type(error).__name__)
+"""
+
+
+@pytest.mark.parametrize("harm", [b"", b"not a database" * 600])
+def test_a_harmed_ledger_is_refused_and_left_alone(account, data, harm):
+    account.charge(TENTH, purpose="teaching")
+    own = data.with_name("visits.csv.budget.db")
+    own.write_bytes(harm)
+    with pytest.raises(ShoalError):
+        Account.open(data)
+    assert own.read_bytes() == harm
+
+
+@pytest.mark.parametrize("harm", ["", "[1, 2]", '{"format": "something else"}', "[" * 100_000])
+def test_a_harmed_tag_is_refused_and_left_alone(account, data, harm):
+    account.path.write_text(harm)
+    with pytest.raises(FileError, match="must be the tag") as caught:
+        Account.open(data, limit=Budget(epsilon=1))
+    assert caught.value.exit_code == 4
+    assert account.path.read_text() == harm
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="folders can't be synced there")
@@ -170,56 +207,97 @@ def test_the_key_of_a_new_account_is_on_the_disk_too(data, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "harm",
+    "statement",
     [
-        lambda text: "",
-        lambda text: text[: len(text) // 2],
-        lambda text: "[1, 2]",
-        lambda text: '{"format": "something else"}',
-        lambda text: text.replace('"epsilon": 1.0', '"epsilon": 9.0'),
-        lambda text: text.replace("0.1", "0.01"),
-        lambda text: text.replace("teaching", "research"),
-        lambda text: "[" * 100_000,
-        lambda text: "\udcff",
+        "UPDATE account SET spent = 0",
+        "UPDATE account SET cap = 9000000000000",
+        "INSERT OR REPLACE INTO journal SELECT id, at, kind, client_id, model_id, data_id, 0, delta, mark, note, link "
+        "FROM journal WHERE kind = 'fit'",
     ],
 )
-def test_a_harmed_account_is_refused_and_left_alone(account, data, harm):
+def test_an_account_edited_by_hand_is_refused(account, data, statement):
     account.charge(TENTH, purpose="teaching")
-    harmed = harm(account.path.read_text()).encode(errors="surrogateescape")
-    account.path.write_bytes(harmed)
-    for use in (lambda: Account.open(data), lambda: account.charge(TENTH, purpose="x"), lambda: account.spent):
-        with pytest.raises(FileError, match="unharmed account") as caught:
-            use()
-        assert caught.value.exit_code == 4
-    assert account.path.read_bytes() == harmed
+    with contextlib.suppress(sqlite3.DatabaseError), contextlib.closing(sqlite3.connect(own_ledger(data))) as database:
+        database.execute("DROP TRIGGER journal_no_REPLACE")
+        database.execute("CREATE TRIGGER journal_no_REPLACE BEFORE DELETE ON meta BEGIN SELECT 1; END")
+        database.execute(statement)
+        database.commit()
+    with pytest.raises(GuaranteeError):
+        Account.open(data)
 
 
-def test_an_account_of_other_data_is_refused(account, tmp_path):
+def own_ledger(data):
+    return data.with_name(f"{data.name}.budget.db")
+
+
+def test_a_ledger_of_other_data_is_refused(account, data, tmp_path):
     other = tmp_path / "other.csv"
     other.write_text("age\n1\n")
-    foreign = Account.open(other, limit=Budget(epsilon=50))
-    account.path.write_bytes(foreign.path.read_bytes())
-    with pytest.raises(FileError, match="unharmed account"):
-        _ = account.spent
+    Account.open(other, limit=Budget(epsilon=50))
+    own_ledger(data).write_bytes(own_ledger(other).read_bytes())
+    with pytest.raises(ShoalError):
+        Account.open(data)
 
 
 def test_vanished_files_do_not_give_a_fresh_budget(account, data):
     account.charge(TENTH, purpose="x")
-    kept = account.path.read_bytes()
-    account.path.unlink()
-    for use in (lambda: Account.open(data, limit=Budget(epsilon=1)), lambda: account.charge(TENTH, purpose="x")):
-        with pytest.raises(FileError, match="must not vanish"):
-            use()
-    account.path.write_bytes(kept)
-    assert account.spent == TENTH
-    key = data.with_name("visits.csv.budget.key")
-    key.unlink()
-    with pytest.raises(FileError):
+    kept = own_ledger(data).read_bytes()
+    own_ledger(data).unlink()
+    with pytest.raises(FileError, match="must not vanish"):
         Account.open(data, limit=Budget(epsilon=1))
-    assert not key.exists()
-    key.write_text("short")
-    with pytest.raises(FileError, match="key of an account"):
+    with pytest.raises(LedgerError, match="stay the one"):
+        account.charge(TENTH, purpose="x")
+    own_ledger(data).write_bytes(kept)
+    assert Account.open(data).spent == TENTH
+    account.path.unlink()
+    assert Account.open(data, limit=Budget(epsilon=1)).spent == TENTH  # its own ledger knows it still
+    assert account.path.exists()
+
+
+def test_an_old_copy_put_back_is_refused(account, data):
+    account.charge(TENTH, purpose="x")
+    old = own_ledger(data).read_bytes()
+    account.charge(TENTH, purpose="y")
+    own_ledger(data).write_bytes(old)
+    with pytest.raises(GuaranteeError, match="back in time"):
         Account.open(data)
+
+
+def test_one_book_in_a_shared_ledger(url, data, tmp_path):
+    """A copy is recognised and declared by a person; a reservation is neither spent nor left."""
+    ledger = Ledger.open(url)
+    account = Account.open(data, limit=Budget(epsilon=1), ledger=url)
+    account.charge(TENTH, purpose="synthesis")
+    ledger.reserve(account.data_set, 0.5)
+    assert (account.spent, account.reserved, account.left) == (TENTH, Budget(epsilon=0.5), Budget(epsilon=0.4))
+    with pytest.raises(GuaranteeError, match="left"):
+        account.charge(Budget(epsilon=0.5), purpose="more")
+    copy = tmp_path / "copy.csv"
+    copy.write_bytes(data.read_bytes())
+    with pytest.raises(FileError, match="which the ledger knows") as caught:
+        Account.open(copy, limit=Budget(epsilon=1), ledger=url)
+    assert account.data_set in str(caught.value)
+    declared = Account.open(copy, ledger=url, data=account.data_set)
+    declared.charge(Budget(epsilon=0.4), purpose="from the copy")
+    assert account.left.empty
+    assert Account.open(data).spent == Budget(epsilon=0.5)  # the tag knows the ledger
+    with pytest.raises(ParameterError, match="another ledger"):
+        Account.open(data, ledger=f"sqlite:///{tmp_path / 'no.db'}")
+    ledger.check()
+    ledger.close()
+
+
+def test_limits_in_rho_and_with_delta(data):
+    account = Account.open(data, limit=Budget(epsilon=2, delta=1e-6))
+    account.charge(Budget.zcdp(0.01), purpose="Gaussian noise")
+    order = account.balance.rule
+    assert "Rényi order" in order
+    before = account.spent
+    account.charge(Budget.zcdp(0.01), purpose="Gaussian noise")
+    assert account.balance.rule == order  # fixed by the first charge
+    assert account.spent.epsilon - before.epsilon < before.epsilon  # which also paid the conversion
+    assert not account.affords(Budget.zcdp(1))
+    Account.open(data).ledger.check()
 
 
 @pytest.mark.parametrize(

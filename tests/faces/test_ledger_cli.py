@@ -1,0 +1,81 @@
+"""`shoal ledger` from the outside: one book, its checks and its copies."""
+
+import json
+import sqlite3
+
+import pytest
+from typer.testing import CliRunner
+
+from shoal.cli.main import app
+from shoal.datasets.pima import pima_like, pima_like_schema
+from shoal.errors import GuaranteeError, InputError, ParameterError
+
+runner = CliRunner()
+
+
+def shoal(*words):
+    return runner.invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture
+def room(tmp_path):
+    pima_like(200, seed=1).write_csv(tmp_path / "patients.csv")
+    pima_like_schema().write(tmp_path / "schema.toml")
+    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    assert shoal("ledger", "create", "--ledger", url).exit_code == 0
+    return tmp_path, url
+
+
+def fit(room, *more, out="model.json"):
+    folder, url = room
+    base = ("score", "fit", folder / "patients.csv", "-s", folder / "schema.toml", "-t", "diabetes", "-o", folder / out)
+    return shoal(*base, "--ledger", url, *more)
+
+
+def accounts(url):
+    return json.loads(shoal("ledger", "show", "--json", "--ledger", url).stdout)["accounts"]
+
+
+def test_one_book_from_fit_to_restore(room):
+    folder, url = room
+    assert fit(room, "--epsilon", 2, "--limit", 5).exit_code == 0
+    [data] = [a for a in accounts(url) if a["kind"] == "data"]
+    assert (data["label"], data["limit"], data["spent"], data["left"]) == ("patients.csv", "5", "2", "3")
+    told = shoal("ledger", "reserve", data["name"], "--epsilon", 2.5, "--ledger", url).stdout
+    assert "reserved 2.5, left 0.5" in told
+    assert isinstance(fit(room, "--epsilon", 1, out="b.json").exception, GuaranteeError)
+    found = shoal("ledger", "verify", "--ledger", url).stdout
+    head = found.split("Head of the journal: ")[1].split()[0]
+    assert shoal("ledger", "backup", folder / "copy.db", "--ledger", url).exit_code == 0
+    assert shoal("ledger", "reserve", data["name"], "--ledger", url).exit_code == 0
+    assert shoal("ledger", "verify", "--head", head, "--ledger", url).exit_code == 0
+    assert isinstance(shoal("ledger", "restore", folder / "copy.db", "--ledger", url).exception, GuaranteeError)
+    assert shoal("ledger", "restore", folder / "copy.db", "--ledger", url, "--go-back").exit_code == 0
+    assert [a["reserved"] for a in accounts(url) if a["kind"] == "data"] == ["2.5"]
+    assert "in order" in shoal("ledger", "verify", "--ledger", url).stdout.lower()
+
+
+def test_a_file_of_its_own_moves_into_the_shared_ledger_with_its_models(room):
+    folder, url = room
+    base = ("score", "fit", folder / "patients.csv", "-s", folder / "schema.toml", "-t", "diabetes")
+    assert shoal(*base, "-o", folder / "model.json", "--epsilon", 1).exit_code == 0  # beside the file
+    assert isinstance(shoal("ledger", "admit", folder / "model.json", "--ledger", url).exception, InputError)
+    moved = shoal("ledger", "migrate", folder / "patients.csv", "--ledger", url)
+    assert moved.exit_code == 0, moved.exception
+    assert [a["spent"] for a in accounts(url) if a["kind"] == "data"] == ["1"]
+    models = folder / "models"
+    models.mkdir()
+    (folder / "model.json").rename(models / "model.json")
+    done = shoal("serve", "--models", models, "--ledger", url, "--check")
+    assert done.exit_code == 0, done.exception  # admitted by the fit, and the admission moved along
+    assert shoal("ledger", "admit", models / "model.json", "--ledger", url).exit_code == 0
+
+
+def test_wrong_usage(room):
+    folder, url = room
+    assert isinstance(shoal("ledger", "migrate").exception, ParameterError)
+    assert isinstance(shoal("ledger", "create", "--ledger", url, "--service-role", "x").exception, ParameterError)
+    sqlite3.connect(folder / "empty.db").close()
+    missing = shoal("ledger", "verify", "--ledger", f"sqlite:///{folder / 'none.db'}")
+    assert isinstance(missing.exception, InputError)
+    assert not (folder / "none.db").exists()
