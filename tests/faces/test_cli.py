@@ -199,6 +199,8 @@ def test_a_new_key(tmp_path, monkeypatch):
     assert (tmp_path / "publisher.key").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "publisher.pub").is_file()
     assert shoal("sign", "--new-key", "publisher.key", cwd=tmp_path).returncode == 4
+    assert shoal("sign", "--new-key", "other.key", "--no-password", cwd=tmp_path).returncode == 0
+    assert answers == [1, 1], "nobody was asked for a password"
 
 
 BAD_SIGNING = [

@@ -16,6 +16,8 @@ EXAMPLES = """Examples:
 
 shoal sign --new-key publisher.key
 
+shoal sign --new-key publisher.key --no-password
+
 shoal sign release --key publisher.key --decision "May go to the recipient" --by "R. Roe"
 
 shoal sign release --key publisher.key --recipient "University hospital" --expires 2030-12-31
@@ -32,6 +34,9 @@ def sign(
     password_file: Annotated[
         Path | None, typer.Option(help="File whose first line is the key's password. [default: ask]")
     ] = None,
+    no_password: Annotated[
+        bool, typer.Option("--no-password", help="With --new-key: a key without a password.")
+    ] = False,
     new_key: Annotated[
         Path | None, typer.Option(help="Make a key pair and exit: FILE.key to keep, FILE.pub to publish.")
     ] = None,
@@ -44,7 +49,7 @@ def sign(
     from shoal.cli.console import out
 
     if new_key is not None:
-        _make_key(new_key, password_file, given=(directory, key, decision, by, recipient, expires))
+        _make_key(new_key, password_file, no_password, given=(directory, key, decision, by, recipient, expires))
         return
     from shoal.release.sign import sign as sign_release
 
@@ -54,13 +59,13 @@ def sign(
     out.print(f"Signature: {done}", markup=False)
 
 
-def _make_key(path: Path, password_file: Path | None, given: tuple[object, ...]) -> None:
+def _make_key(path: Path, password_file: Path | None, no_password: bool, given: tuple[object, ...]) -> None:
     from shoal.cli.console import out
     from shoal.release.minisign import new_key
 
     if any(value is not None for value in given):
         raise ParameterError("sign", "--new-key makes a key and signs nothing: leave out the rest")
-    password = _asked(new=True) if password_file is None else _first_line(password_file)
+    password = "" if no_password else _asked(new=True) if password_file is None else _first_line(password_file)
     secret, public = new_key(path, password=password or None)
     out.print(f"Secret key: {secret} (keep it{'' if password else '; it has no password'})", markup=False)
     out.print(f"Public key: {public} (publish it)", markup=False)

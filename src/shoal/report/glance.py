@@ -151,6 +151,7 @@ def _measured(evidence: Evidence) -> Child:
     found, kept = evidence.risk.reidentification, evidence.utility
     attack = (
         f" Matching on the quasi-identifiers finds {percent(found.expected)} of the people{found_before(evidence)}."
+        f"{_by_all_words(evidence)}"
     )
     moved = kept.moments.correlation_difference
     links = f"; correlations are off by {number(moved)} on average" if number(moved) != "–" else ""
@@ -161,6 +162,14 @@ def _measured(evidence: Evidence) -> Child:
     return tag(
         "ul", tag("li", tag("strong", "Risk."), attack), tag("li", tag("strong", "Use."), shape), class_="promises"
     )
+
+
+def _by_all_words(evidence: Evidence) -> str:
+    """What the attack with unchanged columns finds, or why it was not measured."""
+    found = evidence.risk.unchanged
+    if found.expected is None:
+        return f" An attack that also uses unchanged columns: not measured, because {found.why}."
+    return f" An attack that also uses the columns published unchanged finds {percent(found.expected)}."
 
 
 def _kept_inside(evidence: Evidence) -> str:
