@@ -7,6 +7,9 @@ chapter 3).
 ``scope="dataset"``, the default: noise is drawn once for all tables, with one ε for everything that is ever drawn.
 Which tables, `design` says:
 
+- ``"graph"``, the default: tables of single columns and of pairs that the exponential mechanism chooses, or of all
+  pairs where the noise is small; one *graphical model* weighs all of them together, and rows are polished towards its
+  tables. See `graph_measuring`.
 - ``"pairs"``: tables of single columns and of pairs; from these a `chain` of blocks, each column given those before it.
   Rows are exact draws of the chain. All pairs are measured where the noise allows it, with δ twice: the second time
   where the first leaves most open. Otherwise the most telling ones, chosen by noisy maxima. See `allotting`.
@@ -46,8 +49,11 @@ from shoal.synth.synthesizer import Model, Price, Synthesizer
 __all__ = ["PeGS"]
 
 Scope = Literal["dataset", "sample"]
-Design = Literal["pairs", "tree", "conditionals"]
-_CONDITIONALS = {"one-way tables": 1, "choice of parents": 2, "building blocks": 7}
+Design = Literal["graph", "pairs", "tree", "conditionals"]
+_PLANS = {
+    "graph": {"first one-way tables": 1, "choice of pairs": 2, "one-way and pair tables": 17},
+    "conditionals": {"one-way tables": 1, "choice of parents": 2, "building blocks": 7},
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +115,7 @@ class PeGS(Synthesizer):
     epsilon: Annotated[float, Range(above=0), Help("privacy loss of the data set, or of a row or block")] = 1.0
     delta: Annotated[float | None, Range(above=0, below=1), Help("none: pure epsilon; a number: zCDP")] = None
     scope: Annotated[Scope, Help("one epsilon for the data set, or for each row (as published)")] = "dataset"
-    design: Annotated[Design, Help("which building blocks")] = "pairs"
+    design: Annotated[Design, Help("which building blocks")] = "graph"
     parents: Annotated[Mapping[str, Any] | int | None, Range(low=1), Help("parents by column, or how many")] = None
     choose: Annotated[Choose, Help("how parents are chosen")] = "private"
     passes: Annotated[int | None, Range(low=1), Help("rounds of Gibbs sampling")] = None
@@ -150,8 +156,8 @@ class PeGS(Synthesizer):
         """What is bought, with its share of the budget."""
         from shoal.synth.allotting import SHARES
 
-        if self.design == "conditionals":
-            return _CONDITIONALS
+        if self.design in _PLANS:
+            return _PLANS[self.design]
         return dict(zip(("one-way tables", "choice of pairs", "pair tables"), SHARES[budget.definition], strict=True))
 
     def _fit(self, table: Any, schema: Schema, account: Any, rng: Generator) -> Model:
@@ -160,6 +166,7 @@ class PeGS(Synthesizer):
             from shoal.synth.by_row import fit_by_row
 
             return fit_by_row(self, table, schema, account, rng)
+        from shoal.synth.by_graph import fit_graph
         from shoal.synth.by_table import fit_chain_model, fit_conditionals
 
         stated = Budget(epsilon=self.epsilon, delta=self.delta or 0)
@@ -168,7 +175,7 @@ class PeGS(Synthesizer):
         settled = self._settled(table, schema, public=True)
         parents = Parents.of(self, settled.domain)
         charge(account, stated, f"PeGS, design {self.design}: synthetic rows, as many as wanted")
-        fit = fit_conditionals if self.design == "conditionals" else fit_chain_model
+        fit = {"graph": fit_graph, "conditionals": fit_conditionals}.get(self.design, fit_chain_model)
         return fit(self, settled, parents, purse, rng, schema.unit is not None)
 
     def _settled(self, table: Any, schema: Schema, *, public: bool) -> Settled:
