@@ -113,8 +113,6 @@ def main():
         for n, epsilon in itertools.product(
             given.records or [500, 1000, 4000, 30_000], given.epsilon or [0.3, 1, 3, 10]
         ):
-            if n > len(every) and n != min(given.records or [500]):
-                n = len(every)
             X = every[rows[:n]]
             found = {m: cell(X, sizes, epsilon, m, given.runs) for m in methods}
             peers = [found[m][0][0] for m in ("mst", "aim") if m in found]

@@ -299,3 +299,13 @@ def test_start_rows_outside_the_domain():
 def test_level_outside_the_public_domain():
     with pytest.raises(ColumnError, match="column 'a'"):
         PeGS().fit(table().with_columns(a=pl.lit("quux")), SCHEMA)
+
+
+def test_rows_have_no_gaps_that_no_record_has():
+    """Row by row every cell is drawn now and then, so a missing cell would show in most rows at a small ε."""
+    rows = PeGS(scope="sample", epsilon=1.0).fit(table(), SCHEMA).sample(500)
+    assert sum(rows.null_count().row(0)) == 0
+    gaps = table().with_columns(a=pl.when(pl.col("b") > 0).then("a"))
+    with pytest.raises(ColumnError, match="missing='level'"):
+        PeGS(scope="sample").fit(gaps, SCHEMA)
+    assert PeGS(scope="sample", missing="level").fit(gaps, SCHEMA).sample(300)["a"].null_count() > 0

@@ -90,7 +90,9 @@ class PeGS(Synthesizer):
     bins
         Bins of a numeric column that has bounds and no edges. More bins are finer and noisier.
     missing
-        ``"level"``: a missing value is a cell of its own; ``"refuse"``: it is an error.
+        ``"level"``: a missing value is a cell of its own; ``"refuse"``: it is an error. None: "level" with
+        ``scope="dataset"``, where a missing cell that can't be told from noise stays empty; "refuse" with
+        ``scope="sample"``, where every cell is drawn now and then, and so rows would have gaps that no record has.
 
     Notes
     -----
@@ -122,7 +124,7 @@ class PeGS(Synthesizer):
     block: Annotated[int | None, Range(low=1), Help("rows of a block with reset")] = None
     diversity: Annotated[float | None, Range(low=1), Help("l of l-diversity, in place of epsilon")] = None
     bins: Annotated[int, Range(low=1, high=10_000), Help("bins of a numeric column with bounds")] = 16
-    missing: Annotated[Missing, Help("missing values: a cell of their own, or refused")] = "level"
+    missing: Annotated[Missing | None, Help("missing values: a cell of their own, or refused")] = None
 
     def price(self, rows: int | None = None) -> Price:
         """What fitting and drawing `rows` rows will cost, before anything is looked at.
@@ -179,7 +181,8 @@ class PeGS(Synthesizer):
         return fit(self, settled, parents, purse, rng, schema.unit is not None)
 
     def _settled(self, table: Any, schema: Schema, *, public: bool) -> Settled:
-        return settle(table, schema, bins=self.bins, missing=self.missing, public=public, owner="PeGS")
+        missing = self.missing or ("level" if self.scope == "dataset" else "refuse")
+        return settle(table, schema, bins=self.bins, missing=missing, public=public, owner="PeGS")
 
     def _check_combination(self) -> None:
         """Parameters that speak of the other scope are an error, not ignored."""
