@@ -38,15 +38,15 @@ METHODS: dict[str, Reconstructor] = {
     "ER as published": EcologicalRegression(correct=False),
     "ER": EcologicalRegression(),
     "Ridge": RidgeEcological(),
-    "LUDIA": Ludia(),
-    "LUDIA, standardised": Ludia(standardise=True),
+    "LUDIA": Ludia(standardise=False),
+    "LUDIA, standardised": Ludia(),
     "CUDIA": Cudia(restarts=2, iterations=15, sweeps=10),
 }
 PAPER_METHODS = ("MP", "ER as published", "LUDIA")
 STARTS: dict[str, Reconstructor] = {
-    "group means": Ludia(),
-    "ecological regression": Ludia(start="ecological"),
-    "random": Ludia(start="random"),
+    "group means": Ludia(standardise=False),
+    "ecological regression": Ludia(start="ecological", standardise=False),
+    "random": Ludia(start="random", standardise=False),
 }
 KNOB = (1, 5, 20, 50, 100, 300, 1000)
 _MIX = 0.5  # standard deviation of the groups' mean covariates, theirs within groups being 1
@@ -259,7 +259,7 @@ def _many(settings: Settings, tell: _Steps) -> Iterable[Error]:
 
 def _knob(settings: Settings, tell: _Steps) -> Iterable[Error]:
     """LUDIA's error as iterations grow, where it has little to go by and where it has much."""
-    methods: dict[str, Reconstructor] = {str(i): Ludia(iterations=i) for i in KNOB}
+    methods: dict[str, Reconstructor] = {str(i): Ludia(iterations=i, standardise=False) for i in KNOB}
     yield from _errors("RE1", settings.n_groups, 50, 0.0, methods, settings, tell)
     yield from _errors("RE1", 40, 50, _MIX, methods, settings, tell)
 
