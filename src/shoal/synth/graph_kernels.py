@@ -243,7 +243,7 @@ def _member(w: Wiring, q: int, i: int) -> int:
 @njit(cache=True, nogil=True)
 def _separator(w: Wiring, q: int, edge: int, c: int) -> int:
     """The cell of an edge's separator that cell c of clique q belongs to."""
-    return w.sep_at[edge] + (w.inner[w.cell_at[q] + c] if edge == q else w.outer[w.outer_at[edge] + c])
+    return int(w.sep_at[edge] + (w.inner[w.cell_at[q] + c] if edge == q else w.outer[w.outer_at[edge] + c]))
 
 
 @njit(cache=True, nogil=True)

@@ -119,7 +119,7 @@ def _eliminate(adjacent: BoolArray, sizes: FloatArray) -> tuple[IntArray, BoolAr
                 if a != b:
                     A[a, b] = True
         for a in near:
-            weight[a] = _weight(A, sizes, a)
+            weight[a] = _weight(A, sizes, int(a))
     return order, A, cells
 
 
