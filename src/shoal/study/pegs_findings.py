@@ -61,7 +61,8 @@ def _starts(study: PegsStudy) -> str:
     return (
         "Uniform start rows still show after one pass, so the contrast above depends on them. With start rows drawn "
         f"from noisy margins (a pool that costs ε = {number(POOL_EPSILON)} once), PeGS is better in margins at "
-        f"{better} of {len(plain)} values of ε; differences of margins of PeGS and with reset at high ε per row: {said}, "
+        f"{better} of {len(plain)} values of ε; differences of margins of PeGS "
+        f"and with reset at high ε per row: {said}, "
         f"means of {study.settings.draws} file(s) each."
     )
 
