@@ -127,7 +127,7 @@ def test_the_study_runs_and_says_what_it_found(tmp_path, monkeypatch):
     words = ["--runs", "1", "--size", "10", "--data", str(tmp_path / "stays.csv"), "--by", "county", "--days", "los"]
     result = CliRunner().invoke(study, ["--out", str(tmp_path / "study"), *words, "-x", "los", "-x", "severity"])
     assert result.exit_code == 0, result.output
-    assert "wins" in result.output
+    assert "one draw: no" in result.output
     assert (tmp_path / "study/report.html").exists()
     again = CliRunner().invoke(study, ["--out", str(tmp_path / "study")])
     assert isinstance(again.exception, FileError)

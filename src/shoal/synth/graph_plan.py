@@ -16,8 +16,8 @@ looked at, so money is kept back for that. With M columns:
 Under pure ε two looks of half the price are worth half of one, so below b = 0.035 nothing is chosen: all pairs are
 measured at once, and the noisy tables themselves say which of them the model should hold.
 
-The constants were set on five real tables and tried on others (see the docs). Shares are exact fractions, so that parts of a
-budget add up to it.
+The constants were set on five real tables and tried on others (see the docs). Shares are exact fractions, so that parts
+of a budget add up to it.
 """
 
 from __future__ import annotations
