@@ -58,8 +58,8 @@ def test_the_class_is_the_dense_form_with_its_correction(oracle, draw):
         dense = oracle.kronecker_round(X1, A, problem.s, *dense)
     plain = dense[0] @ dense[2]
     corrected = plain + np.linalg.pinv(A) @ (problem.s - A @ plain)
-    got = Ludia(iterations=10).reconstruct(X, [Aggregate(by=labels, mean=s)])
-    raw = Ludia(iterations=10, correct=False).reconstruct(X, [Aggregate(by=labels, mean=s)])
+    got = Ludia(iterations=10, standardise=False).reconstruct(X, [Aggregate(by=labels, mean=s)])
+    raw = Ludia(iterations=10, standardise=False, correct=False).reconstruct(X, [Aggregate(by=labels, mean=s)])
     np.testing.assert_allclose(got.values, problem.centre + problem.scale * corrected, atol=1e-9)
     np.testing.assert_allclose(raw.values, problem.centre + problem.scale * plain, atol=1e-9)
     assert len(got.trace) == 11
@@ -95,7 +95,9 @@ def test_weights_are_the_dense_form_on_weighted_rows(oracle, draw):
     for _ in range(8):
         dense = oracle.kronecker_round(X1, At, problem.s, *dense)
     plain = dense[0] @ dense[2] / root
-    got = Ludia(iterations=8, correct=False).reconstruct(X, [Aggregate(by=labels, mean=s)], weights=17 * w)
+    got = Ludia(iterations=8, standardise=False, correct=False).reconstruct(
+        X, [Aggregate(by=labels, mean=s)], weights=17 * w
+    )
     np.testing.assert_allclose(got.values, problem.centre + problem.scale * plain, atol=1e-9)
 
 
@@ -212,11 +214,11 @@ def test_standardised_covariates_make_units_irrelevant(draw):
     X, _, labels, s = draw()
     aggregate = [Aggregate(by=labels, mean=s)]
     scaled = X * [1000, 0.01, 1] + [5, 0, -3]
-    same = Ludia(standardise=True)
+    same = Ludia()
     np.testing.assert_allclose(
         same.reconstruct(X, aggregate).values, same.reconstruct(scaled, aggregate).values, atol=1e-7
     )
-    given_as_is = Ludia()
+    given_as_is = Ludia(standardise=False)
     assert not np.allclose(
         given_as_is.reconstruct(X, aggregate).values, given_as_is.reconstruct(scaled, aggregate).values
     )
@@ -263,3 +265,26 @@ def test_many_iterations_stay_finite(draw):
     result = Ludia(iterations=1000).reconstruct(X, [Aggregate(by=labels, mean=s)])
     assert np.isfinite(result.values).all()
     assert result.residual < 1e-9
+
+
+def test_as_printed_beside_the_dense_algorithm(oracle, draw):
+    """Algorithm 2 row by row: no intercept, X and y as given, AAᵀ in the line of v_y."""
+    X, _, labels, s = draw(60, 2, 6, seed=8)
+    A = oracle.averaging(labels)
+    U, Pi, Vx, vy = _printed_start(X, A, s, 2)
+    for _ in range(4):
+        left = np.kron(Vx.T @ Vx, np.eye(60)) + np.kron(np.eye(2), A.T @ A)
+        U = np.linalg.solve(left, (X @ Vx + A.T @ Pi).T.ravel()).reshape(2, 60).T
+        W = np.linalg.inv(A @ A.T)
+        left = np.eye(12) + np.kron(np.outer(vy, vy), W)
+        Pi = np.linalg.solve(left, (np.outer(W @ s, vy) + A @ U).T.ravel()).reshape(2, 6).T
+        Vx = X.T @ U @ np.linalg.inv(U.T @ U)
+        vy = np.linalg.solve(Pi.T @ A @ A.T @ Pi, Pi.T @ A @ A.T @ s)
+    got = Ludia(iterations=4, printed=True, correct=False).reconstruct(X, [Aggregate(by=labels, mean=s)])
+    np.testing.assert_allclose(got.values, U @ vy, rtol=1e-6, atol=1e-8)
+
+
+def _printed_start(X, A, s, r):
+    left, d, right = np.linalg.svd(np.column_stack((X, np.linalg.pinv(A) @ s)), full_matrices=False)
+    U, V = left[:, :r] * np.sqrt(d[:r]), right[:r].T * np.sqrt(d[:r])
+    return U, A @ U, V[:-1], V[-1]

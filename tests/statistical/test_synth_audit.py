@@ -1,6 +1,6 @@
 """No audit finds more than a synthesizer states, and the audit is sharp enough to see a stated ε that is too low.
 
-Audits are at the level 1e-4, so a true claim fails one of the ten here by chance in at most 1 run of 1,000.
+Audits are at the level 1e-4, so a true claim fails one of the twelve here by chance in at most 1 run of 800.
 """
 
 import numpy as np
@@ -12,6 +12,7 @@ from shoal.dp import Budget, ProtectedUnit, audit
 from shoal.synth import MarginalBootstrap, PeGS, PerturbedImputation, allotting, chain
 from shoal.synth.by_table import fit_conditionals
 from shoal.synth.domain import settle
+from shoal.synth.graph_measuring import measure_graph
 from shoal.synth.measuring import measure
 from shoal.synth.parents import Parents, choose_parents
 from shoal.synth.spend import Purse, total_budget
@@ -29,7 +30,7 @@ def settled(table):
 
 
 def test_noisy_tables():
-    pegs, rng = PeGS(epsilon=1.0, missing="refuse"), np.random.default_rng(1)
+    pegs, rng = PeGS(epsilon=1.0, design="pairs", missing="refuse"), np.random.default_rng(1)
 
     def tables(data):
         purse = Purse(left=total_budget(1.0, None))
@@ -41,7 +42,7 @@ def test_noisy_tables():
 
 
 def test_noisy_tables_with_delta():
-    pegs, allowed = PeGS(epsilon=1.0, delta=1e-3, missing="refuse"), total_budget(1.0, 1e-3)
+    pegs, allowed = PeGS(epsilon=1.0, delta=1e-3, design="pairs", missing="refuse"), total_budget(1.0, 1e-3)
     rng = np.random.default_rng(1)
 
     def tables(data):
@@ -59,7 +60,7 @@ def test_two_looks_at_pairs(monkeypatch):
     small = pl.DataFrame({"a": [0, 1] * 100, "b": [0, 1] * 100, "c": [0] * 100 + [1] * 100})
     large = pl.concat([small, pl.DataFrame({"a": [0], "b": [1], "c": [1]})])
     data = [settle(t, schema, bins=2, missing="refuse", public=True, owner="audit") for t in (small, large)]
-    pegs, allowed = PeGS(epsilon=2.0, delta=1e-2, missing="refuse"), total_budget(2.0, 1e-2)
+    pegs, allowed = PeGS(epsilon=2.0, delta=1e-2, design="pairs", missing="refuse"), total_budget(2.0, 1e-2)
     rng = np.random.default_rng(1)
     monkeypatch.setattr(allotting, "CRUMBS", 20)  # coarse and quick: it changes who gets what, not the sum
     monkeypatch.setattr(chain, "_SKETCH", 200)
@@ -73,6 +74,28 @@ def test_two_looks_at_pairs(monkeypatch):
 
     found = audit(tables, *data, trials=200, delta=1e-2, confidence=LEVEL, seed=1)
     assert not found.refutes(Budget(epsilon=2.0, delta=1e-2))
+
+
+@pytest.mark.parametrize("delta", [None, 1e-2])
+def test_graph(delta):
+    """Shares, the number of picks, candidates and what is kept back follow the noise of earlier looks."""
+    names = ["a", "b", "c"]
+    schema = Schema.of(quasi=names, levels={name: [0, 1] for name in names}, kinds=dict.fromkeys(names, "nominal"))
+    small = pl.DataFrame({"a": [0, 1] * 30, "b": [0, 1] * 30, "c": [0] * 30 + [1] * 30})
+    large = pl.concat([small, pl.DataFrame({"a": [0], "b": [1], "c": [1]})])
+    data = [settle(t, schema, bins=2, missing="refuse", public=True, owner="audit") for t in (small, large)]
+    pegs, allowed = PeGS(epsilon=2.0, delta=delta, missing="refuse"), total_budget(2.0, delta)
+
+    def tables(one):
+        purse = Purse(left=allowed)
+        found, _ = measure_graph(pegs, one, Parents.of(pegs, one.domain), purse)
+        assert purse.spent == allowed
+        seen = found.seen
+        pairs = [seen.tables.get(pair, np.full((2, 2), -1e6)).ravel() for pair in ((0, 1), (0, 2), (1, 2))]
+        return np.concatenate([*(seen.tables[i,] for i in range(3)), *pairs])
+
+    found = audit(tables, *data, trials=200, delta=delta or 0.0, confidence=LEVEL, seed=1)
+    assert not found.refutes(Budget(epsilon=2.0, delta=delta or 0))
 
 
 def test_noisy_building_blocks():

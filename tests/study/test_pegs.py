@@ -53,7 +53,7 @@ def test_page_and_numbers(study, tmp_path):
     for figure in ("3.5", "3.6", "3.8", "3.10", "3.12"):
         assert figure in page
     words = json.loads((out / "study.json").read_text(encoding="utf-8"))
-    assert len(words["by_row"]) == 21
+    assert len(words["by_row"]) == len(ROW_METHODS) * len(EPSILONS)
     with pytest.raises(FileError):
         check_folder(out, overwrite=False)
     check_folder(out, overwrite=True)

@@ -36,7 +36,7 @@ def free(n, seed=1):
 
 
 def measured(rows, epsilon=1.0, delta=1e-9, **options):
-    pegs = PeGS(epsilon=epsilon, delta=delta, missing="refuse", **options)
+    pegs = PeGS(epsilon=epsilon, delta=delta, missing="refuse", design="pairs", **options)
     data = pl.DataFrame({name: rows[:, i] for i, name in enumerate(NAMES)})
     settled = settle(data, SCHEMA, bins=2, missing="refuse", public=True, owner="test")
     purse = Purse(left=total_budget(epsilon, delta))

@@ -11,13 +11,14 @@ from shoal.dp import Account, Budget, noise
 from shoal.frame import enter
 from shoal.synth import PeGS, load
 from shoal.synth.domain import settle
+from shoal.synth.graph_measuring import measure_graph
 from shoal.synth.measuring import measure
 from shoal.synth.parents import Parents
 from shoal.synth.spend import Purse, total_budget
 
 LEVELS = {"a": ["x", "y", "z"], "b": [0, 1, 2, 3], "c": [True, False]}
 SCHEMA = Schema.of(identifier=["id"], quasi=["a", "b"], sensitive=["c"], levels=LEVELS)
-DESIGNS = ("pairs", "tree", "conditionals")
+DESIGNS = ("graph", "pairs", "tree", "conditionals")
 
 
 def table(n=600, seed=1):
@@ -53,7 +54,7 @@ def test_same_frame_in_and_out(design, make_frame):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"delta": 1e-9}, {"design": "tree"}, {"design": "conditionals"}, {"scope": "sample"},
+    [{}, {"delta": 1e-9}, {"design": "pairs"}, {"design": "tree"}, {"design": "conditionals"}, {"scope": "sample"},
      {"scope": "sample", "block": 3}, {"scope": "sample", "diversity": 1.5}],
 )  # fmt: skip
 def test_saved_and_read_back(options, tmp_path):
@@ -87,14 +88,18 @@ def test_the_bill_is_the_stated_price(design, delta):
         fit_conditionals(
             pegs, settled, Parents.of(pegs, settled.domain), purse, np.random.default_rng(1), pegs.unit(SCHEMA)
         )
+    elif design == "graph":
+        measure_graph(pegs, settled, Parents.of(pegs, settled.domain), purse)
+        assert purse.spent == total
+        assert purse.left.empty
     else:
         measure(pegs, settled, Parents.of(pegs, settled.domain), purse, np.random.default_rng(1))
         assert purse.spent == total
         assert purse.left.empty
     assert total.covers(purse.spent)
     for bought in purse.bought:
-        if bought.scale:
-            tables = 1 if bought.what == "pair table" else 3
+        if bought.scale and bought.what != "distance of the other pairs":
+            tables = 1 if bought.what == "pair table" or design == "graph" else 3
             map_ = (
                 noise.gaussian_rho(bought.scale, math.sqrt(tables))
                 if delta
@@ -110,8 +115,13 @@ def test_the_bill_is_the_stated_price(design, delta):
 
 
 def test_few_records_get_margins_only():
-    model = PeGS(epsilon=0.1).fit(table(), SCHEMA)
+    model = PeGS(epsilon=0.1, design="pairs").fit(table(), SCHEMA)
     assert "0 of 3 pairs" in model.notes[-1]
+    assert model.independent
+    assert model.notes[0].startswith("Columns are independent")
+    assert 0.1 < model.epsilon_needed < 3
+    again = PeGS(epsilon=2 * model.epsilon_needed, design="pairs").fit(table(), SCHEMA)
+    assert (again.independent, again.epsilon_needed) == (False, None)
     assert model.sample(10).height == 10
 
 
@@ -292,3 +302,13 @@ def test_start_rows_outside_the_domain():
 def test_level_outside_the_public_domain():
     with pytest.raises(ColumnError, match="column 'a'"):
         PeGS().fit(table().with_columns(a=pl.lit("quux")), SCHEMA)
+
+
+def test_rows_have_no_gaps_that_no_record_has():
+    """Row by row every cell is drawn now and then, so a missing cell would show in most rows at a small ε."""
+    rows = PeGS(scope="sample", epsilon=1.0).fit(table(), SCHEMA).sample(500)
+    assert sum(rows.null_count().row(0)) == 0
+    gaps = table().with_columns(a=pl.when(pl.col("b") > 0).then("a"))
+    with pytest.raises(ColumnError, match="missing='level'"):
+        PeGS(scope="sample").fit(gaps, SCHEMA)
+    assert PeGS(scope="sample", missing="level").fit(gaps, SCHEMA).sample(300)["a"].null_count() > 0

@@ -1,12 +1,14 @@
 """Individual values from aggregates, and what that says about publishing aggregates.
 
 An `Aggregate` is a set of groups with a published mean for each; `PseudoInverse`, `EcologicalRegression`,
-`RidgeEcological`, `Ludia` and `Cudia` rebuild the individual values from it and from individual covariates. None is
-best everywhere: fit several and compare. `learn` trains a scikit-learn model on reconstructed targets;
+`RidgeEcological`, `Ludia` and `Cudia` rebuild the individual values from it and from individual covariates, and
+`CrossedRegression` from two sets that cross. None is best everywhere, and one set can't tell which is;
+`held_out_error` asks a second set. `learn` trains a scikit-learn model on reconstructed targets;
 `noise_for_means` says what differential privacy would cost the publisher. How well the attack works on a given table
 is measured by `shoal.risk.aggregate_exposure`.
 """
 
+from shoal.aggregate.crossed import CrossedRegression, held_out_error
 from shoal.aggregate.cudia import Cudia
 from shoal.aggregate.design import Aggregate
 from shoal.aggregate.ecological import EcologicalRegression, RidgeEcological
@@ -19,6 +21,7 @@ from shoal.aggregate.reconstruction import CAUTION, Reconstruction, Reconstructo
 __all__ = [
     "CAUTION",
     "Aggregate",
+    "CrossedRegression",
     "Cudia",
     "EcologicalRegression",
     "Learnt",
@@ -28,6 +31,7 @@ __all__ = [
     "Reconstruction",
     "Reconstructor",
     "RidgeEcological",
+    "held_out_error",
     "learn",
     "noise_for_means",
 ]

@@ -71,8 +71,9 @@ class EcologicalRegression(Reconstructor):
 class RidgeEcological(Reconstructor):
     """Ecological regression with slopes drawn towards 0 as far as leaving one group out advises.
 
-    An infinite penalty is among those tried: then every row has its group's mean. As a rule the best of all methods
-    here with many groups, and never far off with few.
+    An infinite penalty is among those tried: then every row has its group's mean. The best of all methods here where
+    groups differ little beyond their covariates. Leaving groups out judges slopes *between* groups, so where groups
+    have effects of their own it can't see how far these are from the slopes inside: `Ludia` is the safer choice.
 
     Parameters
     ----------

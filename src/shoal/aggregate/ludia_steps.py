@@ -78,9 +78,9 @@ def from_svd(sums: Sums, beta: FloatArray, nu: FloatArray, r: int) -> State:
     return replace(state, Pi=state.aggregated(sums))
 
 
-def iterate(sums: Sums, state: State) -> State:
-    """One round: U, Π, V_x, v_y."""
-    return _vy_step(sums, _vx_step(sums, _pi_step(sums, _u_step(sums, state))))
+def iterate(sums: Sums, state: State, printed: bool = False) -> State:
+    """One round: U, Π, V_x, v_y; the last as Algorithm 2 prints it, with AAᵀ for its inverse, if asked for."""
+    return _vy_step(sums, _vx_step(sums, _pi_step(sums, _u_step(sums, state))), printed)
 
 
 def objective(sums: Sums, state: State) -> float:
@@ -117,8 +117,8 @@ def _vx_step(sums: Sums, state: State) -> State:
     return replace(state, Vx=_solve(gram, XU.T).T)
 
 
-def _vy_step(sums: Sums, state: State) -> State:
-    root = 1 / np.sqrt(sums.sigma)
+def _vy_step(sums: Sums, state: State, printed: bool) -> State:
+    root = np.sqrt(sums.sigma) if printed else 1 / np.sqrt(sums.sigma)
     vy: FloatArray = np.linalg.lstsq(root[:, None] * state.Pi, root * sums.s, rcond=None)[0].astype(np.float64)
     return replace(state, vy=vy)
 

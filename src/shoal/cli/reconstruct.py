@@ -1,4 +1,4 @@
-"""`shoal reconstruct`: individual values from published means, by five methods side by side."""
+"""`shoal reconstruct`: individual values from published means, by all methods side by side."""
 
 from __future__ import annotations
 
@@ -23,6 +23,17 @@ shoal reconstruct patients.csv --aggregate county.csv --by county --aggregate zi
 shoal reconstruct patients.csv --aggregate county.csv --by county --value sum --total --method ludia:iterations=20
 """
 
+_ONE_SET = (
+    "One set of means can't tell which method is nearer to the truth: it shows slopes between groups, and what is "
+    "wanted are slopes inside them. Leaving groups out does not help. LUDIA (standardised) loses least where it is "
+    "wrong; ridge is better where groups are known to differ in little but the covariates. A second set that crosses "
+    "the first can tell."
+)
+_SEVERAL = (
+    "The last column measures methods by a set that they did not see. It can choose between them, as far as that set's "
+    "groups differ in nothing that moves the value and the covariates lack."
+)
+
 
 def reconstruct(
     individual: Annotated[Path, typer.Argument(help="One row per person: covariates and the columns of groups.")],
@@ -34,8 +45,12 @@ def reconstruct(
         list[str], typer.Option("--value", help="Column with the group's mean; once, or one per --aggregate.")
     ],
     method: Annotated[
-        str, typer.Option(help="Whose values are written: pseudo-inverse, ecological, ridge, ludia or cudia.")
-    ] = "ridge",
+        str | None,
+        typer.Option(
+            help="Whose values are written: pseudo-inverse, ecological, ridge, ludia, cudia or crossed. "
+            "[default: ludia; with two sets or more crossed]"
+        ),
+    ] = None,
     covariate: Annotated[
         list[str] | None,
         typer.Option("--covariate", "-x", help="Covariate; repeat. [default: all columns but groups and weight]"),
@@ -58,16 +73,18 @@ def reconstruct(
 ) -> None:
     """Rebuild individual values from the means of their groups.
 
-    All methods are fitted and shown side by side, because no method is best everywhere and nothing in the aggregates
-    tells which one is right. The values of --method are written.
+    All methods are fitted and shown side by side, because no method is best everywhere. Nothing in one set of means
+    tells which one is right; with two sets that cross, each method is also fitted without the last set and measured by
+    it. The values of --method are written.
     """
+    from shoal.aggregate import held_out_error
     from shoal.cli.console import out as screen
     from shoal.cli.console import steps
     from shoal.files import read_table
 
-    chosen = _method(method)
+    chosen = _method(method or ("ludia" if len(aggregate) < 2 else "crossed"))
     _check_free(out, overwrite)
-    with steps(7) as step:
+    with steps(7 + (len(aggregate) > 1)) as step:
         step("reading")
         table = read_table(individual)
         column = name or value[0]
@@ -77,21 +94,31 @@ def reconstruct(
         X = table.select(_covariates(table.columns, covariate, by, weight))
         weights = None if weight is None else _column(table, weight).to_numpy()
         found = {}
-        for key, other in {**_side_by_side(len(table)), type(chosen).__name__: chosen}.items():
+        unseen = {}
+        for key, other in {**_side_by_side(len(table), len(sets)), type(chosen).__name__: chosen}.items():
             step(f"fitting {key}")
             found[key] = other.reconstruct(X, sets, weights=weights, log=log, seed=seed)
+            if len(sets) - 1 >= (2 if key == "CrossedRegression" else 1):
+                unseen[key] = held_out_error(other, X, sets, weights=weights, log=log, seed=seed)
         ours = found[type(chosen).__name__]
         if out is not None:
             step("writing")
             _write(out, table, column, ours)
     if json:
-        screen.print_json(data={"written": ours.method, "methods": [item.to_dict() for item in found.values()]})
+        screen.print_json(data=_words(found, ours, unseen))
     else:
-        _tell(found, ours, out)
+        _tell(found, ours, unseen, out)
 
 
 def _method(words: str) -> Reconstructor:
-    from shoal.aggregate import Cudia, EcologicalRegression, Ludia, PseudoInverse, RidgeEcological
+    from shoal.aggregate import (
+        CrossedRegression,
+        Cudia,
+        EcologicalRegression,
+        Ludia,
+        PseudoInverse,
+        RidgeEcological,
+    )
     from shoal.params import build
 
     names: dict[str, type[Reconstructor]] = {
@@ -100,6 +127,7 @@ def _method(words: str) -> Reconstructor:
         "ridge": RidgeEcological,
         "ludia": Ludia,
         "cudia": Cudia,
+        "crossed": CrossedRegression,
     }
     key, _, rest = words.partition(":")
     if key not in names:
@@ -108,12 +136,13 @@ def _method(words: str) -> Reconstructor:
     return build(names[key], {parameter: text for parameter, _, text in pairs})
 
 
-def _side_by_side(n: int) -> dict[str, Reconstructor]:
-    from shoal.aggregate import EcologicalRegression, Ludia, PseudoInverse, RidgeEcological
+def _side_by_side(n: int, n_sets: int) -> dict[str, Reconstructor]:
+    from shoal.aggregate import CrossedRegression, EcologicalRegression, Ludia, PseudoInverse, RidgeEcological
     from shoal.aggregate.cudia import affordable
 
     all_five = (PseudoInverse(), EcologicalRegression(), RidgeEcological(), Ludia(), affordable(n))
-    return {type(method).__name__: method for method in all_five}
+    crossed = (CrossedRegression(),) if n_sets > 1 else ()
+    return {type(method).__name__: method for method in (*all_five, *crossed)}
 
 
 def _aggregates(
@@ -162,7 +191,12 @@ def _write(out: Path, table: Any, column: str, found: Reconstruction) -> None:
     write_table(table.with_columns(pl.Series(column, found.values)), out)
 
 
-def _tell(found: dict[str, Reconstruction], ours: Reconstruction, out: Path | None) -> None:
+def _words(found: dict[str, Reconstruction], ours: Reconstruction, unseen: dict[str, float]) -> dict[str, Any]:
+    methods = [{**item.to_dict(), "held_out_error": unseen.get(name)} for name, item in found.items()]
+    return {"written": ours.method, "methods": methods, "can_tell": bool(unseen)}
+
+
+def _tell(found: dict[str, Reconstruction], ours: Reconstruction, unseen: dict[str, float], out: Path | None) -> None:
     import numpy as np
 
     from shoal.aggregate import CAUTION
@@ -176,13 +210,16 @@ def _tell(found: dict[str, Reconstruction], ours: Reconstruction, out: Path | No
             f"{item.values.std():,.4g}",
             f"{item.values.min():,.4g} to {item.values.max():,.4g}",
             f"{np.abs(item.values - ours.values).mean():,.3g}",
+            *([f"{unseen[name]:,.3g}" if name in unseen else "sees all sets"] if unseen else []),
         ]
         for name, item in found.items()
     ]
     head = ["", "mean", "spread", "range", f"mean distance from {ours.method}"]
+    head += ["error on the last set, unseen"] if unseen else []
     print_table(f"{len(ours.values):,} values by method", head, rows)
     for warning in dict.fromkeys(text for item in found.values() for text in item.warnings):
         screen.print(f"- {warning}", markup=False)
+    screen.print(_SEVERAL if unseen else _ONE_SET, markup=False)
     screen.print(CAUTION, markup=False)
     if out is not None:
         screen.print(f"Values: {out}", markup=False)

@@ -185,6 +185,7 @@ def _method(study: DpatStudy) -> Html:
         "φ and χ are corrected, cuts are cumulative, and the rivals of a question are those about other variables.",
         "Published answers carry Laplace noise on a grid of 2⁻²⁰, drawn by OpenDP; they are not clipped here.",
         f"Deletions: {study.deletions[0].tried} records, one at a time, structure compared question by question.",
-        "The paper's second data set (MIMIC-II) is not public; give any file with a schema in its place.",
+        "The paper's second data set (MIMIC-II) is not at hand (access on request); give any file with a "
+        "schema in its place.",
     )
     return tag("ul", *(tag("li", text) for text in said))

@@ -28,6 +28,7 @@ from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.params import Help, Range, check
 from shoal.rng import stream
 from shoal.study.ludia_inpatient import InpatientPart, inpatient_part
+from shoal.study.ludia_seeds import SeedErrors, over_seeds
 
 __all__ = ["KINDS", "METHODS", "Error", "LudiaStudy", "Settings", "Start", "run", "simulate"]
 
@@ -38,15 +39,15 @@ METHODS: dict[str, Reconstructor] = {
     "ER as published": EcologicalRegression(correct=False),
     "ER": EcologicalRegression(),
     "Ridge": RidgeEcological(),
-    "LUDIA": Ludia(),
-    "LUDIA, standardised": Ludia(standardise=True),
+    "LUDIA": Ludia(standardise=False),
+    "LUDIA, standardised": Ludia(),
     "CUDIA": Cudia(restarts=2, iterations=15, sweeps=10),
 }
 PAPER_METHODS = ("MP", "ER as published", "LUDIA")
 STARTS: dict[str, Reconstructor] = {
-    "group means": Ludia(),
-    "ecological regression": Ludia(start="ecological"),
-    "random": Ludia(start="random"),
+    "group means": Ludia(standardise=False),
+    "ecological regression": Ludia(start="ecological", standardise=False),
+    "random": Ludia(start="random", standardise=False),
 }
 KNOB = (1, 5, 20, 50, 100, 300, 1000)
 _MIX = 0.5  # standard deviation of the groups' mean covariates, theirs within groups being 1
@@ -67,6 +68,8 @@ class Settings:
         Points per group.
     rows
         Stays of the simulated inpatient table.
+    seeds
+        How many such tables are drawn to compare methods in pairs.
     seed
         Seed of everything.
     """
@@ -75,6 +78,7 @@ class Settings:
     n_groups: Annotated[int, Range(low=2), Help("groups of the simulated tables")] = 5
     sizes: tuple[int, ...] = (10, 30, 100)
     rows: Annotated[int, Range(low=200), Help("stays of the inpatient table")] = 3000
+    seeds: Annotated[int, Range(low=2), Help("draws of the inpatient table")] = 12
     seed: Annotated[int, Range(low=0), Help("seed of everything")] = 0
 
 
@@ -88,6 +92,7 @@ class Error:
     method: str
     mae: float
     standard_error: float
+    runs: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +117,7 @@ class LudiaStudy:
     knob: tuple[Error, ...]
     starts: tuple[Start, ...]
     inpatient: tuple[InpatientPart, ...]
+    seeds: tuple[SeedErrors, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON-safe words."""
@@ -173,6 +179,7 @@ def run(
         knob=tuple(_knob(settings, tell)),
         starts=tuple(_starts(settings, tell)),
         inpatient=stays,
+        seeds=over_seeds(settings.rows, settings.seeds, settings.seed),
     )
 
 
@@ -240,6 +247,7 @@ def _error(kind: str, n_groups: int, size: int, method: str, values: Sequence[fl
         method=method,
         mae=float(np.mean(values)),
         standard_error=spread if np.isfinite(spread) else 0.0,
+        runs=tuple(values),
     )
 
 
@@ -259,7 +267,7 @@ def _many(settings: Settings, tell: _Steps) -> Iterable[Error]:
 
 def _knob(settings: Settings, tell: _Steps) -> Iterable[Error]:
     """LUDIA's error as iterations grow, where it has little to go by and where it has much."""
-    methods: dict[str, Reconstructor] = {str(i): Ludia(iterations=i) for i in KNOB}
+    methods: dict[str, Reconstructor] = {str(i): Ludia(iterations=i, standardise=False) for i in KNOB}
     yield from _errors("RE1", settings.n_groups, 50, 0.0, methods, settings, tell)
     yield from _errors("RE1", 40, 50, _MIX, methods, settings, tell)
 

@@ -7,16 +7,33 @@ from collections.abc import Iterator, Sequence
 from shoal.report.words import listed, number, percent
 from shoal.study.ludia import KINDS, PAPER_METHODS, Error, LudiaStudy
 from shoal.study.ludia_inpatient import InpatientPart, LevelError
+from shoal.study.paired import paired
 
 __all__ = ["averages", "best", "claims", "findings"]
 
 _CLOSE = 1.02
+_CONTRASTS = (
+    ("LUDIA, standardised", "Ridge"),
+    ("LUDIA, standardised", "LUDIA"),
+    ("LUDIA, standardised", "LUDIA, as printed"),
+    ("LUDIA, standardised", "MP"),
+    ("Crossed", "Ridge"),
+    ("Crossed", "Ridge, two sets"),
+)
 _OURS = ("MP", "ER", "Ridge", "LUDIA", "LUDIA, standardised", "CUDIA")
 
 
 def findings(study: LudiaStudy) -> list[str]:
     """Where each method wins, and what the paper's sentences come to."""
-    return [*_wins(study), *_many(study), *_knob(study), *_starts(study), *_inpatient(study), *claims(study)]
+    return [
+        *_wins(study),
+        *_many(study),
+        *_knob(study),
+        *_starts(study),
+        *_seeds(study),
+        *_inpatient(study),
+        *claims(study),
+    ]
 
 
 def averages(errors: Sequence[Error], kind: str, n_groups: int | None = None) -> dict[str, float]:
@@ -38,10 +55,29 @@ def _said(found: dict[str, float], methods: Sequence[str]) -> str:
 def _wins(study: LudiaStudy) -> Iterator[str]:
     for kind in KINDS:
         found = averages(study.few, kind)
+        first, second = sorted(found, key=lambda method: found[method])[:2]
+        against = paired(_runs(study.few, kind, first), _runs(study.few, kind, second))
+        word = "wins" if against.clear else f"is lowest, but not clearly below {second}"
         yield (
-            f"{study.settings.n_groups} groups, {kind}: {best(found)} wins (mean absolute error over group sizes: "
-            f"{_said(found, _OURS)})."
+            f"{study.settings.n_groups} groups, {kind}: {first} {word} ({against}; mean absolute error over group "
+            f"sizes: {_said(found, _OURS)})."
         )
+
+
+def _runs(errors: Sequence[Error], kind: str, method: str) -> list[float]:
+    return [value for e in errors if (e.kind, e.method) == (kind, method) for value in e.runs]
+
+
+def _seeds(study: LudiaStudy) -> Iterator[str]:
+    """What holds over many draws, each contrast with its interval."""
+    for part in study.seeds:
+        means = {name: sum(values) / len(values) for name, values in part.errors.items()}
+        yield f"{part.data}, hospital level, {study.settings.seeds} draws: mean errors {_said(means, list(means))}."
+        for one, other in _CONTRASTS:
+            against = paired(part.errors[one], part.errors[other])
+            lower, higher = (one, other) if against.difference < 0 else (other, one)
+            verdict = f"{lower} is below {higher}" if against.clear else f"{one} and {other} can't be told apart"
+            yield f"{part.data}: {verdict} ({one} minus {other}: {against})."
 
 
 def _many(study: LudiaStudy) -> Iterator[str]:
@@ -84,7 +120,7 @@ def _inpatient(study: LudiaStudy) -> Iterator[str]:
     for part in study.inpatient:
         levels = list(dict.fromkeys(e.level for e in part.levels))
         wins = [f"{level} {best(_by_method(part.levels, level))}" for level in levels]
-        yield f"{part.data}: least error by level: {', '.join(wins)}."
+        yield f"{part.data}: least error by level on this one table: {', '.join(wins)}."
         yield from _downstream(part)
 
 
@@ -142,7 +178,10 @@ def _claim_levels(study: LudiaStudy) -> Iterator[str]:
         levels = list(dict.fromkeys(e.level for e in part.levels))[1:]
         ahead = [lv for lv in levels if best(_by_method(part.levels, lv)).startswith("LUDIA")]
         if levels:
-            yield f"Paper, Table 4.3: LUDIA is best below the county. On {part.data} this {_holds(ahead, levels)}."
+            yield (
+                f"Paper, Table 4.3: LUDIA is best below the county. On one draw of {part.data} this "
+                f"{_holds(ahead, levels)}."
+            )
 
 
 def _claim_lasso(study: LudiaStudy) -> str:

@@ -55,7 +55,8 @@ def write(study: LudiaStudy, out: Path) -> None:
     page = render(study)
     out.mkdir(parents=True, exist_ok=True)
     told = study.to_dict()
-    rows = [{"part": part, **row} for part in ("few", "many", "knob") for row in told[part]]
+    errors = [(part, row) for part in ("few", "many", "knob") for row in told[part]]
+    rows = [{"part": part, **{name: cell for name, cell in row.items() if name != "runs"}} for part, row in errors]
     write_table(pl.DataFrame(rows), out / "errors.csv")
     write_text(out / "results.json", json.dumps({"findings": findings(study), **told}, indent=1))
     write_text(out / "report.html", page)

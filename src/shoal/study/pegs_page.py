@@ -22,6 +22,10 @@ _COLOURS = {
     "PeGS": "#9a4a1f",
     "PeGS with reset": "#0b6470",
     "imputation": "#857e70",
+    "PeGS, realistic starts": "#d08a5c",
+    "PeGS with reset, realistic starts": "#6fb0b8",
+    "graph, δ = 1e-9": "#123f7a",
+    "graph": "#5b87c5",
     "pairs, δ = 1e-9": "#0b6470",
     "pairs": "#3f7d3a",
     "tree": "#b5892b",
@@ -251,7 +255,7 @@ def _method(study: PegsStudy) -> Html:
         "centre. The regression distance divides by coefficients; a resample of the original scores well above 0 "
         "by it.",
         "The intruder knows age, sex and ZIP (for the charge: age, stay and ZIP) of 2,000 people of the original.",
-        "The paper's extract of 2011 Los Angeles discharges is not public, so its curves can be compared in "
-        "shape only.",
+        "The paper's extract of 2011 Los Angeles discharges is not at hand (access on request), so its "
+        "curves can be compared in shape only.",
     )
     return tag("ul", *(tag("li", text) for text in said))

@@ -27,7 +27,7 @@ import numpy as np
 from shoal.arrays import FloatArray
 from shoal.dp import Budget
 
-__all__ = ["MOST_CELLS", "SHARES", "by_cells", "by_gain", "capped", "expected_noise", "n_pairs"]
+__all__ = ["MOST_CELLS", "SHARES", "by_cells", "by_gain", "capped", "cell_weights", "expected_noise", "n_pairs"]
 
 MOST_CELLS = 500_000
 SHARES = {"pure": (2, 2, 16), "zcdp": (1, 2, 17)}  # of 20: one-way tables, the choice of pairs, tables of pairs
@@ -41,7 +41,7 @@ _SOME = ((2, 0.05), (1, 0.08))  # chosen pairs for each column, and the noise up
 
 def by_cells(cells: Sequence[int], budget: Budget) -> tuple[Budget, ...]:
     """Cut `budget` into a price for each table by its number of cells: the public allotment."""
-    return budget.split([max(1, round(_FINE * weight)) for weight in _weights(cells, budget)])
+    return budget.split([max(1, round(_FINE * weight)) for weight in cell_weights(cells, budget.definition)])
 
 
 def by_gain(spread: Sequence[FloatArray], precision: Sequence[float], budget: Budget) -> tuple[Budget, ...]:
@@ -111,15 +111,16 @@ def capped(p: FloatArray, q: FloatArray, total: float, size: float) -> float:
 
 def _deviations(cells: Sequence[int], n_measured: int, budget: Budget) -> FloatArray:
     """Standard deviation of the noise of each table if `n_measured` tables of the usual size share `budget`."""
-    weights = np.array(_weights(cells, budget))
+    weights = np.array(cell_weights(cells, budget.definition))
     parts = weights / (weights.sum() * n_measured / len(cells))
     if budget.definition == "zcdp":
         return np.asarray(1 / np.sqrt(2 * max(budget.rho, 1e-300) * parts), dtype=np.float64)
     return np.asarray(math.sqrt(2) / (max(budget.epsilon, 1e-150) * parts), dtype=np.float64)
 
 
-def _weights(cells: Sequence[int], budget: Budget) -> list[float]:
-    power = 2 / 3 if budget.definition == "zcdp" else 1 / 2
+def cell_weights(cells: Sequence[int], definition: str) -> list[float]:
+    """C^(2/3) under zCDP, C^(1/2) under pure ε: the parts of a budget that tables get."""
+    power = 2 / 3 if definition == "zcdp" else 1 / 2
     return [float(count**power) for count in cells]
 
 

@@ -122,6 +122,11 @@ class BootstrapModel(Model):
         self._spent, self._claims, self.notes = spent, tuple(claims), tuple(notes)
 
     @property
+    def independent(self) -> bool:
+        """True: margins are all there is."""
+        return True
+
+    @property
     def claims(self) -> tuple[Claim, ...]:
         """The claim of the noisy margins; none for exact ones."""
         return self._claims

@@ -27,19 +27,28 @@ from shoal.synth.parents import Parents, all_pairs, by_mutual_information, choos
 from shoal.synth.spend import Purse
 from shoal.synth.synthesizer import Model
 from shoal.synth.tables import block_counts, keys, one_way
+from shoal.synth.ties import Ties, ties_found
 
 if TYPE_CHECKING:
     from shoal.synth.pegs import PeGS
 
-__all__ = ["ChainModel", "ConditionalsModel", "fit_chain_model", "fit_conditionals"]
+__all__ = ["ChainModel", "ConditionalsModel", "TableModel", "fit_chain_model", "fit_conditionals", "table_claims"]
 
 
-class _TableModel(Model):
+class TableModel(Model):
     """What both designs share: a fixed claim for everything that is drawn."""
 
     def __init__(
-        self, *, domain: Domain, spent: Budget, claims: Sequence[Claim], notes: Sequence[str], total: float
+        self,
+        *,
+        domain: Domain,
+        spent: Budget,
+        claims: Sequence[Claim],
+        notes: Sequence[str],
+        total: float,
+        ties: Ties = Ties(),  # noqa: B008, a frozen value
     ) -> None:
+        self.ties = ties
         self.domain, self._spent, self._claims = domain, spent, tuple(claims)
         self.notes, self._total = tuple(notes), max(1, round(total))
 
@@ -59,12 +68,22 @@ class _TableModel(Model):
         return all(claim.basis == "proved" for claim in self._claims)
 
     @property
+    def independent(self) -> bool:
+        """Whether no tie between columns was found: rows are then drawn as if columns had nothing to do with it."""
+        return self.ties.independent
+
+    @property
+    def epsilon_needed(self) -> float | None:
+        """Where columns came out independent: about the ε at which ties could be told from noise."""
+        return self.ties.epsilon_needed
+
+    @property
     def total(self) -> int:
         """The noisy number of records."""
         return self._total
 
 
-class ChainModel(_TableModel):
+class ChainModel(TableModel):
     """A chain of building blocks fitted to noisy tables (designs "pairs" and "tree")."""
 
     kind: ClassVar[str] = "chain"
@@ -81,15 +100,15 @@ class ChainModel(_TableModel):
         return self.chain.draw(n, rng)
 
     def _body(self) -> dict[str, Any]:
-        return {"chain": self.chain.to_dict()}
+        return {"chain": self.chain.to_dict(), "ties": self.ties.to_dict()}
 
     @classmethod
     def from_body(cls, words: Mapping[str, Any], **rest: Any) -> ChainModel:
         """Read the model back from what `save` wrote."""
-        return cls(chain=Chain.from_dict(words["chain"]), **rest)
+        return cls(chain=Chain.from_dict(words["chain"]), ties=Ties.from_dict(words), **rest)
 
 
-class ConditionalsModel(_TableModel):
+class ConditionalsModel(TableModel):
     """Noisy building blocks, each column given its key, and Gibbs sampling (design "conditionals")."""
 
     kind: ClassVar[str] = "conditionals"
@@ -155,8 +174,17 @@ def fit_chain_model(
     can_miss = [axis.has_missing for axis in settled.domain.axes]
     chain = fit_chain(measured, can_miss, rng, 1 if pegs.design == "tree" else None)
     told = f"{len(measured.pairs)} of {len(all_pairs(len(settled.domain.axes)))} pairs of columns were measured"
-    claims, spent = _claims(pegs, unit, basis_lost)
-    return ChainModel(chain=chain, domain=settled.domain, spent=spent, claims=claims, notes=(*settled.notes, told))
+    claims, spent = table_claims(pegs, unit, basis_lost)
+    tied = sum(len(link.parents) for link in chain.links)
+    ties = ties_found(pegs, measured.margins(can_miss), measured.one_variance, tied)
+    return ChainModel(
+        chain=chain,
+        ties=ties,
+        domain=settled.domain,
+        spent=spent,
+        claims=claims,
+        notes=(*ties.notes, *settled.notes, told),
+    )
 
 
 def fit_conditionals(
@@ -181,7 +209,7 @@ def fit_conditionals(
     counts = [block_counts(codes, sizes, i, found[i]) for i in range(len(sizes))]
     noisy, _ = purse.tables("building blocks", counts, rest)
     blocks = [_normalised(table, share) for table, share in zip(noisy, shares, strict=True)]
-    claims, spent = _claims(pegs, unit, parents.choose == "mutual-information")
+    claims, spent = table_claims(pegs, unit, parents.choose == "mutual-information")
     return ConditionalsModel(
         shares=shares,
         parents=found,
@@ -202,7 +230,8 @@ def _normalised(table: IntArray, share: FloatArray) -> FloatArray:
     return np.where(sums > 0, kept / np.maximum(sums, 1), share[None, :])
 
 
-def _claims(pegs: PeGS, unit: ProtectedUnit, chosen_from_data: bool) -> tuple[tuple[Claim, ...], Budget]:
+def table_claims(pegs: PeGS, unit: ProtectedUnit, chosen_from_data: bool) -> tuple[tuple[Claim, ...], Budget]:
+    """The one claim of a model of noisy tables, and what it cost."""
     budget = Budget(epsilon=pegs.epsilon, delta=pegs.delta or 0)
     statement = (
         f"All rows ever drawn from this model together cost {budget}: what is drawn is at most e^ε times likelier with "

@@ -41,6 +41,8 @@ from shoal.synth.synthesizer import Model, Price, Synthesizer
 
 __all__ = ["MultipleImputation", "MultipleModel", "linear_draw"]
 
+_FLAT = 1e-10  # of the largest eigenvalue: directions of less variance are taken for none
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MultipleImputation(Synthesizer):
@@ -59,8 +61,9 @@ class MultipleImputation(Synthesizer):
 
     Notes
     -----
-    A missing number must be settled by the schema (dropped, or a number in its place); a missing category is a cell of
-    its own. Weights play no part. Cost: K regressions for each column.
+    Whether a number is missing is drawn by a logistic model, its value from those that are not; a missing category is
+    a cell of its own. Columns that say the same (a code and its description) are no obstacle. Numbers are quantiles of
+    the column, so range, spikes and heaps stay. Weights play no part. Cost: K regressions for each column.
 
     Examples
     --------
@@ -184,12 +187,25 @@ class MultipleModel(Model):
             return y[rng.integers(0, len(y), n)]
         X = _regressors(self.domain, self._content, done, self._content)[resample]
         new = _regressors(self.domain, out, done, self._content)
-        if axis.kind == "numeric" and self._raw:
-            return _bounded(linear_draw(X, y, new, rng), axis)
         if axis.kind == "numeric":
-            return _from_scores(linear_draw(X, _scores(y), new, rng), y)
+            return self._number(axis, X, y, new, rng)
         rows = rng.permutation(len(y))[: self._fit_rows]
         return _logistic_draw(X[rows], y[rows].astype(np.int64), new, rng)
+
+    def _number(self, axis: Axis, X: FloatArray, y: FloatArray, new: FloatArray, rng: Generator) -> FloatArray:
+        """First who has a number at all, then the number, from those who have one."""
+        has = ~np.isnan(y)
+        if not has.any():
+            return np.full(len(new), np.nan)
+        if self._raw:
+            drawn = _bounded(linear_draw(X[has], y[has], new, rng), axis)
+        else:
+            drawn = _from_scores(linear_draw(X[has], _scores(y[has]), new, rng), y[has])
+        if has.all():
+            return drawn
+        rows = rng.permutation(len(y))[: self._fit_rows]
+        absent = _logistic_draw(X[rows], (~has[rows]).astype(np.int64), new, rng) > 0
+        return np.where(absent, np.nan, drawn)
 
     def _draw(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
         raise NotImplementedError  # rows are drawn table by table, never as cells
@@ -201,14 +217,21 @@ class MultipleModel(Model):
 def linear_draw(X: FloatArray, y: FloatArray, new: FloatArray, rng: Generator) -> FloatArray:
     """Draw y for the rows `new` from the posterior predictive of a linear regression of y on X."""
     X1, new1 = np.column_stack([np.ones(len(X)), X]), np.column_stack([np.ones(len(new)), new])
-    gram = X1.T @ X1 + 1e-8 * len(X) * np.eye(X1.shape[1])
-    beta = np.linalg.solve(gram, X1.T @ y)
+    root = _inverse_root(X1.T @ X1)
+    beta = root @ (root.T @ (X1.T @ y))
     free = max(1, len(y) - X1.shape[1])
     rss = float(((y - X1 @ beta) ** 2).sum())
     sigma = np.sqrt(rss / rng.chisquare(free))
-    root = np.linalg.cholesky(np.linalg.inv(gram))
     drawn = beta + sigma * (root @ rng.standard_normal(len(beta)))
     return np.asarray(new1 @ drawn + sigma * rng.standard_normal(len(new)), dtype=np.float64)
+
+
+def _inverse_root(gram: FloatArray) -> FloatArray:
+    """R with R Rᵀ = gram⁺: directions in which the data do not vary (a column and its copy) have no coefficient."""
+    values, vectors = np.linalg.eigh(gram)
+    seen = values > _FLAT * max(float(values[-1]), 1e-300)
+    scale = np.where(seen, 1 / np.sqrt(np.where(seen, values, 1.0)), 0.0)
+    return np.asarray(vectors * scale, dtype=np.float64)
 
 
 def _scores(y: FloatArray) -> FloatArray:
@@ -242,11 +265,18 @@ def _regressors(
     for j in columns:
         axis = domain.axes[j]
         if axis.kind == "numeric":
-            spread = float(original[j].std()) or 1.0
-            parts.append(((content[j] - original[j].mean()) / spread)[:, None])
+            parts.append(_standard(content[j], original[j]))
         else:
             parts.append(indicator_block(axis, content[j].astype(np.int64)))
     return np.hstack(parts)
+
+
+def _standard(values: FloatArray, original: FloatArray) -> FloatArray:
+    """A number by the original's mean and deviation; a missing one is the mean, with an indicator beside it."""
+    absent, known = np.isnan(values), original[~np.isnan(original)]
+    mean, spread = (float(known.mean()), float(known.std()) or 1.0) if len(known) else (0.0, 1.0)
+    place = np.where(absent, 0.0, (values - mean) / spread)
+    return np.column_stack([place, absent]) if len(known) < len(original) else place[:, None]
 
 
 def _content(table: Any, domain: Domain) -> dict[int, FloatArray]:
@@ -255,8 +285,6 @@ def _content(table: Any, domain: Domain) -> dict[int, FloatArray]:
     for j, axis in enumerate(domain.axes):
         content = series(frame, axis.name)
         out[j] = floats(content) if axis.kind == "numeric" else axis.encode(content).astype(np.float64)
-        if axis.kind == "numeric" and np.isnan(out[j]).any():
-            raise ColumnError(axis.name, "has missing numbers", hint="Drop or fill them before imputation.")
     return out
 
 
@@ -269,9 +297,9 @@ def _bounded(values: FloatArray, axis: Axis) -> FloatArray:
 
 def _values(axis: Axis, drawn: FloatArray, original: FloatArray) -> pl.Series:
     if axis.kind == "numeric":
-        low, high = float(original.min()), float(original.max())
-        held = np.clip(drawn, low, high) if axis.whole else drawn
-        return pl.Series(axis.name, held).cast(axis.dtype)
+        known = original[~np.isnan(original)]
+        held = np.clip(drawn, known.min(), known.max()) if axis.whole and len(known) else drawn
+        return pl.Series(axis.name, held).fill_nan(None).cast(axis.dtype)
     codes = drawn.astype(np.int64)
     absent = codes >= axis.n_known
     if axis.levels is None:

@@ -17,7 +17,7 @@ from shoal.arrays import BoolArray, Generator, IntArray
 from shoal.errors import GuaranteeError
 from shoal.synth.domain import Domain
 
-__all__ = ["obeying"]
+__all__ = ["obeying", "put"]
 
 _BIN_DRAWS, _ROW_DRAWS, _MENDS = 20, 30, 2_000
 
@@ -32,7 +32,7 @@ def obeying(
     if len(broken) == 0:
         return rows
     mended = _obedient(domain, codes[broken], rng, draw if rows_are_free else None)
-    return _put(rows, broken, mended)
+    return put(rows, broken, mended)
 
 
 def _obedient(domain: Domain, codes: IntArray, rng: Generator, draw: Callable[[int], IntArray] | None) -> pl.DataFrame:
@@ -48,7 +48,7 @@ def _obedient(domain: Domain, codes: IntArray, rng: Generator, draw: Callable[[i
             return rows
         if anew and draw is not None:
             codes[broken] = draw(len(broken))
-        rows = _put(rows, broken, domain.decode(codes[broken], rng))
+        rows = put(rows, broken, domain.decode(codes[broken], rng))
     return _mended(domain, codes, rows, rng)
 
 
@@ -60,7 +60,7 @@ def _mended(domain: Domain, codes: IntArray, rows: pl.DataFrame, rng: Generator)
         touched = _touched(domain, rows[broken])
         fresh = domain.uniform(len(broken), rng)
         codes[broken] = np.where(touched, fresh, codes[broken])
-        rows = _put(rows, broken, domain.decode(codes[broken], rng))
+        rows = put(rows, broken, domain.decode(codes[broken], rng))
     raise GuaranteeError("rules", "no row could be found that obeys them all", hint="Do they contradict each other?")
 
 
@@ -75,7 +75,8 @@ def _touched(domain: Domain, rows: pl.DataFrame) -> BoolArray:
     return out
 
 
-def _put(rows: pl.DataFrame, at: IntArray, new: pl.DataFrame) -> pl.DataFrame:
+def put(rows: pl.DataFrame, at: IntArray, new: pl.DataFrame) -> pl.DataFrame:
+    """`rows` with those at the positions `at` replaced by `new`."""
     order = np.arange(len(rows))
     order[at] = len(rows) + np.arange(len(at))
     return pl.concat([rows, new])[order]

@@ -7,6 +7,9 @@ chapter 3).
 ``scope="dataset"``, the default: noise is drawn once for all tables, with one ε for everything that is ever drawn.
 Which tables, `design` says:
 
+- ``"graph"``, the default: tables of single columns and of pairs that the exponential mechanism chooses, or of all
+  pairs where the noise is small; one *graphical model* weighs all of them together, and rows are polished towards its
+  tables. See `graph_measuring`.
 - ``"pairs"``: tables of single columns and of pairs; from these a `chain` of blocks, each column given those before it.
   Rows are exact draws of the chain. All pairs are measured where the noise allows it, with δ twice: the second time
   where the first leaves most open. Otherwise the most telling ones, chosen by noisy maxima. See `allotting`.
@@ -47,8 +50,11 @@ from shoal.synth.synthesizer import Model, Price, Synthesizer
 __all__ = ["PeGS"]
 
 Scope = Literal["dataset", "sample"]
-Design = Literal["pairs", "tree", "conditionals"]
-_CONDITIONALS = {"one-way tables": 1, "choice of parents": 2, "building blocks": 7}
+Design = Literal["graph", "pairs", "tree", "conditionals"]
+_PLANS = {
+    "graph": {"first one-way tables": 1, "choice of pairs": 2, "one-way and pair tables": 17},
+    "conditionals": {"one-way tables": 1, "choice of parents": 2, "building blocks": 7},
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +92,9 @@ class PeGS(Synthesizer):
         Bins of a numeric column that has bounds and no edges. More bins are finer and noisier.
     missing
         ``"level"``: a missing value is a cell of its own, in every column, whether or not the data have one;
-        ``"refuse"``: it is an error.
+        ``"refuse"``: it is an error. None: "level" with ``scope="dataset"``, where a missing cell that can't be told
+        from noise stays empty; "refuse" with ``scope="sample"``, where every cell is drawn now and then, and so rows
+        would have gaps that no record has.
     rows_per_person
         m, the rows that one person may have: ε (and δ) are the price of a person with all of them. Raising it raises
         the noise m times. If the schema has a unit column, of a person with more rows m are kept at random; if not, it
@@ -115,14 +123,14 @@ class PeGS(Synthesizer):
     epsilon: Annotated[float, Range(above=0), Help("privacy loss of the data set, or of a row or block")] = 1.0
     delta: Annotated[float | None, Range(above=0, below=1), Help("none: pure epsilon; a number: zCDP")] = None
     scope: Annotated[Scope, Help("one epsilon for the data set, or for each row (as published)")] = "dataset"
-    design: Annotated[Design, Help("which building blocks")] = "pairs"
+    design: Annotated[Design, Help("which building blocks")] = "graph"
     parents: Annotated[Mapping[str, Any] | int | None, Range(low=1), Help("parents by column, or how many")] = None
     choose: Annotated[Choose, Help("how parents are chosen")] = "private"
     passes: Annotated[int | None, Range(low=1), Help("rounds of Gibbs sampling")] = None
     block: Annotated[int | None, Range(low=1), Help("rows of a block with reset")] = None
     diversity: Annotated[float | None, Range(low=1), Help("l of l-diversity, in place of epsilon")] = None
     bins: Annotated[int, Range(low=1, high=10_000), Help("bins of a numeric column with bounds")] = 16
-    missing: Annotated[Missing, Help("missing values: a cell of their own, or refused")] = "level"
+    missing: Annotated[Missing | None, Help("missing values: a cell of their own, or refused")] = None
     rows_per_person: Annotated[int, Range(low=1), Help("rows that one person may have, all under one epsilon")] = 1
 
     def price(self, rows: int | None = None) -> Price:
@@ -157,8 +165,8 @@ class PeGS(Synthesizer):
         """What is bought, with its share of the budget."""
         from shoal.synth.allotting import SHARES
 
-        if self.design == "conditionals":
-            return _CONDITIONALS
+        if self.design in _PLANS:
+            return _PLANS[self.design]
         return dict(zip(("one-way tables", "choice of pairs", "pair tables"), SHARES[budget.definition], strict=True))
 
     def _fit(self, table: Any, schema: Schema, account: Any, rng: Generator) -> Model:
@@ -167,6 +175,7 @@ class PeGS(Synthesizer):
             from shoal.synth.by_row import fit_by_row
 
             return fit_by_row(self, table, schema, account, rng)
+        from shoal.synth.by_graph import fit_graph
         from shoal.synth.by_table import fit_chain_model, fit_conditionals
 
         stated = Budget(epsilon=self.epsilon, delta=self.delta or 0)
@@ -176,7 +185,7 @@ class PeGS(Synthesizer):
         settled = self._settled(table, schema, rng, public=True)
         parents = Parents.of(self, settled.domain)
         charge(account, stated, f"PeGS, design {self.design}: synthetic rows, as many as wanted")
-        fit = fit_conditionals if self.design == "conditionals" else fit_chain_model
+        fit = {"graph": fit_graph, "conditionals": fit_conditionals}.get(self.design, fit_chain_model)
         return fit(self, settled, parents, purse, rng, unit)
 
     def unit(self, schema: Schema) -> ProtectedUnit:
@@ -184,7 +193,8 @@ class PeGS(Synthesizer):
         return ProtectedUnit(rows=self.rows_per_person, held=schema.unit is not None)
 
     def _settled(self, table: Any, schema: Schema, rng: Generator, *, public: bool) -> Settled:
-        options: dict[str, Any] = {"bins": self.bins, "missing": self.missing, "owner": "PeGS"}
+        missing = self.missing or ("level" if self.scope == "dataset" else "refuse")
+        options: dict[str, Any] = {"bins": self.bins, "missing": missing, "owner": "PeGS"}
         return settle(table, schema, public=public, unit=self.unit(schema), rng=rng, **options)
 
     def _check_combination(self) -> None:

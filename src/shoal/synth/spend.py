@@ -78,6 +78,18 @@ class Purse:
         self.bought.append(Purchase(what=what, price=price, scale=0.0))
         return at
 
+    def number(self, what: str, value: int, sensitivity: float, price: Budget) -> int:
+        """Buy one whole number that a record changes by at most `sensitivity`."""
+        self._pay(price)
+        if price.definition == "zcdp":
+            scale = noise.gaussian_scale(price.rho, sensitivity)
+            drawn = noise.discrete_gaussian(np.array([value], dtype=np.int64), scale)
+        else:
+            scale = noise.laplace_scale(price.epsilon, math.ceil(sensitivity))
+            drawn = noise.discrete_laplace(np.array([value], dtype=np.int64), scale)
+        self.bought.append(Purchase(what=what, price=price, scale=scale))
+        return int(drawn[0])
+
     def _pay(self, price: Budget) -> None:
         self.left = self.left - price
 

@@ -61,7 +61,8 @@ def _read(path: Path) -> Any:
 
 def _kinds() -> dict[str, Any]:
     from shoal.synth.bootstrap import BootstrapModel
+    from shoal.synth.by_graph import GraphModel
     from shoal.synth.by_row import RowModel
     from shoal.synth.by_table import ChainModel, ConditionalsModel
 
-    return {model.kind: model for model in (ChainModel, ConditionalsModel, RowModel, BootstrapModel)}
+    return {model.kind: model for model in (ChainModel, ConditionalsModel, GraphModel, RowModel, BootstrapModel)}

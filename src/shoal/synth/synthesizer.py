@@ -135,6 +135,16 @@ class Model(ABC):
         """Whether the model itself, not only its rows, may leave the secure room."""
 
     @property
+    def independent(self) -> bool:
+        """Whether columns are drawn without any tie between them."""
+        return False
+
+    @property
+    def epsilon_needed(self) -> float | None:
+        """Where columns came out independent: about the ε at which they would not."""
+        return None
+
+    @property
     @abstractmethod
     def total(self) -> int | None:
         """The number of records as far as the model may tell it (noisy), or None."""

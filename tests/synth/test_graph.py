@@ -1,0 +1,267 @@
+"""The graphical design beside slow and transparent oracles: full joint tables, recounted losses, watched purses."""
+
+import itertools
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoal import Schema
+from shoal.dp import Budget
+from shoal.rule import Rule
+from shoal.synth import PeGS, load
+from shoal.synth.domain import settle
+from shoal.synth.graph_measuring import measure_graph
+from shoal.synth.graph_plan import blur, planned, prices
+from shoal.synth.graphical import Graphical, Sightings, fit_graphical
+from shoal.synth.junction import adjacency, fitting, junction
+from shoal.synth.parents import Parents, all_pairs
+from shoal.synth.polish import loss, polished
+from shoal.synth.spend import Purse, total_budget
+
+NAMES = ["a", "b", "c", "d"]
+SIZES = (3, 4, 2, 5)
+SCHEMA = Schema.of(quasi=NAMES, levels={name: range(size) for name, size in zip(NAMES, SIZES, strict=True)})
+
+
+def tied(n, seed=1):
+    rng = np.random.default_rng(seed)
+    b = rng.integers(0, 4, n)
+    a = np.where(rng.random(n) < 0.8, np.minimum(b, 2), rng.integers(0, 3, n))
+    c = (rng.random(n) < 0.2 + 0.2 * b).astype(int)
+    return np.column_stack([a, b, c, rng.integers(0, 5, n)])
+
+
+def frame(rows):
+    return pl.DataFrame({name: rows[:, i] for i, name in enumerate(NAMES)})
+
+
+graphs = st.integers(2, 7).flatmap(
+    lambda M: st.tuples(
+        st.lists(st.integers(2, 4), min_size=M, max_size=M),
+        st.lists(st.sampled_from(all_pairs(M)), max_size=9, unique=True),
+        st.integers(0, 10**6),
+    )
+)
+
+
+@given(graphs)
+@settings(max_examples=40, deadline=None)
+def test_a_junction_tree_holds_every_table_and_runs_through(graph):
+    sizes, pairs, _ = graph
+    regions = [*((i,) for i in range(len(sizes))), *pairs]
+    tree = junction(sizes, regions)
+    assert all(tree.home(region) is not None for region in regions)
+    assert all(above < q for q, above in enumerate(tree.above))
+    for i in range(len(sizes)):  # the cliques that hold a column hang together: one of them has a parent without it
+        tops = [q for q, clique in enumerate(tree.cliques) if i in clique and i not in tree.shared(q)]
+        assert len(tops) == 1
+    assert not any(set(one) < set(other) for one in tree.cliques for other in tree.cliques)
+
+
+@given(graphs)
+@settings(max_examples=30, deadline=None)
+def test_pairs_that_fit_keep_the_tree_below_the_limit(graph):
+    sizes, pairs, _ = graph
+    regions = [(i,) for i in range(len(sizes))] + pairs[:-1]
+    every = np.array(all_pairs(len(sizes)))
+    for limit in (20, 60, 200):
+        fit = fitting(adjacency(len(sizes), regions), sizes, every, limit)
+        for pair, fits in zip(every.tolist(), fit, strict=True):
+            if fits:
+                assert junction(sizes, [*regions, tuple(pair)]).n_cells <= limit
+
+
+@given(graphs)
+@settings(max_examples=40, deadline=None)
+def test_beliefs_and_pairs_are_those_of_the_full_table(graph):
+    sizes, pairs, seed = graph
+    rng = np.random.default_rng(seed)
+    theta = {r: rng.normal(0, 1.5, [sizes[i] for i in r]) for r in [*((i,) for i in range(len(sizes))), *pairs]}
+    full = np.zeros(sizes)
+    for r, table in theta.items():
+        full += table.reshape([sizes[i] if i in r else 1 for i in range(len(sizes))])
+    full = np.exp(full)
+    full *= 100 / full.sum()
+    model = Graphical.of(sizes, 100.0, theta)
+    for (i, j), table in model.pair_tables().items():
+        assert table == pytest.approx(np.einsum(full, list(range(len(sizes))), [i, j]), abs=1e-8)
+    for i, share in enumerate(model.shares()):
+        assert 100 * share == pytest.approx(np.einsum(full, list(range(len(sizes))), [i]), abs=1e-8)
+    again = Graphical.from_dict(model.to_dict())
+    assert again.beliefs == pytest.approx(model.beliefs, rel=1e-4)
+
+
+def test_the_fit_weighs_tables_by_their_noise():
+    """Two looks at one column that disagree: the model lies where 1/variance puts it; and exact tables are met."""
+    one = {(0,): np.array([60.0, 40.0]), (1,): np.array([50.0, 50.0])}
+    pair = np.array([[20.0, 20.0], [30.0, 30.0]])
+    seen = Sightings(sizes=(2, 2), tables={**one, (0, 1): pair}, variance={(0,): 1.0, (1,): 1.0, (0, 1): 2.0})
+    model = fit_graphical(seen, seen.tables, total=100.0, steps=2000)
+    x = model.pair_tables()[0, 1].sum(axis=1)[0]
+    assert x == pytest.approx((60 / 1 + 40 / 4) / (1 / 1 + 1 / 4), abs=0.05)  # a margin of the pair has variance 4
+    truth = {(0, 1): np.array([[10.0, 30.0], [40.0, 20.0]]), (0,): np.array([40.0, 60.0]), (1,): np.array([50.0, 50.0])}
+    exact = Sightings(sizes=(2, 2), tables=truth, variance=dict.fromkeys(truth, 1.0))
+    close = fit_graphical(exact, exact.tables, total=100.0, steps=2000)
+    assert close.pair_tables()[0, 1] == pytest.approx(truth[0, 1], abs=0.3)
+
+
+def test_rows_follow_the_model():
+    rng = np.random.default_rng(3)
+    theta = {(i,): np.zeros(size) for i, size in enumerate(SIZES)}
+    theta |= {(0, 1): rng.normal(0, 1, (3, 4)), (1, 2): rng.normal(0, 1, (4, 2)), (0, 2): rng.normal(0, 1, (3, 2))}
+    model = Graphical.of(SIZES, 1000.0, theta)
+    rows = model.draw(40_000, rng)
+    for (i, j), table in model.pair_tables().items():
+        counts = np.histogram2d(rows[:, i], rows[:, j], [range(SIZES[i] + 1), range(SIZES[j] + 1)])[0]
+        assert counts / 40 == pytest.approx(table, abs=8)
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=20, deadline=None)
+def test_polishing_lowers_the_loss_and_takes_allowed_levels_only(seed):
+    rng = np.random.default_rng(seed)
+    sizes = tuple(int(s) for s in rng.integers(2, 5, 4))
+    Y = np.asfortranarray(np.column_stack([rng.integers(0, s, 60) for s in sizes]))
+    wanted = {(i, j): rng.dirichlet(np.ones(sizes[i] * sizes[j])).reshape(sizes[i], sizes[j]) for i, j in all_pairs(4)}
+    allowed = [np.ones(s, dtype=bool) for s in sizes]
+    Y[:, 0] = np.minimum(Y[:, 0], sizes[0] - 2)
+    allowed[0][-1] = False
+    before = Y.copy()
+    out = polished(Y, wanted, allowed, rng)
+    assert (before == Y).all()
+    assert loss(out, wanted, sizes) <= loss(Y, wanted, sizes) + 1e-9
+    assert out[:, 0].max() < sizes[0] - 1
+    for r, i in itertools.product(range(3), range(4)):  # no single cell of a row can do better by much
+        best = loss(out, wanted, sizes)
+        for level in np.flatnonzero(allowed[i]):
+            tried = out.copy()
+            tried[r, i] = level
+            assert loss(tried, wanted, sizes) >= best - 1.5
+
+
+def test_polishing_reaches_tables_that_rows_can_have():
+    rows = tied(500)
+    wanted = {
+        (i, j): np.histogram2d(rows[:, i], rows[:, j], [range(SIZES[i] + 1), range(SIZES[j] + 1)])[0]
+        for i, j in all_pairs(4)
+    }
+    rng = np.random.default_rng(1)
+    start = np.asfortranarray(np.column_stack([rng.permutation(rows[:, i]) for i in range(4)]))
+    out = polished(start, wanted, [np.ones(size, dtype=bool) for size in SIZES], rng)
+    assert loss(out, wanted, SIZES) < 0.15 * loss(start, wanted, SIZES)
+
+
+def test_a_plan_by_hand():
+    """b = mean C E|noise| / 2n, the sheet of shares, and prices that add up."""
+    budget = Budget(epsilon=2)
+    assert blur([4, 4], 100.0, budget) == pytest.approx(4 * (1 / 1.0) / 200)
+    plan = planned(0.2, 11, "zcdp")
+    assert (float(plan.one_way), plan.picks, float(plan.kept), plan.at_once) == (0.19, 28, 0.0, False)
+    assert planned(0.04, 11, "zcdp").kept == planned(0.0, 11, "zcdp").kept == pytest.approx(0.6)
+    assert planned(0.02, 11, "pure").at_once
+    assert planned(0.0, 2, "pure").picks == 1
+    assert sum(prices([4, 9, 16], 3, budget)) == 1
+
+
+class Watch(Purse):
+    """A purse that keeps the scores and numbers it is shown, and answers without noise."""
+
+    def apart(self, what, counts, prices):
+        for price in prices:
+            self._pay(price)
+        return [np.full(table.shape, 5, dtype=np.int64) for table in counts], [1.0] * len(counts)
+
+    def choice(self, what, scores, sensitivity, price):
+        self._pay(price)
+        self.bought.append((what, scores, sensitivity))
+        return 0
+
+    def number(self, what, value, sensitivity, price):
+        self._pay(price)
+        self.bought.append((what, np.array([value]), sensitivity))
+        return 10**6
+
+
+def watched(rows, delta, epsilon):
+    settled = settle(frame(rows), SCHEMA, bins=2, missing="refuse", public=True, owner="test")
+    pegs = PeGS(epsilon=epsilon, delta=delta, missing="refuse")
+    purse = Watch(left=total_budget(epsilon, delta))
+    measure_graph(pegs, settled, Parents.of(pegs, settled.domain), purse)
+    assert purse.left.empty
+    return purse.bought
+
+
+@given(st.integers(0, 10**6), st.sampled_from([(None, 2.0), (1e-9, 3.0), (1e-9, 200.0)]))
+@settings(max_examples=12, deadline=None)
+def test_one_record_moves_no_score_or_number_by_more_than_stated(seed, priced):
+    """With answers held fixed, all that the data can still change is what choices and questions are shown."""
+    rng = np.random.default_rng(seed)
+    rows = tied(int(rng.integers(2, 60)), seed)
+    fewer = np.delete(rows, int(rng.integers(len(rows))), axis=0)
+    both = [watched(codes, *priced) for codes in (rows, fewer)]
+    assert [len(found) for found in both] == [len(both[0])] * 2
+    assert both[0]
+    for (what, one, sensitivity), (_, other, _) in zip(*both, strict=True):
+        assert np.abs(one - other).max() <= sensitivity
+        assert what == "distance of the other pairs" or sensitivity == 1
+    if priced[1] == 200.0:
+        assert any(what == "distance of the other pairs" for what, _, _ in both[0])
+
+
+@pytest.mark.parametrize("delta", [None, 1e-9])
+def test_clear_ties_are_kept_and_said(delta, tmp_path):
+    rows = tied(4000)
+    model = PeGS(epsilon=3.0, delta=delta).fit(frame(rows), SCHEMA, seed=1)
+    assert (model.kind, model.independent, model.epsilon_needed) == ("graph", False, None)
+    out = model.sample(4000, seed=1)
+    was, now = (np.histogram2d(t["a"], t["b"], [range(4), range(5)])[0] / 4000 for t in (frame(rows), out))
+    assert np.abs(was - now).sum() / 2 < 0.05
+    model.save(tmp_path / "model.json")
+    back = load(tmp_path / "model.json")
+    assert (back.independent, back.total) == (False, model.total)
+    assert back.sample(50, seed=3).height == 50
+
+
+def test_nothing_clear_is_said_first(tmp_path):
+    model = PeGS(epsilon=0.05, delta=1e-9).fit(frame(tied(60)), SCHEMA, seed=1)
+    assert model.independent
+    assert model.notes[0].startswith("Columns are independent")
+    assert model.epsilon_needed > 0.5
+    model.save(tmp_path / "model.json")
+    assert load(tmp_path / "model.json").epsilon_needed == model.epsilon_needed
+
+
+def test_rules_hold_in_polished_rows():
+    never = Rule.from_dict({"never": {"a": [2], "c": [0]}})
+    schema = Schema(SCHEMA.columns, rules=(never,))
+    rows = tied(2000)
+    rows = rows[~((rows[:, 0] == 2) & (rows[:, 2] == 0))]
+    out = PeGS(epsilon=2.0, delta=1e-9).fit(frame(rows), schema, seed=1).sample(1500, seed=1)
+    assert out.filter((pl.col("a") == 2) & (pl.col("c") == 0)).is_empty()
+    assert out.height == 1500
+
+
+def test_a_missing_cell_that_is_noise_stays_empty():
+    out = PeGS(epsilon=1.0, delta=1e-9).fit(frame(tied(3000)), SCHEMA, seed=1).sample(3000, seed=1)
+    assert sum(out.null_count().row(0)) == 0
+
+
+def test_named_pairs_are_measured_and_no_other():
+    settled = settle(frame(tied(500)), SCHEMA, bins=2, missing="refuse", public=True, owner="test")
+    pegs = PeGS(epsilon=1.0, delta=1e-9, parents={"a": ["b"], "d": ["c"]}, choose="given", missing="refuse")
+    purse = Purse(left=total_budget(1.0, 1e-9))
+    found, lost = measure_graph(pegs, settled, Parents.of(pegs, settled.domain), purse)
+    assert sorted(found.seen.pairs) == [(0, 1), (2, 3)]
+    assert not lost
+    assert not any("choice" in bought.what for bought in purse.bought)
+    assert purse.left.empty
+
+
+def test_one_column_only():
+    schema = Schema.of(quasi=["a"], levels={"a": range(3)})
+    model = PeGS(epsilon=1.0, delta=1e-9).fit(frame(tied(900)).select("a"), schema, seed=1)
+    assert not model.independent
+    assert model.sample(30, seed=1).shape == (30, 1)
