@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
+from shoal.dp import ProtectedUnit
 from shoal.errors import ParameterError
 from shoal.rng import fresh_seed, stream
 from shoal.synth.by_table import TableModel, table_claims
