@@ -19,10 +19,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import numpy as np
-
-from shoal.arrays import FloatArray, IntArray
+from shoal.arrays import IntArray
 from shoal.group.grouper import Grouper, quasi_points, response_points
+from shoal.group.points import Points
 from shoal.params import Help, Range
 from shoal.prepare import Prepared
 
@@ -61,10 +60,10 @@ class KMember(Grouper):
     k: Annotated[int, Range(low=2), Help("smallest group size")] = 5
     response_weight: Annotated[float, Range(low=0), Help("weight of the sensitive numbers in the distance")] = 1.0
 
-    def _points(self, prepared: Prepared) -> FloatArray:
-        return np.hstack((quasi_points(prepared), response_points(prepared, self.response_weight)))
+    def _points(self, prepared: Prepared) -> Points:
+        return quasi_points(prepared) + response_points(prepared, self.response_weight)
 
-    def _partition(self, points: FloatArray) -> tuple[IntArray, Mapping[str, Any]]:
+    def _partition(self, points: Points) -> tuple[IntArray, Mapping[str, Any]]:
         from shoal.group.blocks import partition
 
         return partition(points, self.k, "kmember")
