@@ -1,11 +1,11 @@
 """How large files are grouped: cut into blocks of neighbours, each grouped exactly on its own core, the seams mended.
 
 Records are grouped one after another, which uses one core, and in many columns the cost grows faster than n. Cutting
-the points into blocks of neighbours mends both: the cost is linear in n. Each block holds a multiple of k rows (one takes
-the remainder), so blocks have no leftovers of their own and every group still has at least k members.
+the points into blocks of neighbours mends both: the cost is linear in n. Each block holds a multiple of k rows (one
+takes the remainder), so blocks have no leftovers of their own and every group still has at least k members.
 
-`cells` says where the cuts are made: between levels first, so that a block has few indicator columns, and until a block is
-small enough for the columns it has. Groups can't straddle a cut; `seams.mend` takes back what that costs. The result
+`cells` says where the cuts are made: between levels first, so that a block has few indicator columns, and until a block
+is small enough for the columns it has. Groups can't straddle a cut; `seams.mend` takes back what that costs. The result
 depends on the points, their order and k, not on the number of cores.
 
 Promised: as many groups as without blocks, each of at least k. Not promised: the same partition. `Plan` records which
@@ -120,15 +120,13 @@ def by_blocks(points: Points, k: int, kernel: Kernel, limit: Limit) -> tuple[Int
     blocks = cells(points, k, lambda n_columns: max(_LEAST_GROUPS * k, limit(n_columns)))
     labels, n_groups = np.empty(len(points), dtype=np.int64), 0
     with ThreadPoolExecutor(_n_cores()) as pool:
-        for rows, found in zip(
-            blocks, pool.map(lambda rows: kernel(points.take(rows).dense(), k), blocks), strict=True
-        ):
+        each = pool.map(lambda rows: kernel(points.take(rows).dense(), k), blocks)
+        for rows, found in zip(blocks, each, strict=True):
             labels[rows] = found + n_groups
             n_groups += len(rows) // k
-    plan = Plan.of(blocks)
-    return labels if plan.n_blocks == 1 else mend(
-        points, labels, lambda n_columns: 2 * limit(n_columns), _n_cores()
-    ), plan
+    if len(blocks) > 1:
+        labels = mend(points, labels, lambda n_columns: 2 * limit(n_columns), _n_cores())
+    return labels, Plan.of(blocks)
 
 
 def _n_cores() -> int:

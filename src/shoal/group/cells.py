@@ -4,8 +4,8 @@ Groups can't straddle a cut, so a cut should separate records that would not hav
 any two of them are equally far apart, so a cut between counties costs only groups that mix counties, and each part has
 fewer levels, hence fewer indicator columns. Among the nominal columns the one of largest variance is cut, between two
 sets of its levels; where no set holds a fair share of the rows, numbers are cut, again in the column of largest
-variance. Equal values stay together where that leaves both parts a fair share; otherwise ties are cut in the next column
-and so on, last by row number.
+variance. Equal values stay together where that leaves both parts a fair share; otherwise ties are cut in the next
+column and so on, last by row number.
 
 Each part holds a multiple of k rows (one takes the remainder). Cost n log n per column.
 """

@@ -1,8 +1,8 @@
 """Records as points without indicator columns: numbers, and levels with the height that their indicators would have.
 
 A nominal column of L levels stands for L indicators of height h (`Encoder.points`): any two different levels are
-√2·h apart. A county of 200 levels is one column here and 200 there. Kernels work on plain coordinates, so `dense` spells
-the indicators out, but only of the levels that occur: a block of neighbours has few.
+√2·h apart. A county of 200 levels is one column here and 200 there. Kernels work on plain coordinates, so `dense`
+spells the indicators out, but only of the levels that occur: a block of neighbours has few.
 """
 
 from __future__ import annotations
@@ -92,9 +92,8 @@ class Points:
 
     def dense(self) -> FloatArray:
         """Plain coordinates: an indicator per level that occurs; a level that all rows share takes no column."""
-        parts = [
-            _indicators(self.values[:, j], h) if h > 0 else self.values[:, [j]] for j, h in enumerate(self.heights)
-        ]
+        columns = zip(self.values.T, self.heights, strict=True)
+        parts = [_indicators(column, h) if h > 0 else column[:, None] for column, h in columns]
         return np.ascontiguousarray(np.hstack(parts)) if parts else self.values
 
 

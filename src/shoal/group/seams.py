@@ -9,9 +9,9 @@ error by
 The member y of B that is readiest to leave is found first, by this formula with the midpoint of the centroids in place
 of x; then the best x for it. They are exchanged if that gains, and so on until it doesn't.
 
-This too is done block by block: the groups are cut into blocks of neighbours, not where the records were cut but at a third
-of each block, and once more at two thirds, now of the numbers whatever the levels. So memory is near, no search is over
-all groups, and blocks are mended on all cores.
+This too is done block by block: the groups are cut into blocks of neighbours, not where the records were cut but at a
+third of each block, and once more at two thirds, now of the numbers whatever the levels. So memory is near, no search
+is over all groups, and blocks are mended on all cores.
 
 Promised: group sizes stay as they are, and the squared error does not rise. Cost: linear in n.
 """
