@@ -97,7 +97,7 @@ def _lowest(columns: list[FloatArray], n: int, size: int) -> BoolArray:
 
 
 def _is_fair(lower: BoolArray) -> bool:
-    return _FAIR <= np.count_nonzero(lower) / len(lower) <= 1 - _FAIR
+    return _FAIR <= int(np.count_nonzero(lower)) / len(lower) <= 1 - _FAIR
 
 
 def _in_multiples(lower: BoolArray, k: int) -> BoolArray:

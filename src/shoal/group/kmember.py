@@ -44,8 +44,9 @@ class KMember(Grouper):
     Notes
     -----
     A missing sensitive number counts as the column's mean. Survey weights play no part: grouping counts records.
-    Cost: about n log n with a spatial index in few dimensions; above some ten thousand rows (the more, the fewer
-    columns) the points are first cut into k-d blocks and each block is grouped exactly; `release.notes` says so.
+    Cost: linear in n. Above some thousand rows (the more, the fewer columns; a nominal one counts for each level) the
+    points are first cut into blocks of neighbours, between levels where it can be, each block is grouped exactly, and
+    neighbouring groups exchange records where that lowers the squared error; `release.notes` says so.
 
     Examples
     --------

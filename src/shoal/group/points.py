@@ -76,16 +76,16 @@ class Points:
     @property
     def width(self) -> int:
         """Number of columns of `dense`."""
-        return int(np.count_nonzero(~self.is_level)) + sum(
-            _width(np.count_nonzero(self.counts(j))) for j in np.flatnonzero(self.is_level)
-        )
+        levels: list[int] = np.flatnonzero(self.is_level).tolist()
+        n_numbers = len(self.heights) - len(levels)
+        return n_numbers + sum(_width(int(np.count_nonzero(self.counts(j)))) for j in levels)
 
     def variances(self) -> FloatArray:
         """Total variance of each column: Σ (x − x̄)² / n, or h² (1 − Σ p²)."""
         variances = np.zeros(len(self.heights))
         numbers = np.flatnonzero(~self.is_level)
         variances[numbers] = self.values[:, numbers].var(axis=0)
-        for j in np.flatnonzero(self.is_level):
+        for j in np.flatnonzero(self.is_level).tolist():
             shares = self.counts(j) / len(self)
             variances[j] = self.heights[j] ** 2 * (1.0 - np.sum(shares**2))
         return variances
