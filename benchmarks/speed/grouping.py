@@ -19,12 +19,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from shoal.group.blocks import by_blocks, choose, partition
+from shoal.group.blocks import by_blocks, partition
 from shoal.group.greedy import kmember
 from shoal.group.maximum_distance import mdav
+from shoal.group.points import Points
 
 K = 5
 SHOAL = {"shoal KMember": "kmember", "shoal MDAV": "mdav"}
@@ -83,9 +85,9 @@ def sdcmicro_seconds(points, k):
     return float(done.stdout) if done.returncode == 0 and done.stdout else None
 
 
-def best_time(call: Callable[[], np.ndarray]) -> tuple[float, np.ndarray]:
+def best_time(call: Callable[[], Any]) -> tuple[float, Any]:
     """Time of the fastest of up to five runs, as many as fit in some seconds."""
-    seconds, spent, result = math.inf, 0.0, np.empty(0)
+    seconds, spent, result = math.inf, 0.0, None
     for _ in range(5):
         start = time.perf_counter()
         result = call()
@@ -115,9 +117,8 @@ def survey(n, d):
 def time_shoal(points, k, peer_seconds=None, before=None, note=""):
     """One timing per grouper."""
     for name, method in SHOAL.items():
-        seconds, labels = best_time(lambda method=method: partition(points, k, method)[0])
-        n_blocks = choose(*points.shape, k).n_blocks
-        how = "exact" if n_blocks == 1 else f"{n_blocks} blocks"
+        seconds, (labels, plan) = best_time(lambda method=method: partition(Points.of(points), k, method))
+        how = "exact" if plan["n_blocks"] == 1 else f"{plan['n_blocks']} blocks"
         yield Timing(
             name, *points.shape, k, seconds,
             ratio=peer_seconds / seconds if peer_seconds else None,
@@ -165,7 +166,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small sizes only")
     quick = parser.parse_args().quick
     for kernel in (kmember, mdav):  # compiles
-        by_blocks(normal(2000, 8), K, kernel, 1000)
+        by_blocks(Points.of(normal(2000, 8)), K, kernel, lambda n_columns: 1000)
 
     print("     rows columns     k  method           seconds   ratio    error  growth  how")
     last = against_peers([2_000, 20_000] if quick else [20_000, 100_000], 8)

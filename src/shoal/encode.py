@@ -60,6 +60,13 @@ class Coding:
         return self.kind == "nominal" and self.n_levels > 2
 
     @property
+    def height(self) -> float:
+        """Height of its indicators in `Encoder.points`, 1 / sqrt(1 − Σ p²); 0 where it takes one column."""
+        if not self.unordered or self.shares is None:
+            return 0.0
+        return 1.0 / (float(np.sqrt(1.0 - np.sum(self.shares**2))) or 1.0)
+
+    @property
     def width(self) -> int:
         """Number of matrix columns it takes in `Encoder.points`."""
         return self.n_levels if self.unordered else 1
@@ -257,14 +264,13 @@ def _place(values: FloatArray) -> tuple[float, float]:
 
 
 def _block(coding: Coding, codes: FloatArray) -> FloatArray:
-    if not coding.unordered or coding.shares is None:
+    if not coding.unordered:
         standard = coding.standardise(codes)
         return np.nan_to_num(standard, nan=0.0)[:, None]
-    spread = float(np.sqrt(1.0 - np.sum(coding.shares**2))) or 1.0
     # A release may hold missing values where the original has none: such a row is at the origin, far from all levels.
     known = np.flatnonzero(codes < coding.n_levels)
     indicators = np.zeros((len(codes), coding.n_levels))
-    indicators[known, codes[known].astype(np.int64)] = 1.0 / spread
+    indicators[known, codes[known].astype(np.int64)] = coding.height
     return indicators
 
 

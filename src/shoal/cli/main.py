@@ -36,6 +36,7 @@ from shoal.cli import (
     study,
     synthesize,
     verify,
+    warm_up,
     web,
 )
 from shoal.cli.console import complain
@@ -71,6 +72,7 @@ app.add_typer(keys.app, name="keys")
 app.add_typer(ledger.app, name="ledger")
 app.command("web", epilog=web.EXAMPLES)(web.web)
 app.add_typer(study.app, name="study")
+app.command("warm-up", epilog=warm_up.EXAMPLES)(warm_up.warm_up)
 app.command("demo", epilog=demo.EXAMPLES)(demo.demo)
 
 

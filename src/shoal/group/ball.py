@@ -26,6 +26,7 @@ from shoal.arrays import FloatArray, IntArray
 from shoal.encode import Encoder
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
 from shoal.group.grouper import Grouper, Grouping, canonical_order
+from shoal.group.points import Points
 from shoal.metric.person import person_positions
 from shoal.metric.radius import Radius, radii_of, read_radius
 from shoal.metric.space import Spaces
@@ -165,10 +166,10 @@ class Ball(Grouper):
             notes["all persons share one group"] = f"a radius of {self.suggested(scene):g} would divide them"
         return notes
 
-    def _points(self, prepared: Prepared) -> FloatArray:
-        return Scene.of(prepared, 0).positions
+    def _points(self, prepared: Prepared) -> Points:
+        return Points.of(Scene.of(prepared, 0).positions)
 
-    def _partition(self, points: FloatArray) -> tuple[IntArray, Mapping[str, Any]]:
+    def _partition(self, points: Points) -> tuple[IntArray, Mapping[str, Any]]:
         raise NotImplementedError("Ball compares values column by column: see group")
 
     def _check_size(self, n_persons: int) -> None:

@@ -1,12 +1,12 @@
-"""How large files are grouped: cut into k-d blocks, each grouped exactly on its own core, the seams mended.
+"""How large files are grouped: cut into blocks of neighbours, each grouped exactly on its own core, the seams mended.
 
 Records are grouped one after another, which uses one core, and in many columns the cost grows faster than n. Cutting
-the points into blocks of neighbours mends both. Each block holds a multiple of k rows (one takes the remainder), so
-blocks have no leftovers of their own and every group still has at least k members.
+the points into blocks of neighbours mends both: the cost is linear in n. Each block holds a multiple of k rows (one
+takes the remainder), so blocks have no leftovers of their own and every group still has at least k members.
 
-`shoal.metric.kd_blocks` says where the cuts are made. Groups can't straddle a cut; on standard-normal points in eight
-columns that costs some 3 % in squared error for each doubling of the blocks, which `seams.mend` takes back. The result
-depends on the points, their order, k and the number of blocks, not on the number of cores.
+`cells` says where the cuts are made: between levels first, so that a block has few indicator columns, and until a block
+is small enough for the columns it has. Groups can't straddle a cut; `seams.mend` takes back what that costs. The result
+depends on the points, their order and k, not on the number of cores.
 
 Promised: as many groups as without blocks, each of at least k. Not promised: the same partition. `Plan` records which
 way was taken.
@@ -23,13 +23,14 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
+from shoal.group.cells import Limit, cells
 from shoal.group.copies import distinct, on_grid
 from shoal.group.greedy import kmember
 from shoal.group.maximum_distance import mdav
+from shoal.group.points import Points
 from shoal.group.seams import mend
-from shoal.metric.kd_blocks import kd_blocks
 
-__all__ = ["Kernel", "Plan", "by_blocks", "choose", "partition"]
+__all__ = ["Kernel", "Plan", "block_points", "by_blocks", "exact_points", "partition"]
 
 Kernel: TypeAlias = Callable[[FloatArray, int], IntArray]
 
@@ -42,49 +43,60 @@ _EXACT = (  # up to so many columns, so many points
     (16, 30_000),
     (32, 20_000),
     (64, 15_000),
+    (128, 8_000),
 )
+_WIDE = 1_000_000  # numbers in the matrix of an exact partition beyond that
+_LEAST_GROUPS = 8  # of a block, however large k is
 _KERNELS: Mapping[str, Kernel] = {"kmember": kmember, "mdav": mdav}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How a partition is found: exactly, or block by block."""
+    """How a partition was found: exactly, or block by block."""
 
     strategy: Literal["exact", "blocks"]
     n_blocks: int
     block_rows: int
+
+    @classmethod
+    def of(cls, blocks: list[IntArray]) -> Plan:
+        """Describe blocks; `block_rows` is the size of the largest."""
+        strategy: Literal["exact", "blocks"] = "exact" if len(blocks) == 1 else "blocks"
+        return cls(strategy=strategy, n_blocks=len(blocks), block_rows=max(map(len, blocks)))
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-safe form."""
         return asdict(self)
 
 
-def partition(points: FloatArray, k: int, method: Literal["kmember", "mdav"]) -> tuple[IntArray, dict[str, Any]]:
-    """Group points by the plan that suits them; return the labels and the plan."""
-    n_rows, n_columns = points.shape
-    n_distinct = n_rows if n_rows <= exact_points(n_columns) else len(distinct(on_grid(points)).points)
-    plan = choose(n_rows, n_columns, k, n_distinct)
+def partition(points: Points, k: int, method: Literal["kmember", "mdav"]) -> tuple[IntArray, dict[str, Any]]:
+    """Group points exactly where they are few enough, else by blocks; return the labels and how it was done."""
     kernel = _KERNELS[method]
-    labels = by_blocks(points, k, kernel, plan.block_rows) if plan.n_blocks > 1 else kernel(points, k)
+    if is_small(points):
+        blocks = [np.arange(len(points))]
+        return kernel(points.dense(), k), Plan.of(blocks).to_dict()
+    labels, plan = by_blocks(points, k, kernel, block_points)
     return labels, plan.to_dict()
 
 
-def choose(n_rows: int, n_columns: int, k: int, n_distinct: int | None = None) -> Plan:
-    """Choose one block if the distinct points are few enough for an exact partition, else blocks as large as may be."""
-    limit = exact_points(n_columns)
-    is_small = (n_rows if n_distinct is None else n_distinct) <= limit
-    block_rows = n_rows if is_small else max(limit, k)
-    n_blocks = _n_blocks(n_rows, k, block_rows)
-    return Plan(strategy="exact" if n_blocks == 1 else "blocks", n_blocks=n_blocks, block_rows=-(-n_rows // n_blocks))
+def is_small(points: Points) -> bool:
+    """Whether the distinct points are few enough for an exact partition."""
+    limit = exact_points(points.width)
+    return len(points) <= limit or len(distinct(on_grid(points.values)).points) <= limit
 
 
 def exact_points(n_columns: int) -> int:
-    """Distinct points that are grouped exactly: a few seconds on one core, were they normal."""
-    return next((points for columns, points in _EXACT if n_columns <= columns), 10_000)
+    """Distinct points that are grouped exactly: a second or a few on one core, were they normal."""
+    return next((points for columns, points in _EXACT if n_columns <= columns), max(1, _WIDE // n_columns))
 
 
-def by_blocks(points: FloatArray, k: int, kernel: Kernel, block_rows: int) -> IntArray:
-    """Cut points into blocks of about `block_rows` and group each with `kernel`.
+def block_points(n_columns: int) -> int:
+    """Rows of a block: half of what is grouped exactly costs less than half, and cores share many blocks evenly."""
+    return exact_points(n_columns) // 2
+
+
+def by_blocks(points: Points, k: int, kernel: Kernel, limit: Limit) -> tuple[IntArray, Plan]:
+    """Cut points into blocks within `limit`, group each with `kernel` and mend the seams.
 
     Parameters
     ----------
@@ -93,27 +105,28 @@ def by_blocks(points: FloatArray, k: int, kernel: Kernel, block_rows: int) -> In
     k
         Smallest group size.
     kernel
-        `kmember`, `mdav`, or any function of points and k that makes floor(n/k) groups.
-    block_rows
-        Rows in a block. Raising it brings the result nearer to the exact one and takes longer.
+        `kmember`, `mdav`, or any function of coordinates and k that makes floor(n/k) groups.
+    limit
+        Rows that a block of so many columns may have. Raising it brings the result nearer to the exact one and takes
+        longer.
 
     Returns
     -------
     labels
         The group of each row, numbered block by block.
+    plan
+        How many blocks there were, and the largest.
     """
-    points = on_grid(points)
-    blocks = kd_blocks(points, k, _n_blocks(len(points), k, block_rows))
+    blocks = cells(points, k, lambda n_columns: max(_LEAST_GROUPS * k, limit(n_columns)))
     labels, n_groups = np.empty(len(points), dtype=np.int64), 0
     with ThreadPoolExecutor(_n_cores()) as pool:
-        for rows, block_labels in zip(blocks, pool.map(lambda rows: kernel(points[rows], k), blocks), strict=True):
-            labels[rows] = block_labels + n_groups
+        each = pool.map(lambda rows: kernel(points.take(rows).dense(), k), blocks)
+        for rows, found in zip(blocks, each, strict=True):
+            labels[rows] = found + n_groups
             n_groups += len(rows) // k
-    return labels if len(blocks) == 1 else mend(points, labels, _n_cores())
-
-
-def _n_blocks(n_rows: int, k: int, block_rows: int) -> int:
-    return max(1, min(-(-n_rows // block_rows), n_rows // k))
+    if len(blocks) > 1:
+        labels = mend(points, labels, lambda n_columns: 2 * limit(n_columns), _n_cores())
+    return labels, Plan.of(blocks)
 
 
 def _n_cores() -> int:

@@ -30,6 +30,7 @@ import numpy as np
 from shoal.arrays import FloatArray, IntArray
 from shoal.group.copies import distinct
 from shoal.group.mix import Classes, ClassGrouper, Mix
+from shoal.group.points import Points
 from shoal.group.spanning import Tree, cut_tree, range_points, spanning_tree
 from shoal.params import Help, Range
 from shoal.prepare import Prepared
@@ -81,9 +82,9 @@ class Crest(ClassGrouper):
     scale: Annotated[Literal["published", "unit"], Help("distance over J, or over sqrt(J)")] = "published"
     classes: Annotated[Classes, Help("several class columns as one compound class, or each")] = "compound"
 
-    def _points(self, prepared: Prepared) -> FloatArray:
+    def _points(self, prepared: Prepared) -> Points:
         J = len(prepared.schema.quasi)
-        return range_points(prepared) / (J if self.scale == "published" else np.sqrt(J))
+        return Points.of(range_points(prepared) / (J if self.scale == "published" else np.sqrt(J)))
 
     def _divide(self, points: FloatArray, mix: Mix) -> tuple[IntArray, Mapping[str, Any]]:
         if self.alpha == 1:

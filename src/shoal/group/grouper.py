@@ -19,6 +19,7 @@ import numpy as np
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.encode import Encoder
 from shoal.errors import GuaranteeError, SchemaError
+from shoal.group.points import Points
 from shoal.params import check
 from shoal.prepare import Prepared, prepare
 from shoal.rng import fresh_seed, stream
@@ -63,9 +64,9 @@ class Grouper(ABC):
         check(self)
         units = prepared.units()
         self._check_size(int(units.max()) + 1)
-        points = unit_points(self._points(prepared), units)
-        order = canonical_order(points, stream(seed, "order"))
-        partition, notes = self._partition(np.ascontiguousarray(points[order]))
+        points = _of_units(self._points(prepared), units)
+        order = canonical_order(points.keys(), stream(seed, "order"))
+        partition, notes = self._partition(points.take(order))
         labels = np.empty(len(points), dtype=np.int64)
         labels[order] = partition
         if not self.leaves_small:
@@ -73,11 +74,11 @@ class Grouper(ABC):
         return Grouping(labels=labels[units], notes=notes)
 
     @abstractmethod
-    def _points(self, prepared: Prepared) -> FloatArray:
+    def _points(self, prepared: Prepared) -> Points:
         """The space in which records are near or far."""
 
     @abstractmethod
-    def _partition(self, points: FloatArray) -> tuple[IntArray, Mapping[str, Any]]:
+    def _partition(self, points: Points) -> tuple[IntArray, Mapping[str, Any]]:
         """Labels 0..c-1 for points in canonical order, and how they were found."""
 
     def _check_size(self, n_persons: int) -> None:
@@ -98,7 +99,7 @@ def require_sizes(grouper: Grouper, labels: IntArray) -> None:
         raise GuaranteeError(name, f"every group must hold at least {grouper.k} persons", got=f"a group of {smallest}")
 
 
-def quasi_points(prepared: Prepared) -> FloatArray:
+def quasi_points(prepared: Prepared) -> Points:
     """The quasi-identifiers as points."""
     names = prepared.schema.quasi
     if not names:
@@ -106,17 +107,25 @@ def quasi_points(prepared: Prepared) -> FloatArray:
     return _encoded(prepared, names)
 
 
-def response_points(prepared: Prepared, weight: float) -> FloatArray:
+def response_points(prepared: Prepared, weight: float) -> Points:
     """The numeric sensitive columns as points, each squared distance counted `weight` times (eq 4)."""
     schema = prepared.schema
     names = [name for name in schema.sensitive if schema[name].kind == "numeric"] if weight > 0 else []
-    weighted: FloatArray = _encoded(prepared, names) * np.sqrt(weight)
-    return weighted
+    return Points.of(_encoded(prepared, names).values * np.sqrt(weight))
 
 
-def _encoded(prepared: Prepared, names: Any) -> FloatArray:
+def _encoded(prepared: Prepared, names: Any) -> Points:
     encoder = Encoder.fit(prepared, names)
-    return encoder.points(encoder.codes(prepared.frame))
+    if prepared.schema.unit is not None:
+        encoder.check_width(len(prepared.frame))
+    return Points.encoded(encoder, encoder.codes(prepared.frame))
+
+
+def _of_units(points: Points, units: IntArray) -> Points:
+    """One point per person; where persons have several rows, their means are plain coordinates."""
+    if len(np.bincount(units)) == len(units):
+        return Points(values=unit_points(points.values, units), heights=points.heights)
+    return Points.of(unit_points(points.dense(), units))
 
 
 def unit_points(points: FloatArray, units: IntArray) -> FloatArray:

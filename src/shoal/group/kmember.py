@@ -19,10 +19,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import numpy as np
-
-from shoal.arrays import FloatArray, IntArray
+from shoal.arrays import IntArray
 from shoal.group.grouper import Grouper, quasi_points, response_points
+from shoal.group.points import Points
 from shoal.params import Help, Range
 from shoal.prepare import Prepared
 
@@ -45,8 +44,9 @@ class KMember(Grouper):
     Notes
     -----
     A missing sensitive number counts as the column's mean. Survey weights play no part: grouping counts records.
-    Cost: about n log n with a spatial index in few dimensions; above some ten thousand rows (the more, the fewer
-    columns) the points are first cut into k-d blocks and each block is grouped exactly; `release.notes` says so.
+    Cost: linear in n. Above some thousand rows (the more, the fewer columns; a nominal one counts for each level) the
+    points are first cut into blocks of neighbours, between levels where it can be, each block is grouped exactly, and
+    neighbouring groups exchange records where that lowers the squared error; `release.notes` says so.
 
     Examples
     --------
@@ -61,10 +61,10 @@ class KMember(Grouper):
     k: Annotated[int, Range(low=2), Help("smallest group size")] = 5
     response_weight: Annotated[float, Range(low=0), Help("weight of the sensitive numbers in the distance")] = 1.0
 
-    def _points(self, prepared: Prepared) -> FloatArray:
-        return np.hstack((quasi_points(prepared), response_points(prepared, self.response_weight)))
+    def _points(self, prepared: Prepared) -> Points:
+        return quasi_points(prepared) + response_points(prepared, self.response_weight)
 
-    def _partition(self, points: FloatArray) -> tuple[IntArray, Mapping[str, Any]]:
+    def _partition(self, points: Points) -> tuple[IntArray, Mapping[str, Any]]:
         from shoal.group.blocks import partition
 
         return partition(points, self.k, "kmember")

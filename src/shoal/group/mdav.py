@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from shoal.arrays import FloatArray, IntArray
+from shoal.arrays import IntArray
 from shoal.group.grouper import Grouper, quasi_points
+from shoal.group.points import Points
 from shoal.params import Help, Range
 from shoal.prepare import Prepared
 
@@ -45,10 +46,10 @@ class MDAV(Grouper):
 
     k: Annotated[int, Range(low=2), Help("smallest group size")] = 5
 
-    def _points(self, prepared: Prepared) -> FloatArray:
+    def _points(self, prepared: Prepared) -> Points:
         return quasi_points(prepared)
 
-    def _partition(self, points: FloatArray) -> tuple[IntArray, Mapping[str, Any]]:
+    def _partition(self, points: Points) -> tuple[IntArray, Mapping[str, Any]]:
         from shoal.group.blocks import partition
 
         return partition(points, self.k, "mdav")

@@ -17,6 +17,7 @@ from shoal.arrays import FloatArray, IntArray
 from shoal.encode import Encoder
 from shoal.errors import ColumnError, GuaranteeError, InputError, SchemaError
 from shoal.group.grouper import Grouper, Grouping, canonical_order, require_sizes, unit_points
+from shoal.group.points import Points
 from shoal.params import check
 from shoal.prepare import Prepared
 from shoal.rng import stream
@@ -97,7 +98,7 @@ class ClassGrouper(Grouper):
         units = prepared.units()
         self._check_size(int(units.max()) + 1)
         mix = _read(prepared, units, self._classes(), type(self).__name__)
-        points = unit_points(self._points(prepared), units)
+        points = unit_points(self._points(prepared).values, units)
         order = canonical_order(np.column_stack((points, mix.kinds)), stream(seed, "order"))
         partition, notes = self._divide(np.ascontiguousarray(points[order]), mix.take(order))
         labels = np.empty(len(points), dtype=np.int64)
@@ -112,7 +113,7 @@ class ClassGrouper(Grouper):
     def _classes(self) -> Classes:
         return "each"
 
-    def _partition(self, points: FloatArray) -> tuple[IntArray, Mapping[str, Any]]:
+    def _partition(self, points: Points) -> tuple[IntArray, Mapping[str, Any]]:
         raise NotImplementedError(f"{type(self).__name__} looks at classes: see _divide")
 
     def _check_size(self, n_persons: int) -> None:

@@ -13,9 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from shoal.arrays import FloatArray, IntArray
+from shoal.arrays import IntArray
 from shoal.group.grouper import Grouper
 from shoal.group.mix import Mix, require_two_groups
+from shoal.group.points import Points
 from shoal.group.spanning import cut_tree, range_points, spanning_tree
 from shoal.params import Help, Range
 from shoal.prepare import Prepared
@@ -49,11 +50,11 @@ class MST(Grouper):
 
     k: Annotated[int, Range(low=2), Help("smallest group size")] = 5
 
-    def _points(self, prepared: Prepared) -> FloatArray:
-        return range_points(prepared)
+    def _points(self, prepared: Prepared) -> Points:
+        return Points.of(range_points(prepared))
 
-    def _partition(self, points: FloatArray) -> tuple[IntArray, Mapping[str, Any]]:
-        return cut_tree(spanning_tree(points), Mix.none(len(points)), self.k, "longest"), {}
+    def _partition(self, points: Points) -> tuple[IntArray, Mapping[str, Any]]:
+        return cut_tree(spanning_tree(points.dense()), Mix.none(len(points)), self.k, "longest"), {}
 
     def _check_size(self, n_persons: int) -> None:
         require_two_groups(self, n_persons)

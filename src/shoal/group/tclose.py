@@ -19,6 +19,7 @@ from typing import Annotated, Any
 
 from shoal.arrays import FloatArray, IntArray
 from shoal.group.mix import ClassGrouper, Mix
+from shoal.group.points import Points
 from shoal.group.spanning import cut_tree, range_points, spanning_tree
 from shoal.params import Help, Range
 from shoal.prepare import Prepared
@@ -57,8 +58,8 @@ class TCloseMST(ClassGrouper):
     k: Annotated[int, Range(low=2), Help("smallest group size")] = 5
     t: Annotated[float, Range(low=0, high=1), Help("largest total variation of a group's classes")] = 0.2
 
-    def _points(self, prepared: Prepared) -> FloatArray:
-        return range_points(prepared)
+    def _points(self, prepared: Prepared) -> Points:
+        return Points.of(range_points(prepared))
 
     def _divide(self, points: FloatArray, mix: Mix) -> tuple[IntArray, Mapping[str, Any]]:
         return cut_tree(spanning_tree(points), mix, self.k, "close", t=self.t), {}

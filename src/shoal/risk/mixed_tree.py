@@ -62,10 +62,11 @@ def search(
     """
     n = len(queries)
     query, target, size = np.empty(2 * n + 64, np.int64), np.empty(2 * n + 64, np.int64), 0
-    near, work = np.full((n, 2), np.inf), np.zeros(n, np.int64)
+    near, work = np.empty((n, 2)), np.zeros(n, np.int64)
     found, apart = np.empty(256, np.int64), np.empty(256)
     waiting, least = np.empty(_DEEP, np.int64), np.empty(_DEEP)
     for i in range(n):
+        _forget(near[i])
         found, apart, held, work[i] = _neighbours(tree, queries[i], near[i], look, slack, waiting, least, found, apart)
         held = _keep(found, apart, held, near[i, skip] * slack)
         while size + held > len(query):
@@ -88,12 +89,14 @@ def nearest_few(tree: Tree, queries: FloatArray, k: int) -> tuple[FloatArray, In
     squared, which = np.empty((n, k)), np.empty((n, k), np.int64)
     found, apart = np.empty(256, np.int64), np.empty(256)
     waiting, least = np.empty(_DEEP, np.int64), np.empty(_DEEP)
+    near = np.empty(k)
     for i in range(n):
-        near = np.full(k, np.inf)
+        _forget(near)
         found, apart, held, _ = _neighbours(tree, queries[i], near, k - 1, 1.0, waiting, least, found, apart)
-        order = np.argsort(apart[:held], kind="mergesort")[:k]
         for j in range(k):
-            squared[i, j], which[i, j] = apart[order[j]], tree.order[found[order[j]]]
+            h = _argmin(apart, held)
+            squared[i, j], which[i, j] = apart[h], tree.order[found[h]]
+            apart[h] = np.inf
     return squared, which
 
 
@@ -173,18 +176,15 @@ def _cut(
 ) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
     """Rearrange `order` so that parts are slices of it, and return the parts (the first child follows its parent)."""
     n, d = points.shape
-    room = 64
+    room = max(2 * n, 1)  # parts at most; memory that isn't written to isn't used
     bounds, second = np.empty((room, 2), np.int64), np.zeros(room, np.int64)
     low, high = np.empty((room, d)), np.empty((room, d))
     spread, sample = np.empty(d), np.empty(2 * _PAIRS)
     stack, top, size = np.empty((_DEEP, 4), np.int64), 1, 0
-    stack[0] = (0, n, -1, 0)
+    _push(stack, 0, 0, n, -1, 0)
     while top > 0:
         top -= 1
-        first, last, parent, depth = stack[top]
-        if size == room:
-            room *= 2
-            bounds, second, low, high = _grown(bounds, second, low, high, room)
+        first, last, parent, depth = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
         node = size
         size += 1
         if parent >= 0:
@@ -196,8 +196,8 @@ def _cut(
             continue
         value = _middle(points, order, first, last, column, high[node, column], sample)
         middle = _part(points, order, first, last, column, value)
-        stack[top] = (middle, last, node, depth + 1)
-        stack[top + 1] = (first, middle, -1, depth + 1)
+        _push(stack, top, middle, last, node, depth + 1)
+        _push(stack, top + 1, first, middle, -1, depth + 1)
         top += 2
     return bounds[:size].copy(), second[:size].copy(), low[:size].copy(), high[:size].copy()
 
@@ -228,7 +228,8 @@ def _most_different(
     """The column with the largest mean squared distance over some pairs; −1 where all targets are equal."""
     half = (last - first) // 2
     step = max(1, half // _PAIRS)
-    spread[:] = 0.0
+    for j in range(len(spread)):
+        spread[j] = 0.0
     for i in range(first, first + half, step):
         for j in range(len(spread)):
             a, b = points[order[i], j], points[order[i + half], j]
@@ -259,7 +260,19 @@ def _middle(
     if size == 0:
         return smallest
     wanted = min(size - 1, (last - first) // (2 * step))
-    return np.sort(sample[:size])[wanted]  # type: ignore[no-any-return]
+    _sort(sample, size)
+    return sample[wanted]  # type: ignore[no-any-return]
+
+
+@njit(cache=True, nogil=True)
+def _sort(values: FloatArray, n: int) -> None:
+    """Put the first `n` values, which are few, in order; numba's own sort takes a second to compile."""
+    for i in range(1, n):
+        x, at = values[i], i
+        while at > 0 and values[at - 1] > x:
+            values[at] = values[at - 1]
+            at -= 1
+        values[at] = x
 
 
 @njit(cache=True, nogil=True)
@@ -276,13 +289,14 @@ def _part(points: FloatArray, order: IntArray, first: int, last: int, column: in
 
 
 @njit(cache=True, nogil=True)
-def _grown(
-    bounds: IntArray, second: IntArray, low: FloatArray, high: FloatArray, room: int
-) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
-    n, d = low.shape
-    wider = np.empty((room, 2), np.int64), np.zeros(room, np.int64), np.empty((room, d)), np.empty((room, d))
-    wider[0][:n], wider[1][:n], wider[2][:n], wider[3][:n] = bounds, second, low, high
-    return wider
+def _push(stack: IntArray, at: int, first: int, last: int, parent: int, depth: int) -> None:
+    stack[at, 0], stack[at, 1], stack[at, 2], stack[at, 3] = first, last, parent, depth
+
+
+@njit(cache=True, nogil=True)
+def _forget(near: FloatArray) -> None:
+    for i in range(len(near)):
+        near[i] = np.inf
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -343,12 +357,14 @@ def _argmin(apart: FloatArray, held: int) -> int:
 @njit(cache=True, nogil=True)
 def _wider(values: IntArray) -> IntArray:
     wider = np.empty(2 * len(values), np.int64)
-    wider[: len(values)] = values
+    for i in range(len(values)):
+        wider[i] = values[i]
     return wider
 
 
 @njit(cache=True, nogil=True)
 def _wider_floats(values: FloatArray) -> FloatArray:
     wider = np.empty(2 * len(values))
-    wider[: len(values)] = values
+    for i in range(len(values)):
+        wider[i] = values[i]
     return wider

@@ -1,0 +1,32 @@
+"""`shoal warm-up` as a person runs it."""
+
+from types import SimpleNamespace
+
+import typer
+from numba.core import event
+from typer.testing import CliRunner
+
+import shoal
+from shoal.cli.warm_up import EXAMPLES, cache_folder, warm_up
+from shoal.group import packs
+
+app = typer.Typer(pretty_exceptions_enable=False)
+app.command("warm-up", epilog=EXAMPLES)(warm_up)
+
+
+def test_says_where_kernels_are_kept_and_leaves_a_release_nothing_to_compile():
+    done = CliRunner().invoke(app, [])
+    assert done.exit_code == 0
+    assert str(cache_folder()) in done.stdout.replace("\n", "")
+    assert cache_folder().is_dir()
+    table, schema = shoal.datasets.health_survey(90, seed=2), shoal.datasets.health_survey_schema()
+    with event.install_recorder("numba:compile") as compiled:
+        shoal.anonymize(table, schema, group=shoal.KMember(k=3), seed=1)
+        shoal.coarsen(table, schema, shoal.Mondrian(k=3), seed=1)
+    assert not compiled.buffer
+
+
+def test_kernels_kept_elsewhere_are_found(monkeypatch, tmp_path):
+    kernel = SimpleNamespace(stats=SimpleNamespace(cache_path=str(tmp_path / "group_1")))
+    monkeypatch.setattr(packs, "distances", kernel)
+    assert cache_folder() == tmp_path
