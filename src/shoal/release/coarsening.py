@@ -20,11 +20,11 @@ from shoal.classes import classes_of
 from shoal.coarsening import Coarsened, Coarsener
 from shoal.coarsening import preset as find_preset
 from shoal.coarsening.presets import Check, Preset
-from shoal.errors import GuaranteeError, ParameterError
+from shoal.errors import ColumnError, GuaranteeError, ParameterError
 from shoal.fact import Fact, Step
 from shoal.files import Source
 from shoal.frame import Frame, adopt, enter, leave, pick, series, with_columns
-from shoal.prepare import Prepared, prepare
+from shoal.prepare import Prepared, floats, prepare
 from shoal.recipe import Coarsening, method_name
 from shoal.release.release import Progress, Release, checked_seed, quiet
 from shoal.rng import fresh_key, secret, stream
@@ -81,12 +81,59 @@ def run_coarseners(
     table: Any, schema: Schema, recipe: Coarsening, *, seed: int, key: str, progress: Progress
 ) -> Release:
     """Make the release of a recipe with this seed and this secret key: the same table again, byte for byte."""
+    state = _coarsened(table, schema, recipe, seed, progress)
+    if len(state.rows) < state.first.n and any(column.missing == "median" for column in schema.columns):
+        state = _with_own_medians(table, schema, recipe, state, seed)
+    return _release(table, schema, recipe, state, seed, key)
+
+
+def _coarsened(table: Any, schema: Schema, recipe: Coarsening, seed: int, progress: Progress) -> _State:
     progress("checking the table")
     state = _State.of(table, schema)
     for i, step in enumerate(recipe.methods):
         progress(f"coarsening ({method_name(type(step))})")
         state = state.after(step, stream_seed(seed, i))
-    return _release(table, schema, recipe, state, seed, key)
+    return state
+
+
+_MOST_ROUNDS = 10
+
+
+def _with_own_medians(table: Any, schema: Schema, recipe: Coarsening, found: _State, seed: int) -> _State:
+    """The table coarsened with medians of the records that are kept.
+
+    A median over all records can be the very value of one that is left out. So the numbers put in for missing ones are
+    the kept records' medians, and the run is repeated until those whom it keeps are those whose medians they are.
+    """
+    first, medians = found, _medians(table, schema, found)
+    for _ in range(_MOST_ROUNDS):
+        filled = schema.with_columns(replace(schema[name], missing=value) for name, value in medians.items())
+        found = _coarsened(table, filled, recipe, seed, quiet)
+        again = _medians(table, schema, found)
+        if again == medians:
+            return found.declared_as(first)
+        medians = again
+    raise GuaranteeError(
+        "coarsen",
+        "can't fill missing numbers with the medians of the records that are kept: they change who is kept",
+        hint='Declare a number to put there, or missing = "drop".',
+    )
+
+
+def _medians(table: Any, schema: Schema, state: _State) -> dict[str, float]:
+    """The median of the known numbers of each column to be filled, over the rows that are kept."""
+    own = enter(table)
+    wanted = [c.name for c in state.first.schema.columns if c.name in schema and schema[c.name].missing == "median"]
+    known = {name: floats(series(own, name).gather(state.rows).drop_nulls()) for name in wanted if _fills(state, name)}
+    for name, values in known.items():
+        if not len(values):
+            raise ColumnError(name, "has no number to take a median of among the records that are kept")
+    return {name: float(np.nanmedian(values)) for name, values in known.items()}
+
+
+def _fills(state: _State, name: str) -> bool:
+    column = state.first.schema[name]
+    return column.kind == "numeric" and column.role in ("quasi", "sensitive", "weight")
 
 
 def coarsen_source(source: Source, schema: Schema, method: Coarsener | Sequence[Coarsener], **options: Any) -> Release:
@@ -151,6 +198,13 @@ class _State:
     def of(cls, table: Any, schema: Schema) -> _State:
         first = canonical(prepare(table, schema))
         return cls(first=first, frame=first.frame, schema=first.schema, rows=first.rows, facts=first.facts)
+
+    def declared_as(self, other: _State) -> _State:
+        """The same, with the rules for missing numbers of another state: as they were declared."""
+        own = self.first.schema
+        given = own.with_columns(replace(c, missing=other.first.schema[c.name].missing) for c in own.columns)
+        facts = (*other.first.facts, *self.facts[len(self.first.facts) :])
+        return replace(self, first=replace(self.first, schema=given, facts=other.first.facts), facts=facts)
 
     def _prepared(self) -> Prepared:
         if not self.steps:
