@@ -17,7 +17,7 @@ import polars as pl
 from shoal.arrays import IntArray
 from shoal.canonical import canonical, retyped
 from shoal.classes import classes_of
-from shoal.coarsening import Coarsened, Coarsener
+from shoal.coarsening import Coarsened, Coarsener, Recode
 from shoal.coarsening import preset as find_preset
 from shoal.coarsening.presets import Check, Preset
 from shoal.errors import ColumnError, GuaranteeError, ParameterError
@@ -193,6 +193,7 @@ class _State:
     rows: IntArray
     facts: tuple[Fact, ...]
     steps: tuple[Step, ...] = ()
+    methods: tuple[Coarsener, ...] = ()
 
     @classmethod
     def of(cls, table: Any, schema: Schema) -> _State:
@@ -223,16 +224,30 @@ class _State:
         done = step.apply(now, seed)
         if not done.kept.any():
             raise GuaranteeError(method_name(type(step)), "would leave no record", hint="Lower k or the conditions.")
-        frame = with_columns(now.frame, {name: adopt(new, now.frame) for name, new in done.columns.items()})
         kept = np.flatnonzero(done.kept)
+        rest = pick(now.frame, kept) if done.kept.all() else self._of_kept(now, kept)
+        written = {name: adopt(new.gather(kept), rest) for name, new in done.columns.items()}
         return replace(
             self,
-            frame=pick(frame, kept),
+            frame=with_columns(rest, written),
             schema=_rewritten(now, done),
             rows=self.rows[now.rows][kept] if self.steps else self.rows[kept],
             facts=(*self.facts, *done.facts),
             steps=(*self.steps, Step(name=method_name(type(step)), details=done.details, outside=done.outside)),
+            methods=(*self.methods, step),
         )
+
+    def _of_kept(self, now: Prepared, kept: IntArray) -> Frame:
+        """The rows that are kept, as the steps before write them where nobody else is there to name intervals by."""
+        if not self.steps or not all(isinstance(method, Recode) for method in self.methods):
+            return pick(now.frame, kept)
+        alone = replace(self.first, frame=pick(self.first.frame, kept), rows=self.first.rows[kept])
+        state = replace(
+            self, first=alone, frame=alone.frame, schema=alone.schema, rows=alone.rows, steps=(), methods=()
+        )
+        for method in self.methods:
+            state = state.after(method, 0)  # a recoding draws nothing
+        return state.frame
 
 
 def _rewritten(now: Prepared, done: Coarsened) -> Schema:
