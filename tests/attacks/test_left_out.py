@@ -11,6 +11,7 @@ from test_non_interference import KEY, changed, leaving
 import shoal
 from shoal.recipe import Coarsening
 from shoal.release.coarsening import run_coarseners
+from shoal.rng import repeatable
 
 N = 121
 
@@ -108,3 +109,10 @@ def test_a_column_that_only_a_left_out_person_mixes(value, tmp_path):
     mixed = table.astype({"visits": object})
     mixed.loc[0, "visits"] = value
     assert written(mixed, schema_of(), tmp_path / "after", **method) == before
+
+
+def test_a_commitment_under_a_key_that_follows_from_a_seed_is_refused(tmp_path):
+    """Whoever guesses the seed could try inputs against the commitment in the manifest."""
+    release = shoal.anonymize(crowd(), schema_of(), group=shoal.MDAV(k=4), mask=shoal.Resample())
+    with repeatable(7), pytest.raises(shoal.GuaranteeError, match="follows from a seed"):
+        release.write(tmp_path / "out")

@@ -127,15 +127,27 @@ def read_manifest(directory: Path) -> Mapping[str, Any]:
     """Read and check the manifest of a written release."""
     path = directory / "manifest.json"
     try:
-        words = json.loads(path.read_text(encoding="utf-8"))
+        words = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
     except OSError as error:
         raise FileError(str(path), "must be a readable manifest of a release", got=error.strerror or "") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise FileError(str(path), "must be a JSON manifest of a release") from None
     needed = {"format", "recipe", "columns", "output", "claims"}
     if not isinstance(words, dict) or not needed <= set(words) or words["format"] != FORMAT:
         raise FileError(str(path), f"must be a manifest of format {FORMAT} with {', '.join(sorted(needed))}")
     return words
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose names are all different: of two entries of one name, readers differ on which counts."""
+    words = dict(pairs)
+    if len(words) < len(pairs):
+        raise ValueError("a name occurs twice")
+    return words
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError("NaN and infinity are no JSON")
 
 
 def _version(name: str) -> str:
