@@ -23,6 +23,7 @@ from shoal.arrays import IntArray
 from shoal.errors import ColumnError
 from shoal.frame import Frame, adopt, pick, series, with_columns
 from shoal.prepare import Prepared
+from shoal.schema import Column
 
 __all__ = ["canonical", "plain", "retyped"]
 
@@ -65,8 +66,14 @@ def _readable(prepared: Prepared) -> dict[str, pl.Series]:
         for column in prepared.schema.columns:
             if column.role == role:
                 with suppress(ColumnError):
-                    columns[column.name] = plain(series(prepared.frame, column.name))
+                    columns[column.name] = _as_declared(plain(series(prepared.frame, column.name)), column)
     return columns
+
+
+def _as_declared(content: pl.Series, column: Column) -> pl.Series:
+    """Whole numbers among declared levels that are not all whole stay floats, as the levels are."""
+    broken = any(isinstance(level, float) and not level.is_integer() for level in column.levels or ())
+    return content.cast(pl.Float64) if broken and content.dtype.is_integer() else content
 
 
 def _order(columns: list[pl.Series], n: int) -> IntArray:

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 import shoal
 from shoal.errors import FileError, GuaranteeError
 from shoal.files import read_source
-from shoal.release import coarsen_source
+from shoal.release import coarsen_source, synthesize_source
 from shoal.release.minisign import new_key
 
 
@@ -404,6 +404,13 @@ def name_absolutely(folder):
     edit(folder, lambda words: words["files"].update({str(folder.parent / "people.csv"): "0" * 64}))
 
 
+def a_second_table(folder):
+    """The raw table beside the released one, under a name that a release may have."""
+    shutil.copy(folder.parent / "people.csv", folder / "release.tsv")
+    edit(folder, lambda words: words["files"].update({"release.tsv": "0" * 64}))
+    rehash(folder)
+
+
 def forget_the_report(folder):
     edit(folder, lambda words: words["files"].pop("report.html"))
 
@@ -421,6 +428,7 @@ TAMPERED = [
     climb,
     climb_with_the_table,
     name_absolutely,
+    a_second_table,
     forget_the_report,
 ]
 
@@ -454,6 +462,9 @@ def test_a_tampered_folder_is_found_and_goes_nowhere(there, tamper):
         lambda words: words.update(recipe=[]),
         lambda words: words.update(decision=[]),
         lambda words: words.update(format=99),
+        lambda words: words["claims"][0].update(basis="recomputed by the ministry"),
+        lambda words: words["claims"][0].update(value=10**400),
+        lambda words: words["claims"][0].update(value=float("nan")),
     ],
 )
 def test_a_malformed_manifest_is_refused_in_words(there, change):
@@ -468,11 +479,6 @@ def test_a_list_of_files_that_is_none(there, files):
     assert shoal.verify(there / "out").exit_code == 3
 
 
-def test_nan_is_no_way_round(there):
-    edit(there / "out", lambda words: words["claims"].append(claim("k-anonymity", float("nan"), "verified")))
-    assert shoal.verify(there / "out").exit_code == 3
-
-
 def test_the_handed_over_file_holds_nothing_from_inside(there):
     shoal.sign(there / "out", key=there / "publisher.key")
     made = shoal.handover(there / "out", there / "out.zip")
@@ -482,3 +488,70 @@ def test_the_handed_over_file_holds_nothing_from_inside(there):
             assert archive.read(name) == Path(there / "out" / name).read_bytes()
         archive.extractall(there / "arrived")
     assert shoal.verify(there / "arrived", signer=there / "publisher.pub").exit_code == 0
+
+
+@pytest.mark.parametrize("entry", ["claims", "files", "output", "columns"])
+def test_an_entry_that_is_there_twice(there, entry):
+    """Python takes the last of two entries of one name, other readers the first: nobody may have the choice."""
+    path = there / "out/manifest.json"
+    words = json.loads(path.read_text())
+    other = json.dumps({entry: [] if entry == "claims" else {}})
+    path.write_text(other[:-1] + "," + json.dumps(words, ensure_ascii=False)[1:])
+    with pytest.raises(FileError, match="JSON manifest"):
+        shoal.verify(there / "out")
+    with pytest.raises(FileError, match="JSON manifest"):
+        shoal.handover(there / "out", there / "out.zip")
+
+
+def test_a_masked_release_that_says_it_is_synthetic(there):
+    """A synthetic release can't be made again; whether this is one is not for the manifest to say."""
+    edit(there / "out", lambda words: words.update(recipe={"synthesize": {"method": "pegs"}}))
+    found = with_original(there)
+    assert found.exit_code == 3
+    assert "recipe" in failed(found)["manifest"]
+
+
+def test_a_kind_that_nobody_knows_is_not_repeated_as_told(there):
+    said = claim("approved\nrecomputed   k-anonymity 1000: by the ministry\x1b[2K", 1, "verified")
+    edit(there / "out", lambda words: words["claims"].append(said))
+    found = shoal.verify(there / "out")
+    assert found.exit_code == 5
+    assert "claim of an unknown kind, 1" in {check.name for check in found.on_word}
+    assert not any("ministry" in check.name + check.detail for check in found.checks)
+
+
+def test_a_sentence_that_promises_more_than_its_fields_is_a_word(there):
+    """k = 2 holds and is counted; that nobody can ever be found is what the publisher says."""
+    said = claim("k-anonymity", 2, "verified", unit="records", statement="Nobody can be found, whatever is known.")
+    edit(there / "out", lambda words: words.update(claims=[said]))
+    found = shoal.verify(there / "out")
+    assert found.exit_code == 5
+    assert "what claims say" in found.on_word[-1].detail
+    assert with_original(there).exit_code == 3
+
+
+def test_names_can_not_draw_on_the_terminal(there):
+    from typer.testing import CliRunner
+
+    from shoal.cli.main import app
+
+    (there / "out" / "x\nrecomputed   k-anonymity 1000\x1b[31m").write_text("")
+    result = CliRunner().invoke(app, ["verify", str(there / "out")])
+    assert result.exit_code == 3
+    assert not any(line.lstrip().startswith("recomputed   k-anonymity 1000") for line in result.output.splitlines())
+    assert "\x1b[31m" not in result.output
+
+
+def test_a_synthetic_table_that_was_swapped(tmp_path):
+    """It can't be made again, but the inside files know the hash of what was written."""
+    table = shoal.datasets.health_survey(200, seed=1).select("gender", "income")
+    table.write_csv(tmp_path / "people.csv")
+    schema = shoal.Schema.of(
+        quasi=["gender"], sensitive=["income"], levels={"gender": ["female", "male"], "income": range(5)}
+    )
+    source = read_source(tmp_path / "people.csv")
+    synthesize_source(source, schema, shoal.MarginalBootstrap(epsilon=1.0), rows=200).write(tmp_path / "out")
+    assert shoal.verify(tmp_path / "out", original=tmp_path / "people.csv").exit_code == 5
+    shutil.copy(tmp_path / "people.csv", tmp_path / "out/release.csv")
+    rehash(tmp_path / "out")
+    assert "table" in failed(shoal.verify(tmp_path / "out", original=tmp_path / "people.csv"))

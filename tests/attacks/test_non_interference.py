@@ -92,7 +92,7 @@ EVERY = MASKS | COARSENERS
 def changed(table, row, **cells):
     """The same table with some cells of one row changed."""
     return table.with_columns(
-        pl.Series(name, [value if i == row else old for i, old in enumerate(table[name])]).alias(name)
+        pl.Series(name, [value if i == row else old for i, old in enumerate(table[name])], strict=False)
         for name, value in cells.items()
     )
 

@@ -48,7 +48,7 @@ def verify(
         out.print_json(data=result.to_dict())
     else:
         for check in result.checks:
-            out.print(f"{_mark(check):<38} {escape(f'{check.name}: {check.detail}')}")
+            out.print(f"{_mark(check):<38} {escape(_printable(f'{check.name}: {check.detail}'))}")
         out.print(_summary(result), style="bold")
     if result.exit_code:
         raise typer.Exit(result.exit_code)
@@ -61,6 +61,11 @@ def _mark(check: Check) -> str:
         colour = "yellow" if check.holds is None and check.standing != "signed" else "green"
         return f"[{colour}]{check.standing}[/]"
     return "[green]holds[/]" if check.holds else "[yellow]not checked[/]"
+
+
+def _printable(text: str) -> str:
+    """On one line, and nothing that steers a terminal: names come out of a file that anybody may have written."""
+    return "".join(sign if sign.isprintable() else "�" for sign in text)
 
 
 def _summary(result: Verification) -> str:

@@ -23,7 +23,7 @@ from shoal.arrays import BoolArray, IntArray
 from shoal.classes import Codes
 from shoal.coarsening.coarsener import Coarsened, Coarsener
 from shoal.coarsening.conditions import Conditions, smallest_in_subsets
-from shoal.coarsening.generated import ladder_for
+from shoal.coarsening.generated import follows_schema, ladder_for
 from shoal.coarsening.importance import importance_of
 from shoal.coarsening.ladder import Ladder
 from shoal.coarsening.lattice import Found, search
@@ -111,7 +111,7 @@ class Generalize(Coarsener):
         found = search(counter, limit, self.seconds)
         if found.node is None:
             raise self._unreachable(counter, found, limit)
-        return self._write(counter, found)
+        return self._write(prepared, counter, found)
 
     def _counter(self, prepared: Prepared, conditions: Conditions) -> Counter:
         schema = prepared.schema
@@ -120,14 +120,16 @@ class Generalize(Coarsener):
         losses = cell_losses(self.loss, ladders, [schema[name].kind for name in schema.quasi], importance)
         return Counter(ladders, losses, conditions, self.limits, discernibility=self.loss == "discernibility")
 
-    def _write(self, counter: Counter, found: Found) -> Coarsened:
+    def _write(self, prepared: Prepared, counter: Counter, found: Found) -> Coarsened:
         node = found.node or ()
         labels, n = counter.row_labels(node)
         good = counter.conditions.settle(labels, n)
         kept: BoolArray = good[labels]
         levels = {ladder.name: some[i] for ladder, some, i in zip(counter.ladders, counter.levels, node, strict=True)}
         written = {
-            ladder.name: ladder.written(levels[ladder.name]) for ladder in counter.ladders if levels[ladder.name]
+            ladder.name: ladder.written_of(levels[ladder.name], kept)
+            for ladder in counter.ladders
+            if levels[ladder.name]
         }
         details = self._details(counter, found, levels, kept) | {"n_classes": int(good.sum())}
         if self.subsets is not None:
@@ -138,9 +140,9 @@ class Generalize(Coarsener):
         return Coarsened(
             columns=written,
             kept=kept,
-            facts=(*_level_facts(counter, levels), *_search_facts(counter, details)),
+            facts=(*_level_facts(prepared, levels), *_search_facts(counter, details)),
             details=details,
-            outside={name: details[name] for name in ("levels", "heights")},
+            outside={"levels": {name: level for name, level in levels.items() if _is_public(prepared, name)}},
         )
 
     def _details(self, counter: Counter, found: Found, levels: Mapping[str, int], kept: BoolArray) -> dict[str, Any]:
@@ -200,17 +202,29 @@ def _written_codes(ladders: tuple[Ladder, ...], levels: Mapping[str, int], kept:
     ]
 
 
-def _level_facts(counter: Counter, levels: Mapping[str, int]) -> list[Fact]:
-    """The levels chosen, which the released rows show."""
-    return [
+def _level_facts(prepared: Prepared, levels: Mapping[str, int]) -> list[Fact]:
+    """The levels chosen. How a hierarchy that follows from all values numbers its levels is for inside."""
+    numbered = [
         Fact(
-            says="{column}: written at level {level} of {height}",
-            values={"level": levels[ladder.name], "height": ladder.height},
-            column=ladder.name,
-            outside=True,
+            says="{column}: written at level {level}",
+            values={"level": level},
+            column=name,
+            outside=_is_public(prepared, name),
         )
-        for ladder in counter.ladders
+        for name, level in levels.items()
     ]
+    by_values = ", ".join(name for name in levels if not _is_public(prepared, name))
+    return [*numbered, *([Fact(says=_BY_VALUES, values={"names": by_values}, outside=True)] if by_values else [])]
+
+
+_BY_VALUES = (
+    "{names}: without a hierarchy, bounds or levels in the schema, the levels to choose from follow from all values in "
+    "the file, also from those of records that are left out"
+)
+
+
+def _is_public(prepared: Prepared, name: str) -> bool:
+    return follows_schema(series(prepared.frame, name), prepared.schema[name])
 
 
 def _search_facts(counter: Counter, details: Mapping[str, Any]) -> list[Fact]:

@@ -7,24 +7,29 @@
 - texts of digits of one length (ZIP and other codes): ever shorter prefixes;
 - other nominal levels: the value or ``*``, since nothing says which levels are alike.
 
-Without bounds or levels in the schema a hierarchy depends on the values that occur; declare them where that matters.
+Without bounds or levels in the schema a hierarchy depends on the values that occur, also on those of people who are
+then left out: how wide intervals are, and which neighbours are merged. What is written is named after the kept values
+only. Declare bounds and levels where that matters.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import polars as pl
 
 from shoal.coarsening.hierarchy import Hierarchy, hierarchy_error
 from shoal.coarsening.ladder import Ladder, distinct_values
-from shoal.coarsening.steps import as_text
+from shoal.coarsening.steps import Step, as_text
+from shoal.declared import is_whole
 from shoal.errors import ParameterError
 from shoal.prepare import levels_like
 from shoal.schema import Column
 
-__all__ = ["default_hierarchy", "ladder_for"]
+__all__ = ["default_hierarchy", "follows_schema", "ladder_for"]
 
 _FINEST_BINS = 20
 
@@ -65,7 +70,7 @@ def _doubling(content: pl.Series, column: Column) -> Hierarchy:
     low, high = column.bounds or _range(content)
     if not low < high:
         return Hierarchy.flat()
-    whole = content.dtype.is_integer()
+    whole = content.dtype.is_integer() if column.bounds is None else is_whole(column)
     width = _nice((high - low) / _FINEST_BINS)
     width = max(width, 2.0) if whole else width
     widths = []
@@ -89,7 +94,7 @@ def _nice(width: float) -> float:
 def _neighbours(content: pl.Series, column: Column) -> Hierarchy:
     """Levels merged by twos, fours and so on, each named by its first and last level."""
     ordered = levels_like(content, column) if column.levels is not None else distinct_values(content.drop_nulls())[1]
-    names = as_text(ordered).to_list()
+    names = tuple(as_text(ordered).to_list())
     sizes = [2**power for power in range(1, len(names).bit_length()) if 2**power < len(names)]
     if not sizes:
         return Hierarchy.flat()
@@ -97,13 +102,62 @@ def _neighbours(content: pl.Series, column: Column) -> Hierarchy:
         columns = [names, *(_merged(names, size, joint) for size in sizes)]
         if _are_apart(columns, names):
             break
-    return Hierarchy.table(list(zip(*columns, strict=True)))
+    made = Hierarchy.table(list(zip(*columns, strict=True)))
+    if column.levels is not None:
+        return made
+    return replace(made, steps=tuple(_Block(names=names, size=size, joint=joint) for size in sizes))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Block(Step):
+    """Levels to blocks of neighbours, each named by the first and last of its levels that occurs.
+
+    Where the schema lists no levels, a level that nobody in the release has is nobody's business.
+    """
+
+    kind: ClassVar[str] = "block"
+
+    names: tuple[str, ...]
+    size: int
+    joint: str
+
+    def check(self) -> None:
+        """Nothing to hold: it is made here only."""
+
+    def _write(self, content: pl.Series) -> pl.Series:
+        texts = as_text(content).to_list()
+        place = {name: i for i, name in enumerate(self.names)}
+        found = sorted({place[text] for text in texts if text is not None})
+        ends: dict[int, tuple[int, int]] = {}
+        for i in found:
+            ends[i // self.size] = (ends.get(i // self.size, (i, i))[0], i)
+        labels = {
+            block: _named(self.names[first], self.names[last], self.joint) for block, (first, last) in ends.items()
+        }
+        return pl.Series(
+            [None if text is None else labels[place[text] // self.size] for text in texts], dtype=pl.String
+        )
+
+
+def _named(first: str, last: str, joint: str) -> str:
+    return first if first == last else f"{first}{joint}{last}"
+
+
+def follows_schema(content: pl.Series, column: Column) -> bool:
+    """Whether the levels of a column follow from its type and its entry in the schema, not from values that occur."""
+    if column.hierarchy is not None and column.hierarchy.get("kind") != "default":
+        return True
+    if column.kind == "numeric" and content.dtype != pl.Boolean:
+        return column.bounds is not None
+    if content.dtype in (pl.Date, pl.Datetime, pl.Boolean):
+        return True
+    return column.levels is not None
 
 
 def _merged(names: Sequence[str], size: int, joint: str) -> list[str]:
     starts = [i - i % size for i in range(len(names))]
     blocks = [(names[start], names[min(start + size, len(names)) - 1]) for start in starts]
-    return [first if first == last else f"{first}{joint}{last}" for first, last in blocks]
+    return [_named(first, last, joint) for first, last in blocks]
 
 
 def _are_apart(columns: Sequence[Sequence[str]], names: Sequence[str]) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from shoal.arrays import IntArray
+from shoal.arrays import BoolArray, IntArray
 from shoal.classes import ranks
 from shoal.coarsening.steps import Star, Step
 from shoal.errors import ColumnError
@@ -35,6 +35,8 @@ class Ladder:
         For each level, the class of each distinct value, as numbers from 0.
     labels
         For each level, what is written for each distinct value.
+    steps
+        What makes the labels of each level above 0.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Ladder:
     values: pl.Series
     groups: tuple[IntArray, ...]
     labels: tuple[pl.Series, ...]
+    steps: tuple[Step, ...]
 
     @property
     def height(self) -> int:
@@ -51,6 +54,19 @@ class Ladder:
     def written(self, level: int) -> pl.Series:
         """The column as it is written at `level`."""
         return self.labels[level].gather(self.codes).alias(self.name)
+
+    def written_of(self, level: int, kept: BoolArray) -> pl.Series:
+        """The same with labels made from the `kept` rows alone; the others are missing.
+
+        A label may follow from all values it is made from (``20-29`` where all are whole, else ``[20, 30)``), so the
+        value of a row that is left out must have no part in it.
+        """
+        if level == 0 or kept.all():
+            return self.written(level)
+        shown = np.unique(self.codes[kept])
+        labels = self.steps[level - 1].apply(self.values.gather(shown))
+        place = np.where(kept, np.searchsorted(shown, self.codes), len(shown))
+        return labels.extend_constant(None, 1).gather(place).alias(self.name)
 
 
 def ladder_of(content: pl.Series, steps: Sequence[Step]) -> Ladder:
@@ -64,10 +80,13 @@ def ladder_of(content: pl.Series, steps: Sequence[Step]) -> Ladder:
     codes, values = distinct_values(content)
     labels = [values, *(step.apply(values) for step in steps)]
     if labels[-1].n_unique() > 1 or len(labels) == 1:
+        steps = (*steps, Star())
         labels.append(Star().apply(values))
     groups = tuple(ranks(label).values for label in labels)
     check_nested(content.name, groups)
-    return Ladder(name=content.name, codes=codes, values=values, groups=groups, labels=tuple(labels))
+    return Ladder(
+        name=content.name, codes=codes, values=values, groups=groups, labels=tuple(labels), steps=tuple(steps)
+    )
 
 
 def distinct_values(content: pl.Series) -> tuple[IntArray, pl.Series]:

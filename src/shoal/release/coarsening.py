@@ -17,14 +17,14 @@ import polars as pl
 from shoal.arrays import IntArray
 from shoal.canonical import canonical, retyped
 from shoal.classes import classes_of
-from shoal.coarsening import Coarsened, Coarsener
+from shoal.coarsening import Coarsened, Coarsener, Recode
 from shoal.coarsening import preset as find_preset
 from shoal.coarsening.presets import Check, Preset
-from shoal.errors import GuaranteeError, ParameterError
+from shoal.errors import ColumnError, GuaranteeError, ParameterError
 from shoal.fact import Fact, Step
 from shoal.files import Source
 from shoal.frame import Frame, adopt, enter, leave, pick, series, with_columns
-from shoal.prepare import Prepared, prepare
+from shoal.prepare import Prepared, floats, prepare
 from shoal.recipe import Coarsening, method_name
 from shoal.release.release import Progress, Release, checked_seed, quiet
 from shoal.rng import fresh_key, secret, stream
@@ -81,12 +81,59 @@ def run_coarseners(
     table: Any, schema: Schema, recipe: Coarsening, *, seed: int, key: str, progress: Progress
 ) -> Release:
     """Make the release of a recipe with this seed and this secret key: the same table again, byte for byte."""
+    state = _coarsened(table, schema, recipe, seed, progress)
+    if len(state.rows) < state.first.n and any(column.missing == "median" for column in schema.columns):
+        state = _with_own_medians(table, schema, recipe, state, seed)
+    return _release(table, schema, recipe, state, seed, key)
+
+
+def _coarsened(table: Any, schema: Schema, recipe: Coarsening, seed: int, progress: Progress) -> _State:
     progress("checking the table")
     state = _State.of(table, schema)
     for i, step in enumerate(recipe.methods):
         progress(f"coarsening ({method_name(type(step))})")
         state = state.after(step, stream_seed(seed, i))
-    return _release(table, schema, recipe, state, seed, key)
+    return state
+
+
+_MOST_ROUNDS = 10
+
+
+def _with_own_medians(table: Any, schema: Schema, recipe: Coarsening, found: _State, seed: int) -> _State:
+    """The table coarsened with medians of the records that are kept.
+
+    A median over all records can be the very value of one that is left out. So the numbers put in for missing ones are
+    the kept records' medians, and the run is repeated until those whom it keeps are those whose medians they are.
+    """
+    first, medians = found, _medians(table, schema, found)
+    for _ in range(_MOST_ROUNDS):
+        filled = schema.with_columns(replace(schema[name], missing=value) for name, value in medians.items())
+        found = _coarsened(table, filled, recipe, seed, quiet)
+        again = _medians(table, schema, found)
+        if again == medians:
+            return found.declared_as(first)
+        medians = again
+    raise GuaranteeError(
+        "coarsen",
+        "can't fill missing numbers with the medians of the records that are kept: they change who is kept",
+        hint='Declare a number to put there, or missing = "drop".',
+    )
+
+
+def _medians(table: Any, schema: Schema, state: _State) -> dict[str, float]:
+    """The median of the known numbers of each column to be filled, over the rows that are kept."""
+    own = enter(table)
+    wanted = [c.name for c in state.first.schema.columns if c.name in schema and schema[c.name].missing == "median"]
+    known = {name: floats(series(own, name).gather(state.rows).drop_nulls()) for name in wanted if _fills(state, name)}
+    for name, values in known.items():
+        if not len(values):
+            raise ColumnError(name, "has no number to take a median of among the records that are kept")
+    return {name: float(np.nanmedian(values)) for name, values in known.items()}
+
+
+def _fills(state: _State, name: str) -> bool:
+    column = state.first.schema[name]
+    return column.kind == "numeric" and column.role in ("quasi", "sensitive", "weight")
 
 
 def coarsen_source(source: Source, schema: Schema, method: Coarsener | Sequence[Coarsener], **options: Any) -> Release:
@@ -146,11 +193,19 @@ class _State:
     rows: IntArray
     facts: tuple[Fact, ...]
     steps: tuple[Step, ...] = ()
+    methods: tuple[Coarsener, ...] = ()
 
     @classmethod
     def of(cls, table: Any, schema: Schema) -> _State:
         first = canonical(prepare(table, schema))
         return cls(first=first, frame=first.frame, schema=first.schema, rows=first.rows, facts=first.facts)
+
+    def declared_as(self, other: _State) -> _State:
+        """The same, with the rules for missing numbers of another state: as they were declared."""
+        own = self.first.schema
+        given = own.with_columns(replace(c, missing=other.first.schema[c.name].missing) for c in own.columns)
+        facts = (*other.first.facts, *self.facts[len(self.first.facts) :])
+        return replace(self, first=replace(self.first, schema=given, facts=other.first.facts), facts=facts)
 
     def _prepared(self) -> Prepared:
         if not self.steps:
@@ -169,16 +224,30 @@ class _State:
         done = step.apply(now, seed)
         if not done.kept.any():
             raise GuaranteeError(method_name(type(step)), "would leave no record", hint="Lower k or the conditions.")
-        frame = with_columns(now.frame, {name: adopt(new, now.frame) for name, new in done.columns.items()})
         kept = np.flatnonzero(done.kept)
+        rest = pick(now.frame, kept) if done.kept.all() else self._of_kept(now, kept)
+        written = {name: adopt(new.gather(kept), rest) for name, new in done.columns.items()}
         return replace(
             self,
-            frame=pick(frame, kept),
+            frame=with_columns(rest, written),
             schema=_rewritten(now, done),
             rows=self.rows[now.rows][kept] if self.steps else self.rows[kept],
             facts=(*self.facts, *done.facts),
             steps=(*self.steps, Step(name=method_name(type(step)), details=done.details, outside=done.outside)),
+            methods=(*self.methods, step),
         )
+
+    def _of_kept(self, now: Prepared, kept: IntArray) -> Frame:
+        """The rows that are kept, as the steps before write them where nobody else is there to name intervals by."""
+        if not self.steps or not all(isinstance(method, Recode) for method in self.methods):
+            return pick(now.frame, kept)
+        alone = replace(self.first, frame=pick(self.first.frame, kept), rows=self.first.rows[kept])
+        state = replace(
+            self, first=alone, frame=alone.frame, schema=alone.schema, rows=alone.rows, steps=(), methods=()
+        )
+        for method in self.methods:
+            state = state.after(method, 0)  # a recoding draws nothing
+        return state.frame
 
 
 def _rewritten(now: Prepared, done: Coarsened) -> Schema:

@@ -30,6 +30,8 @@ def faults(folder: Path, words: Mapping[str, Any]) -> list[str]:
     wrong = [*_wrong_names(files)]
     if REPORT not in files or table not in files or files[table] != words["output"].get("sha256"):
         wrong.append(f"{MANIFEST}: must name the table and {REPORT} with their SHA-256")
+    elif len(files) > 2:
+        wrong.append(f"{MANIFEST}: must name one table only")
     return wrong or [*_wrong_entries(folder, files), *_wrong_files(folder, files)]
 
 

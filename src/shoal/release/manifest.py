@@ -17,11 +17,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import tomli_w
 
-from shoal.errors import FileError
+from shoal.errors import ColumnError, FileError
 from shoal.fact import sentences
-from shoal.frame import enter
+from shoal.frame import Frame, enter, series
 from shoal.release.disclose import figures, why_inside
 
 if TYPE_CHECKING:
@@ -92,7 +93,23 @@ def fingerprint(release: Release) -> str:
     """SHA-256 of the input: of the file's bytes, or of the table written as CSV where there was no file."""
     if release.source is not None:
         return release.source.sha256
-    return hashlib.sha256(enter(release.original).to_polars().write_csv().encode()).hexdigest()
+    return hashlib.sha256(_as_polars(enter(release.original)).write_csv().encode()).hexdigest()
+
+
+def _as_polars(frame: Frame) -> pl.DataFrame:
+    """The table with a column of mixed types, which only records that are left out may have, as texts."""
+    try:
+        return frame.to_polars()
+    except Exception:  # the library's message may quote cells
+        return pl.DataFrame([_readable(frame, name) for name in frame.columns])
+
+
+def _readable(frame: Frame, name: str) -> pl.Series:
+    try:
+        return series(frame, name)
+    except ColumnError:
+        texts = [None if value is None else str(value) for value in frame[name].to_list()]
+        return pl.Series(name, texts, dtype=pl.String)
 
 
 def commitment(sha256: str, key: str) -> str:
@@ -110,15 +127,27 @@ def read_manifest(directory: Path) -> Mapping[str, Any]:
     """Read and check the manifest of a written release."""
     path = directory / "manifest.json"
     try:
-        words = json.loads(path.read_text(encoding="utf-8"))
+        words = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
     except OSError as error:
         raise FileError(str(path), "must be a readable manifest of a release", got=error.strerror or "") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise FileError(str(path), "must be a JSON manifest of a release") from None
     needed = {"format", "recipe", "columns", "output", "claims"}
     if not isinstance(words, dict) or not needed <= set(words) or words["format"] != FORMAT:
         raise FileError(str(path), f"must be a manifest of format {FORMAT} with {', '.join(sorted(needed))}")
     return words
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose names are all different: of two entries of one name, readers differ on which counts."""
+    words = dict(pairs)
+    if len(words) < len(pairs):
+        raise ValueError("a name occurs twice")
+    return words
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError("NaN and infinity are no JSON")
 
 
 def _version(name: str) -> str:

@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import polars as pl
 
+from shoal.claim import Basis, Kind
 from shoal.errors import FileError, InputError, ShoalError
 from shoal.files import read_table, sha256
 from shoal.release.contents import faults, files_of
@@ -199,16 +200,28 @@ class _Seen:
         assert self.original is not None
         path = replay_of(self.folder)
         recorded = read_replay(path)
-        if "synthesize" in self.words["recipe"]:
-            return [_input(fits_input(self.original, recorded, self.words), "; noise is never repeated")]
+        if "synthesize" in recorded["recipe"]:
+            return self._as_recorded(recorded)
         if self._is_now != ("created" in recorded):
             return [Check(name="manifest", holds=False, detail="is not of the version that the replay file is of")]
         return repeat(self.folder, path, recorded, self.words, self.original)
 
+    def _as_recorded(self, recorded: Mapping[str, Any]) -> list[Check]:
+        """What the inside files show of a synthetic release, which can't be made again."""
+        assert self.original is not None
+        table, recipe = self.words["output"]["sha256"], self.words["recipe"]
+        said = "as in the replay file"
+        return [
+            _input(fits_input(self.original, recorded, self.words), "; noise is never repeated"),
+            Check(name="table", holds=table == recorded["output"].get("sha256"), detail=f"SHA-256 {said}"),
+            Check(name="recipe", holds=recipe == recorded["recipe"], detail=said),
+        ]
+
     def _claim(
         self, claim: Mapping[str, Any], table: pl.DataFrame | None, again: Repeated | list[Check] | None, signed: bool
     ) -> Check:
-        name = f"{claim['kind']} {claim['value']:.4g}"
+        known = claim["kind"] in get_args(Kind)
+        name = f"{claim['kind'] if known else 'claim of an unknown kind,'} {claim['value']:.4g}"
         counted = None if table is None else recount(claim, table, _schema(self.words))
         if counted is not None and not counted.holds:
             return Check(name=name, holds=False, detail=counted.detail, standing="recomputed")
@@ -263,8 +276,10 @@ def _input(fits: bool, more: str) -> Check:
 
 
 def _evidence(signed: bool) -> Check:
-    """Roles, recipe, measures and report: nobody can tell them from the table."""
-    text = "roles, recipe, measures and report" + ("" if signed else "; give the original or the publisher's key")
+    """Roles, recipe, measures, what claims say and assume, report: nobody can tell them from the table."""
+    text = "roles, recipe, measures, what claims say and assume, report" + (
+        "" if signed else "; give the original or the publisher's key"
+    )
     return Check(name="evidence", holds=None, detail=text, standing="signed" if signed else _WORD)
 
 
@@ -285,6 +300,7 @@ def _well_formed(words: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
             and all(isinstance(column["role"], str) for column in columns.values())
             and all(isinstance(claim[name], str) for claim in claims for name in ("kind", "scope", "basis"))
             and all(_is_number(claim["value"]) for claim in claims)
+            and all(claim["basis"] in get_args(Basis) for claim in claims)
             and isinstance(words["recipe"], dict)
             and all(isinstance(name, str) for name in words.get("removed", []))
             and isinstance(words.get("decision", {}), dict)
@@ -298,8 +314,9 @@ def _well_formed(words: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
 
 
 _SAME = ("kind", "value", "scope", "basis", "interval")  # by which a claim is found again
+_LARGEST = 1e300  # a larger whole number is no float
 _OUTPUT = {"file": str, "rows": int, "columns": list, "sha256": str}
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST

@@ -22,7 +22,7 @@ from shoal.release.manifest import manifest, replay_text
 from shoal.release.staging import staged
 from shoal.report.signing import Decision, with_decision
 from shoal.risk import classes
-from shoal.rng import fresh_key
+from shoal.rng import fresh_key, is_repeatable
 
 if TYPE_CHECKING:
     from shoal.release.release import Release
@@ -163,11 +163,12 @@ def _check_not_input(release: Release, directory: Path) -> None:
 
 
 def _require_secret(release: Release) -> None:
-    if release.repeatable:
+    """Neither the pairing nor the key of the commitment may follow from a seed."""
+    if release.repeatable or is_repeatable():
         raise GuaranteeError(
             "write",
             "must not write a release whose key follows from a seed",
-            hint="Make it again outside `shoal.rng.repeatable`, which is for studies.",
+            hint="Make and write it outside `shoal.rng.repeatable`, which is for studies.",
         )
 
 

@@ -336,7 +336,7 @@ def _read_from(
     contents = [(series(prepared.frame, column.name), prepared.schema[column.name]) for column in kept]
     axes = [_axis(content, column, bins, missing == "level") for content, column in contents]
     domain = Domain(axes=tuple(axes), rules=_rules(schema, axes), backend=backend)
-    return Settled(domain=domain, codes=domain.encode(prepared.frame), notes=(*notes, *prepared.notes))
+    return Settled(domain=domain, codes=domain.encode(prepared.frame), notes=(*notes, *_rule_notes(kept)))
 
 
 def _refused(name: str) -> ColumnError:
