@@ -39,8 +39,8 @@ METHODS = {
     "pairs, delta": PeGS(epsilon=3.0, delta=1e-6),
     "tree": PeGS(epsilon=3.0, design="tree"),
     "conditionals": PeGS(epsilon=3.0, design="conditionals"),
-    "by row": PeGS(scope="sample"),
-    "by block": PeGS(scope="sample", block=3),
+    "by row": PeGS(scope="sample", missing="level"),
+    "by block": PeGS(scope="sample", block=3, missing="level"),
     "bootstrap": MarginalBootstrap(),
     "bootstrap, delta": MarginalBootstrap(delta=1e-6),
 }
