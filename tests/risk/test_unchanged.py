@@ -97,13 +97,15 @@ def test_nearest_candidates_are_those_of_the_nearest_match() -> None:
         assert sorted(mine) == sorted(np.flatnonzero(true <= np.sort(true)[29] * (1 + 1e-9)))
 
 
-def test_wide_points_are_searched_like_narrow_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_candidates_are_the_nearest_rows_by_all_distances() -> None:
     pair = Pair.of(people(150), people(150, seed=2), SCHEMA)
-    narrow = candidates(pair, np.arange(150), 25)
-    monkeypatch.setattr("shoal.risk.candidates._TREE_WIDTH", 0)
-    wide = candidates(pair, np.arange(150), 25)
-    assert (np.bincount(narrow.question) == np.bincount(wide.question)).all()
-    assert narrow.distance == pytest.approx(wide.distance, abs=1e-6)
+    found = candidates(pair, np.arange(150), 25)
+    apart = np.linalg.norm(pair.original_points()[:, None] - pair.released_points()[None], axis=2)
+    assert found.distance == pytest.approx(apart[found.question, found.row], abs=1e-6)
+    last = np.sort(apart, axis=1)[:, 24]
+    assert (np.bincount(found.question, minlength=150) >= 25).all() or (
+        found.distance <= last[found.question] + 1e-6
+    ).all()
 
 
 def test_learnt_weights_maximise_the_likelihood_within_bounds() -> None:

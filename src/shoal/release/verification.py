@@ -19,6 +19,7 @@ from typing import Any, Literal, get_args
 import polars as pl
 
 from shoal.claim import Basis, Kind
+from shoal.coarsening.presets import PRESETS
 from shoal.errors import FileError, InputError, ShoalError
 from shoal.files import read_table, sha256
 from shoal.release.contents import faults, files_of
@@ -142,6 +143,7 @@ class _Seen:
             *([signature] if signature else []),
             *self._decision(signed),
             *(_repeated(again, self._is_now) if isinstance(again, Repeated) else again or []),
+            *(_preset(table, self.words) if table is not None and "preset" in self.words else []),
             *(self._claim(claim, table, again, signed) for claim in self.words["claims"]),
             *([] if isinstance(again, Repeated) and self._is_now else [_evidence(signed)]),
         ]
@@ -251,6 +253,34 @@ def _shape(table: pl.DataFrame, words: Mapping[str, Any]) -> list[Check]:
         Check(name="roles", holds=not hidden, detail=f"{len(hidden)} columns of people's names or numbers released"),
         Check(name="rows", holds=len(table) == words["output"]["rows"], detail=f"{len(table):,} rows"),
     ]
+
+
+def _preset(table: pl.DataFrame, words: Mapping[str, Any]) -> list[Check]:
+    """The rules of a preset, held against the table again: what is said to hold must."""
+    told, rules = words["preset"], {}
+    if not isinstance(told, dict) or told.get("name") not in PRESETS or not isinstance(told.get("holds"), dict):
+        return [Check(name="preset", holds=False, detail="must name a known preset and its rules")]
+    for check in PRESETS[told["name"]].findings(table, _without_allowed(words)):
+        rules[check.rule] = check
+    checks = [
+        Check(
+            name=f"{told['name']}: {rule}",
+            holds=not says or (rule in rules and rules[rule].holds),
+            detail=rules[rule].words if rule in rules else "is no rule of this preset",
+            standing="recomputed",
+        )
+        for rule, says in told["holds"].items()
+    ]
+    missing = [rule for rule, check in rules.items() if check.outside and rule not in told["holds"]]
+    lost = [Check(name=f"{told['name']}: {rule}", holds=False, detail="is not told of") for rule in missing]
+    return [*checks, *lost]
+
+
+def _without_allowed(words: Mapping[str, Any]) -> Schema:
+    """The schema without the columns that a person looked at and let stand."""
+    steps = words["recipe"].get("coarsen", [])
+    allowed = {name for step in steps if isinstance(step.get("allow"), list) for name in step["allow"]}
+    return Schema(tuple(column for column in _schema(words).columns if column.name not in allowed))
 
 
 def _repeated(again: Repeated, whole: bool) -> list[Check]:

@@ -16,7 +16,6 @@ from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.classes import equal_rows
 from shoal.pair import Pair
 from shoal.risk.geometry import Geometry
-from shoal.risk.mixed_tree import build, nearest_few
 from shoal.risk.nearest import TOLERANCE, known_codes
 
 __all__ = ["Candidates", "candidates", "distinct_questions"]
@@ -127,6 +126,8 @@ def _nearest_points(
     Where so many tie with the last that there would be more than twice `most`, some of these stand for all, unless they
     are nearest.
     """
+    from shoal.risk.mixed_tree import build, nearest_few
+
     wanted = min(most, len(codes))
     g = geometry
     tree = build(g.coordinates(codes), g.unordered, g.mismatch, g.blank, g.n_levels)
