@@ -213,7 +213,8 @@ def test_suppressed_people_do_not_come_back_from_sums(tmp_path):
     release.write(tmp_path / "out")
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     text = re.sub(r"[0-9a-f]{32,}", "", json.dumps(manifest) + (tmp_path / "out" / "report.html").read_text())
-    assert not re.search(r"(?<![\d.])(401|813,?377|97)(?![\d.%])", re.sub(r"<(style|svg|script).*?</\1>", "", text, flags=re.S))
+    shown = re.sub(r"<(style|svg|script).*?</\1>", "", text, flags=re.S)
+    assert not re.search(r"(?<![\d.])(401|813,?377|97)(?![\d.%])", shown)
     released = pl.read_csv(tmp_path / "out" / "release.csv")
     for column in ("cost", "visits"):
         for bias in numbers_in(manifest["utility"]):
