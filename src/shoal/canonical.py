@@ -4,7 +4,8 @@ What a release shows must not tell how the input was kept. Whether a whole numbe
 category with unused levels, and which row came first, depends on files and on people who are not in the release. So
 every run works on this form, and every file is written from it: an equal table gives an equal release.
 
-- categories are texts; whole numbers are 64-bit integers, even where they came as floats; other numbers 64-bit floats;
+- categories are texts; whole numbers are 64-bit integers, even where they came as floats; other numbers 64-bit floats,
+  decimals too where nothing is lost by it; times are counted in microseconds, where that is enough;
 - rows are sorted by what they hold. Rows that hold the same can't be told apart, so their order doesn't matter.
 
 Cost: O(n log n) for the sort.
@@ -50,7 +51,19 @@ def plain(column: pl.Series) -> pl.Series:
     if dtype.is_integer():
         wide = column.cast(pl.Int64, strict=False)
         return wide if wide.null_count() == column.null_count() else column
+    if dtype.is_decimal():
+        return _where_same(column, plain(column.cast(pl.Float64)))
+    if isinstance(dtype, pl.Datetime):
+        return _where_same(column, column.cast(pl.Datetime("us", dtype.time_zone)))
     return column
+
+
+def _where_same(column: pl.Series, other: pl.Series) -> pl.Series:
+    """The `other` form of a column if nothing is lost by it, else the column."""
+    try:
+        return other if other.cast(column.dtype).equals(column) else column
+    except pl.exceptions.PolarsError:
+        return column
 
 
 def retyped(frame: Frame, like: Frame) -> Frame:
@@ -100,4 +113,6 @@ def _retyped(frame: Frame, like: Frame, name: str) -> Any:
         cast = frame[name].cast(wanted)
     except Exception:  # the library's message may quote cells
         return None
+    if wanted.is_decimal() and not (cast.cast(now) == frame[name]).fill_null(True).all():
+        return None  # a mean of prices may have more decimals than a price
     return cast if cast.null_count() == frame[name].null_count() else None

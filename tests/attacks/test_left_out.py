@@ -3,6 +3,8 @@
 What a release says of the others must not be named after, numbered by or filled from somebody who is not in it.
 """
 
+from datetime import datetime
+
 import numpy as np
 import polars as pl
 import pytest
@@ -116,3 +118,16 @@ def test_a_commitment_under_a_key_that_follows_from_a_seed_is_refused(tmp_path):
     release = shoal.anonymize(crowd(), schema_of(), group=shoal.MDAV(k=4), mask=shoal.Resample())
     with repeatable(7), pytest.raises(shoal.GuaranteeError, match="follows from a seed"):
         release.write(tmp_path / "out")
+
+
+def test_the_clock_and_the_decimals_of_a_left_out_person_do_not_show(tmp_path):
+    """One time in nanoseconds, one price with three decimals: the others were written with as many."""
+    schema, method = schema_of(), {"limits": {"town": 0, "age": 0, "sex": 0}, "k": 2}
+    times = pl.Series([datetime(2020, 1, 1 + i % 9, 5) for i in range(N)], dtype=pl.Datetime("us"))
+    table = crowd().with_columns(visits=times, cost=pl.col("cost").cast(pl.Decimal(12, 2)))
+    fine = table.with_columns(
+        pl.col("visits").cast(pl.Datetime("ns")) + pl.Series([1, *[0] * (N - 1)]).cast(pl.Duration("ns")),
+        pl.col("cost").cast(pl.Decimal(12, 3)) + pl.Series(["0.001", *["0"] * (N - 1)]).cast(pl.Decimal(12, 3)),
+    )
+    before = written(table, schema, tmp_path / "before", **method)
+    assert written(fine, schema, tmp_path / "after", **method) == before

@@ -61,10 +61,10 @@ def staged_together(targets: Sequence[tuple[Path, Contents]], *, overwrite: bool
     for place, (_, contents) in zip(places, targets, strict=True):
         check_target(place, contents, overwrite=overwrite)
     with ExitStack() as stack:
-        stages: list[Path] = []
-        for place, (_, contents) in zip(places, targets, strict=True):
-            stages.append(_make_stage(place, private=contents.private))
-            stack.callback(shutil.rmtree, stages[-1], ignore_errors=True)
+        stages = [_stage(place, str(os.getpid())) for place in places]
+        for place, stage, (_, contents) in zip(places, stages, targets, strict=True):
+            stack.callback(shutil.rmtree, stage, ignore_errors=True)  # before it is made: a stop may come in between
+            _make_stage(stage, place, private=contents.private)
         yield stages
         for stage, (_, contents) in zip(stages, targets, strict=True):
             if contents.private:
@@ -92,15 +92,13 @@ def check_target(target: Path, contents: Contents, *, overwrite: bool) -> None:
         )
 
 
-def _make_stage(target: Path, *, private: bool) -> Path:
-    stage = _stage(target, str(os.getpid()))
+def _make_stage(stage: Path, target: Path, *, private: bool) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         _sweep(target)
         stage.mkdir(mode=0o700 if private else 0o777)
     except OSError as error:
         raise FileError(str(target), "must be in a folder that can be written to", got=error.strerror or "") from None
-    return stage
 
 
 def _sweep(target: Path) -> None:
