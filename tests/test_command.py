@@ -30,8 +30,8 @@ from shoal import (
 )
 from shoal.cli import anonymize, coarsen, synthesize
 from shoal.cli.main import app
-from shoal.coarsening import LimitedDataSet
 from shoal.command import command_line, recipe_toml
+from shoal.compliance import LimitedDataSet
 from shoal.errors import ParameterError
 from shoal.recipe import Coarsening, Recipe, Synthesis, read_recipe
 from shoal.synth import MarginalBootstrap
@@ -212,7 +212,7 @@ def test_a_synthesis_has_no_seed():
 
 
 def test_defaults_of_the_workbench_are_the_commands(run):
-    from shoal.workbench.catalogue import goals
+    from shoal.web.catalogue import goals
 
     for goal in goals():
         recipe = read_recipe(goal.recipe)

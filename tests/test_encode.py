@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal import ColumnError, Schema
+from shoal.conform import prepare
 from shoal.encode import Encoder
-from shoal.prepare import prepare
 
 
 def encoded(table, schema):

@@ -20,8 +20,8 @@ import numpy as np
 import polars as pl
 
 import shoal
+from shoal.conform import prepare
 from shoal.encode import Encoder
-from shoal.prepare import prepare
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "speed"))
 from claims import claims, claims_schema

@@ -15,7 +15,7 @@ import pandas as pd
 import polars as pl
 
 from shoal import risk
-from shoal.classes import classes_of
+from shoal.equivalence import classes_of
 from shoal.frame import enter
 from shoal.schema import Schema
 

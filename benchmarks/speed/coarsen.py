@@ -29,7 +29,7 @@ from shoal import Schema
 from shoal.coarsening.conditions import Conditions
 from shoal.coarsening.generalize import Generalize
 from shoal.coarsening.mondrian import Mondrian
-from shoal.prepare import prepare
+from shoal.conform import prepare
 
 K, SHARE = 5, 0.05
 THEIRS = """

@@ -18,14 +18,14 @@ import numpy as np
 from claims import claims, claims_schema
 from scipy.special import ndtr
 
+from shoal.conform import prepare
 from shoal.encode import Encoder
 from shoal.mask import GaussianDither, ValueSets
-from shoal.mask.cells import draw_cells, forward_cells, pick_members
+from shoal.mask.cell_dither import draw_cells, forward_cells, pick_members
 from shoal.mask.mixture import components, draw, forward, merge
 from shoal.mask.neighbourhoods import neighbourhoods
 from shoal.mask.rosenblatt import dimension_order, inverse, inverse_ranked
 from shoal.mask.smooth import inverse_smooth
-from shoal.prepare import prepare
 
 ALPHA = 1 / 3
 

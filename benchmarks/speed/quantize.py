@@ -14,16 +14,16 @@ import time
 import numpy as np
 from scipy.spatial import cKDTree
 
+from shoal.conform import prepare
+from shoal.distance.mapping import line_pairs, map_distances
+from shoal.distance.radius import radii_of
+from shoal.distance.space import Space, Spaces
 from shoal.encode import Encoder
 from shoal.group.ball import Ball, Scene
 from shoal.group.range_tree import count_within, plant
 from shoal.mask.aware import Masking
 from shoal.mask.push_back import PushBack
 from shoal.mask.shuffle import Shuffle
-from shoal.metric.mapping import line_pairs, map_distances
-from shoal.metric.radius import radii_of
-from shoal.metric.space import Space, Spaces
-from shoal.prepare import prepare
 from shoal.rng import stream
 from shoal.study.quantize_data import planted
 

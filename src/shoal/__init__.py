@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from shoal import aggregate, datasets, dp, risk, score, shift, synth, utility
     from shoal.aggregate import Aggregate, Cudia, EcologicalRegression, Ludia, PseudoInverse, RidgeEcological
     from shoal.claim import Claim
-    from shoal.coarsening import Generalize, Hierarchy, Mondrian, Recode, SafeHarbor, Suppress
+    from shoal.coarsening import Generalize, Hierarchy, Mondrian, Recode, Suppress
     from shoal.comparison import Comparison, compare
+    from shoal.compliance import SafeHarbor
     from shoal.errors import ColumnError, FileError, GuaranteeError, InputError, ParameterError, SchemaError, ShoalError
     from shoal.files import read_table
     from shoal.group import MDAV, MST, Ball, Crest, KMember, TCloseMST
@@ -30,9 +31,11 @@ if TYPE_CHECKING:
         Resample,
         Shuffle,
     )
-    from shoal.release import Release, anonymize, coarsen, replay, synthesize, verify
+    from shoal.release import Release, anonymize, coarsen, synthesize
     from shoal.release.handover import handover
+    from shoal.release.replay import replay
     from shoal.release.sign import sign
+    from shoal.release.verify import verify
     from shoal.schema import Schema
     from shoal.score import AlphaTree, CertifiedForest, CertifiedTree, StableForest, StableTree
     from shoal.shift import MarketRisk
@@ -58,7 +61,7 @@ _HOME = {
     "Hierarchy": "coarsening",
     "Mondrian": "coarsening",
     "Recode": "coarsening",
-    "SafeHarbor": "coarsening",
+    "SafeHarbor": "compliance",
     "Suppress": "coarsening",
     "Comparison": "comparison",
     "compare": "comparison",
@@ -80,10 +83,10 @@ _HOME = {
     "anonymize": "release",
     "coarsen": "release",
     "handover": "release.handover",
-    "replay": "release",
+    "replay": "release.replay",
     "sign": "release.sign",
     "synthesize": "release",
-    "verify": "release",
+    "verify": "release.verify",
     "Schema": "schema",
     "MarketRisk": "shift",
     "AlphaTree": "score",

@@ -21,9 +21,9 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import IntArray
+from shoal.conform import Prepared
 from shoal.errors import ColumnError
 from shoal.frame import Frame, adopt, pick, series, with_columns
-from shoal.prepare import Prepared
 from shoal.schema import Column
 
 __all__ = ["canonical", "plain", "retyped"]

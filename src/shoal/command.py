@@ -14,7 +14,7 @@ from typing import Any
 import tomli_w
 
 from shoal.coarsening import Coarsener, Recode
-from shoal.coarsening import preset as preset_of
+from shoal.compliance import preset as preset_of
 from shoal.errors import ParameterError
 from shoal.params import number, parameters, to_dict
 from shoal.recipe import (

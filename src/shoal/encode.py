@@ -24,9 +24,9 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import FloatArray, IntArray
+from shoal.conform import Prepared, floats, levels_like
 from shoal.errors import ColumnError
 from shoal.frame import Frame, enter, series, with_columns
-from shoal.prepare import Prepared, floats, levels_like
 from shoal.schema import Column, Kind
 
 __all__ = ["Coding", "Encoder"]

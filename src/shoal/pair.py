@@ -1,7 +1,7 @@
 """An original and a release of it, side by side: what every measure of risk and utility looks at.
 
 `Pair.of` holds the original to the schema, learns the codes of the quasi-identifiers from it, and reads the release
-with the same codes, so that both are points in one space. Coarsened cells are read as `shoal.reading` says; then
+with the same codes, so that both are points in one space. Coarsened cells are read as `shoal.decode` says; then
 `cells` also number the classes of the release as it was written, because an intruder who knows the recoding
 looks there.
 """
@@ -17,12 +17,12 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
-from shoal.classes import classes_of
+from shoal.conform import Prepared, prepare
+from shoal.decode import read_column, read_release
 from shoal.encode import Coding, Encoder
+from shoal.equivalence import classes_of
 from shoal.errors import InputError, SchemaError
 from shoal.frame import Frame, enter, pick, series
-from shoal.prepare import Prepared, prepare
-from shoal.reading import read_column, read_release
 from shoal.schema import Schema
 
 __all__ = ["NOBODY", "Pair"]

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from shoal.coarsening import Coarsener, Generalize, LimitedDataSet, Mondrian, Recode, SafeHarbor, Suppress
+from shoal.coarsening import Coarsener, Generalize, Mondrian, Recode, Suppress
+from shoal.compliance import LimitedDataSet, SafeHarbor
 from shoal.errors import ParameterError
 from shoal.group import MDAV, MST, Ball, Crest, Grouper, KMember, TCloseMST
 from shoal.mask import (

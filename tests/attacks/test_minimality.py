@@ -14,8 +14,8 @@ import pytest
 
 import shoal
 from shoal.coarsening.coarsener import Coarsener
-from shoal.coarsening.wanted import MINIMALITY
-from shoal.prepare import prepare
+from shoal.coarsening.requirements import MINIMALITY
+from shoal.conform import prepare
 
 AGES = [30, 30, 60, 60, 60, 60]
 SCHEMA = shoal.Schema.of(

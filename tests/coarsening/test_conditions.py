@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal import Schema, risk
-from shoal.classes import Codes
 from shoal.coarsening.conditions import Closeness, Conditions, Diversity, smallest_in_subsets
+from shoal.conform import prepare
+from shoal.equivalence import Codes
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
-from shoal.prepare import prepare
 
 
 def prepared_of(classes, ill, cost=None, who=None, kinds=None):

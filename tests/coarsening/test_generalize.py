@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from shoal import Schema, risk
 from shoal.coarsening.generalize import Generalize
+from shoal.conform import prepare
 from shoal.errors import ColumnError, GuaranteeError, ParameterError, SchemaError
-from shoal.prepare import prepare
 
 
 def people(n=400, seed=0):

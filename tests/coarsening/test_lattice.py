@@ -16,8 +16,8 @@ from shoal.coarsening.generated import ladder_for
 from shoal.coarsening.lattice import search
 from shoal.coarsening.loss import cell_losses
 from shoal.coarsening.nodes import Counter
+from shoal.conform import prepare
 from shoal.frame import series
-from shoal.prepare import prepare
 
 LOSSES = ["granularity", "precision", "entropy", "discernibility"]
 TREE = {"kind": "tree", "tree": {"x": {"ab": ["a", "b"], "c": ["c"]}, "y": ["d", "e"]}}

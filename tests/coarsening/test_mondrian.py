@@ -13,8 +13,8 @@ from shoal.coarsening.cells import Boxes, axes_of
 from shoal.coarsening.conditions import Conditions
 from shoal.coarsening.mondrian import Mondrian
 from shoal.coarsening.partition import Points, partition
+from shoal.conform import prepare
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
-from shoal.prepare import prepare
 
 NAMES = ["age", "bmi", "sex", "town", "school"]
 LEVELS = ["none", "school", "college"]

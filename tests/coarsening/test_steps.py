@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from shoal import Schema
 from shoal.coarsening.recode import Recode
 from shoal.coarsening.steps import Bins, Cap, DatePart, Prefix, Round, Star, TreeLevel, step_of
+from shoal.conform import prepare
 from shoal.errors import ColumnError, ParameterError, SchemaError
-from shoal.prepare import prepare
 
 SECRET = "sentinel-7719"
 

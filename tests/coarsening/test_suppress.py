@@ -12,8 +12,8 @@ import shoal
 from shoal.coarsening.cell_search import patterns_of
 from shoal.coarsening.mondrian import Mondrian
 from shoal.coarsening.suppress import Suppress
+from shoal.conform import prepare
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
-from shoal.prepare import prepare
 
 
 def written(table, done):

@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.comparison import Comparison
-from shoal.comparison.writing import FILES
+from shoal.comparison import Comparison, write
+from shoal.comparison.write import FILES
 from shoal.errors import FileError, ParameterError
-from shoal.files import staging
+from shoal.files import atomic_folder
 
 
 def test_the_advice_names_the_best_within_the_limit(comparison):
@@ -194,14 +194,12 @@ def test_an_older_comparison_is_replaced_only_if_allowed(comparison, tmp_path):
 def test_nothing_half_written(comparison, tmp_path, monkeypatch, fails):
     from dataclasses import replace
 
-    from shoal.comparison import writing
-
     folder = comparison.write(tmp_path / "out")
 
     def full(*_given, **_more):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(staging if fails == "_swap" else writing, fails, full)
+    monkeypatch.setattr(atomic_folder if fails == "_swap" else write, fails, full)
     with pytest.raises(FileError, match="no space left"):
         replace(comparison, n_records=9).write(folder, overwrite=True)
     assert Comparison.read(folder) == comparison

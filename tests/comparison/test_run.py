@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import shoal
-from shoal.comparison import Comparison, compare
+from shoal.comparison import Comparison, compare, measure, processes
 from shoal.comparison.worker import answer
 from shoal.errors import ColumnError, FileError, InputError, ParameterError, SchemaError
 
@@ -88,9 +88,8 @@ def test_outcomes_come_in_order_and_a_refusal_is_a_line(resumed):
 
 
 def test_a_second_run_runs_nothing(survey, survey_schema, kept, resumed, monkeypatch):
-    from shoal.comparison import crew
 
-    monkeypatch.setattr(crew, "worker_command", lambda job: ["/no/such/program"])
+    monkeypatch.setattr(processes, "worker_command", lambda job: ["/no/such/program"])
     again = compare(survey, survey_schema, RECIPES, seed=3, folder=kept)
     assert again == resumed[0]
     fewer = compare(survey, survey_schema, RECIPES[:2], seed=3, folder=kept)
@@ -142,9 +141,8 @@ def test_identifiers_do_not_leave_the_process(survey, survey_schema, monkeypatch
 
 
 def test_a_missing_seed_is_kept_with_the_folder(survey, survey_schema, tmp_path, monkeypatch):
-    from shoal.comparison import crew
 
-    monkeypatch.setattr(crew, "worker_command", lambda job: ["/no/such/program"])
+    monkeypatch.setattr(processes, "worker_command", lambda job: ["/no/such/program"])
     recipe = [shoal.Mondrian(k=5)]
     compare(survey, survey_schema, recipe, folder=tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
@@ -184,12 +182,11 @@ def test_a_table_that_does_not_fit_is_one_error(survey, survey_schema, tmp_path)
 
 
 def test_a_fault_says_where_and_quotes_nothing(survey, survey_schema, monkeypatch):
-    from shoal.comparison import measuring
 
     def broken(*_given):
         raise ValueError(survey["name"][0])
 
-    monkeypatch.setattr(measuring, "release_of", broken)
+    monkeypatch.setattr(measure, "release_of", broken)
     words = {"recipe": {"coarsen": [{"method": "mondrian", "k": 5}]}, "seed": 1, "measure": 1}
     found = answer(survey, survey_schema, words)
     assert found["state"] == "failed"

@@ -7,6 +7,7 @@ import typer
 from typer.testing import CliRunner
 
 from shoal.cli import compare
+from shoal.comparison import processes
 from shoal.datasets import health_survey, health_survey_schema
 from shoal.errors import ColumnError, FileError, ParameterError
 
@@ -59,9 +60,8 @@ def test_it_prints_table_advice_and_where_the_page_lies(place, first):
 
 
 def test_a_second_run_goes_by_what_is_kept(place, first, monkeypatch):
-    from shoal.comparison import crew
 
-    monkeypatch.setattr(crew, "worker_command", lambda job: ["/no/such/program"])
+    monkeypatch.setattr(processes, "worker_command", lambda job: ["/no/such/program"])
     given = ("--recipes", place / "recipes.toml", "--out", place / "out", "--seed", 1)
     assert isinstance(run(place, *given).exception, FileError)
     again = run(place, *given, "--overwrite")
@@ -82,9 +82,8 @@ def test_ctrl_c_tells_what_is_kept(place, tmp_path, monkeypatch):
 
 
 def test_without_out_nothing_is_written(place, tmp_path, monkeypatch):
-    from shoal.comparison import crew
 
-    monkeypatch.setattr(crew, "worker_command", lambda job: ["/no/such/program"])
+    monkeypatch.setattr(processes, "worker_command", lambda job: ["/no/such/program"])
     monkeypatch.chdir(tmp_path)
     result = run(place, "--recipes", place / "recipes.toml")
     assert result.exit_code == 0, result.output

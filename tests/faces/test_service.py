@@ -20,10 +20,10 @@ from shoal.errors import FileError, GuaranteeError, InputError
 from shoal.ledger import Keys, Ledger
 from shoal.ledger.amount import UNITS
 from shoal.service import Settings, create_app, load_folder
-from shoal.service.frame import logger
-from shoal.service.guard import Guard, Rate, place_of
+from shoal.service.authentication import Guard, Rate, place_of
+from shoal.service.errors import KINDS
+from shoal.service.middleware import logger
 from shoal.service.models import Loaded
-from shoal.service.problems import KINDS
 
 ALWAYS = {"type", "title", "status", "detail", "request_id"}
 

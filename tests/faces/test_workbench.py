@@ -452,7 +452,7 @@ def test_two_tabs_show_the_same(at_method, shop, surveyed, survey, ran):
 
 
 def test_what_another_tab_changed_just_now_is_not_run_unseen(at_method, shop, surveyed, ran, monkeypatch):
-    monkeypatch.setattr("shoal.workbench.pages.method.watching", lambda *_: None)  # as if it came too late
+    monkeypatch.setattr("shoal.web.pages.method.watching", lambda *_: None)  # as if it came too late
     page = at_method("familiar")
     shop.choose_goal(surveyed, "microaggregation")
     page.get_by_role("button", name="Run", exact=True).click()
@@ -469,7 +469,7 @@ def test_two_tabs_on_one_job_and_cancel(at, shop, survey, monkeypatch, screensho
         ended.wait(60)
         return {}
 
-    monkeypatch.setattr("shoal.workbench.deeds.release", endless)
+    monkeypatch.setattr("shoal.web.actions.release", endless)
     job = shop.run(opened(shop, survey))
     pages = [at(f"b/{shop.home(shop.job(job))}/results/{job}") for _ in range(2)]
     for page in pages:

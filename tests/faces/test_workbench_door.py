@@ -96,7 +96,7 @@ def test_the_token_opens_and_leaves_the_address(locked, way):
 
 
 def test_beyond_this_machine_paths_lie_beneath_the_data_folder(locked):
-    from shoal.workbench.access import Access
+    from shoal.web.access import Access
 
     access = Access.of("0.0.0.0", data=Path("/srv/data"))
     assert access.allows("/srv/data/people.csv")

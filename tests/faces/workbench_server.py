@@ -39,11 +39,11 @@ def workbench(folder, *options):
 def near(folder, **settings):
     """The address and the shop of a workbench in this process whose jobs are done here too; once in a process."""
     uvicorn = __import__("pytest").importorskip("uvicorn")
-    from shoal.workbench.access import Access
-    from shoal.workbench.app import WebSettings, create_web_app
-    from shoal.workbench.jobs import Jobs
-    from shoal.workbench.room import Room
-    from shoal.workbench.shop import Shop
+    from shoal.web.access import Access
+    from shoal.web.app import WebSettings, create_web_app
+    from shoal.web.controller import Shop
+    from shoal.web.jobs import Jobs
+    from shoal.web.workspace import Room
 
     access, room = Access.of("127.0.0.1"), Room.create(folder)
     shop = Shop(room=room, jobs=Jobs(room, warm=False, spawn=Here), access=access, scores="models" in settings)

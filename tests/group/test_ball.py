@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.conform import prepare
+from shoal.distance import Spaces
+from shoal.distance.radius import radii_of, read_radius
 from shoal.encode import Encoder
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.group.ball import Ball, Scene
 from shoal.group.ball_cover import cover
-from shoal.metric import Spaces
-from shoal.metric.radius import radii_of, read_radius
 from shoal.params import build, to_dict
-from shoal.prepare import prepare
 from shoal.schema import Schema
 
 TOY = pl.DataFrame(

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from shoal import Schema
+from shoal.conform import prepare
 from shoal.errors import ColumnError, GuaranteeError, InputError, ParameterError, SchemaError
 from shoal.group import mix
 from shoal.group.crest import Crest
@@ -13,7 +14,6 @@ from shoal.group.mix import jensen_shannon
 from shoal.group.mst import MST
 from shoal.group.tclose import TCloseMST
 from shoal.params import build, to_dict
-from shoal.prepare import prepare
 
 ALL = [MST, TCloseMST, Crest]
 BY_CLASS = [TCloseMST, Crest]

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.conform import prepare
 from shoal.encode import Encoder
 from shoal.group.points import Points
-from shoal.prepare import prepare
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial.distance import cdist
 
 from shoal import Schema
+from shoal.conform import prepare
 from shoal.group import prim, spanning
 from shoal.group.copies import distinct
 from shoal.group.spanning import range_points, spanning_tree
 from shoal.group.spatial import index_of
-from shoal.prepare import prepare
 
 
 def kruskal(points):

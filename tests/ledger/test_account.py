@@ -125,7 +125,7 @@ def test_a_failed_beginning_can_be_repeated(data, monkeypatch):
         raise FileError("disk", "must have room")
 
     with monkeypatch.context() as patched:
-        patched.setattr("shoal.files.place.write_text", full)
+        patched.setattr("shoal.files.atomic.write_text", full)
         with pytest.raises(FileError, match="room"):
             Account.open(data, limit=Budget(epsilon=1))
     assert Account.open(data, limit=Budget(epsilon=2)).limit == Budget(epsilon=2)
@@ -303,7 +303,7 @@ def test_other_bad_input(account, data):
 
 RACE = """
 import os, sys
-import shoal.files.place
+import shoal.files.atomic
 from shoal.dp import Account, Budget
 from shoal.errors import GuaranteeError
 

@@ -4,12 +4,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from shoal.conform import prepare
 from shoal.encode import Encoder
 from shoal.errors import ParameterError
 from shoal.mask.centroid import Centroid
 from shoal.mask.mask import ValueSets
 from shoal.params import check
-from shoal.prepare import prepare
 from shoal.schema import Schema
 
 TABLE = pl.DataFrame({"age": [20, 21, 90, 50, 51, 52, 59], "sex": ["f", "m", "m", "f", "f", "x", "m"]})

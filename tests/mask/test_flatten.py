@@ -4,11 +4,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from shoal.conform import prepare
 from shoal.encode import Encoder
 from shoal.errors import ParameterError
 from shoal.mask.aware import Masking
 from shoal.mask.flatten import Flatten
-from shoal.prepare import prepare
 from shoal.schema import Schema
 
 TABLE = pl.DataFrame(

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal import MST, Schema, anonymize
+from shoal.conform import prepare
 from shoal.encode import Encoder
 from shoal.errors import InputError, ParameterError
 from shoal.mask import ValueSets
 from shoal.mask.micro_perturb import MicroPerturb, _on_domain, inflation
-from shoal.prepare import prepare
 
 MODES = ["published", "centred", "exact"]
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from shoal import GaussianDither, KMember, Schema, anonymize, risk
+from shoal.conform import prepare
 from shoal.encode import Encoder
 from shoal.errors import ParameterError
 from shoal.mask import mixture as kernels
@@ -15,7 +16,6 @@ from shoal.mask.mask import ValueSets
 from shoal.mask.mixture import Mixture, components, draw, forward, merge
 from shoal.mask.neighbourhoods import neighbourhoods, usual_most
 from shoal.mask.rosenblatt import dimension_order, inverse
-from shoal.prepare import prepare
 from shoal.rng import stream
 
 

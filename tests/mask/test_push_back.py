@@ -6,6 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.conform import prepare
+from shoal.distance import Spaces
+from shoal.distance.medoid import medoids
 from shoal.encode import Encoder
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.group.ball import Ball
@@ -13,9 +16,6 @@ from shoal.mask.aware import Masking
 from shoal.mask.crowd_kernels import noisy
 from shoal.mask.push_back import PushBack
 from shoal.mask.shape import bins_of, divergence
-from shoal.metric import Spaces
-from shoal.metric.medoid import medoids
-from shoal.prepare import prepare
 from shoal.schema import Schema
 
 TOY = pl.DataFrame(

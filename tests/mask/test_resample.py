@@ -6,9 +6,9 @@ import pytest
 from scipy.stats import chi2
 
 from shoal import MDAV, ParameterError, Schema, anonymize
+from shoal.conform import prepare
 from shoal.encode import Encoder
 from shoal.mask import Resample, ValueSets, draw_chain
-from shoal.prepare import prepare
 from shoal.rng import stream
 
 

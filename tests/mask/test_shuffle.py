@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.conform import prepare
+from shoal.distance import Spaces
+from shoal.distance.medoid import medoids
 from shoal.encode import Encoder
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.mask.aware import Masking
 from shoal.mask.crowd import Crowd
 from shoal.mask.shape import bins_of, divergence, group_divergences
 from shoal.mask.shuffle import Shuffle, changeable
-from shoal.metric import Spaces
-from shoal.metric.medoid import medoids
 from shoal.params import build, to_dict
-from shoal.prepare import prepare
 from shoal.schema import Schema
 
 

@@ -19,9 +19,9 @@ from shoal import (
     coarsen,
 )
 from shoal.files import read_source
-from shoal.release import writing
+from shoal.release import write
 from shoal.release.run import anonymize_source
-from shoal.release.writing import keeps_bound, smallest_class
+from shoal.release.write import keeps_bound, smallest_class
 
 TABLE = pl.DataFrame(
     {"who": [0, 0, 1, 2, 3, 3, 4, 5], "age": [20, 20, 21, 22, 60, 60, 61, 62], "y": [1.0, 2, 3, 4, 5, 6, 7, 8]}
@@ -91,8 +91,8 @@ SPOILT = {
 
 @pytest.mark.parametrize("spoil", SPOILT)
 def test_a_file_with_other_rows_or_columns_is_not_left(spoil, tmp_path, monkeypatch):
-    real = writing.write_table
-    monkeypatch.setattr(writing, "write_table", lambda frame, path, **words: real(SPOILT[spoil](frame), path, **words))
+    real = write.write_table
+    monkeypatch.setattr(write, "write_table", lambda frame, path, **words: real(SPOILT[spoil](frame), path, **words))
     with pytest.raises(GuaranteeError, match="exactly the released"):
         WAYS["centroid"](BY_ROW, 4).write(tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

@@ -12,9 +12,9 @@ import pytest
 from scipy.stats import binom
 
 from shoal import MDAV, Centroid, Generalize, Mondrian, Resample, Schema, Shuffle, Suppress, anonymize, coarsen
+from shoal.conform import prepare
 from shoal.encode import Encoder
 from shoal.mask import BlindMask, ValueSets, draw_chain, pair_up
-from shoal.prepare import prepare
 from shoal.recipe import MASKS
 from shoal.rng import stream
 

@@ -17,7 +17,7 @@ from shoal import (
     verify,
 )
 from shoal.datasets import health_survey, health_survey_schema
-from shoal.release import writing
+from shoal.release import write
 
 
 @pytest.fixture(scope="module")
@@ -38,12 +38,12 @@ def test_round_trip_of_a_table_in_memory(survey, tmp_path):
 def test_a_failing_claim_removes_everything(survey, tmp_path, monkeypatch):
     table, schema = survey
     release = anonymize(table, schema, group=MDAV(k=5), mask=Centroid(), seed=3)
-    spoil = writing.write_table
+    spoil = write.write_table
 
     def write_spoilt(frame, path, **options):
         spoil(frame.with_columns(income=pl.Series([*frame["income"][1:], frame["income"][0]])), path, **options)
 
-    monkeypatch.setattr(writing, "write_table", write_spoilt)
+    monkeypatch.setattr(write, "write_table", write_spoilt)
     with pytest.raises(GuaranteeError, match="income"):
         release.write(tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
@@ -52,7 +52,7 @@ def test_a_failing_claim_removes_everything(survey, tmp_path, monkeypatch):
 def test_k_is_counted_on_the_file(survey, tmp_path, monkeypatch):
     table, schema = survey
     release = anonymize(table, schema, group=MDAV(k=5), mask=Centroid(), seed=3)
-    monkeypatch.setattr(writing, "smallest_class", lambda *_: 4)
+    monkeypatch.setattr(write, "smallest_class", lambda *_: 4)
     with pytest.raises(GuaranteeError, match="5-anonymous"):
         release.write(tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

@@ -202,14 +202,14 @@ def read_page() -> Callable[[str], Page]:
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the drawing out where only tables and text are looked at."""
-    from shoal.report import attacks, kept, tiles
+    from shoal.report import risk, tiles, utility
     from shoal.report.markup import tag
 
     for home, name in (
-        (attacks, "class_size_plot"),
-        (attacks, "risk_plot"),
-        (kept, "correlation_plot"),
-        (kept, "marginal_plot"),
+        (risk, "class_size_plot"),
+        (risk, "risk_plot"),
+        (utility, "correlation_plot"),
+        (utility, "marginal_plot"),
         (tiles, "picture"),
     ):
         monkeypatch.setattr(home, name, lambda shown, label: tag("svg", role="img", aria_label=label))

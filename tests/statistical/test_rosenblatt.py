@@ -11,7 +11,7 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import chisquare, kstest, spearmanr
 
-from shoal.mask.cells import draw_cells, forward_cells, pick_members
+from shoal.mask.cell_dither import draw_cells, forward_cells, pick_members
 from shoal.mask.mixture import components, draw, forward, merge
 from shoal.mask.neighbourhoods import neighbourhoods
 from shoal.mask.rosenblatt import inverse, inverse_ranked, masses

@@ -12,8 +12,8 @@ from shoal.dp import Budget, ProtectedUnit, audit
 from shoal.synth import MarginalBootstrap, PeGS, PerturbedImputation, allotting, chain
 from shoal.synth.by_table import fit_conditionals
 from shoal.synth.domain import settle
-from shoal.synth.graph_measuring import measure_graph
-from shoal.synth.measuring import measure
+from shoal.synth.graph_measure import measure_graph
+from shoal.synth.measure import measure
 from shoal.synth.parents import Parents, choose_parents
 from shoal.synth.spend import Purse, total_budget
 

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 import shoal
 from shoal import Schema
+from shoal.conform import prepare
 from shoal.errors import FileError, InputError, ParameterError, SchemaError
-from shoal.prepare import prepare
 from shoal.risk import class_mix, linkage
 from shoal.study.camp_crest import (
     GROUPERS,

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from shoal.aggregate import Aggregate, Cudia, RidgeEcological
+from shoal.conform import prepare
 from shoal.datasets.inpatients import inpatient, inpatient_schema
 from shoal.errors import ColumnError, FileError, ParameterError
-from shoal.prepare import prepare
 from shoal.rng import stream
 from shoal.study import ludia
 from shoal.study.ludia import KINDS, METHODS, Settings, run, simulate

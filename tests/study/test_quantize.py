@@ -9,8 +9,8 @@ import typer
 from typer.testing import CliRunner
 
 from shoal.cli.quantize import quantize
+from shoal.distance import Metric
 from shoal.errors import FileError, ParameterError
-from shoal.metric import Metric
 from shoal.study.quantize import CHAINS, RADII, Settings, run
 from shoal.study.quantize_data import planted, toy
 from shoal.study.quantize_page import check_folder, findings, write

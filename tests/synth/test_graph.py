@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from shoal import Schema
 from shoal.dp import Budget
-from shoal.rule import Rule
+from shoal.schema.constraint import Rule
 from shoal.synth import PeGS, load
 from shoal.synth.domain import settle
-from shoal.synth.graph_measuring import measure_graph
+from shoal.synth.graph_measure import measure_graph
 from shoal.synth.graph_plan import blur, planned, prices
 from shoal.synth.graphical import Graphical, Sightings, fit_graphical
 from shoal.synth.junction import adjacency, fitting, junction

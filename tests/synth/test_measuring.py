@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from shoal import Schema
 from shoal.dp import Budget
 from shoal.synth import PeGS
-from shoal.synth.allotting import by_gain
+from shoal.synth.allocation import by_gain
 from shoal.synth.chain import unexplained
 from shoal.synth.domain import settle
 from shoal.synth.margins import NoisyTables, mean_of_two
-from shoal.synth.measuring import measure
+from shoal.synth.measure import measure
 from shoal.synth.parents import Parents, all_pairs, choose_pairs
 from shoal.synth.spend import Purse, total_budget
 

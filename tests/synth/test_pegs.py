@@ -11,8 +11,8 @@ from shoal.dp import Account, Budget, noise
 from shoal.frame import enter
 from shoal.synth import PeGS, load
 from shoal.synth.domain import settle
-from shoal.synth.graph_measuring import measure_graph
-from shoal.synth.measuring import measure
+from shoal.synth.graph_measure import measure_graph
+from shoal.synth.measure import measure
 from shoal.synth.parents import Parents
 from shoal.synth.spend import Purse, total_budget
 

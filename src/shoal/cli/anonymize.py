@@ -109,6 +109,6 @@ def _fresh(
 
 
 def _replayed(path: Path, file: Path | None, step: Any) -> Any:
-    from shoal.release.replaying import replay
+    from shoal.release.replay import replay
 
     return replay(path, input=file, progress=step)

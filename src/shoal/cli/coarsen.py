@@ -99,7 +99,7 @@ def coarsen(
 
 
 def _method(text: str, options: dict[str, Any], preset: str | None) -> list[Any]:
-    from shoal.coarsening import preset as preset_of
+    from shoal.compliance import preset as preset_of
     from shoal.recipe import COARSENERS, read_method
 
     if text == "none":
@@ -125,7 +125,7 @@ def _first(preset: str | None, recode: Mapping[str, Any] | None, allow: tuple[st
 def _of_preset(name: str, allow: tuple[str, ...]) -> list[Any]:
     from dataclasses import fields, replace
 
-    from shoal.coarsening import preset
+    from shoal.compliance import preset
 
     named = preset(name).first
     return [replace(m, allow=allow) if "allow" in {f.name for f in fields(m)} else m for m in named]  # type: ignore[type-var,arg-type]
@@ -165,8 +165,8 @@ def _with_hierarchies(schema: Any, files: Mapping[str, Path] | None) -> Any:
 
 def _export(frame: Any, schema: Any, folder: Path) -> None:
     from shoal.coarsening import Hierarchy, default_hierarchy
+    from shoal.conform import prepare
     from shoal.frame import series
-    from shoal.prepare import prepare
 
     folder.mkdir(parents=True, exist_ok=True)
     prepared = prepare(frame, schema)

@@ -105,7 +105,7 @@ def _compared(
 
 
 def _check_out(path: Path, out: Path | None, overwrite: bool) -> None:
-    from shoal.comparison.writing import check_folder
+    from shoal.comparison.write import check_folder
 
     if out is not None:
         if path.resolve() == out.resolve() or out.resolve() in path.resolve().parents:
@@ -125,7 +125,7 @@ def _tell_stopped(folder: Path | None) -> None:
 def _print(result: Comparison, limit: float) -> None:
     from shoal.cli.console import out as screen
     from shoal.cli.console import print_table
-    from shoal.report.words import percent
+    from shoal.report.numbers import percent
 
     front = {id(one) for one in result.front}
     rows = [

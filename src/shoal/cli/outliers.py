@@ -42,11 +42,11 @@ def outliers(
 ) -> None:
     """Count the persons who are near too few others, in every quasi-identifier by its own metric."""
     from shoal.cli.console import out, steps
+    from shoal.conform import prepare
+    from shoal.distance.radius import read_radius
     from shoal.files import read_table
     from shoal.group.ball import Ball
     from shoal.group.outliers import outliers_of
-    from shoal.metric.radius import read_radius
-    from shoal.prepare import prepare
     from shoal.schema import Schema
 
     if shape not in ("clique", "ball"):

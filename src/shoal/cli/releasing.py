@@ -42,7 +42,7 @@ def open_input(
 def format_of(release: Any, replay: Path | None = None) -> str:
     """The ending of the released table: as it was before, or as the input's."""
     from shoal.release.layout import FORMATS
-    from shoal.release.replaying import read_replay
+    from shoal.release.replay import read_replay
 
     if replay is not None:
         return Path(read_replay(replay)["output"]["file"]).suffix[1:]

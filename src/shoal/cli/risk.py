@@ -63,13 +63,13 @@ def risk(
 def _measure(table: Any, before: Any, schema: Any, population: int | None) -> dict[str, Any]:
     from shoal.frame import enter
     from shoal.pair import Pair
-    from shoal.risk import attacker_models, equivalence
+    from shoal.risk import attacker_models, class_sizes
     from shoal.risk import population as population_models
 
     frame = enter(table)
-    classes = equivalence.table_classes(frame, schema)
+    classes = class_sizes.table_classes(frame, schema)
     found: dict[str, Any] = {
-        "classes": equivalence.measure(frame, schema, found=classes),
+        "classes": class_sizes.measure(frame, schema, found=classes),
         "uniqueness": population_models.measure(frame, schema, population, found=classes),
         "attackers": attacker_models.measure(frame, schema, population, found=classes),
     }

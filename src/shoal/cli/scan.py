@@ -32,7 +32,7 @@ def scan(
 ) -> None:
     """Look for the 18 Safe Harbor identifiers in FILE, by names and values; print counts, never values."""
     from shoal.cli.console import out, steps
-    from shoal.coarsening.scan import scan as look
+    from shoal.compliance.scan import scan as look
     from shoal.files import read_table
 
     with steps(2) as step:

@@ -33,7 +33,7 @@ def infer(
     """Propose a commented schema for FILE; correct it before you use it."""
     from shoal.errors import FileError
     from shoal.files import read_table, write_text
-    from shoal.proposal import propose
+    from shoal.schema.infer import propose
 
     if out is not None and out.exists() and not overwrite:
         raise FileError(str(out), "already exists", hint="Name another file, or allow overwriting (--overwrite).")
@@ -55,8 +55,8 @@ def check(
 ) -> None:
     """Hold FILE to its schema and say what each column is."""
     from shoal.cli.console import out, print_table
+    from shoal.conform import prepare
     from shoal.files import read_table
-    from shoal.prepare import prepare
     from shoal.schema import Schema
 
     table = read_table(file, delimiter=delimiter, encoding=encoding, decimal=decimal)

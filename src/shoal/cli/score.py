@@ -222,7 +222,7 @@ def _account(file: Path, limit: float | None, model: Any, where: dict[str, Any])
     A published model is not charged here, as its fit has no known price; but it gets the data set's name, so that its
     answers and everything else that is computed from these people spend from one account.
     """
-    from shoal.release.paying import account_for
+    from shoal.release.charge import account_for
 
     model._check()
     return None if model.cost is None else account_for(file, limit, **where)

@@ -30,7 +30,7 @@ def _configure(context: typer.Context, file: Path | None) -> Path | None:
         import tomllib
 
         from shoal.errors import FileError
-        from shoal.files.place import reporting
+        from shoal.files.atomic import reporting
 
         with reporting(file):
             text = file.read_text(encoding="utf-8")

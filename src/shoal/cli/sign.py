@@ -80,7 +80,7 @@ def _password_of(secret: Path, password_file: Path | None) -> str | None:
 
 
 def _first_line(path: Path) -> str:
-    from shoal.files.place import reporting
+    from shoal.files.atomic import reporting
 
     with reporting(path), open(path, encoding="utf-8", errors="surrogateescape") as stream:
         line = stream.readline().rstrip("\r\n")

@@ -69,7 +69,7 @@ def synthesize(
     from shoal.cli.console import steps
     from shoal.recipe import read_method, synthesizers
     from shoal.release import synthesize_source
-    from shoal.release.paying import account_of
+    from shoal.release.charge import account_of
 
     given = {"epsilon": epsilon, "delta": delta, "scope": scope}
     synthesizer = read_method(method, synthesizers(), {n: v for n, v in given.items() if v is not None})

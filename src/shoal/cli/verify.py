@@ -9,7 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from shoal.release import Verification
-    from shoal.release.verification import Check
+    from shoal.release.verify import Check
 
 __all__ = ["EXAMPLES", "verify"]
 

@@ -15,7 +15,7 @@ import typer
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from shoal.workbench.access import Access
+    from shoal.web.access import Access
 
 __all__ = ["EXAMPLES", "web"]
 
@@ -60,7 +60,7 @@ def web(
     from shoal.errors import ParameterError
 
     try:
-        from shoal.workbench.app import WebSettings, create_web_app
+        from shoal.web.app import WebSettings, create_web_app
     except ModuleNotFoundError as missing:
         hint = "Install the extra: pip install 'shoal[web]'."
         raise ParameterError("shoal web", f"needs the package {missing.name}", hint=hint) from None
@@ -75,7 +75,7 @@ def web(
 
 def _access(host: str, data: Path | None, token: bool) -> Access:
     from shoal.errors import FileError
-    from shoal.workbench.access import Access, make_token
+    from shoal.web.access import Access, make_token
 
     if data is not None and not data.is_dir():
         raise FileError(str(data), "must be a folder", hint="Name the folder that files may be opened from.")
@@ -84,7 +84,7 @@ def _access(host: str, data: Path | None, token: bool) -> Access:
 
 def _hosts(host: str, access: Access) -> tuple[str, ...]:
     """The names it answers to: those of this machine and the one it was given; any where a token is asked for."""
-    from shoal.workbench.app import LOOPBACK
+    from shoal.web.app import LOOPBACK
 
     return (*LOOPBACK, _in_address(host)) if access.loopback else ()
 

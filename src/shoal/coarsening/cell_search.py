@@ -36,8 +36,8 @@ from itertools import combinations, groupby
 import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
-from shoal.classes import Codes, combine
 from shoal.coarsening.conditions import Conditions
+from shoal.equivalence import Codes, combine
 
 __all__ = ["Suppression", "patterns_of", "suppress_cells"]
 

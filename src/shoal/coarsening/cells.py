@@ -27,9 +27,9 @@ import polars as pl
 
 from shoal.arrays import FloatArray, IntArray
 from shoal.coarsening.coarsener import SUPPRESSED
+from shoal.conform import Prepared
 from shoal.encode import Coding, Encoder
 from shoal.frame import series
-from shoal.prepare import Prepared
 from shoal.schema import Kind
 
 __all__ = ["Axis", "Boxes", "axes_of", "one_zero"]

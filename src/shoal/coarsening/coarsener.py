@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 import polars as pl
 
 from shoal.arrays import BoolArray
+from shoal.conform import Prepared
 from shoal.fact import Fact, sentences
-from shoal.prepare import Prepared
 
 __all__ = ["SUPPRESSED", "Coarsened", "Coarsener"]
 

@@ -9,7 +9,7 @@ A class is a set of records with equal written quasi-identifiers. It meets the c
 - every sensitive column is t-close in it: ``0.2`` (the distance follows the kind of the column), ``"equal:0.2"`` (total
   variation) or ``"ordered:0.2"`` (earth mover's distance over ranks).
 
-Definitions are those of `shoal.classes`, so `shoal.risk.classes` finds the same numbers. **Closeness compares a class
+Definitions are those of `shoal.equivalence`, so `shoal.risk.classes` finds the same. **Closeness compares a class
 with the released records**, not with the original table: that is what a reviewer of the release can check. Where
 records are left out, the released mix changes with them; `Conditions.settle` leaves out classes until all that are left
 meet the conditions among themselves.
@@ -31,11 +31,11 @@ from itertools import combinations
 import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
-from shoal.classes import Classes, Codes, Contents, codes, combine, contents_of, ranks
-from shoal.coarsening.wanted import Closeness, Diversity, Promise, closeness_promise, diversity_promise
+from shoal.coarsening.requirements import Closeness, Diversity, Promise, closeness_promise, diversity_promise
+from shoal.conform import Prepared, levels_like
+from shoal.equivalence import Classes, Codes, Contents, codes, combine, contents_of, ranks
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
 from shoal.frame import series
-from shoal.prepare import Prepared, levels_like
 
 __all__ = ["Closeness", "Conditions", "Diversity", "Promise", "Sensitive", "smallest_in_subsets"]
 
@@ -80,7 +80,7 @@ class Conditions:
     Examples
     --------
     >>> import numpy as np, polars as pl, shoal
-    >>> from shoal.prepare import prepare
+    >>> from shoal.conform import prepare
     >>> table = pl.DataFrame({"age": [30, 30, 41, 41, 41], "ill": ["no", "yes", "no", "no", "no"]})
     >>> prepared = prepare(table, shoal.Schema.of(quasi=["age"], sensitive=["ill"]))
     >>> conditions = Conditions.of(prepared, k=2, diversity=2)

@@ -20,7 +20,6 @@ from typing import Annotated, Any
 import numpy as np
 
 from shoal.arrays import BoolArray, IntArray
-from shoal.classes import Codes
 from shoal.coarsening.coarsener import Coarsened, Coarsener
 from shoal.coarsening.conditions import Conditions, smallest_in_subsets
 from shoal.coarsening.generated import follows_schema, ladder_for
@@ -29,11 +28,12 @@ from shoal.coarsening.ladder import Ladder
 from shoal.coarsening.lattice import Found, search
 from shoal.coarsening.loss import LossName, cell_losses
 from shoal.coarsening.nodes import Counter
+from shoal.conform import Prepared
+from shoal.equivalence import Codes
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
 from shoal.fact import Fact
 from shoal.frame import series
 from shoal.params import Help, Range, check
-from shoal.prepare import Prepared
 
 __all__ = ["Generalize"]
 
@@ -73,7 +73,7 @@ class Generalize(Coarsener):
     Examples
     --------
     >>> import polars as pl, shoal
-    >>> from shoal.prepare import prepare
+    >>> from shoal.conform import prepare
     >>> table = pl.DataFrame({"age": [21, 24, 33, 38, 52, 59], "sex": ["f", "m"] * 3})
     >>> schema = shoal.Schema.of(quasi=["age", "sex"], hierarchies={"age": {"kind": "intervals", "widths": [10, 20]}})
     >>> done = Generalize(k=2, suppression=0, importance={"age": 2}).apply(prepare(table, schema), seed=1)

@@ -24,9 +24,9 @@ import polars as pl
 from shoal.coarsening.hierarchy import Hierarchy, hierarchy_error
 from shoal.coarsening.ladder import Ladder, distinct_values
 from shoal.coarsening.steps import Step, as_text
+from shoal.conform import levels_like
 from shoal.declared import is_whole
 from shoal.errors import ParameterError
-from shoal.prepare import levels_like
 from shoal.schema import Column
 
 __all__ = ["default_hierarchy", "follows_schema", "ladder_for"]

@@ -27,9 +27,9 @@ from typing import Any
 
 import polars as pl
 
-from shoal.classes import ranks
 from shoal.coarsening.ladder import Ladder, check_nested, distinct_values, ladder_of
 from shoal.coarsening.steps import Bins, DatePart, Part, Prefix, Step, TreeLevel, as_text, check_rows, step_of
+from shoal.equivalence import ranks
 from shoal.errors import ColumnError, FileError, ParameterError
 
 __all__ = ["Hierarchy", "hierarchy_error"]

@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, IntArray
-from shoal.classes import ranks
 from shoal.coarsening.steps import Star, Step
+from shoal.equivalence import ranks
 from shoal.errors import ColumnError
 
 __all__ = ["Ladder", "check_nested", "distinct_values", "ladder_of"]

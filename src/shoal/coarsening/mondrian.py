@@ -26,17 +26,17 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
-from shoal.classes import Codes, codes, combine
 from shoal.coarsening.cells import Axis, Boxes, axes_of, one_zero
 from shoal.coarsening.coarsener import Coarsened, Coarsener
 from shoal.coarsening.conditions import Conditions
 from shoal.coarsening.importance import importance_of
 from shoal.coarsening.tree_axis import follows_tree, tree_axis
+from shoal.conform import Prepared
+from shoal.equivalence import Codes, codes, combine
 from shoal.errors import GuaranteeError, SchemaError
 from shoal.fact import Fact
 from shoal.frame import series
 from shoal.params import Help, Range, check
-from shoal.prepare import Prepared
 from shoal.rng import stream
 
 __all__ = ["Mondrian"]
@@ -77,7 +77,7 @@ class Mondrian(Coarsener):
     --------
     >>> import polars as pl, shoal
     >>> from shoal.coarsening.mondrian import Mondrian
-    >>> from shoal.prepare import prepare
+    >>> from shoal.conform import prepare
     >>> table = pl.DataFrame({"age": [23, 27, 31, 62, 65, 69], "town": ["A", "B", "B", "A", "C", "C"]})
     >>> prepared = prepare(table, shoal.Schema.of(quasi=["age", "town"]))
     >>> boxes = Mondrian(k=3).apply(prepared, seed=1)

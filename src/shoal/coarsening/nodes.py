@@ -16,10 +16,10 @@ from typing import TypeAlias
 import numpy as np
 
 from shoal.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from shoal.classes import Codes, combine
 from shoal.coarsening.conditions import Conditions
 from shoal.coarsening.ladder import Ladder
 from shoal.coarsening.loss import CellLoss
+from shoal.equivalence import Codes, combine
 
 __all__ = ["Combinations", "Count", "Counter", "Node", "usable_levels"]
 

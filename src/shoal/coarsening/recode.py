@@ -16,11 +16,11 @@ import polars as pl
 from shoal.coarsening.coarsener import Coarsened, Coarsener
 from shoal.coarsening.ladder import distinct_values
 from shoal.coarsening.steps import Step, step_of
+from shoal.conform import Prepared
 from shoal.errors import SchemaError
 from shoal.fact import Fact
 from shoal.frame import series
 from shoal.params import Help, check
-from shoal.prepare import Prepared
 
 __all__ = ["Recode"]
 
@@ -41,7 +41,7 @@ class Recode(Coarsener):
     Examples
     --------
     >>> import polars as pl, shoal
-    >>> from shoal.prepare import prepare
+    >>> from shoal.conform import prepare
     >>> table = pl.DataFrame({"age": [34, 35, 97], "zip": ["02139", "02140", "94110"]})
     >>> prepared = prepare(table, shoal.Schema.of(quasi=["age", "zip"]))
     >>> recode = Recode(steps={"age": {"kind": "cap", "high": 90}, "zip": {"kind": "prefix", "keep": 3}})

@@ -26,17 +26,17 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, IntArray
-from shoal.classes import Codes, ranks
 from shoal.coarsening.cell_search import Suppression, suppress_cells
 from shoal.coarsening.cells import one_zero
 from shoal.coarsening.coarsener import SUPPRESSED, Coarsened, Coarsener
 from shoal.coarsening.conditions import Conditions, smallest_in_subsets
 from shoal.coarsening.importance import importance_of
+from shoal.conform import Prepared
+from shoal.equivalence import Codes, ranks
 from shoal.errors import GuaranteeError, SchemaError
 from shoal.fact import Fact
 from shoal.frame import series
 from shoal.params import Help, Range, check
-from shoal.prepare import Prepared
 from shoal.rng import stream
 
 __all__ = ["Suppress"]
@@ -71,7 +71,7 @@ class Suppress(Coarsener):
     --------
     >>> import polars as pl, shoal
     >>> from shoal.coarsening.suppress import Suppress
-    >>> from shoal.prepare import prepare
+    >>> from shoal.conform import prepare
     >>> table = pl.DataFrame({"sex": ["f", "f", "m", "m", "m"], "town": ["A", "A", "B", "B", "C"]})
     >>> prepared = prepare(table, shoal.Schema.of(quasi=["sex", "town"]))
     >>> done = Suppress(k=2, importance={"sex": 2}).apply(prepared, seed=1)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from shoal.comparison.front import best, measured, ties
 from shoal.comparison.outcome import Outcome
-from shoal.report.words import listed, number, percent, plural
+from shoal.report.numbers import listed, number, percent, plural
 
 if TYPE_CHECKING:
     from shoal.comparison.comparison import Comparison

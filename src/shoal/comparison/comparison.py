@@ -121,14 +121,14 @@ class Comparison:
         limit
             The risk that the page's recommendation is for.
         """
-        from shoal.comparison.writing import write
+        from shoal.comparison.write import write
 
         return write(self, Path(folder), overwrite=overwrite, limit=checked_limit(limit))
 
     @classmethod
     def read(cls, folder: str | os.PathLike[str]) -> Comparison:
         """Read a comparison that `write` wrote."""
-        from shoal.comparison.writing import read
+        from shoal.comparison.write import read
 
         return read(Path(folder))
 

@@ -16,15 +16,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from shoal.coarsening import Generalize, Mondrian, SafeHarbor, Suppress
-from shoal.coarsening.identifiers import AGES, DATES, GEOGRAPHIC
-from shoal.coarsening.scan import scan
+from shoal.coarsening import Generalize, Mondrian, Suppress
+from shoal.compliance import SafeHarbor
+from shoal.compliance.identifiers import AGES, DATES, GEOGRAPHIC
+from shoal.compliance.scan import scan
+from shoal.conform import prepare
 from shoal.errors import SchemaError
 from shoal.frame import enter
 from shoal.group import MDAV, Ball, Crest, KMember
 from shoal.group.mix import class_names
 from shoal.mask import Centroid, GaussianDither, MicroPerturb, PushBack, Resample, Shuffle
-from shoal.prepare import prepare
 from shoal.recipe import AnyRecipe, Coarsening, Recipe, Synthesis
 from shoal.schema import Column, Schema
 

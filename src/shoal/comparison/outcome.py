@@ -10,7 +10,7 @@ from shoal.claim import Claim
 from shoal.comparison.naming import command_of
 from shoal.errors import ParameterError
 from shoal.recipe import AnyRecipe, Synthesis, read_recipe
-from shoal.report.words import percent
+from shoal.report.numbers import percent
 
 __all__ = ["RISK", "UTILITY", "Outcome", "State"]
 
@@ -35,7 +35,7 @@ class Outcome:
     seconds
         Wall-clock time of run and measures.
     risks
-        Shares of records; the headline is ``"found"``, see `shoal.comparison.measuring`.
+        Shares of records; the headline is ``"found"``, see `shoal.comparison.measure`.
     utilities
         What is kept; the headline is ``"kept"``, from 0 to 1.
     claims

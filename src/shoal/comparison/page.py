@@ -9,8 +9,8 @@ from shoal.comparison.advice import advice, kept
 from shoal.comparison.naming import FAMILIES
 from shoal.report.document import document
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
+from shoal.report.numbers import ABSENT, number, percent, plural, seconds
 from shoal.report.riskmap import Point, risk_map
-from shoal.report.words import ABSENT, number, percent, plural, seconds
 
 if TYPE_CHECKING:
     from shoal.comparison.comparison import Comparison

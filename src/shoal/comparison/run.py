@@ -21,15 +21,15 @@ import numpy as np
 import polars as pl
 
 from shoal.comparison.comparison import Comparison
-from shoal.comparison.crew import Answer, run_tasks
 from shoal.comparison.grid import default_recipes
 from shoal.comparison.naming import family_of, name_of
 from shoal.comparison.outcome import Outcome
+from shoal.comparison.processes import Answer, run_tasks
 from shoal.comparison.recipes import as_recipes
 from shoal.comparison.store import Store, keep, kept_outcome, read_kept
+from shoal.conform import prepare
 from shoal.errors import FileError, ParameterError
 from shoal.frame import Frame, enter, series
-from shoal.prepare import prepare
 from shoal.recipe import AnyRecipe, Synthesis
 from shoal.release.release import checked_seed
 from shoal.rng import stream

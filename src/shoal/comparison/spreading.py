@@ -15,9 +15,9 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import FloatArray, Generator, IntArray
-from shoal.classes import codes as cells_of
 from shoal.coarsening.coarsener import SUPPRESSED
 from shoal.encode import Coding
+from shoal.equivalence import codes as cells_of
 from shoal.frame import series
 from shoal.pair import Pair
 from shoal.rng import stream

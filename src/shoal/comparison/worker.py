@@ -51,14 +51,14 @@ def answer(table: Any, schema: Any, task: dict[str, Any]) -> dict[str, Any]:
 
 
 def _work(table: Any, schema: Any, task: dict[str, Any]) -> dict[str, Any]:
-    from shoal.comparison import measuring
-    from shoal.prepare import prepare
+    from shoal.comparison import measure
+    from shoal.conform import prepare
     from shoal.recipe import read_recipe
 
     if task["recipe"] is None:
-        return {"reference": measuring.reference(table, prepare(table, schema), task["measure"])}
-    release = measuring.release_of(table, schema, read_recipe(task["recipe"]), task["seed"])
-    return measuring.measure(release, task["measure"])
+        return {"reference": measure.reference(table, prepare(table, schema), task["measure"])}
+    release = measure.release_of(table, schema, read_recipe(task["recipe"]), task["seed"])
+    return measure.measure(release, task["measure"])
 
 
 def _read(job: Path) -> tuple[Any, Any]:

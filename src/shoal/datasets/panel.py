@@ -30,7 +30,7 @@ import polars as pl
 from shoal.datasets.survey import health_survey_schema
 from shoal.errors import InputError, ParameterError
 from shoal.files import read_source
-from shoal.files.place import FilePath
+from shoal.files.atomic import FilePath
 from shoal.schema import Schema
 
 __all__ = ["meps", "meps_schema"]

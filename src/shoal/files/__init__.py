@@ -12,7 +12,7 @@ way. What is promised:
 - **The same frame gives the same bytes** (with the same library versions).
 """
 
-from shoal.files.place import sha256, write_text
+from shoal.files.atomic import sha256, write_text
 from shoal.files.source import Labels, Source
 from shoal.files.table import read_source, read_table, write_table
 

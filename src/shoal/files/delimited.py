@@ -15,8 +15,8 @@ from typing import Any
 import polars as pl
 
 from shoal.errors import FileError, InputError, ParameterError
-from shoal.files.cells import NUMBER, typed, without_nan
-from shoal.files.place import reporting
+from shoal.files.atomic import reporting
+from shoal.files.column_types import NUMBER, typed, without_nan
 from shoal.files.source import Source, check_names
 
 __all__ = ["DELIMITERS", "delimited", "read_delimited"]

@@ -12,7 +12,7 @@ import polars as pl
 import polars.selectors as cs
 
 from shoal.errors import FileError
-from shoal.files.cells import without_nan
+from shoal.files.column_types import without_nan
 from shoal.files.source import Labels
 
 __all__ = ["read_statistical", "write_statistical"]

@@ -10,8 +10,8 @@ from pathlib import Path
 import polars as pl
 
 from shoal.errors import FileError, InputError, ParameterError
+from shoal.files.atomic import FilePath, check_readable, replacing, sha256
 from shoal.files.delimited import delimited, read_delimited
-from shoal.files.place import FilePath, check_readable, replacing, sha256
 from shoal.files.source import Labels, Source, check_names
 from shoal.files.statistical import read_statistical, write_statistical
 

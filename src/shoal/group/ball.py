@@ -1,6 +1,6 @@
 """Ball: records that are near each other in every column, and those that are near nobody.
 
-Each column has its own metric d_j (see `shoal.metric`) and its own radius ε_j. A group is a set of records in which
+Each column has its own metric d_j (see `shoal.distance`) and its own radius ε_j. A group is a set of records in which
 every pair is near (Miche et al., "Data Anonymization as a Vector Quantization Problem", 2016):
 
     d_j(a_i, a_i') ≤ ε_j      for all i, i' of the group and all columns j.                  (2)
@@ -23,15 +23,15 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
+from shoal.conform import Prepared, prepare
+from shoal.distance.person import person_positions
+from shoal.distance.radius import Radius, radii_of, read_radius
+from shoal.distance.space import Spaces
 from shoal.encode import Encoder
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
 from shoal.group.grouper import Grouper, Grouping, canonical_order
 from shoal.group.points import Points
-from shoal.metric.person import person_positions
-from shoal.metric.radius import Radius, radii_of, read_radius
-from shoal.metric.space import Spaces
 from shoal.params import Help, Range, check
-from shoal.prepare import Prepared, prepare
 from shoal.rng import stream
 from shoal.schema import Schema
 

@@ -18,9 +18,9 @@ import numpy as np
 from numba import njit
 
 from shoal.arrays import FloatArray, IntArray
+from shoal.distance.kernels import apart
+from shoal.distance.space import EQUAL, LINE, Packed
 from shoal.group.range_tree import RangeTree, count_within, gather_within, leave, plant
-from shoal.metric.kernels import apart
-from shoal.metric.space import EQUAL, LINE, Packed
 
 __all__ = ["MOST_COUNTED", "cover", "least_small"]
 

@@ -28,12 +28,12 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
+from shoal.conform import Prepared
 from shoal.group.copies import distinct
 from shoal.group.mix import Classes, ClassGrouper, Mix
 from shoal.group.points import Points
 from shoal.group.spanning import Tree, cut_tree, range_points, spanning_tree
 from shoal.params import Help, Range
-from shoal.prepare import Prepared
 
 __all__ = ["Crest", "composite_tree"]
 

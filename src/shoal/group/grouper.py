@@ -17,11 +17,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.arrays import FloatArray, Generator, IntArray
+from shoal.conform import Prepared, prepare
 from shoal.encode import Encoder
 from shoal.errors import GuaranteeError, SchemaError
 from shoal.group.points import Points
 from shoal.params import check
-from shoal.prepare import Prepared, prepare
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from shoal.arrays import IntArray
+from shoal.conform import Prepared
 from shoal.group.grouper import Grouper, quasi_points
 from shoal.group.points import Points
 from shoal.params import Help, Range
-from shoal.prepare import Prepared
 
 __all__ = ["MDAV"]
 

@@ -14,12 +14,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
+from shoal.conform import Prepared
 from shoal.encode import Encoder
 from shoal.errors import ColumnError, GuaranteeError, InputError, SchemaError
 from shoal.group.grouper import Grouper, Grouping, canonical_order, require_sizes, unit_points
 from shoal.group.points import Points
 from shoal.params import check
-from shoal.prepare import Prepared
 from shoal.rng import stream
 from shoal.schema import Schema
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from shoal.arrays import IntArray
+from shoal.conform import Prepared
 from shoal.group.grouper import Grouper
 from shoal.group.mix import Mix, require_two_groups
 from shoal.group.points import Points
 from shoal.group.spanning import cut_tree, range_points, spanning_tree
 from shoal.params import Help, Range
-from shoal.prepare import Prepared
 
 __all__ = ["MST"]
 

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from shoal.conform import Prepared, prepare
+from shoal.distance.radius import radii_of
 from shoal.errors import GuaranteeError
 from shoal.group.ball import Ball, Scene
-from shoal.metric.radius import radii_of
 from shoal.params import check
-from shoal.prepare import Prepared, prepare
 from shoal.schema import Schema
 
 __all__ = ["Outliers", "outliers", "outliers_of"]

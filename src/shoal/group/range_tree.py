@@ -16,9 +16,9 @@ import numpy as np
 from numba import njit
 
 from shoal.arrays import FloatArray, IntArray
-from shoal.metric.kernels import apart
-from shoal.metric.space import EQUAL, LINE, Packed
-from shoal.metric.threads import in_chunks
+from shoal.distance.kernels import apart
+from shoal.distance.space import EQUAL, LINE, Packed
+from shoal.distance.threads import in_chunks
 
 __all__ = ["RangeTree", "count_within", "gather_within", "leave", "plant", "within"]
 

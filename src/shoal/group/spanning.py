@@ -20,11 +20,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
+from shoal.conform import Prepared
 from shoal.encode import Coding, Encoder
 from shoal.errors import SchemaError
 from shoal.group.copies import Copies, distinct
 from shoal.group.mix import Mix
-from shoal.prepare import Prepared
 
 __all__ = ["Tree", "cut_tree", "range_points", "spanning_tree"]
 

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from shoal.arrays import FloatArray, IntArray
+from shoal.conform import Prepared
 from shoal.group.mix import ClassGrouper, Mix
 from shoal.group.points import Points
 from shoal.group.spanning import cut_tree, range_points, spanning_tree
 from shoal.params import Help, Range
-from shoal.prepare import Prepared
 
 __all__ = ["TCloseMST"]
 

@@ -337,14 +337,14 @@ def _checked(budget: Budget, name: str = "budget") -> Budget:
 
 
 def _check_readable(file: Path) -> None:
-    from shoal.files.place import check_readable
+    from shoal.files.atomic import check_readable
 
     check_readable(file)
 
 
 def fingerprint(file: Path, book: Ledger) -> str:
     """The keyed hash of a file's content: without the ledger nobody can test a guess of it."""
-    from shoal.files.place import reporting
+    from shoal.files.atomic import reporting
 
     digest = hmac.new(book.founded.secret, b"content", digestmod="sha256")
     with reporting(file), open(file, "rb") as stream:

@@ -91,7 +91,7 @@ def _founded(meta: dict[str, str]) -> Founded:
 
 
 def _make_key(file: Path) -> bytes:
-    from shoal.files.place import reporting
+    from shoal.files.atomic import reporting
 
     if not file.exists():
         with reporting(file):
@@ -113,7 +113,7 @@ def _read_key(mark: str) -> bytes:
 
 
 def _key_in(file: Path) -> bytes:
-    from shoal.files.place import reporting
+    from shoal.files.atomic import reporting
 
     with reporting(file):
         words = file.read_text(encoding="ascii").strip()

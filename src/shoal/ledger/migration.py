@@ -220,7 +220,7 @@ def _old_fingerprint(file: Path, key: bytes) -> str:
 @contextmanager
 def _locked(place: Path) -> Iterator[bytes]:
     """Hold the lock under which earlier versions charge, and give the key."""
-    from shoal.files.place import reporting as reporting_file
+    from shoal.files.atomic import reporting as reporting_file
 
     with reporting_file(place), open(place, "rb") as stream:
         if sys.platform != "win32":

@@ -49,7 +49,7 @@ class Tag:
 
     def write(self, file: Path) -> None:
         """Put the tag beside the data file."""
-        from shoal.files.place import write_text
+        from shoal.files.atomic import write_text
 
         words = {"format": _FORMAT, "data": self.data, "ledger": self.ledger, "ledger_name": self.ledger_name}
         write_text(tag_place(file), json.dumps(words, indent=1, ensure_ascii=False) + "\n")
@@ -78,7 +78,7 @@ def without_password(url: str) -> str:
 
 
 def _words(place: Path) -> dict[str, object]:
-    from shoal.files.place import reporting
+    from shoal.files.atomic import reporting
 
     with reporting(place):
         text = place.read_bytes()

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import FloatArray, Generator, IntArray
+from shoal.conform import Prepared
 from shoal.encode import Encoder
-from shoal.prepare import Prepared
 
 __all__ = ["AwareMask", "Masking"]
 

@@ -19,9 +19,9 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from shoal.arrays import FloatArray, Generator
+from shoal.distance.medoid import lower_medians, modes
 from shoal.encode import Coding
 from shoal.mask.mask import BlindMask, ValueSets
-from shoal.metric.medoid import lower_medians, modes
 from shoal.params import Help
 
 __all__ = ["Centroid"]

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
+from shoal.distance.medoid import medoids
+from shoal.distance.space import Spaces
 from shoal.errors import ParameterError, SchemaError
 from shoal.mask.aware import Masking
-from shoal.metric.medoid import medoids
-from shoal.metric.space import Spaces
 
 __all__ = ["Crowd", "chosen_columns", "quantiles"]
 

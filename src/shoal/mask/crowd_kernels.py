@@ -6,10 +6,10 @@ import numpy as np
 from numba import njit
 
 from shoal.arrays import AnyArray, FloatArray, IntArray
+from shoal.distance.kernels import apart, mapped
+from shoal.distance.space import Packed
+from shoal.distance.threads import in_chunks
 from shoal.mask.shape import BINS, PSEUDO
-from shoal.metric.kernels import apart, mapped
-from shoal.metric.space import Packed
-from shoal.metric.threads import in_chunks
 
 __all__ = ["nearest_center", "noisy", "swap"]
 

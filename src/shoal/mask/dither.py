@@ -60,7 +60,7 @@ class CellDither(BlindMask):
 
     def draw(self, sets: ValueSets, rng: Generator) -> FloatArray:
         """Draw a cell of the group, a point in it, and transform."""
-        from shoal.mask.cells import draw_cells, forward_cells, pick_members
+        from shoal.mask.cell_dither import draw_cells, forward_cells, pick_members
         from shoal.mask.rosenblatt import dimension_order, inverse
 
         order = dimension_order(sets.values)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.distance.space import Spaces
 from shoal.errors import GuaranteeError
 from shoal.mask.aware import Masking
 from shoal.mask.crowd import Crowd
-from shoal.metric.space import Spaces
 
 __all__ = ["Move", "find_hosts"]
 

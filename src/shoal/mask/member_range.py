@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
+from shoal.distance.space import Space
 from shoal.mask.crowd import Crowd
 from shoal.mask.hosts import Move
-from shoal.metric.space import Space
 
 __all__ = ["MemberRange"]
 

@@ -5,7 +5,7 @@ at α = 1/3 the Gaussians are half as wide as the data, and on simulated claims 
 pairs that enter a conditional distribution are above what 1e-9 allows to leave out, 86 % above what 1e-4 does. So no
 sum over near components is near the sum over all, and over one mixture of n/k components the cost is n²/k.
 
-**Blocks.** The components are cut into blocks of at most `most` neighbours (`shoal.metric.kd_blocks`), and each block
+**Blocks.** The components are cut into blocks of at most `most` neighbours (`shoal.distance.kd_blocks`), and each block
 is transformed as if it were the whole table: by the mixture of its own components, onto its own observed rows. The cost
 is n·most·d, plus n log n for the cuts. Unless told otherwise, there is one block as long as n·c·d is at most 1.6e9
 (some three seconds of processor time), and no block ever has fewer than 1,250 components.
@@ -33,8 +33,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.arrays import IntArray
+from shoal.distance.kd_blocks import kd_blocks
 from shoal.mask.mixture import Mixture
-from shoal.metric.kd_blocks import kd_blocks
 
 __all__ = ["Neighbourhood", "neighbourhoods", "usual_most"]
 

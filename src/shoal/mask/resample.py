@@ -54,7 +54,7 @@ class Resample(BlindMask):
             raise ParameterError("Resample", "weighted=True needs replace=True")
         if not self.replace:
             return sets.values
-        from shoal.mask.cells import pick_members
+        from shoal.mask.cell_dither import pick_members
         from shoal.mask.rosenblatt import masses
 
         mass = masses(require_weights(self, sets), sets.offsets) if self.weighted else None

@@ -2,11 +2,11 @@
 
 from shoal.release.coarsening import coarsen, coarsen_source
 from shoal.release.release import Release
-from shoal.release.replaying import replay
+from shoal.release.replay import replay
 from shoal.release.run import anonymize
 from shoal.release.synthesizing import synthesize, synthesize_source
 from shoal.release.target import anonymize_to_linkage
-from shoal.release.verification import Verification, verify
+from shoal.release.verify import Verification, verify
 
 __all__ = [
     "Release",

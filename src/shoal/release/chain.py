@@ -16,13 +16,13 @@ import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
 from shoal.claim import Claim
+from shoal.conform import Prepared
 from shoal.encode import Encoder
 from shoal.errors import GuaranteeError
 from shoal.fact import Step
 from shoal.group import Grouping
 from shoal.mask import AwareMask, BlindMask, Masking, ValueSets, draw_chain, pair_up
 from shoal.pair import Pair
-from shoal.prepare import Prepared
 from shoal.recipe import Mask, Recipe, method_name
 from shoal.risk import matching, record_linkage
 from shoal.rng import secret, stream

@@ -16,15 +16,15 @@ import polars as pl
 
 from shoal.arrays import IntArray
 from shoal.canonical import canonical, retyped
-from shoal.classes import classes_of
 from shoal.coarsening import Coarsened, Coarsener, Recode
-from shoal.coarsening import preset as find_preset
-from shoal.coarsening.presets import Check, Preset
+from shoal.compliance import preset as find_preset
+from shoal.compliance.presets import Check, Preset
+from shoal.conform import Prepared, floats, prepare
+from shoal.equivalence import classes_of
 from shoal.errors import ColumnError, GuaranteeError, ParameterError
 from shoal.fact import Fact, Step
 from shoal.files import Source
 from shoal.frame import Frame, adopt, enter, leave, pick, series, with_columns
-from shoal.prepare import Prepared, floats, prepare
 from shoal.recipe import Coarsening, method_name
 from shoal.release.release import Progress, Release, checked_seed, quiet
 from shoal.rng import fresh_key, secret, stream
@@ -54,7 +54,7 @@ def coarsen(
     method
         What is written instead: a coarsener, or a list of them, each working on what the one before it wrote.
     preset
-        Rules that the finished table is held to, by name (`shoal.coarsening.presets`); its own steps are not added.
+        Rules that the finished table is held to, by name (`shoal.compliance.presets`); its own steps are not added.
     accept
         Whether to release although a check of the preset fails; what it found is then among the notes.
     seed

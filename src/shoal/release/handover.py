@@ -15,7 +15,7 @@ from typing import Any
 
 from shoal.errors import FileError, GuaranteeError, ParameterError
 from shoal.files.archive import write_zip
-from shoal.files.place import replacing
+from shoal.files.atomic import replacing
 from shoal.release.contents import files_of, require_whole
 from shoal.release.layout import MANIFEST, SIGNATURE, place
 from shoal.release.manifest import read_manifest

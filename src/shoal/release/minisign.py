@@ -30,7 +30,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
 from shoal.errors import FileError, ParameterError
-from shoal.files.place import reporting
+from shoal.files.atomic import reporting
 
 __all__ = ["Cost", "PublicKey", "SecretKey", "Signature", "fresh_comment", "is_encrypted", "new_key"]
 

@@ -21,7 +21,7 @@ import numpy as np
 from shoal.arrays import IntArray
 from shoal.claim import Claim, Kind, Unit
 from shoal.coarsening import Conditions
-from shoal.coarsening.wanted import MINIMALITY, Promise
+from shoal.coarsening.requirements import MINIMALITY, Promise
 from shoal.errors import GuaranteeError
 from shoal.group import KMember
 from shoal.pair import Pair

@@ -16,13 +16,13 @@ import numpy as np
 
 from shoal.arrays import IntArray
 from shoal.claim import Claim
+from shoal.conform import Prepared
 from shoal.dp import Spending
 from shoal.errors import ParameterError
 from shoal.fact import Fact, Step, sentences
 from shoal.files import Source
 from shoal.frame import enter
 from shoal.pair import NOBODY, Pair
-from shoal.prepare import Prepared
 from shoal.recipe import AnyRecipe, Synthesis
 from shoal.release.disclose import Measured, measured
 from shoal.release.promises import promises
@@ -190,7 +190,7 @@ class Release:
         format
             Ending of the table file: csv, tsv, parquet, and with the extra `formats` dta, sav, xpt.
         """
-        from shoal.release.writing import write
+        from shoal.release.write import write
 
         return write(self, Path(directory), format=format, overwrite=overwrite, progress=progress or quiet)
 

@@ -14,13 +14,13 @@ import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
 from shoal.canonical import canonical, retyped
+from shoal.conform import Prepared, prepare
 from shoal.encode import Encoder
 from shoal.fact import Fact
 from shoal.files import Source
 from shoal.frame import Frame, enter, leave, pick
 from shoal.group import Grouper, KMember
 from shoal.mask import GaussianDither
-from shoal.prepare import Prepared, prepare
 from shoal.recipe import Mask, Recipe
 from shoal.release.chain import run_chain
 from shoal.release.release import Progress, Release, checked_seed, quiet

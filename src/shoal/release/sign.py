@@ -14,13 +14,13 @@ from typing import Any
 
 from shoal.errors import FileError, ParameterError
 from shoal.files import sha256, write_text
-from shoal.files.place import reporting
+from shoal.files.atomic import reporting
 from shoal.release.contents import files_of, require_whole
 from shoal.release.layout import MANIFEST, REPORT, SIGNATURE, place
 from shoal.release.manifest import read_manifest
 from shoal.release.minisign import SecretKey, fresh_comment
 from shoal.release.staging import replaced
-from shoal.release.writing import manifest_text
+from shoal.release.write import manifest_text
 from shoal.report.signing import Decision, with_decision
 
 __all__ = ["sign", "today"]

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from shoal.canonical import canonical
+from shoal.conform import Prepared, prepare
 from shoal.declared import conformed
 from shoal.errors import ParameterError
 from shoal.fact import Fact
 from shoal.files import Source
 from shoal.frame import enter, leave
 from shoal.pair import NOBODY
-from shoal.prepare import Prepared, prepare
 from shoal.recipe import Synthesis
 from shoal.release.release import Progress, Release, checked_seed, quiet
 from shoal.rng import fresh_key

@@ -11,8 +11,8 @@ import numpy as np
 from shoal.errors import ColumnError
 from shoal.frame import series
 from shoal.pair import Pair
-from shoal.report.vocabulary import COLUMN_WORDS, KEPT_WORDS, METHOD_WORDS, PARTS, REASONS, ROLES
-from shoal.report.words import listed
+from shoal.report.method_words import COLUMN_WORDS, KEPT_WORDS, METHOD_WORDS, PARTS, REASONS, ROLES
+from shoal.report.numbers import listed
 from shoal.schema import Column, Schema
 
 __all__ = ["ColumnAccount", "accounts_of", "known_limits", "method_words", "methods_in"]

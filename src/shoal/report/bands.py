@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
-from shoal.classes import equal_rows
+from shoal.equivalence import equal_rows
 from shoal.pair import Pair
 from shoal.report.marginal import people_of
+from shoal.report.numbers import count, percent
 from shoal.report.smallcells import Tally, merge_neighbours
-from shoal.report.words import count, percent
 
 __all__ = ["Band", "Bands", "SmallClasses", "class_sizes", "risk_bands"]
 

@@ -8,7 +8,7 @@ from shoal.report.account import ColumnAccount
 from shoal.report.evidence import Evidence
 from shoal.report.marginal import Marginal
 from shoal.report.markup import Child, Html, join, rows_table, section, tag
-from shoal.report.words import count, percent
+from shoal.report.numbers import count, percent
 
 __all__ = ["columns"]
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import FloatArray
+from shoal.conform import floats
 from shoal.encode import Coding
 from shoal.frame import series
 from shoal.pair import Pair
-from shoal.prepare import floats
 
 __all__ = ["Correlations", "correlations_of"]
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from shoal.report.drawing import altair, data, picture
+from shoal.report.layout import shell
 from shoal.report.markup import Html, join, section, tag
-from shoal.report.shell import shell
 
 __all__ = ["altair", "data", "document", "draw"]
 

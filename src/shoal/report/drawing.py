@@ -20,7 +20,7 @@ from html import escape
 from typing import Any
 
 from shoal.report.markup import Html
-from shoal.report.words import number
+from shoal.report.numbers import number
 
 __all__ = [
     "AFTER",

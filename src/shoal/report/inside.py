@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.report.evidence import Evidence
 from shoal.report.markup import Child, Html, rows_table, section, tag
-from shoal.report.words import count, number, percent, seconds
+from shoal.report.numbers import count, number, percent, seconds
 
 __all__ = ["inside"]
 

@@ -19,9 +19,9 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import AnyArray, FloatArray, IntArray
+from shoal.conform import floats, levels_like
 from shoal.frame import series
 from shoal.pair import NOBODY, Pair
-from shoal.prepare import floats, levels_like
 from shoal.report.smallcells import Partition, Tally, merge_neighbours, pool_small
 from shoal.schema import Column
 

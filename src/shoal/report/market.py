@@ -8,7 +8,7 @@ from typing import Any
 from shoal.report.document import altair, data, document, draw
 from shoal.report.drawing import hover
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
-from shoal.report.words import count, number, percent
+from shoal.report.numbers import count, number, percent
 from shoal.shift.assessment import MarketAssessment, MarketRank, WeightCell, rank_markets
 from shoal.shift.balance import LevelBalance
 

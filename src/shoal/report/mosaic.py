@@ -17,9 +17,9 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import FloatArray, IntArray
+from shoal.conform import floats
 from shoal.frame import series
 from shoal.pair import Pair
-from shoal.prepare import floats
 from shoal.report.marginal import people_of
 
 __all__ = ["Mosaic", "Tiles", "mosaic_of"]

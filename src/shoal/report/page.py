@@ -9,18 +9,18 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from shoal.errors import ParameterError
-from shoal.report.attacks import risk
 from shoal.report.columns import columns
 from shoal.report.drawing import unchecked
 from shoal.report.evidence import Evidence
-from shoal.report.glance import summary
 from shoal.report.inside import inside
-from shoal.report.kept import utility
+from shoal.report.layout import shell
 from shoal.report.markup import Html, join, tag
+from shoal.report.risk import risk
 from shoal.report.sections import claims, data, limits, method, parameters, provenance
-from shoal.report.shell import shell
 from shoal.report.signing import decision, expiry, recipient
+from shoal.report.summary import summary
 from shoal.report.synthetic import synthetic_risk
+from shoal.report.utility import utility
 from shoal.report.withheld import risk_withheld, utility_withheld
 
 __all__ = ["Audience", "render"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from shoal.claim import Claim
 from shoal.report.evidence import Evidence
 from shoal.report.markup import Child, Html, tag
-from shoal.report.words import ABSENT, count, percent
+from shoal.report.numbers import ABSENT, count, percent
 
 __all__ = ["basis", "bullets", "capped", "found_before", "guarded", "is_share", "people", "proved_bound", "too_few"]
 

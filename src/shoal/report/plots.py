@@ -18,7 +18,7 @@ from shoal.report.correlation import Correlations
 from shoal.report.drawing import AFTER, BEFORE, BEFORE_FILL, INK, data, hover, picture, short_names
 from shoal.report.marginal import Cell, Marginal
 from shoal.report.markup import Html
-from shoal.report.words import percent
+from shoal.report.numbers import percent
 
 __all__ = ["class_size_plot", "correlation_plot", "marginal_plot", "picture", "risk_plot", "short_names", "two_digits"]
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from shoal.claim import Claim
 from shoal.report.evidence import Evidence
-from shoal.report.glance import left_out_words
 from shoal.report.markup import Child, Html, join, rows_table, section, tag
+from shoal.report.numbers import between, count, number, percent, plural
 from shoal.report.pieces import basis, bullets, is_share
 from shoal.report.steps import steps_tables
-from shoal.report.words import between, count, number, percent, plural
+from shoal.report.summary import left_out_words
 
 __all__ = ["claims", "data", "limits", "method", "parameters", "provenance"]
 

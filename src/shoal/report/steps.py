@@ -8,7 +8,7 @@ from typing import Any
 from shoal.fact import Step
 from shoal.report.evidence import Evidence
 from shoal.report.markup import Child, Html, rows_table, tag
-from shoal.report.words import number, percent
+from shoal.report.numbers import number, percent
 
 __all__ = ["steps_tables"]
 

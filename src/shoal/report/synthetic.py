@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shoal.report.evidence import Evidence
 from shoal.report.markup import Child, Html, rows_table, section, tag
-from shoal.report.words import between, count, number, percent
+from shoal.report.numbers import between, count, number, percent
 
 __all__ = ["synthetic_risk"]
 

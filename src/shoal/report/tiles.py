@@ -8,7 +8,7 @@ from shoal.report import vega
 from shoal.report.drawing import data, picture, short_names
 from shoal.report.markup import Child, Html, details, figure, rows_table, tag
 from shoal.report.mosaic import Mosaic, Tiles
-from shoal.report.words import percent
+from shoal.report.numbers import percent
 
 __all__ = ["mosaic_figure"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shoal.report.evidence import Evidence
 from shoal.report.markup import Html, rows_table, section, tag
-from shoal.report.words import percent
+from shoal.report.numbers import percent
 
 __all__ = ["risk_withheld", "utility_withheld"]
 

@@ -10,10 +10,10 @@ from shoal.risk.assessment import RiskReport, assess
 from shoal.risk.attacker_models import AttackerRisk, Attackers, attackers
 from shoal.risk.attribute_inference import ColumnInference, Inference, inference
 from shoal.risk.class_mixture import ClassMix, class_mix
+from shoal.risk.class_sizes import ClassReport, Diversity, classes
 from shoal.risk.closest_record import ClosestRecord, closest_record
 from shoal.risk.copies import Verbatim, verbatim
 from shoal.risk.dependence import Dependence, dependences
-from shoal.risk.equivalence import ClassReport, Diversity, classes
 from shoal.risk.exposure import AggregateExposure, MethodExposure, NoisyExposure, aggregate_exposure
 from shoal.risk.interval_disclosure import ColumnDisclosure, IntervalDisclosure, intervals
 from shoal.risk.matching import GroupRisk, Reidentification, reidentification

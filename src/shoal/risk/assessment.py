@@ -11,9 +11,9 @@ from shoal.risk import (
     attacker_models,
     attribute_inference,
     class_mixture,
+    class_sizes,
     closest_record,
     copies,
-    equivalence,
     interval_disclosure,
     matching,
     population,
@@ -51,7 +51,7 @@ class RiskReport:
 
     releasable: ClassVar[bool] = False
 
-    classes: equivalence.ClassReport
+    classes: class_sizes.ClassReport
     reidentification: matching.Reidentification
     linkage: record_linkage.Linkage
     uniqueness: population.Uniqueness
@@ -112,9 +112,9 @@ def assess(
     of rows is matched; results say so (`sampled`, `n_targets`).
     """
     matches = match_pair(pair, seed=seed)
-    released, schema, persons = pair.released, pair.schema, equivalence.released_persons(pair)
-    found = equivalence.table_classes(released, schema, persons)
-    classes = equivalence.measure(released, schema, found=found)
+    released, schema, persons = pair.released, pair.schema, class_sizes.released_persons(pair)
+    found = class_sizes.table_classes(released, schema, persons)
+    classes = class_sizes.measure(released, schema, found=found)
     tied = determined_by_quasi(pair, seed=seed)
     return RiskReport(
         classes=classes,

@@ -19,10 +19,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.arrays import FloatArray
-from shoal.classes import Classes, Codes
+from shoal.equivalence import Classes, Codes
 from shoal.errors import ParameterError
 from shoal.frame import Frame, enter
-from shoal.risk.equivalence import table_classes
+from shoal.risk.class_sizes import table_classes
 from shoal.risk.population_size import estimated_size, person_weights
 from shoal.schema import Schema
 

@@ -23,10 +23,10 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.conform import Prepared, floats, prepare
 from shoal.errors import SchemaError
 from shoal.frame import enter, series
 from shoal.pair import Pair
-from shoal.prepare import Prepared, floats, prepare
 from shoal.risk.geometry import Geometry
 from shoal.risk.nearest import Matches, known_codes, match, match_pair
 from shoal.risk.uncertainty import mean_interval, wilson

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
-from shoal.classes import equal_rows
+from shoal.equivalence import equal_rows
 from shoal.pair import Pair
 from shoal.risk.geometry import Geometry
 from shoal.risk.nearest import TOLERANCE, known_codes

@@ -18,9 +18,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
+from shoal.conform import Prepared, prepare
 from shoal.errors import InputError, SchemaError
 from shoal.group.mix import class_codes, class_names, compound
-from shoal.prepare import Prepared, prepare
 from shoal.schema import Schema
 
 __all__ = ["ClassMix", "class_mix", "measure"]

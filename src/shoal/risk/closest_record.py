@@ -26,11 +26,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
-from shoal.classes import equal_rows
+from shoal.conform import prepare
+from shoal.equivalence import equal_rows
 from shoal.errors import InputError, SchemaError
 from shoal.frame import enter
 from shoal.pair import NOBODY, Pair
-from shoal.prepare import prepare
 from shoal.risk.geometry import Geometry
 from shoal.risk.nearest import distances, in_code_order, known_codes
 from shoal.risk.uncertainty import mean_interval

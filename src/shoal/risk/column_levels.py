@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import FloatArray, IntArray
-from shoal.classes import codes
+from shoal.conform import floats
 from shoal.encode import Coding
-from shoal.prepare import floats
+from shoal.equivalence import codes
 
 __all__ = ["Levels", "quasi_levels", "unchanged_levels"]
 

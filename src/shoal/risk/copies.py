@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.arrays import BoolArray, IntArray
-from shoal.classes import equal_rows
+from shoal.equivalence import equal_rows
 from shoal.pair import Pair
 from shoal.risk.nearest import numbered
 from shoal.schema import Schema

@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from shoal.arrays import FloatArray, Generator, IntArray
-from shoal.classes import Codes, codes, combine, persons
+from shoal.equivalence import Codes, codes, combine, persons
 from shoal.frame import series
 from shoal.pair import Pair
 from shoal.rng import stream

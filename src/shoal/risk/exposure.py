@@ -35,9 +35,9 @@ from shoal.aggregate.covariates import covariates as coded
 from shoal.aggregate.cudia import affordable
 from shoal.aggregate.problem import Problem, pose
 from shoal.arrays import FloatArray
+from shoal.conform import Prepared, floats, prepare
 from shoal.errors import ColumnError, ParameterError, SchemaError
 from shoal.frame import series
-from shoal.prepare import Prepared, floats, prepare
 from shoal.rng import stream
 from shoal.schema import Schema
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
-from shoal.classes import equal_rows
-from shoal.metric.threads import in_chunks
+from shoal.distance.threads import in_chunks
+from shoal.equivalence import equal_rows
 from shoal.pair import Pair
 from shoal.risk.geometry import Geometry
 from shoal.rng import stream
@@ -181,7 +181,7 @@ def match(
     second
         Look for the distance to the second nearest target too.
     numbers
-        Numbers of the distinct rows of both, as `shoal.classes.equal_rows` gives them; None: found here.
+        Numbers of the distinct rows of both, as `shoal.equivalence.equal_rows` gives them; None: found here.
     """
     query_ids, target_ids, n = equal_rows(queries, targets) if numbers is None else numbers
     target_rows, target_of = _representatives(target_ids, n)

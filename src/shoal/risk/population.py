@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from shoal.classes import Classes, Codes
+from shoal.equivalence import Classes, Codes
 from shoal.frame import Frame, enter
-from shoal.risk.equivalence import table_classes
+from shoal.risk.class_sizes import table_classes
 from shoal.risk.population_size import estimated_size
 from shoal.risk.uniqueness_models import NotApplicable, pitman, slide_negative_binomial, zayatz
 from shoal.schema import Schema

@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
-from shoal.classes import Classes, Codes, combine
+from shoal.conform import floats
+from shoal.equivalence import Classes, Codes, combine
 from shoal.errors import ParameterError
 from shoal.frame import Frame, series
-from shoal.prepare import floats
 from shoal.schema import Schema
 
 __all__ = ["estimated_size", "person_weights"]

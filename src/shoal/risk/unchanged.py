@@ -28,7 +28,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
-from shoal.classes import Codes, codes, combine
+from shoal.equivalence import Codes, codes, combine
 from shoal.frame import series
 from shoal.pair import Pair
 from shoal.risk.candidates import Candidates, candidates, distinct_questions

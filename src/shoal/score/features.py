@@ -24,10 +24,10 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.conform import floats, kind_of
 from shoal.declared import codes_of, content_of, declared_kind, declared_levels, each_of, is_whole, numbers_of
 from shoal.errors import ColumnError, InputError, ParameterError, SchemaError
 from shoal.frame import Frame
-from shoal.prepare import floats, kind_of
 from shoal.schema import Column, Kind, Missing, Schema
 
 __all__ = ["Feature", "Features", "settle"]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from shoal.errors import FileError, ShoalError
-from shoal.files.place import replacing
+from shoal.files.atomic import replacing
 from shoal.schema import Schema
 from shoal.score.features import Features
 from shoal.score.model import RiskModel
@@ -81,7 +81,7 @@ def load(path: str | Path) -> Any:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    from shoal.files.place import reporting
+    from shoal.files.atomic import reporting
 
     with reporting(path):
         text = path.read_bytes()

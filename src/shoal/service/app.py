@@ -31,13 +31,13 @@ from shoal.ledger import Ledger, LedgerError
 from shoal.ledger.records import Balance
 from shoal.service import shapes
 from shoal.service.deadline import Bounded
-from shoal.service.describe import ABOUT, IDEMPOTENCY, KEYED, SECURITY, body_of, for_models
-from shoal.service.frame import Frame
+from shoal.service.errors import KINDS, Problem, problem_response
 from shoal.service.health import Pulse
 from shoal.service.metrics import CONTENT_TYPE, Metrics
+from shoal.service.middleware import Frame
 from shoal.service.models import Loaded, enrol, read_folder
+from shoal.service.openapi import ABOUT, IDEMPOTENCY, KEYED, SECURITY, body_of, for_models
 from shoal.service.page import PAGE, PAGE_HEADERS
-from shoal.service.problems import KINDS, Problem, problem_response
 from shoal.service.scoring import Scorer
 from shoal.service.settings import Settings
 from shoal.service.shapes import problem_responses

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from shoal.errors import InputError
-from shoal.service.problems import Problem
+from shoal.service.errors import Problem
 
 __all__ = ["Field", "Form", "Reading"]
 

@@ -237,7 +237,7 @@ def load_folder(folder: Path | str) -> list[Loaded]:
 
 def _read_file(file: Path, admitted: Mapping[str, Admission] | None) -> tuple[bytes, Loaded]:
     """The file's bytes and its model, both of one moment."""
-    from shoal.files.place import reporting
+    from shoal.files.atomic import reporting
 
     with reporting(file):
         content = file.read_bytes()

@@ -14,7 +14,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from shoal.service.problems import Problem
+from shoal.service.errors import Problem
 from shoal.service.settings import Settings
 
 __all__ = ["protocol_with"]

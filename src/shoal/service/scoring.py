@@ -25,12 +25,12 @@ from starlette.requests import ClientDisconnect, Request
 from shoal.ledger import Answer, Batch, Charge, Charged, ChargedBatch, Key, Ledger, Refused, Reply
 from shoal.ledger.amount import UNITS, to_text
 from shoal.ledger.records import Outcome
+from shoal.service.authentication import Guard
 from shoal.service.deadline import Bounded
+from shoal.service.errors import Problem
 from shoal.service.fields import Reading
-from shoal.service.guard import Guard
 from shoal.service.metrics import Metrics
 from shoal.service.models import Served
-from shoal.service.problems import Problem
 from shoal.service.settings import Settings
 from shoal.service.writer import Writer
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from shoal.service.problems import KINDS, Problem
+from shoal.service.errors import KINDS, Problem
 
 __all__ = [
     "BatchQuery",

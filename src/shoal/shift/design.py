@@ -24,8 +24,8 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.conform import floats
 from shoal.frame import series
-from shoal.prepare import floats
 from shoal.schema import Column, Kind, Schema
 from shoal.shift.people import People, texts
 

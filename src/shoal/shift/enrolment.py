@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import FloatArray
+from shoal.conform import floats
 from shoal.errors import InputError, ParameterError
 from shoal.frame import enter, series
-from shoal.prepare import floats
 from shoal.shift.people import People
 from shoal.shift.populations import Populations
 from shoal.shift.tally import ratio, sums_by

@@ -16,9 +16,9 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import FloatArray, IntArray
+from shoal.conform import floats, prepare
 from shoal.errors import ColumnError, InputError, SchemaError
 from shoal.frame import Frame, enter, series
-from shoal.prepare import floats, prepare
 from shoal.schema import Column, Kind, Schema
 
 __all__ = ["LEAST_MEMBERS", "MEMBERS", "Members", "People", "named", "read_market", "read_members", "settle", "texts"]

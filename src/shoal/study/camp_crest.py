@@ -29,6 +29,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import FloatArray, IntArray
+from shoal.conform import Prepared, prepare
 from shoal.encode import Encoder
 from shoal.errors import InputError, ParameterError
 from shoal.group import MDAV, MST, Crest, Grouper, KMember, TCloseMST
@@ -36,7 +37,6 @@ from shoal.group.mix import class_codes, class_names, compound
 from shoal.mask import BlindMask, Centroid, MicroPerturb, ValueSets, pair_up
 from shoal.pair import Pair
 from shoal.params import Help, Range, check
-from shoal.prepare import Prepared, prepare
 from shoal.risk import ClassMix, class_mix
 from shoal.risk.record_linkage import measure as linkage_of
 from shoal.rng import stream

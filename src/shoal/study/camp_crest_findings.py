@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from shoal.report.words import listed, number, percent, plural
+from shoal.report.numbers import listed, number, percent, plural
 from shoal.study.camp_crest import GROUPERS, MASKS, CampCrestStudy, Point
 
 __all__ = ["best", "clean", "findings"]

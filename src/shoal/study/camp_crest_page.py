@@ -11,7 +11,7 @@ import polars as pl
 from shoal.files import write_table, write_text
 from shoal.report.document import altair, data, document, draw
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
-from shoal.report.words import listed, number, percent
+from shoal.report.numbers import listed, number, percent
 from shoal.study.camp_crest import GROUPERS, MASKS, PAPER, PAPER_METHODS, CampCrestStudy, PaperRow, Point
 from shoal.study.camp_crest_findings import best, clean, findings
 from shoal.study.folder import check_study_folder

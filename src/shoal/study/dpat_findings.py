@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shoal.report.words import number
+from shoal.report.numbers import number
 from shoal.study.dpat import EPSILONS, Deletions, DpatStudy
 
 __all__ = ["findings"]

@@ -12,7 +12,7 @@ from typing import Any
 from shoal.files import write_text
 from shoal.report.document import altair, data, document, draw
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
-from shoal.report.words import number
+from shoal.report.numbers import number
 from shoal.study.dpat import EPSILONS, DpatStudy, Split
 from shoal.study.dpat_findings import findings
 from shoal.study.folder import check_study_folder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from shoal.report.words import listed, number, percent
+from shoal.report.numbers import listed, number, percent
 from shoal.study.ludia import KINDS, PAPER_METHODS, Error, LudiaStudy
 from shoal.study.ludia_inpatient import InpatientPart, LevelError
 from shoal.study.paired import paired

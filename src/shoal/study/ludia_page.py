@@ -14,7 +14,7 @@ from shoal.aggregate import CAUTION
 from shoal.files import write_table, write_text
 from shoal.report.document import altair, data, document, draw
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
-from shoal.report.words import number
+from shoal.report.numbers import number
 from shoal.study.folder import check_study_folder
 from shoal.study.ludia import KINDS, METHODS, Error, LudiaStudy
 from shoal.study.ludia_findings import findings

@@ -14,7 +14,7 @@ import polars as pl
 from shoal.files import write_table, write_text
 from shoal.report.document import altair, data, document, draw
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
-from shoal.report.words import number, percent
+from shoal.report.numbers import number, percent
 from shoal.study.folder import check_study_folder
 from shoal.study.market_risk import MarketRiskStudy, summary
 from shoal.study.market_split import CODINGS, MASKS, SHIFTS

@@ -18,11 +18,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
+from shoal.conform import Prepared
 from shoal.encode import Encoder
 from shoal.group import KMember
 from shoal.mask import BlindMask, ValueSets, pair_up
 from shoal.pair import Pair
-from shoal.prepare import Prepared
 from shoal.risk.matching import measure
 from shoal.risk.nearest import match_pair
 from shoal.rng import stream

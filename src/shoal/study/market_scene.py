@@ -21,10 +21,10 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import FloatArray, IntArray
+from shoal.conform import Prepared, prepare
 from shoal.encode import Coding, Encoder
 from shoal.errors import InputError, ParameterError
 from shoal.frame import enter, series
-from shoal.prepare import Prepared, prepare
 from shoal.rng import stream
 from shoal.schema import Column, Schema
 from shoal.shift.design import Design, Factor

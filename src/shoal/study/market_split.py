@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
+from shoal.conform import Prepared
 from shoal.encode import Encoder
 from shoal.group import KMember
 from shoal.mask import BlindMask, Centroid, GaussianDither, Resample, ValueSets, pair_up
-from shoal.prepare import Prepared
 from shoal.rng import stream
 from shoal.shift.logistic import newton_logit
 from shoal.shift.models import least_squares

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.report.words import number
+from shoal.report.numbers import number
 
 __all__ = ["Paired", "paired"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shoal.report.words import number
+from shoal.report.numbers import number
 from shoal.study.pegs import POOL_EPSILON, POOLED, PegsStudy, Point
 
 __all__ = ["findings"]

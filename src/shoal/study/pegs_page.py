@@ -10,7 +10,7 @@ from typing import Any
 from shoal.files import write_text
 from shoal.report.document import altair, data, document, draw
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
-from shoal.report.words import number
+from shoal.report.numbers import number
 from shoal.study.folder import check_study_folder
 from shoal.study.pegs import HISTOGRAMS, ROW_METHODS, TABLE_METHODS, PegsStudy, Point
 from shoal.study.pegs_findings import findings

@@ -26,6 +26,10 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.conform import Prepared, prepare
+from shoal.distance.medoid import medoids
+from shoal.distance.radius import radii_of
+from shoal.distance.space import Space, Spaces
 from shoal.encode import Encoder
 from shoal.errors import GuaranteeError
 from shoal.group.ball import Ball, Scene
@@ -34,11 +38,7 @@ from shoal.mask.flatten import Flatten
 from shoal.mask.push_back import PushBack
 from shoal.mask.shape import changed_shapes
 from shoal.mask.shuffle import Shuffle
-from shoal.metric.medoid import medoids
-from shoal.metric.radius import radii_of
-from shoal.metric.space import Space, Spaces
 from shoal.params import Help, Range, check
-from shoal.prepare import Prepared, prepare
 from shoal.risk import linkage
 from shoal.rng import stream
 from shoal.study.quantize_data import TOY_RADIUS, Planted, planted, toy

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
-from shoal.metric import Metric
+from shoal.distance import Metric
 from shoal.rng import stream
 from shoal.schema import Schema
 

@@ -13,7 +13,7 @@ import numpy as np
 from shoal.files import write_text
 from shoal.report.document import altair, data, document, draw
 from shoal.report.markup import Html, figure, join, rows_table, tag
-from shoal.report.words import number, percent
+from shoal.report.numbers import number, percent
 from shoal.study.folder import check_study_folder
 from shoal.study.quantize import MappedColumn, QuantizeStudy, Step
 

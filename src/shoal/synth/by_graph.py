@@ -14,10 +14,10 @@ from shoal.dp import ProtectedUnit
 from shoal.errors import ParameterError
 from shoal.rng import fresh_seed, stream
 from shoal.synth.by_table import TableModel, table_claims
+from shoal.synth.constraints import obeying, put
 from shoal.synth.domain import Settled
-from shoal.synth.graph_measuring import measure_graph
+from shoal.synth.graph_measure import measure_graph
 from shoal.synth.graphical import Graphical
-from shoal.synth.obey import obeying, put
 from shoal.synth.parents import Parents, all_pairs
 from shoal.synth.polish import polished
 from shoal.synth.spend import Purse

@@ -22,7 +22,7 @@ from shoal.synth.chain import Chain, fit_chain
 from shoal.synth.claims import DATA_CHOSEN, assumptions, dp_claim
 from shoal.synth.domain import Domain, Settled
 from shoal.synth.margins import NoisyTables
-from shoal.synth.measuring import measure
+from shoal.synth.measure import measure
 from shoal.synth.parents import Parents, all_pairs, by_mutual_information, choose_parents
 from shoal.synth.spend import Purse
 from shoal.synth.synthesizer import Model

@@ -23,6 +23,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
+from shoal.conform import check_columns, floats, prepare
 from shoal.declared import (
     canonical,
     codes_of,
@@ -37,9 +38,8 @@ from shoal.dp import ProtectedUnit
 from shoal.dp.unit import rows_within
 from shoal.errors import ColumnError, InputError, ParameterError, SchemaError
 from shoal.frame import Frame, enter, series
-from shoal.prepare import check_columns, floats, prepare
-from shoal.rule import Rule
 from shoal.schema import Column, Kind, Schema
+from shoal.schema.constraint import Rule
 from shoal.synth.output import Backend, backend_of, dtype_named, dtype_word
 
 __all__ = ["Axis", "Domain", "Missing", "Settled", "settle"]

@@ -31,7 +31,7 @@ import numpy as np
 
 from shoal.arrays import FloatArray
 from shoal.dp import Budget
-from shoal.synth.allotting import cell_weights
+from shoal.synth.allocation import cell_weights
 
 __all__ = ["CHOOSING", "FIRST", "Plan", "blur", "planned", "prices", "typical_error"]
 

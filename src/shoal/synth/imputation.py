@@ -29,9 +29,9 @@ from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
 from shoal.synth.by_row import uniform_starts
 from shoal.synth.claims import assumptions, dp_claim
+from shoal.synth.constraints import obeying
 from shoal.synth.domain import Domain, Missing, settle
 from shoal.synth.exact import GRAIN, below, check_weights, pick_cell, virtual_records
-from shoal.synth.obey import obeying
 from shoal.synth.pegs import charge
 from shoal.synth.regression import Logistic, fit_logistic
 from shoal.synth.synthesizer import Model, Price, Synthesizer

@@ -28,10 +28,10 @@ import polars as pl
 
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.claim import Claim
+from shoal.conform import floats
 from shoal.errors import ColumnError, GuaranteeError, ParameterError
 from shoal.frame import enter, series
 from shoal.params import Help, Range
-from shoal.prepare import floats
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
 from shoal.synth.domain import Axis, Domain, settle

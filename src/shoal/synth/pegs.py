@@ -163,7 +163,7 @@ class PeGS(Synthesizer):
 
     def _plan(self, budget: Budget) -> dict[str, int]:
         """What is bought, with its share of the budget."""
-        from shoal.synth.allotting import SHARES
+        from shoal.synth.allocation import SHARES
 
         if self.design in _PLANS:
             return _PLANS[self.design]

@@ -24,8 +24,8 @@ from shoal.files import write_text
 from shoal.params import check
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
+from shoal.synth.constraints import obeying
 from shoal.synth.domain import Domain
-from shoal.synth.obey import obeying
 from shoal.synth.output import give
 
 __all__ = ["Model", "Price", "Synthesizer"]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shoal.arrays import FloatArray
-from shoal.synth.allotting import n_pairs
+from shoal.synth.allocation import n_pairs
 from shoal.synth.spend import total_budget
 
 if TYPE_CHECKING:

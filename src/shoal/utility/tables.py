@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import FloatArray, Generator, IntArray
+from shoal.conform import floats, prepare
 from shoal.encode import Coding, Encoder
 from shoal.errors import ColumnError, ParameterError, SchemaError
 from shoal.frame import enter, series
 from shoal.pair import NOBODY, Pair
-from shoal.prepare import floats, prepare
 from shoal.schema import Role, Schema
 
 __all__ = [

@@ -1,0 +1,170 @@
+"""One ruler for every family: what is measured of each release, and how it becomes one number for each axis.
+
+**Found**, the headline of risk: the share of the original's records that an intruder with one guess finds, by the
+stronger of two attacks: matching a person's true quasi-identifiers to the nearest released row (`nearest_match`), and
+matching a released row to the nearest original (`linkage`, a share of the released rows). Ties are broken at random and
+counted exactly.
+
+Synthetic rows are nobody's, so nobody's row can be found. Instead a person counts as found if nobody else in the
+original has their combination of quasi-identifiers and it came out again, beyond what comes out by chance
+(`shoal.comparison.synthetic_matches`).
+
+**Guessed**, a risk that all families share: by how much the nearest released rows improve the guess of a sensitive
+value. Of what guessing the table's mode (or mean) gets wrong, the share that is put right: for categories
+(success − baseline)/(1 − baseline), for numbers 1 − error/baseline, not below 0; the largest over sensitive columns.
+Part of it is statistics that hold for anybody, which is what a release is for.
+
+**Kept**, the headline of utility: 1 − total variation of two-way distributions, the mean of two means: over all pairs
+of quasi-identifiers, and over all pairs of one with a sensitive column. Coarse cells are spread evenly over the values
+that they cover (`shoal.comparison.spreading`), suppressed ones are lost.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from shoal.claim import Claim
+from shoal.comparison.outcome import RISK, UTILITY
+from shoal.comparison.spreading import spread
+from shoal.comparison.synthetic_matches import found_beyond_chance, replicated_uniques
+from shoal.conform import Prepared
+from shoal.errors import GuaranteeError
+from shoal.pair import NOBODY, Pair
+from shoal.recipe import AnyRecipe, Coarsening, Synthesis
+from shoal.release import Release, anonymize, coarsen, synthesize
+from shoal.release.write import keeps_bound
+from shoal.risk import attribute_inference, matching
+from shoal.risk.nearest import match_pair
+from shoal.rng import repeatable, stream
+from shoal.schema import Schema
+from shoal.utility import assess
+from shoal.utility.variation import TotalVariation, total_variation_of
+
+__all__ = ["measure", "reference", "release_of", "share_put_right"]
+
+_MOST_PAIRS = 300
+
+
+def release_of(table: Any, schema: Schema, recipe: AnyRecipe, seed: int) -> Release:
+    """A release to be measured and thrown away; the key follows from the seed too, so that a comparison repeats."""
+    with repeatable(seed):
+        return _release_of(table, schema, recipe, seed)
+
+
+def _release_of(table: Any, schema: Schema, recipe: AnyRecipe, seed: int) -> Release:
+    """Run a recipe for trial. No account is touched: what never leaves the room spends nothing."""
+    if isinstance(recipe, Coarsening):
+        return coarsen(table, schema, recipe.methods, seed=seed)
+    if isinstance(recipe, Synthesis):
+        by_row = recipe.method.price(recipe.rows).per_row is not None  # there a seed would cost the claim
+        return synthesize(table, schema, recipe.method, rows=recipe.rows, seed=None if by_row else seed)
+    return anonymize(table, schema, group=recipe.group, mask=recipe.masks, seed=seed)
+
+
+def measure(release: Release, seed: int) -> dict[str, Any]:
+    """Risks, utilities and claims of a release as JSON-safe words; a claim that doesn't hold is a GuaranteeError.
+
+    `seed` decides what is drawn for measuring (a split of the people, pairs where there are very many); it is the same
+    for all recipes, so that they are measured on the same draw.
+    """
+    claims = release.claims
+    _check(release, claims)
+    return {
+        "risks": _plain(_risks(release, seed)),
+        "utilities": _plain(_utilities(release, seed)),
+        "claims": [claim.to_dict() for claim in claims],
+    }
+
+
+def reference(table: Any, prepared: Prepared, seed: int) -> dict[str, float | None]:
+    """What the table itself would show if it were published as it is, and what a second sample would keep."""
+    whole = Pair.of(table, prepared.frame, prepared.schema, prepared.rows)
+    matches = match_pair(whole)
+    rows = stream(seed, "second sample").integers(prepared.n, size=prepared.n)
+    second = Pair.of(table, prepared.frame[rows], prepared.schema, np.full(prepared.n, NOBODY, dtype=np.int64))
+    return _plain(
+        {
+            RISK: matching.measure(whole, trials=1, matches=matches).expected,
+            "guessed": _guessed(attribute_inference.measure(whole, matches=matches)),
+            "second_sample": _kept(total_variation_of(second, most_pairs=_MOST_PAIRS, seed=seed)),
+        }
+    )
+
+
+def _check(release: Release, claims: tuple[Claim, ...]) -> None:
+    """Hold the trial to what it claims, as writing a release would."""
+    k = max((claim.value for claim in claims if claim.kind == "k-anonymity"), default=0)
+    if release.risk.classes.k < k:
+        raise GuaranteeError("release", f"must be {k:g}-anonymous", got=f"k = {release.risk.classes.k}")
+    if not keeps_bound(release):
+        raise GuaranteeError("release", "must keep the re-identification bound for every record")
+
+
+def _risks(release: Release, seed: int) -> dict[str, float | None]:
+    risk = release.risk
+    nearest, linked = risk.reidentification.expected, risk.linkage
+    beyond = found_beyond_chance(release.pair, seed) if release.is_synthetic else 0.0
+    return {
+        RISK: beyond if release.is_synthetic else max(nearest, linked.nearest_share),
+        "nearest_match": None if release.is_synthetic else nearest,
+        "linkage": None if release.is_synthetic else linked.nearest_share,
+        "linkage_two_guesses": None if release.is_synthetic else linked.share,
+        "guessed": _guessed(risk.inference),
+        "replicated_uniques": replicated_uniques(release.pair),
+        "copied_uniques": risk.verbatim.unique_share,
+    }
+
+
+def _utilities(release: Release, seed: int) -> dict[str, float | None]:
+    whole, pair = assess(release.pair, seed=seed), spread(release.pair, seed)
+    found = whole.summary()
+    variation = (
+        whole.total_variation if pair is release.pair else total_variation_of(pair, most_pairs=_MOST_PAIRS, seed=seed)
+    )
+    return {
+        UTILITY: _kept(variation),
+        "kept_single": _left(variation.one_way.mean),
+        "kept_pairs": _left(variation.two_way.mean),
+        "kept_with_sensitive": _left(variation.response.mean),
+        "histogram_intersection": found["histogram_intersection"],
+        "correlation_error": found["correlation_difference"],
+        "response_correlation_error": found["response_correlation_difference"],
+        "interval_overlap": found["interval_overlap"],
+        "r_squared": found["r_squared"],
+        "r_squared_original": found["r_squared_original"],
+        "rows_share": len(release.source_rows) / release.pair.original.n_original,
+    }
+
+
+def _kept(variation: TotalVariation) -> float:
+    """1 − the mean of what is lost among quasi-identifiers and with sensitive columns; of single columns if no pair."""
+    sorts = [variation.two_way.mean, variation.response.mean]
+    lost = [mean for mean in sorts if mean is not None] or [variation.one_way.mean or 0.0]
+    return 1 - float(np.mean(lost))
+
+
+def _left(lost: float | None) -> float | None:
+    return None if lost is None else 1 - lost
+
+
+def _guessed(found: attribute_inference.Inference) -> float | None:
+    gains = [share_put_right(column) for column in found.columns.values()]
+    return max(gains, default=None)
+
+
+def share_put_right(column: attribute_inference.ColumnInference) -> float:
+    """Of what guessing without the person's neighbours gets wrong, the share that the nearest rows put right."""
+    wrong = column.baseline if column.measure == "error" else 1 - column.baseline
+    return max(0.0, column.advantage / wrong) if wrong > 0 else 0.0
+
+
+def _plain(numbers: dict[str, float | None]) -> dict[str, float | None]:
+    """Numbers that JSON can hold: what is no number is none."""
+    return {name: _finite(value) for name, value in numbers.items()}
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(value)

@@ -1,0 +1,168 @@
+"""The 18 identifiers of the Safe Harbor rule: how each shows in the name of a column and in its values.
+
+The list is that of 45 CFR 164.514(b)(2)(i), letters A to R. Beside it stand ages over 89, which C names too, and free
+text, which can hold any of them. A name speaks for an identifier by its words (``home_phone`` holds the word *phone*,
+``phoneme`` doesn't); a value by its form. Some identifiers have no form of their own (a record number is digits), so a
+name is all there is to go by; and pictures or fingerprints are no text at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from shoal.schema.name_words import EVENT, NUMBER, PERSON, PERSON_NUMBERS, PLACE_OR_THING
+
+__all__ = ["AGES", "DATES", "FREE_TEXT", "GEOGRAPHIC", "IDENTIFIERS", "NAMES", "OTHER_CODES", "Identifier", "named"]
+
+NAMES, GEOGRAPHIC, DATES, AGES, OTHER_CODES, FREE_TEXT = (
+    *("names", "geographic subdivisions", "dates", "ages over 89", "other unique codes", "free text"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identifier:
+    """One class of identifiers.
+
+    Parameters
+    ----------
+    letter
+        Its letter in the rule.
+    title
+        What it is called.
+    words, starts
+        Words, or beginnings of words, in the name of a column that speak for it.
+    form
+        What a whole value looks like, as a regular expression; empty where it has no form of its own.
+    inside
+        What it looks like within a longer text; empty where that says too little.
+    least_share
+        Share of the filled cells of a column that must have the form before it is worth a word.
+    """
+
+    letter: str
+    title: str
+    words: frozenset[str] = frozenset()
+    starts: tuple[str, ...] = ()
+    form: str = ""
+    inside: str = ""
+    least_share: float = 0.0
+
+    def in_name(self, words: tuple[str, ...]) -> bool:
+        """Whether the words of a column's name speak for it."""
+        return any(word in self.words or (bool(self.starts) and word.startswith(self.starts)) for word in words)
+
+
+def _one(letter: str, title: str, words: str = "", starts: str = "", **forms: str | float) -> Identifier:
+    made = frozenset(words.split())
+    return Identifier(letter=letter, title=title, words=made, starts=tuple(starts.split()), **forms)  # type: ignore[arg-type]
+
+
+_BYTE = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
+_PHONE = r"(?:\+?1[ .-]?)?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}"
+_DAY = r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2}))"
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
+_WRITTEN_DAY = rf"(?:\d{{1,2}}[ -]{_MONTH}[ ,-]+\d{{2,4}}|{_MONTH} \d{{1,2}},? \d{{4}})"
+_EMAIL = r"[^@\s,;<>]+@[^@\s,;<>]+\.[A-Za-z]{2,}"
+_URL = r"(?:https?://|www\.)[^\s]+"
+_NAME = r"\p{Lu}[\p{Ll}'-]+"
+_COUNTED = ("number", "num", "no", "nbr", "id", "code")
+
+IDENTIFIERS: tuple[Identifier, ...] = (
+    _one(
+        *(
+            "A",
+            NAMES,
+            "surname firstname lastname fullname fname lname forename givenname familyname maidenname initials",
+        ),
+        form=rf"^(?:{_NAME},? {_NAME}(?: \p{{Lu}}\.?)?|{_NAME} \p{{Lu}}\.? {_NAME})$",
+        least_share=0.6,
+    ),
+    _one("E", "fax numbers", "fax faxnumber"),
+    _one(
+        *("F", "e-mail addresses", "email mail emailaddress"),
+        form=f"^{_EMAIL}$",
+        inside=_EMAIL,
+    ),
+    _one(
+        *("D", "telephone numbers", "telephone tel mobile cellphone", "phone homephone workphone"),
+        form=rf"^(?:{_PHONE}|\+\d[\d ()./-]{{7,18}}\d)$",
+        inside=rf"(?:^|[^\d-]){_PHONE}(?:$|[^\d-])",
+    ),
+    _one(
+        *("G", "social security numbers", "ssn sin nino", "socialsec"),
+        form=r"^\d{3}-\d{2}-\d{4}$",
+        inside=r"(?:^|[^\d-])\d{3}-\d{2}-\d{4}(?:$|[^\d-])",
+    ),
+    _one("H", "medical record numbers", "mrn nhs nhsnumber chartno", "medicalrec medrec chartnum"),
+    Identifier(
+        letter="I",
+        title="health plan beneficiary numbers",
+        words=frozenset(f"{who}{what}" for who in ("member", "bene", "beneficiary", "subscriber") for what in _COUNTED)
+        | {"mbi", "hicn", "policy"},
+        starts=("healthplan", "policyn", "insuranceid", "insuranceno"),
+    ),
+    _one("J", "account numbers", "account acct iban accountno accountid"),
+    _one(
+        *("L", "vehicle identifiers and plates", "vin plate vehicle", "licenseplate licenceplate vehicleid"),
+        form=r"^[A-HJ-NPR-Z0-9]{17}$",
+        least_share=0.5,
+    ),
+    _one("K", "certificate and licence numbers", "license licence passport certificate npi dea"),
+    _one(
+        *("M", "device identifiers and serial numbers", "serial imei udi mac", "serialn deviceid deviceserial"),
+        form=r"^(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}$",
+    ),
+    _one("N", "web addresses", "url website homepage weblink", form=f"^{_URL}$", inside=_URL),
+    _one(
+        *("O", "IP addresses", "ip ipaddress ipaddr"),
+        form=rf"^(?:(?:{_BYTE}\.){{3}}{_BYTE}|(?:[0-9A-Fa-f]{{1,4}}:){{7}}[0-9A-Fa-f]{{1,4}}|[0-9A-Fa-f:]*::[0-9A-Fa-f:]*)$",
+        inside=rf"(?:^|[^\d.])(?:{_BYTE}\.){{3}}{_BYTE}(?:$|[^\d.])",
+    ),
+    _one("P", "biometric identifiers", "iris retina", "biometric fingerprint voiceprint faceprint retinal"),
+    _one(
+        *("Q", "photographs and images", "photo image picture portrait", "photo"),
+        form=r"(?i)^(?:data:image/.+|\S+\.(?:jpe?g|png|gif|tiff?|bmp|dcm))$",
+    ),
+    _one(
+        *("B", GEOGRAPHIC),
+        "zip zipcode postcode postal plz county city town village district puma tract msa fips lat lon",
+        "address addr street neighb geocod latitude longitude",
+        form=r"^\d{5}-\d{4}$",
+        least_share=0.2,
+    ),
+    _one(
+        *("C", DATES, "dob birthday birthdate month day"),
+        "dateof",
+        form=rf"^(?:{_DAY}|{_WRITTEN_DAY})(?:[T ].*)?$",
+        inside=rf"(?:^|[^\d.-])(?:{_DAY}|{_WRITTEN_DAY})(?:$|[^\d.-])",
+        least_share=0.01,
+    ),
+    _one(
+        *("R", OTHER_CODES, "uuid guid pid hid duid rowid recordid caseid username userid login"),
+        form=r"^[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}$",
+    ),
+)
+"""The 18 classes; where two speak for one name, the first counts."""
+
+
+def named(words: tuple[str, ...]) -> Identifier | None:
+    """The identifier that the words of a column's name speak for, pairs of words included (``medical_record``)."""
+    joined = tuple(a + b for a, b in pairwise(words[:-1]))
+    everything = (*joined, *words)
+    for identifier in IDENTIFIERS:
+        if identifier.in_name(everything) or (identifier.title == NAMES and _ends_in_name(words)):
+            return identifier
+    return _person_number(words)
+
+
+def _ends_in_name(words: tuple[str, ...]) -> bool:
+    """``patient_name``, but not ``drug_name``."""
+    speaks = any(word.endswith(("name", "names")) for word in words)
+    return speaks and not any(word.startswith(tuple(PLACE_OR_THING)) for word in words)
+
+
+def _person_number(words: tuple[str, ...]) -> Identifier | None:
+    pairs = pairwise(words)
+    found = any(a in PERSON | EVENT and b in NUMBER for a, b in pairs) or any(w in PERSON_NUMBERS for w in words)
+    return IDENTIFIERS[-1] if found else None

@@ -1,0 +1,273 @@
+"""Safe Harbor's rules for values: three digits of the ZIP code, years without days, ages over 89 in one.
+
+45 CFR 164.514(b)(2) names 18 identifiers. Those that name a person outright are never rewritten here: a table in which
+a released column holds one is refused, with the columns named, so that a person gives them the role identifier (and
+they are dropped) or says that they are something else. The rest is rewritten in every released column, whatever its
+role:
+
+- ZIP codes become their first three digits, or ``000`` where fewer than 20,001 people live in all ZIP codes with
+  these digits (the list is a parameter; what isn't a ZIP code becomes ``000``, too);
+- dates become years; a year of birth that shows an age over 89 becomes the latest such year, if the year in which the
+  data were collected is given;
+- ages over 89 become 90, which stands for 90 and over;
+- other places smaller than a state (city, county, tract, coordinates) are suppressed.
+
+A *limited data set* (164.514(e)) may keep dates, cities, ZIP codes and ages; only the first rule applies, and street
+addresses count as names do.
+
+Promised: what the scan of `shoal.compliance.scan` recognises as such is rewritten or refused. Not promised: that
+nothing else is there, or that nobody can be told apart (k is 1). The rule also asks that nobody who releases the data
+*knows* how to identify a person in it; that is for people to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+import polars as pl
+
+from shoal.coarsening.coarsener import SUPPRESSED, Coarsened, Coarsener
+from shoal.compliance.identifiers import AGES, DATES, FREE_TEXT, GEOGRAPHIC, OTHER_CODES
+from shoal.compliance.scan import OLDEST, Finding, Scan, scan, speaks_of_age
+from shoal.conform import Prepared
+from shoal.errors import GuaranteeError, ParameterError
+from shoal.fact import Fact
+from shoal.frame import series
+from shoal.params import Help, Range, check
+from shoal.schema.infer import words_in
+
+__all__ = ["SMALL_ZIPS", "LimitedDataSet", "SafeHarbor", "outright"]
+
+SMALL_ZIPS = (
+    *("036", "059", "063", "102", "203", "556", "692", "790", "821"),
+    *("823", "830", "831", "878", "879", "884", "890", "893"),
+)
+"""First three digits of ZIP codes with 20,000 people or fewer, by the census of 2000, as published in the guidance."""
+
+_REWRITTEN = {GEOGRAPHIC, DATES, AGES}
+_FOR_PEOPLE = {OTHER_CODES, FREE_TEXT}  # named after the release, for a person to judge
+_STREET = ("street", "address", "addr")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SafeHarbor(Coarsener):
+    """Rewrite ZIP codes, dates and ages as the Safe Harbor rule wants; refuse direct identifiers.
+
+    Parameters
+    ----------
+    small_zips
+        First three digits of ZIP codes that are written ``000``. The default is the list published for the census of
+        2000; later counts give other lists.
+    year
+        The year in which the data were collected. With it, years of birth of people over 89 are pooled; without it they
+        are left and a note says so.
+    allow
+        Columns that a person has looked at and that stay as they are, although they look like identifiers.
+    k
+        Always 1: the rule asks for no classes of any size.
+
+    Notes
+    -----
+    Missing values stay missing. Survey weights play no part. Years and ages are whole numbers (years of a
+    quasi-identifier are texts if some are missing), ZIP codes are texts. Cost: a scan of the released columns.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> from shoal.compliance.safe_harbor import SafeHarbor
+    >>> from shoal.conform import prepare
+    >>> table = pl.DataFrame({"zip": ["02139", "03601"], "age": [44, 97]})
+    >>> done = SafeHarbor().apply(prepare(table, shoal.Schema.of(quasi=["zip", "age"], kinds={"zip": "nominal"})), 1)
+    >>> done.columns["zip"].to_list(), done.columns["age"].to_list()
+    (['021', '000'], [44, 90])
+    """
+
+    small_zips: Annotated[tuple[str, ...], Help("first three digits of ZIP codes written 000")] = SMALL_ZIPS
+    year: Annotated[int | None, Range(low=1900, high=2200), Help("year in which the data were collected")] = None
+    allow: Annotated[tuple[str, ...], Help("columns that stay although they look like identifiers")] = ()
+    k: Annotated[int, Range(low=1, high=1), Help("always 1")] = 1
+
+    def apply(self, prepared: Prepared, seed: int) -> Coarsened:
+        """Rewrite what the rule lets stand in part; refuse what it doesn't let stand at all."""
+        check(self)
+        _check_zips(self.small_zips)
+        found = _released(prepared, self.allow)
+        _refuse(type(self).__name__, _direct(found))
+        made = {name: self._column(prepared, found, name) for name in _names(prepared, self.allow)}
+        columns = {name: _levels(column, prepared) for name, column in made.items() if column is not None}
+        return Coarsened(
+            columns=columns,
+            kept=np.ones(prepared.n, dtype=np.bool_),
+            facts=tuple(Fact(says=rule, outside=True) for rule in self._rules(columns)),
+        )
+
+    def _column(self, prepared: Prepared, found: Scan, name: str) -> pl.Series | None:
+        """What is written instead of a column, if anything."""
+        column = series(prepared.frame, name)
+        titles = {finding.identifier for finding in found.findings if finding.column == name}
+        if AGES in titles:
+            return _pooled(column)
+        if DATES in titles:
+            return self._years(column)
+        if GEOGRAPHIC not in titles:
+            return self._years(column) if _is_birth_year(column) and self.year else None
+        return self._zips(column) if _is_zip(column) else _blank(column)
+
+    def _zips(self, column: pl.Series) -> pl.Series:
+        text = column.cast(pl.String).str.strip_chars()
+        digits = text.str.extract(r"^(\d{1,5})(?:-?\d{4})?(?:\.0)?$", 1)
+        damaged = digits.str.len_chars() < (5 if column.dtype.is_numeric() else 3)  # numbers lose their leading zeros
+        damaged |= digits.str.len_chars() == 4
+        padded = pl.select(pl.when(damaged).then(digits.str.zfill(5)).otherwise(digits)).to_series()
+        three = padded.str.slice(0, 3).fill_null("000")
+        three = three.set(three.is_in(list(self.small_zips)), "000")
+        return three.set(column.is_null(), None).alias(column.name)
+
+    def _years(self, column: pl.Series) -> pl.Series:
+        years = _year_of(column)
+        if self.year is not None and _speaks_of_birth(column.name):
+            years = years.clip(lower_bound=self.year - OLDEST - 1)
+        return years.alias(column.name)
+
+    def _rules(self, columns: Mapping[str, pl.Series]) -> tuple[str, ...]:
+        rules = (
+            "ZIP codes are written as their first three digits, or 000 where few people live",
+            "dates are written as years; ages over 89 as 90, which stands for 90 and over",
+            "places smaller than a state are suppressed",
+        )
+        birth = any(_speaks_of_birth(name) for name in columns) and self.year is None
+        return (
+            (*rules, "years of birth are as they were: give the year of the data to pool ages over 89")
+            if birth
+            else rules
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitedDataSet(Coarsener):
+    """Refuse what a limited data set may not hold; change nothing.
+
+    Parameters
+    ----------
+    allow
+        Columns that a person has looked at and that stay, although they look like identifiers.
+    k
+        Always 1: the rule asks for no classes of any size.
+
+    Notes
+    -----
+    Dates, ages, cities, states and ZIP codes stay; names, street addresses, numbers and addresses of persons are
+    refused. Missing values and weights play no part. Cost: a scan of the released columns.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> from shoal.compliance.safe_harbor import LimitedDataSet
+    >>> from shoal.conform import prepare
+    >>> table = pl.DataFrame({"zip": ["02139", "03601"], "email": ["a@b.org", "c@d.org"]})
+    >>> schema = shoal.Schema.of(quasi=["zip", "email"], kinds={"zip": "nominal"})
+    >>> try:
+    ...     LimitedDataSet().apply(prepare(table, schema), 1)
+    ... except shoal.GuaranteeError as error:
+    ...     error.got
+    "e-mail addresses in 'email'"
+    """
+
+    allow: Annotated[tuple[str, ...], Help("columns that stay although they look like identifiers")] = ()
+    k: Annotated[int, Range(low=1, high=1), Help("always 1")] = 1
+
+    def apply(self, prepared: Prepared, seed: int) -> Coarsened:
+        """Refuse direct identifiers and street addresses; everything else stays."""
+        check(self)
+        found = _released(prepared, self.allow)
+        _refuse(type(self).__name__, outright(found))
+        note = "dates, cities, ZIP codes and ages are as they were"
+        return Coarsened(columns={}, kept=np.ones(prepared.n, dtype=np.bool_), facts=(Fact(says=note, outside=True),))
+
+
+def outright(found: Scan) -> list[Finding]:
+    """What a limited data set may not hold: identifiers that name a person outright, and street addresses."""
+    named = [finding for finding in found.findings if finding.identifier not in _REWRITTEN | _FOR_PEOPLE]
+    return [*named, *(finding for finding in found.of(GEOGRAPHIC) if _speaks_of_street(finding.column))]
+
+
+def _names(prepared: Prepared, allow: Iterable[str]) -> list[str]:
+    """The released columns that nobody has vouched for."""
+    released = prepared.schema.released
+    return [column.name for column in released.columns if column.role != "weight" and column.name not in set(allow)]
+
+
+def _released(prepared: Prepared, allow: Iterable[str]) -> Scan:
+    return scan(prepared.frame, columns=_names(prepared, allow))
+
+
+def _direct(found: Scan) -> list[Finding]:
+    """Identifiers that name a person outright, and dates within other texts, where no rule could take them out."""
+    named = [finding for finding in outright(found) if finding.identifier != GEOGRAPHIC]
+    within = [finding for finding in found.of(DATES) if not finding.by_name and finding.share < 0.5]
+    texts = {finding.column for finding in found.of(FREE_TEXT)}
+    return [*named, *(f for f in found.of(DATES) if f in within or f.column in texts)]
+
+
+def _refuse(owner: str, direct: list[Finding]) -> None:
+    if direct:
+        said = ", ".join(f"{finding.identifier} in '{finding.column}'" for finding in direct[:8])
+        raise GuaranteeError(
+            owner,
+            "must hold no direct identifier",
+            got=said,
+            hint="Give these columns the role identifier, and they are dropped; or allow them, if they are none.",
+        )
+
+
+def _check_zips(zips: tuple[str, ...]) -> None:
+    if not all(isinstance(z, str) and len(z) == 3 and z.isdigit() for z in zips):
+        raise ParameterError("SafeHarbor", "small_zips must be texts of three digits each", got=f"{len(zips)} entries")
+
+
+def _levels(column: pl.Series, prepared: Prepared) -> pl.Series:
+    """Years of a quasi-identifier as texts where some are missing: a level may be missing, a number may not."""
+    gaps = prepared.schema[column.name].role == "quasi" and column.dtype.is_numeric() and column.null_count() > 0
+    return column.cast(pl.String) if gaps else column
+
+
+def _pooled(column: pl.Series) -> pl.Series:
+    return column.clip(upper_bound=OLDEST + 1)
+
+
+def _blank(column: pl.Series) -> pl.Series:
+    """A column in which everything is suppressed, missing cells too."""
+    return pl.Series(column.name, [SUPPRESSED]).new_from_index(0, len(column))
+
+
+def _year_of(column: pl.Series) -> pl.Series:
+    """The year of each date; a date in a form that isn't known becomes missing."""
+    if column.dtype.is_temporal():
+        return column.dt.year().cast(pl.Int64)
+    if column.dtype.is_numeric():
+        whole = column.cast(pl.Int64)
+        return pl.select(pl.when(whole > 9999).then(whole // 10000).otherwise(whole)).to_series()
+    text = column.cast(pl.String)
+    four = text.str.extract(r"(?:^|\D)((?:18|19|20|21)\d{2})(?:\D|$)", 1)
+    return four.cast(pl.Int64, strict=False)
+
+
+def _is_zip(column: pl.Series) -> bool:
+    named = any(word.startswith("zip") or word in ("postal", "postcode") for word in words_in(column.name))
+    text = column.drop_nulls().cast(pl.String)
+    return named or float(text.str.contains(r"^\d{5}-\d{4}$").mean() or 0.0) > 0.5  # type: ignore[arg-type]
+
+
+def _speaks_of_birth(name: str) -> bool:
+    return any(word.startswith(("birth", "dob", "yob", "dateofbirth")) for word in words_in(name))
+
+
+def _speaks_of_street(name: str) -> bool:
+    return any(word.startswith(_STREET) for word in words_in(name))
+
+
+def _is_birth_year(column: pl.Series) -> bool:
+    return _speaks_of_birth(column.name) and column.dtype.is_integer() and not speaks_of_age(column.name)

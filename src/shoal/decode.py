@@ -1,0 +1,117 @@
+"""Read a released column in the original's codes, whatever was written there.
+
+A masked column holds values or levels of the original and is read as it stands. A coarsened one holds intervals, sets,
+wider categories or a mark of suppression. Each such cell is read as the typical value of the records that it stands
+for: the mean of a numeric column, the middle level of an ordinal one, the most frequent of a nominal one. It is a
+reading for measures that need numbers; what counts for classes is what was written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.encode import Coding, Encoder
+from shoal.equivalence import codes as cells_of
+from shoal.errors import ColumnError
+from shoal.frame import Frame, series
+
+__all__ = ["Reading", "read_column", "read_release"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A release in the original's codes; `exact` says which cells are values of their own and no coarser."""
+
+    codes: FloatArray
+    exact: BoolArray
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether any cell stands for more than one value."""
+        return not bool(self.exact.all())
+
+
+def read_release(frame: Frame, encoder: Encoder, original: FloatArray, source_rows: IntArray) -> Reading:
+    """Read the quasi-identifiers of a release; `original` are the original's codes, by row."""
+    read = [
+        read_column(series(frame, coding.name), coding, original[:, j], source_rows)
+        for j, coding in enumerate(encoder.codings)
+    ]
+    shape = (len(frame), len(read))
+    return Reading(
+        codes=np.column_stack([codes for codes, _ in read]) if read else np.empty(shape),
+        exact=np.column_stack([exact for _, exact in read]) if read else np.ones(shape, dtype=np.bool_),
+    )
+
+
+def read_column(
+    column: pl.Series, coding: Coding, original: FloatArray, source_rows: IntArray
+) -> tuple[FloatArray, BoolArray]:
+    """One column's codes, and which of its cells are exact."""
+    try:
+        codes = coding.codes(column)
+        return codes, ~_blanked(codes, coding)
+    except ColumnError:
+        if column.dtype == pl.Null or not (source_rows >= 0).any():
+            raise  # nothing to tell by what the cells stand for
+        return _coarse(column.cast(pl.String), coding, original, source_rows)
+
+
+def _coarse(
+    texts: pl.Series, coding: Coding, original: FloatArray, source_rows: IntArray
+) -> tuple[FloatArray, BoolArray]:
+    own = _own_values(texts, coding)
+    absent: BoolArray = texts.is_null().to_numpy()
+    exact = ~np.isnan(own) | (absent & (coding.has_missing and coding.levels is not None))
+    cell = cells_of(texts)
+    known = source_rows >= 0
+    typical = _typical(coding, cell.values[known], original[source_rows[known]], cell.n)
+    codes = np.where(np.isnan(own), typical[cell.values], own)
+    codes[absent] = np.nan if coding.levels is None else len(coding.levels)
+    return codes, exact
+
+
+def _blanked(codes: FloatArray, coding: Coding) -> BoolArray:
+    """Where a value is missing that the original has: it was left out on purpose and stands for any."""
+    if coding.levels is None:
+        return np.isnan(codes)
+    blank: BoolArray = (codes == len(coding.levels)) & (not coding.has_missing)
+    return blank
+
+
+def _own_values(texts: pl.Series, coding: Coding) -> FloatArray:
+    """The codes of cells that are single values of the original; NaN elsewhere."""
+    if coding.levels is None:
+        numbers = texts.cast(pl.Float64, strict=False)
+    else:
+        names = coding.levels.cast(pl.String)
+        places = pl.Series(np.arange(len(names), dtype=np.float64))
+        numbers = texts.replace_strict(names, places, default=None, return_dtype=pl.Float64)
+    return numbers.fill_null(float("nan")).to_numpy().astype(np.float64)
+
+
+def _typical(coding: Coding, cell: IntArray, original: FloatArray, n: int) -> FloatArray:
+    """The typical code of the records behind each cell; the centre of all where there are none."""
+    counts = np.bincount(cell, minlength=n)
+    if coding.kind == "numeric":
+        sums = np.bincount(cell, weights=np.nan_to_num(original, nan=coding.center), minlength=n)
+        return np.where(counts > 0, sums / np.maximum(counts, 1), coding.center)
+    if coding.kind == "ordinal":
+        order, starts = np.lexsort((original, cell)), np.cumsum(counts) - counts
+        middle = np.minimum(starts + counts // 2, max(0, len(cell) - 1))
+        return np.where(counts > 0, original[order][middle], 0.0)
+    return _modes(cell, original.astype(np.int64), n)
+
+
+def _modes(cell: IntArray, level: IntArray, n: int) -> FloatArray:
+    """The most frequent level in each of `n` cells, of ties the first; 0 where a cell is empty."""
+    width = int(level.max(initial=0)) + 1
+    pairs, counts = np.unique(cell * width + level, return_counts=True)
+    order = np.lexsort((-pairs, counts))  # the last one written wins: the most frequent, and of these the first
+    modes = np.zeros(n)
+    modes[pairs[order] // width] = pairs[order] % width
+    return modes

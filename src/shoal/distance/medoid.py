@@ -1,0 +1,82 @@
+"""Medoids: the centre of a group where there is nothing to average (eq 3).
+
+The centre of group C in column j is the value of the column that is nearest to all members together,
+
+    c_j = arg min over values v of  Σ_{i in C} d_j(a_ij, v).                                 (3)
+
+The values v are those that occur in the table, so that a centre can always be written. On a line that is a median (the
+lower one, which is a member's value), for 0/1 distances the mode (ties: the more frequent level of the table), and for
+a table of distances the level with the least sum (ties: the same), which need not be a member's.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from shoal.arrays import FloatArray, IntArray
+from shoal.distance.space import Space, Spaces
+
+__all__ = ["lower_medians", "medoids", "modes"]
+
+_CHUNK = 2**22  # cells of the table of counts that is held at a time
+
+
+def medoids(positions: FloatArray, labels: IntArray, spaces: Spaces, occurring: FloatArray | None = None) -> FloatArray:
+    """The centre of each group, one row per group; labels are 0..c−1 without gaps.
+
+    `occurring` are the positions whose values may be a centre; by default `positions`.
+    """
+    among = positions if occurring is None else occurring
+    columns = [_center(space, positions[:, j], labels, among[:, j]) for j, space in enumerate(spaces)]
+    return np.column_stack(columns)
+
+
+def _center(space: Space, values: FloatArray, labels: IntArray, among: FloatArray) -> FloatArray:
+    if space.shape == "line":
+        return lower_medians(values, labels)
+    if space.table is None:
+        return modes(values, labels)
+    return _least_sums(space.table, values.astype(np.int64), labels, np.unique(among).astype(np.int64))
+
+
+def lower_medians(values: FloatArray, labels: IntArray) -> FloatArray:
+    """The lower median of each group."""
+    counts = np.bincount(labels)
+    ordered = values[np.lexsort((values, labels))]
+    starts = np.concatenate(([0], np.cumsum(counts)[:-1]))
+    middle: FloatArray = ordered[starts + (counts - 1) // 2]
+    return middle
+
+
+def modes(values: FloatArray, labels: IntArray) -> FloatArray:
+    """The most frequent value of each group; ties go to the lowest."""
+    order = np.lexsort((values, labels))
+    ordered, groups = values[order], labels[order]
+    begins = np.flatnonzero(np.append(True, (ordered[1:] != ordered[:-1]) | (groups[1:] != groups[:-1])))
+    runs = np.diff(np.append(begins, len(values)))
+    best = np.lexsort((ordered[begins], -runs, groups[begins]))
+    first = np.append(True, np.diff(groups[begins][best]) > 0)
+    most: FloatArray = ordered[begins[best[first]]]
+    return most
+
+
+def _least_sums(table: FloatArray, positions: IntArray, labels: IntArray, among: IntArray) -> FloatArray:
+    n_groups, width = int(labels.max()) + 1, len(table)
+    step = max(1, _CHUNK // width)
+    order = np.argsort(labels, kind="stable")
+    ends = np.searchsorted(labels[order], np.arange(0, n_groups + step, step))
+    parts = [_least(table, positions[order[a:b]], labels[order[a:b]], among) for a, b in pairwise(ends) if b > a]
+    return np.concatenate(parts)
+
+
+def _least(table: FloatArray, positions: IntArray, labels: IntArray, among: IntArray) -> FloatArray:
+    first = int(labels.min())
+    counts = np.zeros((int(labels.max()) - first + 1, len(table)))
+    np.add.at(counts, (labels - first, positions), 1.0)
+    sums = counts @ table[:, among]
+    # Equal sums in exact arithmetic must tie: rounding must not choose.
+    near = sums <= sums.min(axis=1, keepdims=True) * (1 + 1e-12)
+    best: FloatArray = among[near.argmax(axis=1)].astype(np.float64)
+    return best

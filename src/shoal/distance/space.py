@@ -1,0 +1,223 @@
+"""Columns as metric spaces, in the form that kernels take.
+
+A column is one of three shapes, whatever its metric is called:
+
+- *line*: |a − b| over its codes (numbers, positions of ordered levels);
+- *equal*: 0 or 1 over its codes;
+- *table*: a matrix over the levels that occur.
+
+`Space` knows one column's distances, its mapping (eq 1) and the values it holds; `Spaces` all columns of a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from shoal.arrays import FloatArray, IntArray
+from shoal.distance.knots import Knots
+from shoal.distance.mapping import line_pairs, map_distances, table_pairs
+from shoal.distance.metric import Metric
+from shoal.encode import Coding, Encoder
+from shoal.errors import ColumnError
+from shoal.schema import Column, Schema
+
+__all__ = ["EQUAL", "LINE", "TABLE", "Packed", "Shape", "Space", "Spaces"]
+
+Shape = Literal["line", "equal", "table"]
+LINE, EQUAL, TABLE = range(3)
+_NUMBER = {"line": LINE, "equal": EQUAL, "table": TABLE}
+
+
+class Packed(NamedTuple):
+    """All columns in arrays, for kernels.
+
+    Parameters
+    ----------
+    shapes
+        LINE, EQUAL or TABLE, column by column.
+    starts, widths, table
+        The distances of a table column between positions a and b: ``table[starts[j] + a * widths[j] + b]``.
+    x, y, n_knots
+        The knots of each column's mapping, row by row.
+    """
+
+    shapes: IntArray
+    starts: IntArray
+    widths: IntArray
+    table: FloatArray
+    x: FloatArray
+    y: FloatArray
+    n_knots: IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Space:
+    """One column as a metric space.
+
+    Parameters
+    ----------
+    name
+        The column.
+    shape
+        How distances are computed from positions.
+    table
+        The distances between positions of a table column.
+    values
+        The code at each position of a table column over numbers; None where positions are codes.
+    mapping
+        From distances to mapped ones.
+    """
+
+    name: str
+    shape: Shape
+    mapping: Knots
+    table: FloatArray | None = None
+    values: FloatArray | None = None
+
+    @classmethod
+    def fit(cls, column: Column, coding: Coding, codes: FloatArray) -> Space:
+        """Learn the space of one column from its codes."""
+        metric = Metric(kind=coding.kind) if column.metric is None else Metric.of(column.metric)
+        _check_fits(metric, coding)
+        if metric.tabled:
+            return _tabled(metric, coding, codes)
+        if metric.kind == "nominal":
+            return cls(name=coding.name, shape="equal", mapping=map_distances(*_equal_pairs(codes)))
+        return cls(name=coding.name, shape="line", mapping=map_distances(*line_pairs(codes)))
+
+    def positions(self, codes: FloatArray) -> FloatArray:
+        """Where the codes of a column lie in the space."""
+        if self.values is None:
+            return codes
+        return np.searchsorted(self.values, codes).clip(0, len(self.values) - 1).astype(np.float64)
+
+    def codes(self, positions: FloatArray) -> FloatArray:
+        """The codes at these positions."""
+        return positions if self.values is None else self.values[positions.astype(np.int64)]
+
+    def distance(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        """Distance between positions, element by element."""
+        if self.table is not None:
+            return self.table[np.asarray(a).astype(np.int64), np.asarray(b).astype(np.int64)]
+        return np.abs(a - b) if self.shape == "line" else (np.asarray(a) != b).astype(np.float64)
+
+    def mapped(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        """Mapped distance between positions, element by element."""
+        return self.mapping.at(self.distance(a, b))
+
+
+@dataclass(frozen=True)
+class Spaces:
+    """The columns of a table as metric spaces, in order."""
+
+    columns: tuple[Space, ...]
+
+    @classmethod
+    def fit(cls, schema: Schema, encoder: Encoder, codes: FloatArray) -> Spaces:
+        """Learn the spaces of the encoder's columns from their codes in the original."""
+        fitted = [Space.fit(schema[c.name], c, codes[:, j]) for j, c in enumerate(encoder.codings)]
+        return cls(columns=tuple(fitted))
+
+    def __iter__(self) -> Iterator[Space]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def take(self, places: Sequence[int]) -> Spaces:
+        """Some of the columns."""
+        return Spaces(columns=tuple(self.columns[j] for j in places))
+
+    def positions(self, codes: FloatArray) -> FloatArray:
+        """Where each record lies, one column per space."""
+        return np.column_stack([space.positions(codes[:, j]) for j, space in enumerate(self.columns)])
+
+    def codes(self, positions: FloatArray) -> FloatArray:
+        """The codes at these positions."""
+        return np.column_stack([space.codes(positions[:, j]) for j, space in enumerate(self.columns)])
+
+    def joint(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        """Sum of mapped distances between the rows of `a` and `b` (eq 4)."""
+        total = np.zeros(len(a))
+        for j, space in enumerate(self.columns):
+            total += space.mapped(a[:, j], b[:, j])
+        return total
+
+    @cached_property
+    def packed(self) -> Packed:
+        """The same for kernels."""
+        tables = [np.empty(0) if s.table is None else s.table.reshape(-1) for s in self.columns]
+        room = max(len(s.mapping.x) for s in self.columns)
+        padded = [np.pad(np.vstack((s.mapping.x, s.mapping.y)), ((0, 0), (0, room - len(s.mapping.x)))) for s in self]
+        return Packed(
+            shapes=np.array([_NUMBER[s.shape] for s in self.columns], dtype=np.int64),
+            starts=np.cumsum([0, *(len(t) for t in tables[:-1])]).astype(np.int64),
+            widths=np.array([0 if s.table is None else len(s.table) for s in self.columns], dtype=np.int64),
+            table=np.concatenate(tables),
+            x=np.ascontiguousarray([pair[0] for pair in padded]),
+            y=np.ascontiguousarray([pair[1] for pair in padded]),
+            n_knots=np.array([len(s.mapping.x) for s in self.columns], dtype=np.int64),
+        )
+
+
+def _check_fits(metric: Metric, coding: Coding) -> None:
+    wrong = (metric.kind == "numeric") != (coding.kind == "numeric") and metric.kind in ("numeric", "ordinal")
+    if (wrong and metric.kind == "numeric") or (metric.kind == "ordinal" and coding.kind == "nominal"):
+        raise ColumnError(
+            coding.name, f"has the metric {metric.kind}, which its values don't allow", got=f"kind {coding.kind}",
+            hint="Declare the kind of the column, or give it another metric.",
+        )  # fmt: skip
+
+
+def _tabled(metric: Metric, coding: Coding, codes: FloatArray) -> Space:
+    if coding.levels is None:
+        values = np.unique(codes)
+        table = metric.distances(_number_texts(metric, values), coding.name)
+    else:
+        values, table = None, _level_table(metric, coding, coding.levels)
+    bare = Space(name=coding.name, shape="table", mapping=_FLAT, table=table, values=values)
+    places = bare.positions(codes).astype(np.int64)
+    mapping = map_distances(*table_pairs(table, places))
+    return Space(name=coding.name, shape="table", mapping=mapping, table=table, values=values)
+
+
+_FLAT = Knots(x=np.array([0.0, 1.0]), y=np.array([0.0, 1.0]))
+
+
+def _level_table(metric: Metric, coding: Coding, levels: pl.Series) -> FloatArray:
+    """Distances between the levels that occur; a declared level that doesn't is as far as can be."""
+    occurs = np.flatnonzero(np.asarray(coding.examples)[: len(levels)] >= 0)
+    texts = levels.cast(pl.String).to_list()
+    named = [texts[i] for i in occurs]
+    if coding.has_missing and metric.lists(""):
+        occurs, named = np.append(occurs, len(levels)), [*named, ""]
+    known = metric.distances(named, coding.name)
+    table = np.full((coding.n_levels, coding.n_levels), known.max(initial=0.0) or 1.0)
+    table[np.ix_(occurs, occurs)] = known
+    np.fill_diagonal(table, 0.0)
+    return table
+
+
+def _number_texts(metric: Metric, values: FloatArray) -> list[str]:
+    """Numbers as the matrix or the tree writes them: 3, 3.0 and 3.00 are one."""
+    written: dict[float, str] = {}
+    for row in (metric.rows or ())[metric.kind == "matrix" :]:
+        try:
+            written.setdefault(float(row[0]), row[0])
+        except ValueError:
+            continue
+    plain = (str(int(v)) if v == int(v) else repr(float(v)) for v in values)
+    return [written.get(float(v), text) for v, text in zip(values, plain, strict=True)]
+
+
+def _equal_pairs(codes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Pairs that match and pairs that don't."""
+    counts = np.unique(codes, return_counts=True)[1].astype(np.float64)
+    same = float((counts * (counts - 1)).sum() / 2)
+    return np.array([0.0, 1.0]), np.array([same, len(codes) * (len(codes) - 1) / 2 - same])

@@ -1,0 +1,352 @@
+"""Check a written release again: are these the files that were released, and what do its claims rest on?
+
+Everybody can check that the folder holds exactly what its manifest names, and count again what the table shows (k, l,
+t). With the publisher's public key the manifest's signature is checked, and through it every file. With the original
+and the inside files the run is repeated, and table, manifest and report must come out byte for byte. So each claim is
+
+- *recomputed*: counted again on the table, or found again by the repeated run;
+- *signed*: the publisher has signed for it; or
+- *on the publisher's word*: somebody has written it into a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import polars as pl
+
+from shoal.claim import Basis, Kind
+from shoal.compliance.presets import PRESETS
+from shoal.errors import FileError, InputError, ShoalError
+from shoal.files import read_table, sha256
+from shoal.release.contents import faults, files_of
+from shoal.release.layout import FORMER, MANIFEST, SIGNATURE, is_table, place, replay_of
+from shoal.release.manifest import read_manifest
+from shoal.release.minisign import PublicKey, Signature
+from shoal.release.recount import recount
+from shoal.release.regenerate import Repeated, fits_input, repeat
+from shoal.release.replay import read_replay
+from shoal.release.sign import today
+from shoal.report.signing import Decision
+from shoal.schema import Schema
+
+__all__ = ["Check", "Standing", "Verification", "verify"]
+
+Standing = Literal["recomputed", "signed", "on the publisher's word"]
+_WORD: Standing = "on the publisher's word"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that was checked.
+
+    Parameters
+    ----------
+    name, detail
+        What it is, and what was found.
+    holds
+        Whether it holds; None where it could not be checked.
+    standing
+        What it rests on, for claims and what else the publisher says; None for plain checks.
+    """
+
+    name: str
+    holds: bool | None
+    detail: str
+    standing: Standing | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-safe words."""
+        return {"name": self.name, "holds": self.holds, "standing": self.standing, "detail": self.detail}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """All checks of a written release."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether no check failed."""
+        return all(check.holds is not False for check in self.checks)
+
+    @property
+    def on_word(self) -> tuple[Check, ...]:
+        """What rests on the publisher's word alone."""
+        return tuple(check for check in self.checks if check.standing == _WORD)
+
+    @property
+    def exit_code(self) -> int:
+        """0: nothing rests on a word alone; 3: something fails; 5: nothing fails, but something rests on a word."""
+        if not self.holds:
+            return 3
+        return 5 if self.on_word else 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-safe words."""
+        checks = [check.to_dict() for check in self.checks]
+        return {"holds": self.holds, "exit_code": self.exit_code, "checks": checks}
+
+
+def verify(
+    directory: str | Path, *, original: str | Path | None = None, signer: str | Path | None = None
+) -> Verification:
+    """Check a written release again.
+
+    Parameters
+    ----------
+    directory
+        What `Release.write` made.
+    original
+        The input file; with it and the inside files (``out.internal/replay.toml``) the run is repeated, and table,
+        manifest and report are compared whole.
+    signer
+        The publisher's public key file; with it the signature must be good.
+
+    Examples
+    --------
+    >>> import tempfile, shoal
+    >>> table, schema = shoal.datasets.health_survey(200, seed=1), shoal.datasets.health_survey_schema()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = shoal.verify(shoal.anonymize(table, schema, seed=7).write(f"{folder}/out"))
+    >>> found.holds, found.exit_code, found.on_word[0].name
+    (True, 5, 're-identification bound 0.2')
+    """
+    folder = place(directory)
+    words = _well_formed(read_manifest(folder), folder / MANIFEST)
+    seen = _Seen(folder=folder, words=words, original=None if original is None else Path(original), signer=signer)
+    return Verification(checks=tuple(seen.checks()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Seen:
+    """A folder under examination."""
+
+    folder: Path
+    words: Mapping[str, Any]
+    original: Path | None
+    signer: str | Path | None
+
+    def checks(self) -> list[Check]:
+        table, table_check = self._table()
+        signature = self._signature()
+        signed = signature is not None and signature.holds is True
+        again = None if self.original is None or table is None else self._again()
+        return [
+            self._files(),
+            *([table_check] if table_check else []),
+            *(_shape(table, self.words) if table is not None else []),
+            *([signature] if signature else []),
+            *self._decision(signed),
+            *(_repeated(again, self._is_now) if isinstance(again, Repeated) else again or []),
+            *(_preset(table, self.words) if table is not None and "preset" in self.words else []),
+            *(self._claim(claim, table, again, signed) for claim in self.words["claims"]),
+            *([] if isinstance(again, Repeated) and self._is_now else [_evidence(signed)]),
+        ]
+
+    @property
+    def _is_now(self) -> bool:
+        """Whether the manifest names all files that leave; those of earlier versions did not."""
+        return bool(files_of(self.words))
+
+    def _files(self) -> Check:
+        if not self._is_now and (self.folder / FORMER).is_dir():
+            text = f"written by an earlier version, with {FORMER}/ inside: take that folder out before anything leaves"
+            return Check(name="folder", holds=None, detail=text)
+        wrong = faults(self.folder, self.words)
+        return Check(name="folder", holds=not wrong, detail="; ".join(wrong) or "exactly the files of the manifest")
+
+    def _table(self) -> tuple[pl.DataFrame | None, Check | None]:
+        """The released table; a Check where it can't be read, or where only this one file has a hash."""
+        path = self.folder / self.words["output"]["file"]
+        if not is_table(path.name) or path.parent != self.folder or path.is_symlink() or not path.is_file():
+            return None, Check(name="table", holds=False, detail="the manifest must name a table that lies beside it")
+        try:
+            return read_table(path), None if self._is_now else _same_file(path, self.words)
+        except ShoalError:
+            return None, Check(name="table", holds=False, detail="can't be read")
+
+    def _signature(self) -> Check | None:
+        path = self.folder / SIGNATURE
+        if self.signer is None:
+            text = "not checked: name the publisher's public key (--signer)"
+            return Check(name="signature", holds=None, detail=text) if path.is_file() else None
+        key = PublicKey.read(self.signer)
+        if path.is_symlink() or not path.is_file():
+            return Check(name="signature", holds=False, detail="there is none")
+        try:
+            good = key.accepts(Signature.read(path), (self.folder / MANIFEST).read_bytes())
+        except FileError:
+            good = False
+        text = f"of the manifest, by key {key.name}"
+        return Check(name="signature", holds=good, detail=text if good else f"is not {text}")
+
+    def _decision(self, signed: bool) -> list[Check]:
+        if "decision" not in self.words:
+            return []
+        try:
+            decided = Decision.from_dict(self.words["decision"])
+        except InputError as error:
+            return [Check(name="decision", holds=False, detail=str(error))]
+        expired = decided.expires is not None and decided.expires < today()
+        until = "without an end" if decided.expires is None else f"until {decided.expires.isoformat()}"
+        text = f"{'has expired: held' if expired else 'holds'} {until}"
+        return [Check(name="decision", holds=not expired, detail=text, standing="signed" if signed else _WORD)]
+
+    def _again(self) -> Repeated | list[Check]:
+        """The repeated run; for a synthetic table only whether this is its original."""
+        assert self.original is not None
+        path = replay_of(self.folder)
+        recorded = read_replay(path)
+        if "synthesize" in recorded["recipe"]:
+            return self._as_recorded(recorded)
+        if self._is_now != ("created" in recorded):
+            return [Check(name="manifest", holds=False, detail="is not of the version that the replay file is of")]
+        return repeat(self.folder, path, recorded, self.words, self.original)
+
+    def _as_recorded(self, recorded: Mapping[str, Any]) -> list[Check]:
+        """What the inside files show of a synthetic release, which can't be made again."""
+        assert self.original is not None
+        table, recipe = self.words["output"]["sha256"], self.words["recipe"]
+        said = "as in the replay file"
+        return [
+            _input(fits_input(self.original, recorded, self.words), "; noise is never repeated"),
+            Check(name="table", holds=table == recorded["output"].get("sha256"), detail=f"SHA-256 {said}"),
+            Check(name="recipe", holds=recipe == recorded["recipe"], detail=said),
+        ]
+
+    def _claim(
+        self, claim: Mapping[str, Any], table: pl.DataFrame | None, again: Repeated | list[Check] | None, signed: bool
+    ) -> Check:
+        known = claim["kind"] in get_args(Kind)
+        name = f"{claim['kind'] if known else 'claim of an unknown kind,'} {claim['value']:.4g}"
+        counted = None if table is None else recount(claim, table, _schema(self.words))
+        if counted is not None and not counted.holds:
+            return Check(name=name, holds=False, detail=counted.detail, standing="recomputed")
+        if isinstance(again, Repeated):
+            text = f"by the repeated run{f', {counted.detail}' if counted else ''}"
+            found = any(all(claim.get(key) == other[key] for key in _SAME) for other in again.claims)
+            return Check(name=name, holds=found, detail=text, standing="recomputed")
+        if counted is not None:
+            return Check(name=name, holds=True, detail=counted.detail, standing="recomputed")
+        text = f"{claim['basis']} when it was released; the table alone can't show it"
+        return Check(name=name, holds=None, detail=text, standing="signed" if signed else _WORD)
+
+
+def _same_file(path: Path, words: Mapping[str, Any]) -> Check:
+    same = sha256(path) == words["output"]["sha256"]
+    return Check(name="table", holds=same, detail="SHA-256 as in the manifest" if same else "the file was changed")
+
+
+def _shape(table: pl.DataFrame, words: Mapping[str, Any]) -> list[Check]:
+    """Columns and rows as they are said to be, and roles that go together."""
+    named = table.columns == words["output"]["columns"] and set(table.columns) == set(words["columns"])
+    gone = not set(table.columns) & set(words.get("removed", ()))
+    hidden = [name for name, c in words["columns"].items() if c["role"] in ("identifier", "unit")]
+    return [
+        Check(name="columns", holds=named, detail=f"{len(table.columns)} columns, as in the manifest"),
+        Check(name="removed columns", holds=gone, detail="none of them is in the table" if gone else "still there"),
+        Check(name="roles", holds=not hidden, detail=f"{len(hidden)} columns of people's names or numbers released"),
+        Check(name="rows", holds=len(table) == words["output"]["rows"], detail=f"{len(table):,} rows"),
+    ]
+
+
+def _preset(table: pl.DataFrame, words: Mapping[str, Any]) -> list[Check]:
+    """The rules of a preset, held against the table again: what is said to hold must."""
+    told, rules = words["preset"], {}
+    if not isinstance(told, dict) or told.get("name") not in PRESETS or not isinstance(told.get("holds"), dict):
+        return [Check(name="preset", holds=False, detail="must name a known preset and its rules")]
+    for check in PRESETS[told["name"]].findings(table, _without_allowed(words)):
+        rules[check.rule] = check
+    checks = [
+        Check(
+            name=f"{told['name']}: {rule}",
+            holds=not says or (rule in rules and rules[rule].holds),
+            detail=rules[rule].words if rule in rules else "is no rule of this preset",
+            standing="recomputed",
+        )
+        for rule, says in told["holds"].items()
+    ]
+    missing = [rule for rule, check in rules.items() if check.outside and rule not in told["holds"]]
+    lost = [Check(name=f"{told['name']}: {rule}", holds=False, detail="is not told of") for rule in missing]
+    return [*checks, *lost]
+
+
+def _without_allowed(words: Mapping[str, Any]) -> Schema:
+    """The schema without the columns that a person looked at and let stand."""
+    steps = words["recipe"].get("coarsen", [])
+    allowed = {name for step in steps if isinstance(step.get("allow"), list) for name in step["allow"]}
+    return Schema(tuple(column for column in _schema(words).columns if column.name not in allowed))
+
+
+def _repeated(again: Repeated, whole: bool) -> list[Check]:
+    """What the repeated run shows; manifest and report of an earlier version can't be compared as a `whole`."""
+    same = "byte for byte as the code that wrote it writes it again"
+    table = "the run repeated gives the same bytes" if again.same_table else "other bytes"
+    checks = [
+        _input(again.same_input, ""),
+        Check(name="replay", holds=again.same_table, detail=table),
+        Check(name="bound by the group formula", holds=again.keeps_bound, detail="holds for every record"),
+    ]
+    if not whole:
+        return checks
+    return [
+        *checks,
+        Check(name="manifest", holds=not again.manifest, detail=again.manifest or same, standing="recomputed"),
+        Check(name="report", holds=not again.report, detail=again.report or same, standing="recomputed"),
+    ]
+
+
+def _input(fits: bool, more: str) -> Check:
+    return Check(name="input", holds=fits, detail=f"commitment in the manifest fits the original{more}")
+
+
+def _evidence(signed: bool) -> Check:
+    """Roles, recipe, measures, what claims say and assume, report: nobody can tell them from the table."""
+    text = "roles, recipe, measures, what claims say and assume, report" + (
+        "" if signed else "; give the original or the publisher's key"
+    )
+    return Check(name="evidence", holds=None, detail=text, standing="signed" if signed else _WORD)
+
+
+def _schema(words: Mapping[str, Any]) -> Schema:
+    return Schema.from_dict({"columns": {name: _declared(column) for name, column in words["columns"].items()}})
+
+
+def _declared(column: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: column[key] for key in ("role", "kind") if column.get(key) is not None}
+
+
+def _well_formed(words: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
+    """Hold the entries that are read below to their types; a manifest may come from anybody."""
+    output, columns, claims = words["output"], words["columns"], words["claims"]
+    try:
+        fits = (
+            all(isinstance(output[name], kind) for name, kind in _OUTPUT.items())
+            and all(isinstance(column["role"], str) for column in columns.values())
+            and all(isinstance(claim[name], str) for claim in claims for name in ("kind", "scope", "basis"))
+            and all(_is_number(claim["value"]) for claim in claims)
+            and all(claim["basis"] in get_args(Basis) for claim in claims)
+            and isinstance(words["recipe"], dict)
+            and all(isinstance(name, str) for name in words.get("removed", []))
+            and isinstance(words.get("decision", {}), dict)
+        )
+        _schema(words)
+    except (KeyError, TypeError, AttributeError, InputError):
+        fits = False
+    if not fits:
+        raise FileError(str(path), "must be a manifest whose columns, output and claims are well formed")
+    return words
+
+
+_SAME = ("kind", "value", "scope", "basis", "interval")  # by which a claim is found again
+_LARGEST = 1e300  # a larger whole number is no float
+_OUTPUT = {"file": str, "rows": int, "columns": list, "sha256": str}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST

@@ -1,0 +1,244 @@
+"""Classes of a table: how many persons share each combination of quasi-identifiers, and what they share besides.
+
+The report gives k (the smallest class), the sizes of all classes, and for each sensitive column the diversity and
+closeness of its values within classes (definitions in `shoal.equivalence`). It needs one table only, so a reviewer can
+hold somebody else's release to its words. Every number is exact for the table at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from shoal.conform import kind_of, levels_like
+from shoal.equivalence import Classes, Codes, Contents, classes_of, codes, contents_of, ranks
+from shoal.errors import InputError, SchemaError
+from shoal.frame import Frame, enter, series
+from shoal.pair import Pair
+from shoal.schema import Column, Kind, Schema
+
+__all__ = ["ClassReport", "Diversity", "classes", "measure", "released_persons", "table_classes"]
+
+_C = 3.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diversity:
+    """The worst class of a table for one sensitive column.
+
+    Parameters
+    ----------
+    column, kind
+        The sensitive column and how its values compare.
+    distinct_l, entropy_l, recursive_l
+        Smallest number of different values in a class, smallest exponential of the entropy, and largest l for
+        which every class is recursively (3, l)-diverse.
+    t
+        Largest distance between a class and the table: total variation (nominal) or earth mover's over ranks, 0..1.
+    alpha
+        Largest share of one value in a class.
+    homogeneous_share
+        Share of records in classes that hold one value only: their value is known as soon as the class is.
+    """
+
+    releasable: ClassVar[bool] = True
+
+    column: str
+    kind: Kind
+    distinct_l: int
+    entropy_l: float
+    recursive_l: int
+    t: float
+    alpha: float
+    homogeneous_share: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers as JSON-safe words."""
+        return {
+            "column": self.column,
+            "kind": self.kind,
+            "distinct_l": self.distinct_l,
+            "entropy_l": self.entropy_l,
+            "recursive_l": self.recursive_l,
+            "t": self.t,
+            "alpha": self.alpha,
+            "homogeneous_share": self.homogeneous_share,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassReport:
+    """The equivalence classes of a table in numbers; it may go where the table goes.
+
+    Parameters
+    ----------
+    k
+        Persons in the smallest class.
+    n_records, n_classes
+        Rows and classes.
+    n_unique
+        Rows in a class of one person.
+    histogram
+        Number of classes of each size (in persons).
+    records_by_size
+        Number of rows in the classes of each size.
+    sensitive
+        Diversity and closeness, by sensitive column.
+    """
+
+    releasable: ClassVar[bool] = True
+
+    k: int
+    n_records: int
+    n_classes: int
+    n_unique: int
+    histogram: dict[int, int]
+    records_by_size: dict[int, int]
+    sensitive: dict[str, Diversity]
+
+    @property
+    def unique_share(self) -> float:
+        """Share of rows in a class of one person."""
+        return self.n_unique / self.n_records
+
+    def small_share(self, k: int) -> float:
+        """Share of rows in classes of fewer than `k` persons."""
+        return sum(rows for size, rows in self.records_by_size.items() if size < k) / self.n_records
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON-safe words; sizes are texts, as JSON has it."""
+        return {
+            "k": self.k,
+            "n_records": self.n_records,
+            "n_classes": self.n_classes,
+            "n_unique": self.n_unique,
+            "unique_share": self.unique_share,
+            "histogram": {str(size): count for size, count in self.histogram.items()},
+            "records_by_size": {str(size): rows for size, rows in self.records_by_size.items()},
+            "sensitive": {name: diversity.to_dict() for name, diversity in self.sensitive.items()},
+        }
+
+
+def classes(table: Any, schema: Schema, sensitive: Sequence[str] | str | None = None) -> ClassReport:
+    """Count the equivalence classes of a table and say how mixed their sensitive values are.
+
+    Parameters
+    ----------
+    table
+        A table of any dataframe type that has the schema's quasi-identifiers; identifiers may be gone, as in a release.
+    schema
+        Which columns are quasi-identifying, sensitive, and the unit.
+    sensitive
+        The sensitive columns to look at; None: those of the schema that the table has.
+
+    Notes
+    -----
+    A missing quasi value is a level of its own, and so is a missing sensitive value (the last in rank). With a unit
+    column in the table, sizes count distinct persons, and a person's value counts once in a class; a release has lost
+    that column, so where persons have several rows `assess` counts them through the original. Survey weights play no
+    part: k is about records. Cost: O(n log n); 1,000,000 rows of 5 columns in less than a second.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> table = pl.DataFrame({"age": [30, 30, 41, 41, 41], "cost": [5, 9, 7, 7, 7]})
+    >>> report = shoal.risk.classes(table, shoal.Schema.of(quasi=["age"], sensitive=["cost"]))
+    >>> report.k, report.histogram, report.sensitive["cost"].distinct_l
+    (2, {2: 1, 3: 1}, 1)
+    """
+    return measure(enter(table), schema, sensitive)
+
+
+def measure(
+    frame: Frame,
+    schema: Schema,
+    sensitive: Sequence[str] | str | None = None,
+    *,
+    persons: Codes | None = None,
+    found: Classes | None = None,
+) -> ClassReport:
+    """`classes` of a frame that has already entered; `persons` stand in for a unit column that it lost.
+
+    `found` are its classes, where they are already known.
+    """
+    found = table_classes(frame, schema, persons) if found is None else found
+    records = _records_by_size(found)
+    return ClassReport(
+        k=found.k,
+        n_records=len(frame),
+        n_classes=found.n_classes,
+        n_unique=records.get(1, 0),
+        histogram=found.histogram(),
+        records_by_size=records,
+        sensitive={name: _diversity(frame, found, schema[name]) for name in _chosen(frame, schema, sensitive)},
+    )
+
+
+def table_classes(frame: Frame, schema: Schema, persons: Codes | None = None) -> Classes:
+    """The classes over the quasi-identifiers; persons count where they are given or the table has the unit column."""
+    if len(frame) == 0:
+        raise InputError("table", "must have at least one row", got="0 rows")
+    unit = schema.unit if schema.unit in frame.columns else None
+    return classes_of(frame, schema.quasi, unit if persons is None else persons)
+
+
+def released_persons(pair: Pair) -> Codes | None:
+    """The person of each released row, for a schema with a unit; a row without a known source is its own person.
+
+    A release has no unit column. Counted by rows, one person with k rows in a class would pass for k persons.
+    """
+    if pair.schema.unit is None:
+        return None
+    person, source = pair.original.units(), pair.source_rows
+    n = int(person.max()) + 1
+    return Codes(values=np.where(source >= 0, person[source], n + np.arange(len(source))), n=n + len(source))
+
+
+def _records_by_size(found: Classes) -> dict[int, int]:
+    rows = np.bincount(found.labels, minlength=found.n_classes)
+    sizes, place = np.unique(found.sizes, return_inverse=True)
+    totals = np.zeros(len(sizes), dtype=np.int64)
+    np.add.at(totals, place, rows)
+    return {int(size): int(total) for size, total in zip(sizes, totals, strict=True)}
+
+
+def _chosen(frame: Frame, schema: Schema, sensitive: Sequence[str] | str | None) -> Sequence[str]:
+    if sensitive is None:
+        return [name for name in schema.sensitive if name in frame.columns]
+    names = [sensitive] if isinstance(sensitive, str) else list(sensitive)
+    for name in names:
+        if name not in frame.columns or name not in schema:
+            raise SchemaError("sensitive", f"column '{name}' must be in the table and in the schema")
+    return names
+
+
+def _diversity(frame: Frame, found: Classes, column: Column) -> Diversity:
+    content = series(frame, column.name)
+    kind = column.kind or kind_of(content, column)
+    values = contents_of(found, _sensitive_codes(content, column, kind))
+    distinct = values.distinct()
+    return Diversity(
+        column=column.name,
+        kind=kind,
+        distinct_l=int(distinct.min()),
+        entropy_l=float(values.entropy().min()),
+        recursive_l=int(values.recursive(_C).min()),
+        t=_closeness(values, kind),
+        alpha=float(values.largest_share().max()),
+        homogeneous_share=float((distinct[found.labels] == 1).mean()),
+    )
+
+
+def _sensitive_codes(content: pl.Series, column: Column, kind: Kind) -> Codes:
+    if kind == "nominal":
+        return codes(content)
+    return ranks(content, levels_like(content, column) if column.levels is not None else None)
+
+
+def _closeness(values: Contents, kind: Kind) -> float:
+    distance = values.variation() if kind == "nominal" else values.ordered_distance()
+    return float(distance.max())

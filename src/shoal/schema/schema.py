@@ -1,0 +1,270 @@
+"""What each column is: its role, its kind, its public domain, and what to do where a value is missing.
+
+Roles say what a column may do to a person: an `identifier` names one (and is never released), a `quasi` column can
+be matched against outside knowledge (and is masked), a `sensitive` one is what must not be learnt, `weight` is a
+survey weight, `unit` says which rows belong to one person, `other` is published as it is. Kinds say how values
+compare: `numeric`, `ordinal` (levels with an order) or `nominal` (levels without).
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import os
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import FileError, SchemaError
+from shoal.schema.column import Column, Level, Missing, Words
+from shoal.schema.constraint import Rule
+
+__all__ = ["Schema"]
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The columns of a table, each with its role. Build it with `of`, `infer` or `read`.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> schema = shoal.Schema.of(quasi=["age", "sex"], sensitive=["cost"], kinds={"sex": "nominal"})
+    >>> schema.quasi
+    ('age', 'sex')
+    >>> schema["sex"].kind
+    'nominal'
+    """
+
+    columns: tuple[Column, ...]
+    rules: tuple[Rule, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [column.name for column in self.columns]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise SchemaError("schema", f"column '{repeated[0]}' must have exactly one role")
+        for role in ("weight", "unit"):
+            if len(self._having(role)) > 1:
+                raise SchemaError("schema", f"at most one column may have the role {role}")
+        for rule in self.rules:
+            for name in rule.columns:
+                if name not in names:
+                    raise SchemaError("rules", f"speak of the column '{name}', which the schema doesn't have")
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        identifier: Iterable[str] = (),
+        quasi: Iterable[str] = (),
+        sensitive: Iterable[str] = (),
+        weight: str | None = None,
+        unit: str | None = None,
+        other: Iterable[str] = (),
+        kinds: Mapping[str, str] | None = None,
+        levels: Mapping[str, Sequence[Level]] | None = None,
+        bounds: Mapping[str, tuple[float, float]] | None = None,
+        missing: Mapping[str, Missing] | None = None,
+        edges: Mapping[str, Sequence[float]] | None = None,
+        whole: Mapping[str, bool] | None = None,
+        hierarchies: Mapping[str, Any] | None = None,
+        metrics: Mapping[str, Any] | None = None,
+        rules: Iterable[Words | Rule] = (),
+    ) -> Schema:
+        """Declare a schema in one call: role by role, then what is known of single columns, then rules.
+
+        Hierarchies and metrics are given as words or as values with `to_dict`, metrics also as a bare kind.
+        """
+        roles = {
+            "identifier": _names(identifier),
+            "quasi": _names(quasi),
+            "sensitive": _names(sensitive),
+            "weight": _names(weight),
+            "unit": _names(unit),
+            "other": _names(other),
+        }
+        entries: dict[str, dict[str, Any]] = {}
+        for role, names in roles.items():
+            for name in names:
+                if name in entries:
+                    raise SchemaError("schema", f"column '{name}' must have exactly one role")
+                entries[name] = {"role": role}
+        details = {
+            "kind": kinds,
+            "levels": levels,
+            "bounds": bounds,
+            "missing": missing,
+            "edges": edges,
+            "whole": whole,
+            "hierarchy": hierarchies,
+            "metric": metrics,
+        }
+        for entry, given in details.items():
+            for name, value in (given or {}).items():
+                if name not in entries:
+                    raise SchemaError("schema", f"column '{name}' is given a {entry} but no role")
+                entries[name][entry] = value
+        columns = tuple(Column.from_dict(name, words) for name, words in entries.items())
+        return cls(columns, tuple(rule if isinstance(rule, Rule) else Rule.from_dict(rule) for rule in rules))
+
+    @classmethod
+    def infer(cls, table: Any) -> Schema:
+        """Propose a schema for `table`, for a person to correct; it is never used silently."""
+        from shoal.schema.infer import propose
+
+        return propose(table).schema
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Schema:
+        """Read a schema from a TOML file."""
+        try:
+            words = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
+        except OSError as error:
+            raise FileError(str(path), "schema file must be readable", got=error.strerror or "") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise SchemaError(str(path), f"must be a TOML file ({error})") from None
+        try:
+            return cls.from_dict(_with_tables(words, Path(path).parent))
+        except SchemaError as error:
+            raise SchemaError(f"{path}, {error.owner}", error.rule, got=error.got, hint=error.hint) from None
+
+    @classmethod
+    def from_dict(cls, words: Mapping[str, Any]) -> Schema:
+        """Read a schema from the words of `to_dict`."""
+        columns = words.get("columns") if isinstance(words, Mapping) else None
+        if (
+            not isinstance(columns, Mapping)
+            or not set(words) <= {"columns", "rules"}
+            or not all(isinstance(entry, Mapping) for entry in columns.values())
+        ):
+            raise SchemaError(
+                "schema", "must have a table [columns.NAME] for every column, [[rules]] if there are any, nothing else"
+            )
+        rules = words.get("rules", [])
+        if not isinstance(rules, list | tuple) or not all(isinstance(rule, Mapping) for rule in rules):
+            raise SchemaError("rules", "must be written as [[rules]], one table for each")
+        return cls(
+            tuple(Column.from_dict(name, entry) for name, entry in columns.items()),
+            tuple(Rule.from_dict(rule) for rule in rules),
+        )
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the schema as a TOML file (whole or not at all)."""
+        from shoal.files import write_text
+
+        write_text(path, self.to_toml())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The schema as TOML- and JSON-safe words."""
+        words: dict[str, Any] = {"columns": {column.name: column.to_dict() for column in self.columns}}
+        return words | ({"rules": [rule.to_dict() for rule in self.rules]} if self.rules else {})
+
+    def to_toml(self, comments: Mapping[str, str] | None = None) -> str:
+        """The schema as TOML text, with a comment above each column that `comments` names."""
+        parts = [_toml_column(column, (comments or {}).get(column.name, "")) for column in self.columns]
+        return "\n".join([*parts, *map(_toml_rule, self.rules)])
+
+    def fingerprint(self) -> str:
+        """SHA-256 of what the schema says, whatever the order of its entries in the file."""
+        words = json.dumps(self.to_dict(), sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(words.encode()).hexdigest()
+
+    def __getitem__(self, name: str) -> Column:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise SchemaError("schema", f"has no column '{name}'")
+
+    def __contains__(self, name: object) -> bool:
+        return any(column.name == name for column in self.columns)
+
+    @property
+    def identifier(self) -> tuple[str, ...]:
+        """Names of the identifying columns."""
+        return self._having("identifier")
+
+    @property
+    def quasi(self) -> tuple[str, ...]:
+        """Names of the quasi-identifiers."""
+        return self._having("quasi")
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """Names of the sensitive columns."""
+        return self._having("sensitive")
+
+    @property
+    def other(self) -> tuple[str, ...]:
+        """Names of the columns published as they are."""
+        return self._having("other")
+
+    @property
+    def weight(self) -> str | None:
+        """Name of the survey weight, if there is one."""
+        return next(iter(self._having("weight")), None)
+
+    @property
+    def unit(self) -> str | None:
+        """Name of the column that says which rows belong to one person, if there is one."""
+        return next(iter(self._having("unit")), None)
+
+    @property
+    def released(self) -> Schema:
+        """The schema of the released table: without identifiers and without the unit."""
+        kept = tuple(c for c in self.columns if c.role not in ("identifier", "unit"))
+        names = {column.name for column in kept}
+        return Schema(kept, tuple(rule for rule in self.rules if names.issuperset(rule.columns)))
+
+    def with_columns(self, columns: Iterable[Column]) -> Schema:
+        """A schema in which each of `columns` stands in the place of the one of the same name."""
+        new = {column.name: column for column in columns}
+        return replace(self, columns=tuple(new.get(column.name, column) for column in self.columns))
+
+    def _having(self, role: str) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns if column.role == role)
+
+
+def _names(given: Iterable[str] | str | None) -> list[str]:
+    if given is None:
+        return []
+    if not isinstance(given, Iterable):
+        raise SchemaError("schema", "column names must be a text or a list of texts", got=type(given).__name__)
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _toml_rule(rule: Rule) -> str:
+    import tomli_w
+
+    return tomli_w.dumps({"rules": [rule.to_dict()]})
+
+
+def _with_tables(words: Any, folder: Path) -> Any:
+    """Entries that name a `file` get its rows instead, so that the schema is whole in itself."""
+    if isinstance(words, Mapping) and isinstance(words.get("file"), str) and "kind" in words:
+        rest = {name: value for name, value in words.items() if name != "file"}
+        return rest | {"rows": _rows(folder / words["file"])}
+    if isinstance(words, Mapping):
+        return {name: _with_tables(value, folder) for name, value in words.items()}
+    return words
+
+
+def _rows(path: Path) -> list[list[str]]:
+    """The rows of a small delimited file, each cell as text; comma, semicolon or tab."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(str(path), "must be a readable UTF-8 text file", got=getattr(error, "strerror", "")) from None
+    first = text.split("\n", 1)[0]
+    delimiter = max(";\t,", key=first.count)
+    return [row for row in csv.reader(text.splitlines(), delimiter=delimiter) if row]
+
+
+def _toml_column(column: Column, comment: str) -> str:
+    import tomli_w
+
+    head = "".join(f"# {line}\n" for line in comment.splitlines())
+    return head + tomli_w.dumps({"columns": {column.name: column.to_dict()}})

@@ -1,0 +1,142 @@
+"""Around every request: a number, limits on size, one line in the log, the counters, headers that keep browsers strict.
+
+A line says when, which route, which status, how long, which client and model, and what was charged. It never holds a
+feature value, a body, a query string, a key, or another library's message, which may quote one of them.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import secrets
+import sys
+import time
+import traceback
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from starlette.datastructures import MutableHeaders
+
+from shoal.ledger.chain import now
+from shoal.service.errors import Problem, problem_response
+from shoal.service.metrics import Metrics
+
+__all__ = ["Frame", "logger"]
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"})
+_MOST_HEADERS = 16_384  # bytes; a key and an idempotency key need some hundred
+_GIVEN = re.compile(rb"[A-Za-z0-9._-]{8,64}")
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+
+
+def logger() -> logging.Logger:
+    """The log: one JSON object a line on standard error."""
+    log = logging.getLogger("shoal.service")
+    if not log.handlers:
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(logging.Formatter("%(message)s"))
+        log.addHandler(handler)
+        log.setLevel(logging.INFO)
+        log.propagate = False
+    return log
+
+
+class Frame:
+    """The outermost layer of the application."""
+
+    def __init__(self, app: Any, *, metrics: Metrics, max_body: int, log: bool) -> None:
+        self._app, self._metrics, self._max_body = app, metrics, max_body
+        self._log = logger() if log else None
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Handle one request, or pass a start-up message on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        notes = scope["notes"] = {"id": _request_id(scope), "status": 0}
+        begun = time.perf_counter()
+        try:
+            await self._handle(scope, receive, _noting(send, notes), notes)
+        finally:
+            self._close(scope, notes, time.perf_counter() - begun)
+
+    async def _handle(self, scope: Message, receive: Receive, send: Send, notes: dict[str, Any]) -> None:
+        try:
+            if sum(len(name) + len(value) for name, value in scope["headers"]) > _MOST_HEADERS:
+                raise Problem("headers-too-large")
+            if _declared_length(scope) > self._max_body:
+                raise Problem("too-large")
+            await self._app(scope, _measured(receive, self._max_body), send)
+        except Problem as problem:
+            await problem_response(problem, notes["id"])(scope, receive, send)
+        except Exception as error:
+            notes["fault"] = _place(error)
+            if not notes["status"]:
+                await problem_response(Problem("internal"), notes["id"])(scope, receive, send)
+
+    def _close(self, scope: Message, notes: dict[str, Any], seconds: float) -> None:
+        route = str(scope.get("template") or getattr(scope.get("route"), "path", "none"))
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        self._metrics.request(route, method, notes["status"], seconds)
+        if self._log is not None:
+            words = {"at": now(), "method": method, "route": route, "ms": round(seconds * 1000, 2), **notes}
+            self._log.log(logging.ERROR if "fault" in notes else logging.INFO, "%s", json.dumps(words))
+
+
+def _request_id(scope: Message) -> str:
+    """The number that a proxy gave, or a new one."""
+    for name, value in scope["headers"]:
+        if name == b"x-request-id" and _GIVEN.fullmatch(value):
+            return str(value.decode())
+    return secrets.token_hex(8)
+
+
+def _noting(send: Send, notes: dict[str, Any]) -> Send:
+    async def noting(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            notes["status"] = message["status"]
+            headers = MutableHeaders(scope=message)
+            headers["X-Request-ID"] = notes["id"]
+            for name, value in _HEADERS.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return noting
+
+
+def _measured(receive: Receive, most: int) -> Receive:
+    """Count what arrives, as a length may be left out or be a lie."""
+    total = 0
+
+    async def measured() -> Message:
+        nonlocal total
+        message = await receive()
+        total += len(message.get("body", b""))
+        if total > most:
+            raise Problem("too-large")
+        return message
+
+    return measured
+
+
+def _declared_length(scope: Message) -> int:
+    for name, value in scope["headers"]:
+        if name == b"content-length":
+            return int(value) if value.isdigit() else 0
+    return 0
+
+
+def _place(error: Exception) -> str:
+    """Where it happened and of which type; never what it says."""
+    frames = traceback.extract_tb(error.__traceback__)
+    last = frames[-1] if frames else None
+    return f"{type(error).__name__} in {last.name}:{last.lineno}" if last else type(error).__name__

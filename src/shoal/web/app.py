@@ -1,0 +1,105 @@
+"""The workbench as an application: one private room, its jobs, the pages and the routes.
+
+It is for one steward or a few who share a token; by default it listens on this machine only. Nothing is fetched from
+elsewhere and nothing is reported to anybody.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastapi import FastAPI
+
+from shoal.web.access import Access
+from shoal.web.controller import Shop
+from shoal.web.jobs import Jobs
+from shoal.web.middleware import Guard
+from shoal.web.routes import add_routes
+from shoal.web.workspace import Room
+
+__all__ = ["LOOPBACK", "WebSettings", "create_web_app"]
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebSettings:
+    """How the workbench is run.
+
+    Parameters
+    ----------
+    access
+        The token, and where files may be opened from and written to.
+    folder
+        Where the private room is made; the system's folder for temporary files if None.
+    hosts
+        Names under which it answers; empty for any.
+    models, ledger
+        A folder of score models (None for no score page), and the ledger that charges for their answers.
+    """
+
+    access: Access
+    folder: Path | None = None
+    hosts: tuple[str, ...] = LOOPBACK
+    models: Path | None = None
+    ledger: str = "sqlite:///ledger.db"
+
+
+def create_web_app(settings: WebSettings, shop: Shop | None = None) -> FastAPI:
+    """The application around a shop (None: one of its own); its room is removed when it stops."""
+    from nicegui import ui
+
+    from shoal.web.pages import add_pages
+    from shoal.web.pages.look import FAVICON
+
+    service = _service(settings)
+    shop = _shop(settings) if shop is None else shop
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            if service is not None:
+                await stack.enter_async_context(service.router.lifespan_context(service))
+            yield
+        shop.close()
+
+    app = FastAPI(title="Shoal workbench", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_middleware(Guard, access=settings.access, hosts=settings.hosts)
+    add_routes(app, shop)
+    if service is not None:
+        app.mount("/service", service)
+    add_pages(shop)
+    logging.getLogger("nicegui").setLevel(logging.ERROR)
+    ui.run_with(
+        app,
+        title="Shoal",
+        favicon=FAVICON,
+        language="en-US",
+        tailwind=False,
+        reconnect_timeout=10.0,
+        show_welcome_message=False,
+        binding_refresh_interval=None,
+    )
+    return app
+
+
+def _shop(settings: WebSettings) -> Shop:
+    room = Room.create(settings.folder)
+    return Shop(room=room, jobs=Jobs(room), access=settings.access, scores=settings.models is not None)
+
+
+def _service(settings: WebSettings) -> FastAPI | None:
+    """The risk scores, which keep their own keys and ledger, beneath the workbench."""
+    if settings.models is None:
+        return None
+    from shoal.ledger import Ledger
+    from shoal.service.app import create_app
+    from shoal.service.models import read_folder
+    from shoal.service.settings import Settings
+
+    book = Ledger.open(settings.ledger, create=False)
+    return create_app(read_folder(str(settings.models), book.admissions()).loaded, book, Settings(log=False))

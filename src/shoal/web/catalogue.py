@@ -1,0 +1,275 @@
+"""What can be chosen: goals in the words of the person who publishes, and the methods behind them.
+
+A goal is a place to start, with a recipe that serves it; every part of the recipe can be changed afterwards. What a
+method promises is said in one line, in the words of its own page; what a release promises is in its claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+from shoal.coarsening import Generalize, Mondrian
+from shoal.compliance import SafeHarbor
+from shoal.errors import ParameterError
+from shoal.group import MDAV, Ball, Crest, KMember
+from shoal.mask import Centroid, GaussianDither, MicroPerturb, PushBack, Resample, Shuffle
+from shoal.recipe import (
+    COARSENERS,
+    GROUPERS,
+    MASKS,
+    AnyRecipe,
+    Coarsening,
+    Recipe,
+    Synthesis,
+    method_name,
+    synthesizers,
+)
+from shoal.schema import Schema
+from shoal.web.forms import ROWS, Field, fields
+from shoal.web.wording import wording
+
+__all__ = ["Family", "Goal", "Method", "goal", "goals", "methods"]
+
+Family = Literal["group", "mask", "coarsen", "synthesize"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """A method that can be chosen.
+
+    Parameters
+    ----------
+    name, family
+        Its name in recipes and on the command line, and where it stands in one.
+    title, words, promise
+        What it is called, what it does, and what it promises, one line each; nothing is promised where `promise` is
+        empty.
+    fields
+        The questions of its form.
+
+    Examples
+    --------
+    >>> from shoal.web.catalogue import methods
+    >>> [method.name for method in methods("synthesize")][:2]
+    ['pegs', 'perturbed-imputation']
+    """
+
+    name: str
+    family: Family
+    title: str
+    words: str
+    promise: str
+    fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """What a person wants to reach.
+
+    Parameters
+    ----------
+    name, title, words
+        Its name, and what it is for.
+    families
+        The families its recipe is made of.
+    recipe
+        The recipe to start with, in words.
+    preset
+        Rules that the finished table is held to; None: none.
+    lacking
+        Says of a schema what the recipe would lack; an empty text if nothing.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> from shoal.web.catalogue import goal
+    >>> print(goal("synthetic").lacks(shoal.Schema.of(quasi=["age"])))
+    Declare what is publicly known: levels, or bounds, of age.
+    """
+
+    name: str
+    title: str
+    words: str
+    families: tuple[Family, ...]
+    recipe: dict[str, Any]
+    preset: str | None = None
+    lacking: Callable[[Schema], str] | None = None
+
+    def lacks(self, schema: Schema) -> str:
+        """What `schema` would have to say for the recipe to run; empty if nothing."""
+        if not schema.quasi:
+            return "Give at least one column the role quasi: what others could know of a person."
+        return self.lacking(schema) if self.lacking else ""
+
+
+@cache
+def methods(family: Family) -> tuple[Method, ...]:
+    """The methods of a family, the usual one first."""
+    known: dict[str, tuple[type[Any], ...]] = {"group": GROUPERS, "mask": MASKS, "coarsen": COARSENERS}
+    classes = synthesizers() if family == "synthesize" else known[family]
+    return tuple(_method(cls, family) for cls in classes)
+
+
+@cache
+def goals() -> tuple[Goal, ...]:
+    """The goals, the usual one first."""
+    return (
+        _distribution(),
+        _regressions(),
+        _classes(),
+        _clusters(),
+        _moments(),
+        _familiar(),
+        _fixed_bands(),
+        _synthetic(),
+        _safe_harbor(),
+    )
+
+
+def goal(name: str) -> Goal:
+    """The goal of this name."""
+    for known in goals():
+        if known.name == name:
+            return known
+    raise ParameterError("goal", f"must be one of {', '.join(known.name for known in goals())}", got=repr(name)[:40])
+
+
+# Goals
+
+
+def _distribution() -> Goal:
+    return Goal(
+        name="distribution",
+        title="Keep the distribution",
+        words="Shares, tables and weights of the quasi-identifiers stay exactly as they were; types stay too.",
+        families=("group", "mask"),
+        recipe=_words(Recipe.of(KMember(k=5), GaussianDither(exact=True))),
+    )
+
+
+def _regressions() -> Goal:
+    return Goal(
+        name="regressions",
+        title="Keep regressions",
+        words="Groups are alike in the numeric sensitive columns too, so their regressions on the others survive best.",
+        families=("group", "mask"),
+        recipe=_words(Recipe.of(KMember(k=5, response_weight=1.0), Resample(replace=False))),
+        lacking=lambda schema: _lacks_sensitive(schema, ("numeric", None), "a numeric column whose regression matters"),
+    )
+
+
+def _classes() -> Goal:
+    return Goal(
+        name="class-mix",
+        title="Keep means and covariances, mix the classes",
+        words="Groups are near each other and mixed in their sensitive class, so that a group gives no diagnosis away; "
+        "means and covariances of numbers stay exact.",
+        families=("group", "mask"),
+        recipe=_words(Recipe.of(Crest(k=5), MicroPerturb(noise="exact"))),
+        lacking=lambda schema: _lacks_sensitive(schema, ("nominal", "ordinal", None), "a nominal or ordinal column"),
+    )
+
+
+def _clusters() -> Goal:
+    return Goal(
+        name="clusters",
+        title="Keep clusters and places, hide those who stand out",
+        words="Works for codes, places and anything with a distance; outliers move into the nearest crowd, then values "
+        "change places inside it. The risk that is left is measured, not bounded.",
+        families=("group", "mask"),
+        recipe=_words(Recipe.of(Ball(minimum=5), [PushBack(), Shuffle()])),
+    )
+
+
+def _moments() -> Goal:
+    return Goal(
+        name="microaggregation",
+        title="Classical microaggregation",
+        words="Every group of k is written as its mean, as sdcMicro does. Anybody can count k; variances shrink.",
+        families=("group", "mask"),
+        recipe=_words(Recipe.of(MDAV(k=5), Centroid())),
+    )
+
+
+def _familiar() -> Goal:
+    return Goal(
+        name="familiar",
+        title="Simple and familiar",
+        words="Intervals and sets instead of exact values, just wide enough that k people share each combination.",
+        families=("coarsen",),
+        recipe=_words(Coarsening.of(Mondrian(k=5))),
+    )
+
+
+def _fixed_bands() -> Goal:
+    return Goal(
+        name="fixed-bands",
+        title="The same bands everywhere",
+        words="One level of detail for a whole column (ages by tens for everybody), as ARX does; few records left out.",
+        families=("coarsen",),
+        recipe=_words(Coarsening.of(Generalize(k=5))),
+    )
+
+
+def _synthetic() -> Goal:
+    from shoal.synth import PeGS
+
+    return Goal(
+        name="synthetic",
+        title="A public file with a formal guarantee",
+        words="New rows that are nobody's, with differential privacy: one epsilon holds whatever others know. Broad "
+        "statistics of columns and pairs survive, rare combinations don't.",
+        families=("synthesize",),
+        recipe=_words(Synthesis.of(PeGS(epsilon=1.0))),
+        lacking=_lacks_domain,
+    )
+
+
+def _safe_harbor() -> Goal:
+    return Goal(
+        name="safe-harbor",
+        title="Remove what Safe Harbor lists",
+        words="ZIP codes, dates and ages as 45 CFR 164.514(b)(2) wants; direct identifiers are refused. No k is "
+        "promised, and a person decides whether it is enough.",
+        families=("coarsen",),
+        recipe=_words(Coarsening.of(SafeHarbor())),
+        preset="safe-harbor",
+    )
+
+
+def _words(recipe: AnyRecipe) -> dict[str, Any]:
+    return recipe.to_dict()
+
+
+def _lacks_sensitive(schema: Schema, kinds: tuple[str | None, ...], what: str) -> str:
+    if any(schema[name].kind in kinds for name in schema.sensitive):
+        return ""
+    return f"Give {what} the role sensitive."
+
+
+def _lacks_domain(schema: Schema) -> str:
+    released = [c for c in schema.columns if c.role in ("quasi", "sensitive", "other", "weight")]
+    bare = [column.name for column in released if not (column.levels or column.bounds or column.edges)]
+    if not bare:
+        return ""
+    shown = ", ".join(bare[:5]) + (f" and {len(bare) - 5:,} more" if len(bare) > 5 else "")
+    return f"Declare what is publicly known: levels, or bounds, of {shown}."
+
+
+# Methods
+
+
+def _method(cls: type, family: Family) -> Method:
+    title, words, promise = wording(cls)
+    questions = fields(cls)
+    return Method(
+        name=method_name(cls),
+        family=family,
+        title=title,
+        words=words,
+        promise=promise,
+        fields=(*questions, ROWS) if family == "synthesize" else questions,
+    )

@@ -1,0 +1,127 @@
+"""What went wrong, in words for the person at the screen: what it was and what to do.
+
+Errors that Shoal raises on purpose hold no cell and are passed on as they are. Of any other only the type is told; its
+message and traceback, which may quote cells, go to a file in the private room. A full disk is recognised wherever
+it shows, also where a library has wrapped it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from shoal.errors import GuaranteeError, InputError, ParameterError, ShoalError
+
+__all__ = ["DISK_FULL", "Failure", "Fault", "explain", "is_disk_full", "out_of_disk", "without_paths"]
+
+DISK_FULL = 28
+"""Exit code of a child that couldn't even write that the disk is full."""
+
+Fault = Literal["guarantee", "input", "parameter", "internal"]
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FULL_WORDS = tuple(os.strerror(code).lower() for code in _FULL) + tuple(f"(os error {code})" for code in _FULL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why something failed.
+
+    Parameters
+    ----------
+    message
+        What was wrong and what to do; never a cell.
+    kind
+        A promise that can't be met (``"guarantee"``), unusable input, a wrong parameter, or a fault of the program.
+
+    Examples
+    --------
+    >>> from shoal.errors import GuaranteeError
+    >>> from shoal.web.error_text import explain
+    >>> failure = explain(GuaranteeError("preset cms", "wants classes of 11", hint="Coarsen more."))
+    >>> print(failure.kind, "-", failure)
+    guarantee - preset cms: wants classes of 11. Coarsen more.
+    """
+
+    message: str
+    kind: Fault = "internal"
+
+    def __str__(self) -> str:
+        return self.message
+
+    def to_dict(self) -> dict[str, Any]:
+        """The failure as JSON-safe words."""
+        return {"message": self.message, "kind": self.kind}
+
+    @classmethod
+    def from_dict(cls, words: Mapping[str, Any]) -> Failure:
+        """Read a failure back from its words."""
+        return cls(message=words["message"], kind=words["kind"])
+
+
+def explain(error: BaseException, folder: Path | None = None) -> Failure:
+    """The failure behind `error`; what may quote cells is written to ``fault.txt`` in `folder`."""
+    if is_disk_full(error):
+        return out_of_disk(folder)
+    if isinstance(error, ShoalError):
+        return Failure(message=str(error), kind=_kind(error))
+    if isinstance(error, MemoryError):
+        hint = "Close other programs, or keep fewer rows or columns, then run again."
+        return Failure(message=f"not enough memory. {hint}", kind="input")
+    return Failure(message=_internal(error, folder), kind="internal")
+
+
+def out_of_disk(folder: Path | None) -> Failure:
+    """The failure that a full disk is."""
+    where = f" under {folder}" if folder else ""
+    return Failure(message=f"disk full: free space{where}, then run again. Nothing was released.", kind="input")
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Whether a full disk (or a limit on the size of files) is what lies behind `error`."""
+    return any(_says_full(link) for link in _chain(error))
+
+
+def without_paths(failure: Failure, path: Path) -> Failure:
+    """The same failure with the file's name in place of its path in the private room."""
+    return Failure(message=failure.message.replace(str(path), path.name), kind=failure.kind)
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    link: BaseException | None = error
+    seen: set[int] = set()
+    while link is not None and id(link) not in seen:
+        seen.add(id(link))
+        yield link
+        link = link.__cause__ or link.__context__
+
+
+def _says_full(error: BaseException) -> bool:
+    if isinstance(error, OSError) and error.errno in _FULL:
+        return True
+    said = error.got if isinstance(error, ShoalError) else str(error)
+    return any(words in said.lower() for words in _FULL_WORDS)
+
+
+def _kind(error: ShoalError) -> Fault:
+    kinds: dict[type[ShoalError], Fault] = {
+        GuaranteeError: "guarantee",
+        ParameterError: "parameter",
+        InputError: "input",
+    }
+    return next((kind for cls, kind in kinds.items() if isinstance(error, cls)), "internal")
+
+
+def _internal(error: BaseException, folder: Path | None) -> str:
+    said = f"internal fault: {type(error).__name__}."
+    if folder is None:
+        return said
+    with suppress(OSError):
+        (folder / "fault.txt").write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+    return f"{said} The details are in {folder / 'fault.txt'}, which may quote cells: keep it inside."

@@ -1,0 +1,329 @@
+"""Look at a file: what it holds, how it begins, what its columns could be, what in it looks like an identifier.
+
+Runs in a child process; the page's process never parses a table. A large text file is told in two stages: first how it
+begins (``stage="preview"``), after a look at its first megabyte, then everything (``stage="full"``).
+
+What is found stays in the private room: the preview holds cells, and counts may be small.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import FileError, InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.files import Source
+
+__all__ = ["ColumnView", "Opened", "check_unchanged", "open_file", "stamp_of"]
+
+PREVIEW_ROWS = 50
+PREVIEW_COLUMNS = 50
+LONGEST_CELL = 120
+MOST_COLUMNS = 3_000
+MOST_DISTINCT = 10_000
+MOST_CELLS = 20_000_000  # beyond it the proposal and the scan look at evenly spaced rows
+
+_MARK_BYTES = 1 << 16
+
+Stamp = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnView:
+    """What is known of one column.
+
+    Parameters
+    ----------
+    name, type
+        Its name, and what its cells are in a word: whole number, number, text, true/false, date, time.
+    n_missing
+        Empty cells; None before the whole file was read.
+    n_distinct
+        Different values, counted up to 10,000; None before the whole file was read.
+
+    Examples
+    --------
+    >>> from shoal.web.inspect import ColumnView
+    >>> view = ColumnView(name="age", type="whole number", n_missing=0, n_distinct=80)
+    >>> ColumnView.from_dict(view.to_dict()) == view
+    True
+    """
+
+    name: str
+    type: str
+    n_missing: int | None = None
+    n_distinct: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The view as JSON-safe words."""
+        return {
+            "name": self.name,
+            "type": self.type,
+            "n_missing": self.n_missing,
+            "n_distinct": self.n_distinct,
+        }
+
+    @classmethod
+    def from_dict(cls, words: Mapping[str, Any]) -> ColumnView:
+        """Read a view back from its words."""
+        return cls(**words)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A file that was looked at.
+
+    Parameters
+    ----------
+    path, name, format, bytes
+        Where it lies, its name, its format (``"csv"``, ``"parquet"``...) and size.
+    stamp
+        By what a change of the file is noticed: size, time of change, and a hash of its beginning and end.
+    stage
+        ``"preview"`` (the beginning of the file) or ``"full"``.
+    n_rows, n_columns
+        Its size; rows are None in the first stage.
+    columns
+        Every column.
+    preview
+        The first rows as texts, as many columns as `preview_columns` names.
+    proposal
+        ``{"schema": ..., "reasons": ...}``; None in the first stage.
+    scan
+        What the identifier scan found (`shoal.compliance.scan.Scan.to_dict`); None in the first stage.
+    notes
+        What was left out or sampled, in words.
+    asked, reading
+        The delimiter, encoding and decimal sign that were asked for, and those that were found.
+    kept
+        Where a copy of the table lies in the private room, for the jobs to read it faster; None if there is none.
+    """
+
+    path: str
+    name: str
+    format: str
+    bytes: int
+    stamp: Stamp
+    n_columns: int
+    columns: tuple[ColumnView, ...]
+    stage: str = "full"
+    n_rows: int | None = None
+    preview: Sequence[Sequence[str]] = field(default=(), repr=False)
+    preview_columns: tuple[str, ...] = ()
+    proposal: Mapping[str, Any] | None = field(default=None, repr=False)
+    scan: Mapping[str, Any] | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    kept: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The look as JSON-safe words."""
+        plain = {
+            name: getattr(self, name)
+            for name in self.__dataclass_fields__
+            if name not in ("columns", "preview", "preview_columns", "notes")
+        }
+        return {
+            **plain,
+            "columns": [column.to_dict() for column in self.columns],
+            "preview": [list(row) for row in self.preview],
+            "preview_columns": list(self.preview_columns),
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_dict(cls, words: Mapping[str, Any]) -> Opened:
+        """Read a look back from its words."""
+        lists = {
+            "columns": tuple(ColumnView.from_dict(column) for column in words["columns"]),
+            "preview": [list(row) for row in words["preview"]],
+            "preview_columns": tuple(words["preview_columns"]),
+            "notes": tuple(words["notes"]),
+        }
+        return cls(**{**words, **lists})
+
+    def is_same(self, other: Opened) -> bool:
+        """Whether both are looks at one unchanged file, read in the same way."""
+        return (self.path, self.stamp, self.asked) == (other.path, other.stamp, other.asked)
+
+    def slim(self) -> Opened:
+        """Without preview, proposal and scan: what a job needs."""
+        return replace(self, preview=(), proposal=None, scan=None, columns=())
+
+
+def open_file(
+    path: str | Path,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str = ".",
+    *,
+    tell: Callable[[Opened], None] | None = None,
+    keep: Path | None = None,
+) -> Opened:
+    """Look at a file, in a process that may take its time.
+
+    Parameters
+    ----------
+    path, delimiter, encoding, decimal
+        As for `shoal.read_table`.
+    tell
+        Called with the first stage of a large file, as soon as it is there.
+    keep
+        A private folder for a copy of the table that later jobs read faster; None keeps none.
+
+    Raises
+    ------
+    FileError, InputError
+        As `shoal.read_table` does; also if the file has changed while it was read, has no rows, or has more than
+        3,000 columns.
+
+    Notes
+    -----
+    Missing cells are counted; a weight plays no part. Cost: reading the file, then a count of different values and a
+    look for identifiers in each column: some seconds for a million rows of eight columns, the first stage within one;
+    three milliseconds for each column of however few rows.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from shoal.web.inspect import open_file
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "people.csv"
+    >>> _ = file.write_text("patient_id,age\\n" + "".join(f"{1000 + i},{20 + i % 40}\\n" for i in range(90)))
+    >>> opened = open_file(file)
+    >>> opened.n_rows, [column.type for column in opened.columns], opened.proposal["schema"]["columns"]["age"]["role"]
+    (90, ['whole number', 'whole number'], 'quasi')
+    """
+    from shoal.files import read_source
+    from shoal.web.file_head import first_look, width
+
+    file = Path(path)
+    asked: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
+    stamp = stamp_of(file)
+    _check_size(file, width(file, delimiter))
+    if tell is not None and (first := first_look(file, asked)) is not None:
+        tell(_seen(first, file, stamp, asked, stage="preview"))
+    source = read_source(file, **asked)
+    opened = _seen(source, file, stamp, asked, stage="full")
+    check_unchanged(opened)
+    return _kept(_judged(opened, source.frame), source, keep)
+
+
+def check_unchanged(opened: Opened) -> None:
+    """Hold the file to be the one that was opened."""
+    if stamp_of(Path(opened.path)) != opened.stamp:
+        raise InputError(opened.name, "has changed since it was opened", hint="Open it again.")
+
+
+def stamp_of(file: Path) -> dict[str, Any]:
+    """By what a change of a file is noticed, without reading all of it."""
+    from shoal.files.atomic import check_readable, reporting
+
+    if file.exists() and not file.is_file() and not file.is_dir():  # reading a device or a pipe may never end
+        raise FileError(str(file), "must be a file", got="a device or a pipe")
+    check_readable(file)
+    with reporting(file), open(file, "rb") as stream:
+        about = file.stat()
+        digest = hashlib.sha256(stream.read(_MARK_BYTES))
+        stream.seek(max(0, about.st_size - _MARK_BYTES))
+        digest.update(stream.read(_MARK_BYTES))
+    return {"size": about.st_size, "mtime_ns": about.st_mtime_ns, "mark": digest.hexdigest()[:32]}
+
+
+def _seen(source: Source, file: Path, stamp: Stamp, asked: Mapping[str, Any], *, stage: str) -> Opened:
+    frame, full = source.frame, stage == "full"
+    _check_size(file, frame.width)
+    shown = frame.columns[:PREVIEW_COLUMNS]
+    return Opened(
+        path=str(file),
+        name=file.name,
+        format=source.format,
+        bytes=stamp["size"],
+        stamp=stamp,
+        stage=stage,
+        n_rows=len(frame) if full else None,
+        n_columns=frame.width,
+        columns=tuple(_counted(frame) if full else (_view(column) for column in frame)),
+        preview=_texts(frame.select(shown).head(PREVIEW_ROWS)),
+        preview_columns=tuple(shown),
+        notes=_preview_notes(frame.width),
+        asked=dict(asked),
+        reading={name: getattr(source, name) for name in asked},
+    )
+
+
+def _check_size(file: Path, n_columns: int) -> None:
+    if n_columns > MOST_COLUMNS:
+        hint = "Keep the columns that the release needs, or use the command line."
+        raise InputError(file.name, f"must have at most {MOST_COLUMNS:,} columns", got=f"{n_columns:,}", hint=hint)
+
+
+def _preview_notes(n_columns: int) -> tuple[str, ...]:
+    if n_columns <= PREVIEW_COLUMNS:
+        return ()
+    return (f"The preview shows the first {PREVIEW_COLUMNS} of {n_columns:,} columns.",)
+
+
+def _view(column: pl.Series) -> ColumnView:
+    return ColumnView(name=column.name, type=_type_word(column.dtype))
+
+
+def _counted(frame: pl.DataFrame) -> list[ColumnView]:
+    """Every column with its counts; of a large table different values are counted in evenly spaced rows."""
+    looked_at = frame.gather_every(_step(frame))
+    return [_count(column, looked_at[column.name]) for column in frame]
+
+
+def _count(column: pl.Series, looked_at: pl.Series) -> ColumnView:
+    if column.dtype.is_nested():
+        return _view(column)
+    n_missing = column.null_count() + (int(column.is_nan().sum()) if column.dtype.is_float() else 0)
+    n_distinct = looked_at.n_unique() - bool(looked_at.null_count())
+    return replace(_view(column), n_missing=n_missing, n_distinct=min(n_distinct, MOST_DISTINCT))
+
+
+def _step(frame: pl.DataFrame) -> int:
+    """Every how many rows to look at."""
+    return -(-frame.width * len(frame) // MOST_CELLS) or 1
+
+
+def _judged(opened: Opened, frame: pl.DataFrame) -> Opened:
+    """With the proposed schema and the findings of the scan."""
+    from shoal.compliance.scan import scan
+    from shoal.schema.infer import propose
+
+    step = _step(frame)
+    looked_at = frame if step == 1 else frame.gather_every(step)
+    words = f"The proposal and the identifier scan looked at {len(looked_at):,} of {len(frame):,} rows, evenly spaced."
+    return replace(
+        opened,
+        proposal=propose(looked_at).to_dict(),
+        scan=scan(looked_at).to_dict(),
+        notes=(*opened.notes, *([] if step == 1 else [words])),
+    )
+
+
+def _kept(opened: Opened, source: Source, keep: Path | None) -> Opened:
+    from shoal.web.table_cache import keep_table
+
+    place = None if keep is None else keep_table(source, keep)
+    return replace(opened, kept=None if place is None else str(place))
+
+
+def _texts(frame: pl.DataFrame) -> list[list[str]]:
+    return [["" if cell is None else str(cell)[:LONGEST_CELL] for cell in row] for row in frame.iter_rows()]
+
+
+def _type_word(dtype: Any) -> str:
+    import polars as pl
+
+    words = ((dtype.is_integer(), "whole number"), (dtype.is_numeric(), "number"), (dtype == pl.Boolean, "true/false"))
+    times = ((dtype == pl.Date, "date"), (dtype.is_temporal(), "time"), (dtype.is_nested(), "nested"))
+    return next((word for holds, word in (*words, *times) if holds), "text")

@@ -1,0 +1,186 @@
+"""What a child does: read its job, do it, and write how it goes.
+
+Run as ``python -m shoal.web.job_process``; the first line on standard input is the job's folder. Exit codes are those
+of the command line, and 28 where the disk is so full that not even that could be written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from shoal.web.error_text import DISK_FULL, Failure, explain, is_disk_full, without_paths
+from shoal.web.job import Job, read_job, write_job, write_result
+
+__all__ = ["Progress", "do", "main"]
+
+_CODES = {"parameter": 2, "guarantee": 3, "input": 4, "internal": 1}
+
+
+def main() -> int:
+    """Wait for a job, do it, and give the exit code."""
+    signal.signal(signal.SIGTERM, _leave)
+    _load()
+    folder = sys.stdin.readline().strip()
+    if not folder:
+        return 0  # nobody needs it any more
+    threading.Thread(target=_end_with_workbench, daemon=True).start()
+    return do(Path(folder))
+
+
+def do(folder: Path) -> int:
+    """Do the job of `folder`."""
+    job = replace(read_job(folder), state="running", started=time.time())
+    request: dict[str, Any] = {}
+    try:
+        request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
+        progress = Progress(job)
+        with _temporary(folder / "temporary"):
+            result = _deed(request["kind"])(request["words"], folder, progress)
+        write_result(folder, result)
+        write_job(progress.ended(state="done", step_share=1.0))
+    except Exception as error:
+        return _fail(job, request.get("words", {}), error)
+    return 0
+
+
+class Progress:
+    """Writes each step of a job as it begins.
+
+    The steps that are known give the share that is done; one that isn't known leaves it as it was.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from shoal.web.job import Job, read_job
+    >>> from shoal.web.job_process import Progress
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     progress = Progress(Job(id="0001-ab", kind="release", folder=pathlib.Path(folder), state="running"))
+    ...     progress("grouping")
+    ...     print(read_job(pathlib.Path(folder)).step_share)
+    0.1
+    """
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+
+    def __call__(self, step: str, share: float | None = None) -> None:
+        """A step begins."""
+        known = _share_of(step, self._job.step_share) if share is None else share
+        self._job = replace(self._job, step=step, step_share=known)
+        write_job(self._job)
+
+    def ended(self, **parts: Any) -> Job:
+        """The job at its end."""
+        return replace(self._job, step="", ended=time.time(), **parts)
+
+
+# Where each step begins, as a share of the usual whole.
+_SHARES = {
+    "reading": 0.0,
+    "checking the table": 0.05,
+    "grouping": 0.1,
+    "fitting": 0.1,
+    "coarsening": 0.1,
+    "masking": 0.35,
+    "drawing": 0.4,
+    "measuring risk": 0.5,
+    "measuring utility": 0.7,
+    "writing": 0.85,
+    "verifying": 0.9,
+}
+
+
+def _share_of(step: str, before: float | None) -> float | None:
+    """How much is done when a step begins; ``3 of 12: ...`` counts itself."""
+    counted = re.match(r"(\d+) of (\d+)", step)
+    if counted:
+        return int(counted[1]) / max(1, int(counted[2]))
+    return _SHARES.get(step.partition(" (")[0], before)
+
+
+@contextmanager
+def _temporary(folder: Path) -> Iterator[None]:
+    """Whatever libraries write for the time being goes to the job's own folder, and with it."""
+    folder.mkdir(mode=0o700)
+    before, tempfile.tempdir = tempfile.tempdir, str(folder)
+    os.environ["TMPDIR"] = str(folder)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+Deed = Callable[[Mapping[str, Any], Path, Progress], Mapping[str, Any]]
+
+
+def _deed(kind: str) -> Deed:
+    from shoal.web import actions
+
+    known: dict[str, Deed] = {
+        "open": actions.open_table,
+        "look": actions.look,
+        "release": actions.release,
+        "compare": actions.compare,
+    }
+    return known[kind]
+
+
+def _fail(job: Job, words: Mapping[str, Any], error: Exception) -> int:
+    """Say why the job failed; where even that can't be written, the exit code says it."""
+    path = Path(str(words.get("path") or words.get("opened", {}).get("path") or "-"))
+    failure: Failure = without_paths(explain(error, job.folder), path)
+    try:
+        write_job(replace(job, state="failed", step="", step_share=None, ended=time.time(), error=failure))
+    except Exception as last:
+        return DISK_FULL if is_disk_full(last) else 1
+    return DISK_FULL if is_disk_full(error) else _CODES[failure.kind]
+
+
+def _load() -> None:
+    """Load what every job needs, and as long as nobody waits, what a release needs; leave the processor to the page."""
+    if hasattr(os, "nice"):
+        os.nice(2)
+    for name in ("shoal.compliance.scan", "shoal.schema.infer", "shoal.release", "numba", "altair", "vl_convert"):
+        if _is_asked():
+            return
+        with suppress(ImportError):
+            import_module(name)
+
+
+def _is_asked() -> bool:
+    """Whether the line with the job is there already."""
+    return bool(select.select([sys.stdin], [], [], 0)[0]) if sys.platform != "win32" else True
+
+
+def _end_with_workbench() -> None:
+    """Stop, with everything started here, when standard input closes: the workbench is gone."""
+    sys.stdin.read()
+    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+        os.killpg(os.getpid(), signal.SIGKILL)
+    os._exit(1)
+
+
+def _leave(signum: int, frame: object) -> None:
+    sys.exit(128 + signum)  # so that folders in the making are removed
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stdout.flush()
+    os._exit(code)  # libraries' threads may take their time

@@ -1,0 +1,264 @@
+"""Jobs in the background, each in a child process of its own.
+
+A job is a folder in the room: ``request.json`` (what is asked for), ``job.json`` (how it stands, written by the child
+as it goes) and ``result.json``. The child runs in a process group of its own, so that it can be stopped whole at any
+moment, and ends by itself when the workbench does. What a stopped job had written so far is removed.
+
+Two jobs run at a time; others wait their turn. Files are looked at in a lane of their own, so that a person who opens
+one doesn't wait for a long release.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import secrets
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+from shoal.errors import FileError, ParameterError, ShoalError
+from shoal.web.error_text import DISK_FULL, Failure, explain, is_disk_full, out_of_disk
+from shoal.web.job import Job, Kind, forget_read, read_job, write_job, write_request
+from shoal.web.process import Child
+from shoal.web.workspace import Room
+
+__all__ = ["Jobs"]
+
+AT_ONCE = 2
+TO_SETTLE = 10.0  # seconds for the last records to be written
+
+_QUICK = ("open", "look")
+_KEPT = {"job.json", "request.json", "fault.txt"}
+
+
+class Jobs:
+    """The jobs of a room.
+
+    Parameters
+    ----------
+    room
+        Where they work; closing it stops them.
+    at_once
+        How many run at the same time, in each of the two lanes (a look at files, and the rest).
+    warm
+        Whether to keep a child ready that has loaded the libraries already, so that a job begins at once.
+    spawn
+        Starts a child.
+
+    Examples
+    --------
+    >>> from shoal.web.jobs import Jobs
+    >>> from shoal.web.workspace import Room
+    >>> with Room.create() as room:
+    ...     jobs = Jobs(room, warm=False)
+    ...     job = jobs.wait(jobs.start("open", {"path": "/nowhere/people.csv"}))
+    >>> job.state, job.error.kind
+    ('failed', 'input')
+    """
+
+    def __init__(
+        self, room: Room, *, at_once: int = AT_ONCE, warm: bool = True, spawn: Callable[[], Child] = Child.spawn
+    ) -> None:
+        self._room, self._at_once, self._warm, self._spawn = room, at_once, warm, spawn
+        self._lock = threading.RLock()
+        self._settled = threading.Condition(self._lock)
+        self._numbers = itertools.count(1)
+        self._jobs: dict[str, Job] = {}  # every job as this process last knew it
+        self._queue: list[str] = []
+        self._children: dict[str, Child] = {}
+        self._spare: Child | None = spawn() if warm else None
+        self._closed = False
+        room.before_close(self.close)
+
+    def start(self, kind: Kind, words: Mapping[str, Any]) -> str:
+        """Ask for a job; gives its id at once. See `shoal.web.job_request` for the words of each kind."""
+        if kind not in get_args(Kind):
+            raise ParameterError("job", f"kind must be one of {', '.join(get_args(Kind))}", got=repr(kind)[:40])
+        with self._lock:
+            new = f"{next(self._numbers):04d}-{secrets.token_hex(4)}"
+            self._jobs[new] = self._written(new, kind, words)
+            self._queue.append(new)
+            self._begin()
+        return new
+
+    def get(self, id: str) -> Job:
+        """The job as it stands; one small file is read at most."""
+        job = self._jobs.get(id)
+        if job is None:
+            raise ParameterError("job", "must be one of this workbench", got=_quoted(id), hint="It may be removed.")
+        if job.is_over or id not in self._children:
+            return job
+        with suppress(OSError, ValueError):  # the record on disk is the newer one while the child runs
+            return read_job(job.folder)
+        return job
+
+    def all(self) -> tuple[Job, ...]:
+        """Every job, oldest first."""
+        return tuple(self.get(known) for known in list(self._jobs))
+
+    def wait(self, id: str, seconds: float | None = None) -> Job:
+        """Wait until a job is over (or `seconds` have passed); not for the page's own thread."""
+        with self._settled:
+            self._settled.wait_for(lambda: id not in self._jobs or self._jobs[id].is_over, timeout=seconds)
+        return self.get(id)
+
+    def cancel(self, id: str) -> Job:
+        """Stop a job at any moment; one that is over stays as it is. Returns at once, the rest is swept behind it."""
+        with self._lock:
+            job = self.get(id)
+            if job.is_over:
+                return job
+            stopped = replace(job, state="cancelled", step="", step_share=None, ended=time.time())
+            self._jobs[id] = stopped
+            if id in self._queue:
+                self._queue.remove(id)
+                self._finish(stopped)
+            if id in self._children:
+                self._children[id].stop()  # its watcher finishes it
+            self._settled.notify_all()
+        return stopped
+
+    def remove(self, id: str, *also: Path) -> None:
+        """Stop a job if need be, and remove it with all it has written, `also` elsewhere; once is enough.
+
+        A child that is being stopped may write until it ends: what it writes by then goes as well.
+        """
+        with self._lock:
+            if id not in self._jobs:
+                return
+            self.cancel(id)
+            child = self._children.get(id)
+            folders = (self._jobs.pop(id).folder, *also)
+        _remove(folders)
+        forget_read()
+        if child is not None:
+            threading.Thread(target=_remove_after, args=(child, folders), daemon=True, name=f"removal {id}").start()
+
+    def clear(self) -> None:
+        """Remove every job."""
+        for known in list(self._jobs):
+            self.remove(known)
+
+    def close(self) -> None:
+        """Stop every job and the spare child."""
+        with self._lock:
+            self._closed = True
+            for known in list(self._jobs):
+                self.cancel(known)
+            children = [*self._children.values(), *([self._spare] if self._spare else [])]
+            self._spare = None
+        for child in children:
+            child.stop()
+            child.wait()
+        with self._settled:
+            self._settled.wait_for(lambda: not self._children, timeout=TO_SETTLE)  # their watchers write a last time
+
+    # Below: what happens behind the scenes; all of it under the lock.
+
+    def _written(self, new: str, kind: Kind, words: Mapping[str, Any]) -> Job:
+        """A new job on disk, whole or not at all."""
+        job = Job(id=new, kind=kind, folder=self._room.path / "jobs" / new, step="waiting", made=time.time())
+        try:
+            self._room.jobs.joinpath(new).mkdir(mode=0o700)
+            write_request(job.folder, kind, words)
+            write_job(job)
+        except (OSError, ShoalError) as error:
+            shutil.rmtree(job.folder, ignore_errors=True)
+            if is_disk_full(error):
+                hint = f"Free space under {self._room.path}, then try again."
+                raise FileError("disk", "is full", hint=hint) from None
+            raise
+        return job
+
+    def _begin(self) -> None:
+        """Start as many waiting jobs as there is room for in their lanes."""
+        for waiting in list(self._queue):
+            if not self._closed and self._is_free(self._jobs[waiting].kind in _QUICK):
+                self._queue.remove(waiting)
+                self._run(waiting)
+
+    def _is_free(self, quick: bool) -> bool:
+        busy = [self._jobs[running].kind for running in self._children if running in self._jobs]
+        return sum((kind in _QUICK) == quick for kind in busy) < self._at_once
+
+    def _run(self, id: str) -> None:
+        job = replace(self._jobs[id], state="running", step="starting", started=time.time())
+        try:
+            child = self._spare if self._spare is not None and self._spare.is_alive else self._spawn()
+        except OSError as error:
+            self._finish(replace(job, state="failed", step="", ended=time.time(), error=explain(error)))
+            return
+        self._jobs[id], self._children[id] = job, child
+        with suppress(ShoalError):
+            write_job(job)
+        child.give(job.folder)
+        threading.Thread(target=self._watch, args=(id, child), daemon=True, name=f"job {id}").start()
+        self._spare = None
+        if self._warm:
+            with suppress(OSError):
+                self._spare = self._spawn()
+
+    def _watch(self, id: str, child: Child) -> None:
+        code = child.wait()
+        with self._lock:
+            self._children.pop(id, None)
+            if id in self._jobs:
+                self._finish(self._outcome(self._jobs[id], code))
+            self._begin()
+            self._settled.notify_all()
+
+    def _outcome(self, job: Job, code: int) -> Job:
+        """How a job ended whose child is gone."""
+        if job.state == "cancelled":
+            return job
+        with suppress(OSError, ValueError):
+            told = read_job(job.folder)
+            if told.is_over:
+                return told
+        return replace(job, state="failed", step="", step_share=None, ended=time.time(), error=self._silent(code))
+
+    def _silent(self, code: int) -> Failure:
+        """Why a child ended without a word."""
+        if code == DISK_FULL:
+            return out_of_disk(self._room.path)
+        cause = f"by signal {-code}" if code < 0 else f"with code {code}"
+        hint = "The memory may have been full: close other programs, or keep fewer rows or columns, then run again."
+        return Failure(message=f"the job was ended from outside, {cause}. Nothing was released. {hint}")
+
+    def _finish(self, job: Job) -> None:
+        self._jobs[job.id] = job
+        if job.state != "done":
+            _sweep(job.folder)
+        with suppress(ShoalError):
+            write_job(job)
+
+
+def _remove(folders: Iterable[Path]) -> None:
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_after(child: Child, folders: Iterable[Path]) -> None:
+    child.wait()
+    _remove(folders)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what a job that failed or was stopped had written so far."""
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if path.name in _KEPT:
+            continue
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _quoted(id: str) -> str:
+    return repr(re.sub(r"[^\w-]", "", id)[:40])

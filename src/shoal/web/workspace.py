@@ -1,0 +1,187 @@
+"""The private folder of a workbench: uploads, jobs and results live here and go when it closes.
+
+Only its owner can enter it (mode 0700). It is removed on `close`, at the end of the process, or, if the process was
+killed, when the next room is made: a room is known to be left behind by its lock, which ends with its process.
+Removing is plain deletion; a disk may keep what was deleted until it is written over.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import secrets
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+
+from shoal.errors import FileError
+from shoal.web.sessions import Sessions
+
+__all__ = ["Room", "plain_name"]
+
+_PREFIX = "shoal-room-"
+_LOCK = "room.lock"
+_LONGEST = 120
+
+
+class Room:
+    """A private folder; make one with `create`.
+
+    Examples
+    --------
+    >>> from shoal.web.workspace import Room
+    >>> with Room.create() as room:
+    ...     place = room.receive("../../people.csv")
+    ...     print(place.name, place.is_relative_to(room.path), oct(room.path.stat().st_mode & 0o777))
+    people.csv True 0o700
+    >>> room.path.exists()
+    False
+    """
+
+    def __init__(self, path: Path, lock: int) -> None:
+        self.path = path
+        self._lock: int | None = lock
+        self._before_close: list[Callable[[], None]] = []
+        atexit.register(self.close)
+
+    @classmethod
+    def create(cls, folder: Path | None = None) -> Room:
+        """Make a new room in `folder` (None: the folder for temporary files), and remove those left behind there."""
+        parent = Path(tempfile.gettempdir()) if folder is None else Path(folder)
+        try:
+            parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _sweep(parent)
+            return cls(*_begun(parent))
+        except OSError as error:
+            got = (error.strerror or "").lower()
+            hint = "Name another folder, or free some space."
+            raise FileError(str(parent), "must be a folder that can be written to", got=got, hint=hint) from None
+
+    def __enter__(self) -> Room:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    @property
+    def uploads(self) -> Path:
+        """Where received files lie."""
+        return self._inner("uploads")
+
+    @property
+    def jobs(self) -> Path:
+        """Where jobs and their results lie."""
+        return self._inner("jobs")
+
+    @property
+    def compared(self) -> Path:
+        """Where finished recipes of comparisons are kept, so that none is run twice."""
+        return self._inner("compared")
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        """What the browsers' sessions work on."""
+        return Sessions(self._inner("sessions"))
+
+    @cached_property
+    def seed(self) -> int:
+        """A secret seed of this room, under which comparisons repeat."""
+        return secrets.randbits(62)
+
+    def receive(self, name: str) -> Path:
+        """Where an upload of this file name is to be written: a folder of its own, and a name without tricks."""
+        folder = self.uploads / secrets.token_hex(8)
+        folder.mkdir(mode=0o700)
+        return folder / plain_name(name)
+
+    def holds(self, path: Path) -> bool:
+        """Whether `path` lies in this room."""
+        return Path(path).resolve().is_relative_to(self.path)
+
+    def forget(self, upload: Path | None = None) -> None:
+        """Remove one upload with its folder, or (None) all uploads, jobs, results and sessions."""
+        if upload is None:
+            for inner in ("uploads", "jobs", "compared", "sessions"):
+                shutil.rmtree(self.path / inner, ignore_errors=True)
+            self.__dict__.pop("sessions", None)
+            return
+        folder = Path(upload).resolve().parent
+        if folder.parent == self.uploads.resolve():
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def before_close(self, action: Callable[[], None]) -> None:
+        """Call `action` before the folder is removed."""
+        self._before_close.append(action)
+
+    def close(self) -> None:
+        """Remove the room and everything in it; once is enough."""
+        if self._lock is None:
+            return
+        lock, self._lock = self._lock, None
+        for action in self._before_close:
+            with suppress(Exception):
+                action()
+        shutil.rmtree(self.path, ignore_errors=True)
+        os.close(lock)
+        atexit.unregister(self.close)
+
+    def _inner(self, name: str) -> Path:
+        folder = self.path / name
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return folder
+
+
+def plain_name(name: str) -> str:
+    """A file name without folders, control characters and leading dots; its ending stays."""
+    last = re.split(r"[/\\]", name)[-1]
+    kept = re.sub(r"[^\w .()+-]", "_", last).strip(" .") or "table"
+    stem, dot, ending = kept.partition(".")
+    return kept if len(kept) <= _LONGEST else f"{stem[: _LONGEST // 2]}{dot}{ending[-_LONGEST // 2 :]}"
+
+
+def _begun(parent: Path) -> tuple[Path, int]:
+    """A new folder and its lock; a sweeper that came between the two, and took it for one left behind, is outlived."""
+    while True:
+        path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent)).resolve()  # mode 0700
+        lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        if _try_lock(lock) and (path / _LOCK).exists():
+            return path, lock
+        os.close(lock)
+
+
+def _sweep(parent: Path) -> None:
+    for left in parent.glob(f"{_PREFIX}*"):
+        if _left_behind(left):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _left_behind(room: Path) -> bool:
+    """Whether no process holds the room's lock any more; a room of somebody else's is left alone."""
+    try:
+        lock = os.open(room / _LOCK, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        return _try_lock(lock)
+    finally:
+        os.close(lock)
+
+
+def _try_lock(handle: int) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

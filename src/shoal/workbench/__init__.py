@@ -1,5 +1,0 @@
-"""The workbench in the browser: what its pages stand on, and the pages.
-
-Everything but `shoal.workbench.pages` and `shoal.workbench.app` is free of the web: files are opened and releases made
-in child processes (`jobs`, `work`) that keep all they write in one private folder (`room`).
-"""

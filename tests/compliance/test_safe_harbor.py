@@ -1,0 +1,120 @@
+"""Safe Harbor's rules value by value, and what is refused."""
+
+from datetime import date
+
+import polars as pl
+import pytest
+
+import shoal
+from shoal.compliance.safe_harbor import SMALL_ZIPS, LimitedDataSet, SafeHarbor
+from shoal.compliance.scan import scan
+from shoal.conform import prepare
+from shoal.errors import GuaranteeError, ParameterError
+
+
+def apply(table, method=None, **roles):
+    roles = roles or {"quasi": table.columns}
+    nominal = {name: "nominal" for name in table.columns if table[name].dtype == pl.String}
+    nominal = {name: kind for name, kind in nominal.items() if name in roles.get("quasi", [])}
+    return (method or SafeHarbor()).apply(prepare(table, shoal.Schema.of(**roles, kinds=nominal)), 1)
+
+
+def test_zip_codes():
+    zips = ["02139", "03601", "2139", "02139-4307", "021394307", None, "unknown", "893", "10001 "]
+    done = apply(pl.DataFrame({"zip_code": zips}))
+    assert done.columns["zip_code"].to_list() == ["021", "000", "021", "021", "021", None, "000", "000", "100"]
+
+
+def test_zip_codes_as_numbers_and_with_another_list():
+    table = pl.DataFrame({"zip": [2139, 3601, 90210]})
+    schema = shoal.Schema.of(quasi=["zip"], kinds={"zip": "nominal"})
+    done = SafeHarbor(small_zips=("902",)).apply(prepare(table, schema), 1)
+    assert done.columns["zip"].to_list() == ["021", "036", "000"]
+    assert len(SMALL_ZIPS) == 17
+
+
+def test_dates_become_years_in_every_role():
+    table = pl.DataFrame(
+        {
+            "admitted": [date(2020, 5, 17), None, date(2021, 1, 2)],
+            "seen": ["2020-05-17", "17.05.2021", "May 3, 2019"],
+            "left_date": [20200517, 20210102, 20190503],
+            "sex": ["f", "m", "f"],
+        }
+    )
+    done = apply(table, quasi=["sex"], other=["admitted", "left_date"], sensitive=["seen"])
+    assert done.columns["admitted"].to_list() == [2020, None, 2021]
+    assert done.columns["seen"].to_list() == [2020, 2021, 2019]
+    assert done.columns["left_date"].to_list() == [2020, 2021, 2019]
+    assert "sex" not in done.columns
+
+
+def test_missing_dates_of_a_quasi_identifier_stay_a_level():
+    table = pl.DataFrame({"admitted": [date(2020, 5, 17), None, date(2021, 1, 2)]})
+    assert apply(table).columns["admitted"].to_list() == ["2020", None, "2021"]
+
+
+def test_ages_and_years_of_birth_are_pooled():
+    table = pl.DataFrame({"age": [44, 89, 90, 104], "birth_date": [date(y, 1, 1) for y in (1976, 1931, 1930, 1916)]})
+    done = apply(table, SafeHarbor(year=2020))
+    assert done.columns["age"].to_list() == [44, 89, 90, 90]
+    assert done.columns["birth_date"].to_list() == [1976, 1931, 1930, 1930]
+    assert apply(table).columns["birth_date"].to_list() == [1976, 1931, 1930, 1916]
+    assert any("years of birth" in note for note in apply(table).notes)
+    years = pl.DataFrame({"yob": [1950, 1910, 1930]})
+    assert apply(years, SafeHarbor(year=2020)).columns["yob"].to_list() == [1950, 1930, 1930]
+
+
+def test_small_places_are_suppressed():
+    table = pl.DataFrame({"county": ["Kent", "York", "Bath"], "latitude": [1.5, 2.5, 3.5], "state": ["MA", "NH", "VT"]})
+    done = apply(table)
+    assert done.columns["county"].to_list() == ["*"] * 3
+    assert done.columns["latitude"].to_list() == ["*"] * 3
+    assert "state" not in done.columns
+
+
+def test_direct_identifiers_are_refused_unless_dropped_or_allowed():
+    table = pl.DataFrame({"contact": ["a@b.org", "c@d.org"], "sex": ["f", "m"]})
+    with pytest.raises(GuaranteeError, match="e-mail addresses in 'contact'") as refused:
+        apply(table, quasi=["sex"], other=["contact"])
+    assert "a@b.org" not in str(refused.value)
+    assert not apply(table, quasi=["sex"], identifier=["contact"]).columns
+    assert not apply(table, SafeHarbor(allow=("contact",)), quasi=["sex"], other=["contact"]).columns
+
+
+def test_dates_in_notes_are_refused_not_rewritten():
+    notes = [f"Operated on 12/03/2020 and doing rather well since then, case {i}" for i in range(9)]
+    with pytest.raises(GuaranteeError, match="dates in 'x7'"):
+        apply(pl.DataFrame({"x7": notes}), other=["x7"])
+
+
+def test_what_is_written_passes_the_scan():
+    table = pl.DataFrame(
+        {
+            "zip": [f"{i:05d}" for i in range(2100, 2140)],
+            "age": list(range(60, 100)),
+            "visit": pl.Series(range(40)).cast(pl.Date),
+            "city": [f"town {i % 5}" for i in range(40)],
+        }
+    )
+    done = apply(table)
+    assert not scan(table.with_columns(*done.columns.values())).findings
+    assert done.kept.all()
+    assert SafeHarbor().k == 1
+
+
+def test_limited_data_set_keeps_places_and_dates_but_no_street():
+    table = pl.DataFrame({"zip": ["02139", "03601"], "city": ["A", "B"], "visit": [date(2020, 1, 2)] * 2})
+    assert not apply(table, LimitedDataSet()).columns
+    with pytest.raises(GuaranteeError, match="geographic subdivisions in 'street'"):
+        apply(pl.DataFrame({"street": ["Oak 1", "Elm 2", "Ash 3"]}), LimitedDataSet())
+
+
+def test_bad_parameters():
+    table = pl.DataFrame({"sex": ["f", "m"]})
+    with pytest.raises(ParameterError, match="small_zips"):
+        apply(table, SafeHarbor(small_zips=("36",)))
+    with pytest.raises(ParameterError, match="year"):
+        apply(table, SafeHarbor(year=20))
+    with pytest.raises(ParameterError, match="k must"):
+        apply(table, SafeHarbor(k=5))

@@ -1,0 +1,131 @@
+import threading
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal.web.bench import Bench
+from shoal.web.inspect import ColumnView, Opened
+from shoal.web.sessions import Sessions
+
+
+def opened(**parts):
+    base = Opened(
+        path="/x/people.csv",
+        name="people.csv",
+        format="csv",
+        bytes=10,
+        stamp={"size": 10, "mtime_ns": 1, "mark": "a"},
+        n_columns=1,
+        n_rows=3,
+        columns=(ColumnView(name="age", type="number", n_missing=0, n_distinct=3),),
+        preview=[["1"], ["2"], [""]],
+        preview_columns=("age",),
+        proposal={"schema": {"columns": {"age": {"role": "quasi"}}}, "reasons": {"age": "why"}},
+        asked={"delimiter": None},
+    )
+    return replace(base, **parts)
+
+
+class Oracle:
+    """Undo as an editor has it: a list and a place."""
+
+    def __init__(self):
+        self.past, self.future = [], []
+
+    def do(self, recipe):
+        if not self.past or self.past[-1] != recipe:
+            self.past, self.future = [*self.past, recipe], []
+
+    def undo(self):
+        if len(self.past) > 1:
+            self.future.append(self.past.pop())
+
+    def redo(self):
+        if self.future:
+            self.past.append(self.future.pop())
+
+
+@given(st.lists(st.one_of(st.integers(0, 3), st.sampled_from(["undo", "redo"])), max_size=40))
+def test_undo_and_redo_like_an_editor(steps):
+    bench, oracle = Bench.new(), Oracle()
+    for step in steps:
+        if step in ("undo", "redo"):
+            bench = getattr(bench, step)()
+            getattr(oracle, step)()
+        else:
+            bench = bench.with_recipe({"k": step})
+            oracle.do({"k": step})
+        assert bench.recipe == (oracle.past[-1] if oracle.past else None)
+        assert bench.can_undo == (len(oracle.past) > 1)
+        assert bench.can_redo == bool(oracle.future)
+        assert Bench.from_dict(bench.to_dict()) == bench
+
+
+def test_values_do_not_change():
+    bench = Bench.new()
+    bench.with_recipe({"k": 1}).with_job("1").with_note("format", "csv").with_goal("x").with_opened(opened())
+    assert bench == Bench(id=bench.id)
+    assert Bench.new().id != bench.id
+
+
+def test_proposal_becomes_the_schema_once():
+    bench = Bench.new().with_opened(opened(stage="preview", proposal=None))
+    assert bench.schema is None
+    bench = bench.with_opened(opened())
+    assert bench.schema["columns"]["age"]["role"] == "quasi"
+    mended = bench.with_column("age", role="sensitive", kind="numeric")
+    assert mended.with_opened(opened()).schema["columns"]["age"] == {"role": "sensitive", "kind": "numeric"}
+    assert mended.with_column("age", kind=None).schema["columns"]["age"] == {"role": "sensitive"}
+    assert mended.with_opened(opened(stamp={"size": 11})).schema["columns"]["age"]["role"] == "quasi"
+    assert mended.with_opened(opened(asked={"delimiter": ";"})).schema["columns"]["age"]["role"] == "quasi"
+
+
+def test_jobs_are_remembered_once():
+    bench = Bench.new().with_job("a").with_job("b").with_job("a")
+    assert bench.job_ids == ("a", "b")
+    assert bench.without_job("a").job_ids == ("b",)
+
+
+def test_a_reload_finds_the_bench(tmp_path):
+    sessions = Sessions(tmp_path)
+    bench = sessions.begin()
+    sessions.change(bench.id, lambda b: b.with_opened(opened()).with_recipe({"k": 1}).with_job("1"))
+    again = Sessions(tmp_path).load(bench.id)
+    assert again == sessions.load(bench.id)
+    assert again.opened.preview == [["1"], ["2"], [""]]
+    assert [b.id for b in Sessions(tmp_path).all()] == [bench.id]
+    sessions.remove(bench.id)
+    assert sessions.load(bench.id) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_tabs_lose_nothing(tmp_path):
+    sessions = Sessions(tmp_path)
+    bench = sessions.begin()
+
+    def tab(name):
+        for i in range(20):
+            sessions.change(bench.id, lambda b, job=f"{name}-{i}": b.with_job(job))
+
+    tabs = [threading.Thread(target=tab, args=(name,)) for name in "ab"]
+    for thread in tabs:
+        thread.start()
+    for thread in tabs:
+        thread.join()
+    assert len(sessions.load(bench.id).job_ids) == 40
+    assert Sessions(tmp_path).load(bench.id) == sessions.load(bench.id)
+
+
+@pytest.mark.parametrize("id", ["../x", "", "a/b", "a\0", "x" * 65, "ä"])
+def test_names_that_lead_elsewhere(tmp_path, id):
+    assert Sessions(tmp_path).load(id) is None
+    with pytest.raises(ValueError, match="name"):
+        Sessions(tmp_path).change(id, lambda bench: bench)
+
+
+def test_harmed_file_is_no_bench(tmp_path):
+    (tmp_path / "abc.bench.json").write_text("{")
+    assert Sessions(tmp_path).load("abc") is None
+    assert Sessions(tmp_path).all() == ()
