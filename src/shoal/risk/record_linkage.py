@@ -19,6 +19,7 @@ import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
 from shoal.pair import Pair
+from shoal.record import Record
 from shoal.risk.geometry import Geometry
 from shoal.risk.nearest import TOLERANCE, Matches, known_codes, match, numbered, rows_in_ties, runner_up
 from shoal.risk.uncertainty import chernoff, wilson
@@ -28,7 +29,7 @@ __all__ = ["Linkage", "linkage", "measure"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Linkage:
+class Linkage(Record):
     """Share of released rows that lead back to their person.
 
     Parameters
@@ -55,17 +56,6 @@ class Linkage:
 
     def __float__(self) -> float:
         return self.share
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as JSON-safe words."""
-        return {
-            "share": self.share,
-            "interval": list(self.interval),
-            "nearest_share": self.nearest_share,
-            "n_rows": self.n_rows,
-            "n_targets": self.n_targets,
-            "sampled": self.sampled,
-        }
 
 
 def linkage(original: Any, released: Any, schema: Schema, source_rows: Any = None, seed: int = 0) -> Linkage:

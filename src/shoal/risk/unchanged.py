@@ -31,6 +31,7 @@ from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.equivalence import Codes, codes, combine
 from shoal.frame import series
 from shoal.pair import Pair
+from shoal.record import Record
 from shoal.risk.candidates import Candidates, candidates, distinct_questions
 from shoal.risk.choice import chosen, learn, sure
 from shoal.risk.column_levels import Levels, quasi_levels, unchanged_levels
@@ -55,7 +56,7 @@ _PRIOR = 0.5  # people's worth of independence in each cell of a table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnchangedColumnsAttack:
+class UnchangedColumnsAttack(Record):
     """How often a person is found by quasi-identifiers and unchanged columns together.
 
     Parameters
@@ -95,22 +96,6 @@ class UnchangedColumnsAttack:
     def is_measured(self) -> bool:
         """Whether the attack could be tried."""
         return self.why is None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as JSON-safe words."""
-        return {
-            "expected": self.expected,
-            "interval": None if self.interval is None else list(self.interval),
-            "baseline": self.baseline,
-            "surest": self.surest,
-            "surest_interval": None if self.surest_interval is None else list(self.surest_interval),
-            "largest": self.largest,
-            "n_targets": self.n_targets,
-            "n_records": self.n_records,
-            "sampled": self.sampled,
-            "columns": list(self.columns),
-            "why": self.why,
-        }
 
 
 def unchanged_columns(
