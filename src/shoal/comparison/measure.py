@@ -1,9 +1,9 @@
 """One ruler for every family: what is measured of each release, and how it becomes one number for each axis.
 
 **Found**, the headline of risk: the share of the original's records that an intruder with one guess finds, by the
-stronger of two attacks: matching a person's true quasi-identifiers to the nearest released row (`nearest_match`), and
-matching a released row to the nearest original (`linkage`, a share of the released rows). Ties are broken at random and
-counted exactly.
+strongest of three attacks: matching a person's true quasi-identifiers to the nearest released row (`nearest_match`),
+matching a released row to the nearest original (`linkage`, a share of the released rows), and matching by what the
+columns published unchanged say too (`unchanged`). Ties are broken at random and counted exactly.
 
 Synthetic rows are nobody's, so nobody's row can be found. Instead a person counts as found if nobody else in the
 original has their combination of quasi-identifiers and it came out again, beyond what comes out by chance
@@ -98,28 +98,28 @@ def _check(release: Release, claims: tuple[Claim, ...]) -> None:
 
 def _risks(release: Release, seed: int) -> dict[str, float | None]:
     risk = release.risk
+    attacks = _attacks(risk)
+    if release.model is not None:  # no row is anybody's: who came out again beyond chance is counted instead
+        found, attacks = found_beyond_chance(release.pair, seed), dict.fromkeys(attacks)
+    else:
+        found = max(share for share in attacks.values() if share is not None)
     return {
-        **(_found(risk) if release.model is None else _counted(release, seed)),
+        RISK: found,
+        **attacks,
+        "linkage_two_guesses": risk.linkage.share,
         "guessed": _guessed(risk.inference),
         "replicated_uniques": replicated_uniques(release.pair),
         "copied_uniques": risk.verbatim.unique_share,
     }
 
 
-def _found(risk: RiskReport) -> dict[str, float | None]:
-    nearest, linked = risk.reidentification.expected, risk.linkage
+def _attacks(risk: RiskReport) -> dict[str, float | None]:
+    """The attacks with one guess, each a share of people or rows found."""
     return {
-        RISK: max(nearest, linked.nearest_share),
-        "nearest_match": nearest,
-        "linkage": linked.nearest_share,
-        "linkage_two_guesses": linked.share,
+        "nearest_match": risk.reidentification.expected,
+        "linkage": risk.linkage.nearest_share,
+        "unchanged": risk.unchanged.expected,
     }
-
-
-def _counted(release: Release, seed: int) -> dict[str, float | None]:
-    """No row of a model is anybody's: who came out again beyond chance is counted instead."""
-    beyond = found_beyond_chance(release.pair, seed)
-    return {RISK: beyond, "nearest_match": None, "linkage": None, "linkage_two_guesses": None}
 
 
 def _utilities(release: Release, seed: int) -> dict[str, float | None]:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 from shoal.claim import Claim
 from shoal.errors import ParameterError
 from shoal.recipe import Recipe, command_line, read_recipe
+from shoal.record import Record
 from shoal.report.numbers import percent
 
 __all__ = ["RISK", "UTILITY", "Outcome", "State"]
@@ -21,7 +22,7 @@ RISK, UTILITY = "found", "kept"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Record):
     """One line of a comparison. It compares with the original: internal.
 
     Parameters
@@ -114,20 +115,6 @@ class Outcome:
             return command_line(self.recipe, "FILE", "SCHEMA", "FOLDER")
         except ParameterError:
             return None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The outcome as JSON-safe words."""
-        return {
-            "recipe": self.recipe.to_dict(),
-            "name": self.name,
-            "family": self.family,
-            "state": self.state,
-            "reason": self.reason,
-            "seconds": self.seconds,
-            "risks": dict(self.risks),
-            "utilities": dict(self.utilities),
-            "claims": [claim.to_dict() for claim in self.claims],
-        }
 
     @classmethod
     def from_dict(cls, words: Mapping[str, Any]) -> Outcome:
