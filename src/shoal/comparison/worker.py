@@ -12,10 +12,11 @@ import queue
 import shutil
 import signal
 import sys
-import threading
 import traceback
 from pathlib import Path
 from typing import Any
+
+from shoal.processes import follow_parent
 
 __all__ = ["answer", "main"]
 
@@ -27,7 +28,7 @@ def main() -> None:
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     tasks: queue.Queue[str] = queue.Queue()
-    threading.Thread(target=_listen, args=(tasks, job), daemon=True).start()
+    follow_parent(tasks.put, last=lambda: shutil.rmtree(job, ignore_errors=True))
     table, schema = _read(job)
     _tell(channel, {"ready": True})
     while True:
@@ -69,14 +70,6 @@ def _read(job: Path) -> tuple[Any, Any]:
 
     table = pl.read_ipc(job / "table.arrow")
     return table, Schema.from_dict(json.loads((job / "schema.json").read_text(encoding="utf-8")))
-
-
-def _listen(tasks: queue.Queue[str], job: Path) -> None:
-    """Pass tasks on; the end of the line means that the parent is gone."""
-    for line in sys.stdin:
-        tasks.put(line)
-    shutil.rmtree(job, ignore_errors=True)
-    os._exit(0)
 
 
 def _tell(channel: Any, words: dict[str, Any]) -> None:
