@@ -16,7 +16,14 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
+from shoal.comparison import measure
+from shoal.conform import prepare
+from shoal.errors import ShoalError
 from shoal.processes import follow_parent
+from shoal.recipe import read_recipe
+from shoal.schema import Schema
 
 __all__ = ["answer", "main"]
 
@@ -37,8 +44,6 @@ def main() -> None:
 
 def answer(table: Any, schema: Any, task: dict[str, Any]) -> dict[str, Any]:
     """Run one task; whatever goes wrong is a state and a reason."""
-    from shoal.errors import ShoalError
-
     try:
         return {"state": "done", **_work(table, schema, task)}
     except ShoalError as error:
@@ -52,10 +57,6 @@ def answer(table: Any, schema: Any, task: dict[str, Any]) -> dict[str, Any]:
 
 
 def _work(table: Any, schema: Any, task: dict[str, Any]) -> dict[str, Any]:
-    from shoal.comparison import measure
-    from shoal.conform import prepare
-    from shoal.recipe import read_recipe
-
     if task["recipe"] is None:
         return {"reference": measure.reference(table, prepare(table, schema), task["measure"])}
     release = measure.release_of(table, schema, read_recipe(task["recipe"]), task["seed"])
@@ -63,11 +64,6 @@ def _work(table: Any, schema: Any, task: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read(job: Path) -> tuple[Any, Any]:
-    import polars as pl
-
-    from shoal.comparison import measuring  # noqa: F401  loaded before the clock of the first recipe starts
-    from shoal.schema import Schema
-
     table = pl.read_ipc(job / "table.arrow")
     return table, Schema.from_dict(json.loads((job / "schema.json").read_text(encoding="utf-8")))
 

@@ -141,7 +141,7 @@ def run(
     X, y, rules = _data(table, schema, target, settings)
     full = AlphaTree(1.0, max_depth=4, schema=rules).fit(X, y)
     stable = StableTree(1.0, schema=rules).fit(X, y)
-    records = stable._records(X, y, None)
+    records = stable.records(X, y, None)
     total = settings.halves + len(ALPHAS)
     found, roc, absent = _curves(X, y, rules, settings, lambda done: progress(done, total))
     deletions = []

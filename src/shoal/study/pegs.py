@@ -240,7 +240,7 @@ class _Bench:
         )
         self.row_model = self.published.fit(self.table, self.schema)
         margins = MarginalBootstrap(epsilon=POOL_EPSILON, missing="refuse").fit(self.table, self.schema)
-        self.pool = margins._draw(5_000, None, stream(self.settings.seed, "pegs study", "pool"))
+        self.pool = margins.draw_codes(5_000, None, stream(self.settings.seed, "pegs study", "pool"))
         imputation = PerturbedImputation(fit_rows=self.settings.fit_rows, missing="refuse")
         self.imputation = imputation.fit(self.table, self.schema, seed=self.settings.seed)
 
@@ -258,11 +258,11 @@ class _Bench:
                 notes=(),
                 account=None,
             )
-            return model._walk(n, None, rng, None)
+            return model.draw_codes(n, None, rng)
         with_reset, pool = method.startswith("PeGS with reset"), self.pool if method.endswith(POOLED) else None
         assert isinstance(self.row_model, RowModel)
         again = _row_model(self.row_model, epsilon * block if with_reset else epsilon, block if with_reset else None)
-        return again._walk(n, pool, rng, None)
+        return again.draw_codes(n, pool, rng)
 
     def _by_table(self, method: str, epsilon: float, k: int) -> IntArray:
         """A file of the same number of rows at ε for the data set."""
@@ -275,7 +275,7 @@ class _Bench:
             options = {"design": design, "epsilon": epsilon, "delta": 1e-9 if delta else None, "missing": "refuse"}
             model = PeGS(**options).fit(self.table, self.schema, seed=k)  # type: ignore[arg-type]
         rng = stream(self.settings.seed, "pegs study", method, k)
-        return np.asarray(model._draw(self.settings.rows, None, rng), dtype=np.int64)
+        return np.asarray(model.draw_codes(self.settings.rows, None, rng), dtype=np.int64)
 
     def _point(self, method: str, per_row: float | None, total: float | None, draw: Callable[[int], IntArray]) -> Point:
         files = [self._measured(draw(k)) for k in range(self.settings.draws)]

@@ -96,7 +96,7 @@ class Study(Generic[R]):
         """What `run` reads beside the settings: those of its parameters that have a help text."""
         hints = get_type_hints(self.run, include_extras=True)
         found = inspect.signature(self.run).parameters.values()
-        return tuple(p for p in (declared(f.name, hints[f.name], f.default) for f in found) if p.help)
+        return tuple(p for p in (declared(f.name, hints.get(f.name, Any), f.default) for f in found) if p.help)
 
     @property
     def numbers(self) -> tuple[Parameter, ...]:
