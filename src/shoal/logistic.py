@@ -52,7 +52,7 @@ class Matrix:
     @property
     def width(self) -> int:
         """How many columns it has."""
-        return self.rows.shape[1]
+        return int(self.rows.shape[1])
 
     def dot(self, coefficients: FloatArray) -> FloatArray:
         """βᵀx of every row."""
