@@ -16,8 +16,9 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from html import escape
 from typing import Any
+
+from markupsafe import escape
 
 from shoal.report.markup import Html
 from shoal.report.numbers import number

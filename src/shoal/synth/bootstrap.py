@@ -146,7 +146,8 @@ class BootstrapModel(Model):
         """Number of records: noisy if the margins are."""
         return self._total
 
-    def _draw(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+    def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+        """Draw rows of cells."""
         if start is not None:
             raise ParameterError(
                 "sample", "start rows are of no use here: rows are drawn exactly", hint="Leave it out."

@@ -161,7 +161,8 @@ class ImputationModel(Model):
         self._rows += n
         return drawn
 
-    def _draw(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+    def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+        """Draw rows of cells."""
         return self._walk(n, start, rng, None)
 
     def _walk(self, n: int, start: IntArray | None, rng: Generator, exact: Generator | None) -> IntArray:

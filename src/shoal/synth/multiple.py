@@ -207,7 +207,8 @@ class MultipleModel(Model):
         absent = _logistic_draw(X[rows], (~has[rows]).astype(np.int64), new, rng) > 0
         return np.where(absent, np.nan, drawn)
 
-    def _draw(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+    def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+        """Draw rows of cells."""
         raise NotImplementedError  # rows are drawn table by table, never as cells
 
     def _body(self) -> dict[str, Any]:

@@ -185,10 +185,10 @@ class Model(ABC):
 
     def _sample(self, n: int, start: IntArray | None, seed: int | None) -> pl.DataFrame:
         rng = stream(fresh_seed() if seed is None else seed, "synth", "sample")
-        return obeying(self.domain, lambda m: self._draw(m, start, rng), n, rng)
+        return obeying(self.domain, lambda m: self.draw_codes(m, start, rng), n, rng)
 
     @abstractmethod
-    def _draw(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+    def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
         """Draw rows of cells."""
 
     @abstractmethod
