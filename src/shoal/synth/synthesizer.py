@@ -21,6 +21,7 @@ from shoal.claim import Claim
 from shoal.dp import Budget
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.files import write_text
+from shoal.method import Method
 from shoal.params import check
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
@@ -69,8 +70,10 @@ class Price:
         }
 
 
-class Synthesizer(ABC):
+class Synthesizer(Method):
     """Learns a model of a table, from which rows of no real person are drawn."""
+
+    family = "synthesize"
 
     @abstractmethod
     def price(self, rows: int | None = None) -> Price:

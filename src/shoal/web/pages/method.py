@@ -7,8 +7,8 @@ from typing import Any
 
 from nicegui import ui
 
-from shoal.command import command_line
 from shoal.errors import ShoalError
+from shoal.recipe import command_line
 from shoal.report.markup import Html, join, tag
 from shoal.schema import Schema
 from shoal.web.catalogue import Goal, goals
