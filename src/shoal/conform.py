@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
-from shoal.declared import declared_kind
+from shoal.domain.values import declared_kind, floats
 from shoal.errors import ColumnError, InputError, SchemaError
 from shoal.fact import Fact, sentences
 from shoal.frame import Frame, enter, pick, series, with_columns
@@ -279,15 +279,6 @@ def _other_type(content: pl.Series, column: Column) -> ColumnError:
         got=f"values of type {content.dtype.base_type()}",
         hint="Write the levels as the column has them (numbers without quotes, texts with).",
     )
-
-
-def floats(column: pl.Series) -> FloatArray:
-    """A column of numbers as floats; missing ones become NaN."""
-    if not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
-        raise ColumnError(
-            column.name, "is declared numeric and must hold numbers", got=f"type {column.dtype.base_type()}"
-        )
-    return column.cast(pl.Float64).fill_null(float("nan")).to_numpy().astype(np.float64)
 
 
 def _dense(column: pl.Series) -> IntArray:

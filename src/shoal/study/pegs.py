@@ -24,6 +24,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from shoal.arrays import IntArray
+from shoal.domain import Domain
 from shoal.errors import InputError
 from shoal.frame import enter
 from shoal.params import Help, Range, check
@@ -46,7 +47,7 @@ from shoal.study.pegs_measures import (
 )
 from shoal.synth import MarginalBootstrap, PeGS, PerturbedImputation
 from shoal.synth.by_row import RowModel
-from shoal.synth.domain import Domain, settle
+from shoal.synth.domain import settle
 from shoal.synth.imputation import ImputationModel
 
 __all__ = ["EPSILONS", "ROW_METHODS", "TABLE_METHODS", "PegsStudy", "Point", "Settings", "run"]
