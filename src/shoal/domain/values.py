@@ -100,7 +100,9 @@ def content_of(frame: Frame, name: str) -> pl.Series:
 
 def codes_of(content: pl.Series, levels: pl.Series) -> IntArray:
     """The place of each value among the levels; their number for a missing value, −1 for one that is no level."""
-    if content.dtype == levels.dtype and content.dtype not in (pl.Categorical, pl.Enum):
+    if content.dtype in _TEXTS and levels.dtype in _TEXTS:
+        content, levels = content.cast(pl.String), levels.cast(pl.String)
+    if content.dtype == levels.dtype:  # the common case: equal as they stand
         found = _places(content, levels)
         if (found >= 0).all():
             return found
