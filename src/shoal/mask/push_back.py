@@ -166,7 +166,7 @@ class _Pushing:
     def _add_noise(self, drawn: FloatArray, j: int, coding: Coding, rng: Generator) -> list[float]:
         from shoal.mask.crowd_kernels import noisy
 
-        low, high = coding.bounds or (-np.inf, np.inf)
+        low, high = coding.axis.bounds or (-np.inf, np.inf)
         reached = []
         for host in np.unique(self.move.to[self.out[:, j]]):
             rows = np.flatnonzero(self.out[:, j] & (self.move.to == host))

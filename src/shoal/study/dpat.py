@@ -256,7 +256,7 @@ def _split(node: str, keys: IntArray, splits: Splits, records: Records) -> Split
     gains = alpha_gain(tables, 1.0)
     low, high = gain_range(tables, 1.0)
     rows = []
-    for j, feature in enumerate(records.features.items):
+    for j, feature in enumerate(records.features.axes):
         own = np.flatnonzero(splits.variable == j)
         if len(own):
             best = int(own[gains[own].argmax()])

@@ -22,6 +22,7 @@ import polars as pl
 
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.claim import Claim
+from shoal.domain import Domain
 from shoal.dp import Budget
 from shoal.errors import GuaranteeError
 from shoal.method import Telling
@@ -31,7 +32,7 @@ from shoal.schema import Schema
 from shoal.synth.by_row import uniform_starts
 from shoal.synth.claims import assumptions, dp_claim
 from shoal.synth.constraints import obeying
-from shoal.synth.domain import Domain, Missing, settle
+from shoal.synth.domain import Missing, settle
 from shoal.synth.exact import GRAIN, below, check_weights, pick_cell, virtual_records
 from shoal.synth.pegs import charge
 from shoal.synth.regression import Logistic, fit_logistic

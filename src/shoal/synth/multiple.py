@@ -29,13 +29,14 @@ import polars as pl
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.claim import Claim
 from shoal.conform import floats
+from shoal.domain import Axis, Domain
 from shoal.errors import ColumnError, GuaranteeError, ParameterError
 from shoal.frame import enter, series
 from shoal.method import Telling
 from shoal.params import Help, Range
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
-from shoal.synth.domain import Axis, Domain, settle
+from shoal.synth.domain import settle
 from shoal.synth.output import give
 from shoal.synth.regression import indicator_block, solve_logistic
 from shoal.synth.synthesizer import Model, Price, Synthesizer
