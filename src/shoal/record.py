@@ -39,7 +39,7 @@ class Record:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Record):
+    if hasattr(value, "to_dict"):  # another record, a schema, a recipe
         return value.to_dict()
     if isinstance(value, Mapping):
         return {str(name): _plain(item) for name, item in value.items()}

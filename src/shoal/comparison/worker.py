@@ -64,7 +64,7 @@ def _work(table: Any, schema: Any, task: dict[str, Any]) -> dict[str, Any]:
 def _read(job: Path) -> tuple[Any, Any]:
     import polars as pl
 
-    from shoal.comparison import measuring  # noqa: F401  loaded before the clock of the first recipe starts
+    from shoal.comparison import measure  # noqa: F401  loaded before the clock of the first recipe starts
     from shoal.schema import Schema
 
     table = pl.read_ipc(job / "table.arrow")

@@ -8,8 +8,8 @@ that lowers
 
 most, if any does. It stops when a round moves fewer than one row in a thousand, and after half a million visits (at
 least three rounds): the first round takes away nine tenths of the error, and three rounds nearly all that any number
-does. Only wanted tables and drawn rows are looked at: post-processing of noisy tables. Polished rows are not independent draws, so intervals computed from them as
-if they were are wrong.
+does. Only wanted tables and drawn rows are looked at: post-processing of noisy tables. Polished rows are not
+independent draws, so intervals computed from them as if they were are wrong.
 
 Cost of a round: rows times levels times columns. The cost of one more row in each cell is kept in a table for each
 ordered pair of columns, so that all levels of a cell are weighed by adding up M − 1 short rows of numbers.

@@ -2,7 +2,7 @@
 
 With few records or a small ε no pair of columns stands out of its noise. Rows are then drawn from margins alone: ages
 and diagnoses are those of the data, but who has which is chance. That must be said first, not in a footnote, and with
-the ε that would change it: the least at which the public rule `allotting.n_pairs` would measure a pair, from the noisy
+the ε that would change it: the least at which the public rule `allocation.n_pairs` would measure a pair, from the noisy
 margins and number of records. All of it follows from noisy tables.
 """
 
