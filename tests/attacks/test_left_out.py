@@ -131,3 +131,13 @@ def test_the_clock_and_the_decimals_of_a_left_out_person_do_not_show(tmp_path):
     )
     before = written(table, schema, tmp_path / "before", **method)
     assert written(fine, schema, tmp_path / "after", **method) == before
+
+
+def test_days_are_days_however_they_were_kept(tmp_path):
+    """pandas has no days, only midnights: the file must not tell which library held the table."""
+    schema, method = schema_of(), {"limits": {"town": 0, "age": 0, "sex": 0}, "k": 2}
+    days = crowd().with_columns(visits=pl.Series([datetime(2020, 1, 1 + i % 9) for i in range(N)]).cast(pl.Date))
+    midnights = days.with_columns(pl.col("visits").cast(pl.Datetime("ns")))
+    before = written(days, schema, tmp_path / "before", **method)
+    assert written(midnights, schema, tmp_path / "after", **method) == before
+    assert written(midnights.to_pandas(), schema, tmp_path / "pandas", **method) == before

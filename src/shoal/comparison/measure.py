@@ -1,9 +1,9 @@
 """One ruler for every family: what is measured of each release, and how it becomes one number for each axis.
 
 **Found**, the headline of risk: the share of the original's records that an intruder with one guess finds, by the
-stronger of two attacks: matching a person's true quasi-identifiers to the nearest released row (`nearest_match`), and
-matching a released row to the nearest original (`linkage`, a share of the released rows). Ties are broken at random and
-counted exactly.
+strongest of three attacks: matching a person's true quasi-identifiers to the nearest released row (`nearest_match`),
+matching a released row to the nearest original (`linkage`, a share of the released rows), and matching by what the
+columns published unchanged say too (`unchanged`). Ties are broken at random and counted exactly.
 
 Synthetic rows are nobody's, so nobody's row can be found. Instead a person counts as found if nobody else in the
 original has their combination of quasi-identifiers and it came out again, beyond what comes out by chance
@@ -105,16 +105,25 @@ def _check(release: Release, claims: tuple[Claim, ...]) -> None:
 
 def _risks(release: Release, seed: int) -> dict[str, float | None]:
     risk = release.risk
-    nearest, linked = risk.reidentification.expected, risk.linkage
+    attacks = dict.fromkeys(_attacks(release)) if release.is_synthetic else _attacks(release)
     beyond = found_beyond_chance(release.pair, seed) if release.is_synthetic else 0.0
     return {
-        RISK: beyond if release.is_synthetic else max(nearest, linked.nearest_share),
-        "nearest_match": None if release.is_synthetic else nearest,
-        "linkage": None if release.is_synthetic else linked.nearest_share,
-        "linkage_two_guesses": None if release.is_synthetic else linked.share,
+        RISK: max([beyond, *(share for share in attacks.values() if share is not None)]),
+        **attacks,
+        "linkage_two_guesses": risk.linkage.share,
         "guessed": _guessed(risk.inference),
         "replicated_uniques": replicated_uniques(release.pair),
         "copied_uniques": risk.verbatim.unique_share,
+    }
+
+
+def _attacks(release: Release) -> dict[str, float | None]:
+    """The attacks with one guess, each a share of people or rows found."""
+    risk = release.risk
+    return {
+        "nearest_match": risk.reidentification.expected,
+        "linkage": risk.linkage.nearest_share,
+        "unchanged": risk.unchanged.expected,
     }
 
 

@@ -10,6 +10,7 @@ from shoal.claim import Claim
 from shoal.comparison.naming import command_of
 from shoal.errors import ParameterError
 from shoal.recipe import AnyRecipe, Synthesis, read_recipe
+from shoal.record import Record
 from shoal.report.numbers import percent
 
 __all__ = ["RISK", "UTILITY", "Outcome", "State"]
@@ -22,7 +23,7 @@ RISK, UTILITY = "found", "kept"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Record):
     """One line of a comparison. It compares with the original: internal.
 
     Parameters
@@ -112,20 +113,6 @@ class Outcome:
     def command(self) -> str | None:
         """The command line that makes such a release; None where only Python can say it."""
         return command_of(self.recipe)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The outcome as JSON-safe words."""
-        return {
-            "recipe": self.recipe.to_dict(),
-            "name": self.name,
-            "family": self.family,
-            "state": self.state,
-            "reason": self.reason,
-            "seconds": self.seconds,
-            "risks": dict(self.risks),
-            "utilities": dict(self.utilities),
-            "claims": [claim.to_dict() for claim in self.claims],
-        }
 
     @classmethod
     def from_dict(cls, words: Mapping[str, Any]) -> Outcome:

@@ -149,6 +149,7 @@ def _reference_words(comparison: Comparison) -> str:
 _RISKS = {
     "nearest_match": "Nearest match",
     "linkage": "Linkage",
+    "unchanged": "With unchanged columns",
     "linkage_two_guesses": "Two guesses",
     "copied_uniques": "Rows like one person's",
 }
@@ -180,7 +181,7 @@ def _more(comparison: Comparison) -> Html:
     ]
     return join(
         [
-            rows_table("Attacks, one by one", ("Recipe", *_RISKS.values()), risks, numeric=range(1, 5)),
+            rows_table("Attacks, one by one", ("Recipe", *_RISKS.values()), risks, numeric=range(1, 6)),
             rows_table(_KEPT, ("Recipe", *_UTILITIES.values()), kept_rows, numeric=range(1, 10)),
         ]
     )
@@ -206,9 +207,10 @@ def _axes() -> Html:
         [
             _term(
                 "Found",
-                "The share of the original's records that an intruder with one guess finds, by the stronger of two "
-                "attacks: the nearest released row to a person's true quasi-identifiers, and the nearest original to a "
-                "released row. Ties are broken at random and counted exactly. A mean over all records.",
+                "The share of the original's records that an intruder with one guess finds, by the strongest of "
+                "three attacks: the nearest released row to a person's true quasi-identifiers, the nearest original to "
+                "a released row, and the row that also fits what columns published unchanged say of the person. Ties "
+                "are broken at random and counted exactly. A mean over all records.",
             ),
             _term(
                 "Found, for synthetic rows",

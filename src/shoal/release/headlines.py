@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from shoal.record import Record
 
 if TYPE_CHECKING:
     from shoal.release.release import Release
@@ -12,7 +14,7 @@ __all__ = ["Line", "risk_lines", "utility_lines"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Line(Record):
     """One number: its name, its value as text, and what it means in one sentence.
 
     Examples
@@ -25,10 +27,6 @@ class Line:
     name: str
     value: str
     meaning: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The line as JSON-safe words."""
-        return {"name": self.name, "value": self.value, "meaning": self.meaning}
 
 
 def risk_lines(release: Release) -> list[Line]:

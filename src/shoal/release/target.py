@@ -72,7 +72,7 @@ def _large_enough(
     while True:
         progress(f"trying k = {group.k}")
         pilots = [anonymize(table, schema, group=group, mask=mask) for _ in range(_PILOTS)]
-        found = sum(linkage(table, p.table, schema, source_rows=p.source_rows).share for p in pilots) / _PILOTS
+        found = sum(float(linkage(table, p.table, schema, source_rows=p.source_rows)) for p in pilots) / _PILOTS
         if found <= target:
             return group, found
         group = _raised(group, len(pilots[0].source_rows), found, target)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from shoal.errors import ColumnError
 from shoal.frame import series
 from shoal.pair import Pair
+from shoal.record import Record
 from shoal.report.method_words import COLUMN_WORDS, KEPT_WORDS, METHOD_WORDS, PARTS, REASONS, ROLES
 from shoal.report.numbers import listed
 from shoal.schema import Column, Schema
@@ -19,13 +20,17 @@ __all__ = ["ColumnAccount", "accounts_of", "known_limits", "method_words", "meth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnAccount:
+class ColumnAccount(Record):
     """What became of one column, and why.
 
     `n_left` counts the different values that a coarsened column still has; the release shows them to everybody.
     `changed_share` of the values differ from the person's own: inside only.
     """
 
+    inside: ClassVar[tuple[str, ...]] = (
+        "changed_share",
+        "n_left",
+    )
     name: str
     role: str
     kind: str
@@ -35,18 +40,6 @@ class ColumnAccount:
     missing: str
     n_left: int | None
     changed_share: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-safe words."""
-        return {
-            "name": self.name,
-            "role": self.role,
-            "kind": self.kind,
-            "done": self.done,
-            "reason": self.reason,
-            "kept": self.kept,
-            "missing": self.missing,
-        }
 
 
 def accounts_of(pair: Pair, recipe: Mapping[str, Any]) -> tuple[ColumnAccount, ...]:

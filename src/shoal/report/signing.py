@@ -12,13 +12,14 @@ from datetime import date
 from typing import Any
 
 from shoal.errors import InputError
+from shoal.record import Record
 from shoal.report.markup import Html, join, section, tag
 
 __all__ = ["Decision", "decision", "expiry", "recipient", "with_decision"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class Decision(Record):
     """What a person has decided about a release.
 
     Parameters
@@ -43,11 +44,6 @@ class Decision:
     by: str | None = None
     recipient: str | None = None
     expires: date | None = None
-
-    def to_dict(self) -> dict[str, str | None]:
-        """The decision as JSON-safe words."""
-        expires = None if self.expires is None else self.expires.isoformat()
-        return {"decision": self.decision, "by": self.by, "recipient": self.recipient, "expires": expires}
 
     @classmethod
     def from_dict(cls, words: Mapping[str, Any]) -> Decision:

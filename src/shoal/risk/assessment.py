@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from shoal.group.mix import class_names
 from shoal.pair import NOBODY, Pair
+from shoal.record import Record
 from shoal.risk import (
     attacker_models,
     attribute_inference,
@@ -28,7 +29,7 @@ __all__ = ["RiskReport", "assess"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RiskReport:
+class RiskReport(Record):
     """Every risk measure that applies to a release. It holds per-record risks: internal; `to_dict` has summaries only.
 
     Parameters
@@ -65,25 +66,6 @@ class RiskReport:
     closest: closest_record.ClosestRecord | None = None
     k: int | None = None
     small_share: float | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """All summaries as JSON-safe words."""
-        return {
-            "classes": self.classes.to_dict(),
-            "reidentification": self.reidentification.to_dict(),
-            "linkage": self.linkage.to_dict(),
-            "uniqueness": self.uniqueness.to_dict(),
-            "attackers": self.attackers.to_dict(),
-            "intervals": self.intervals.to_dict(),
-            "inference": self.inference.to_dict(),
-            "verbatim": self.verbatim.to_dict(),
-            "unchanged": self.unchanged.to_dict(),
-            "dependences": [found.to_dict() for found in self.dependences],
-            "class_mix": self.class_mix.to_dict() if self.class_mix else None,
-            "closest": self.closest.to_dict() if self.closest else None,
-            "k": self.k,
-            "small_share": self.small_share,
-        }
 
 
 def assess(

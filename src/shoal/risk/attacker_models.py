@@ -22,6 +22,7 @@ from shoal.arrays import FloatArray
 from shoal.equivalence import Classes, Codes
 from shoal.errors import ParameterError
 from shoal.frame import Frame, enter
+from shoal.record import Record
 from shoal.risk.class_sizes import table_classes
 from shoal.risk.population_size import estimated_size, person_weights
 from shoal.schema import Schema
@@ -30,7 +31,7 @@ __all__ = ["AttackerRisk", "Attackers", "attackers", "measure"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttackerRisk:
+class AttackerRisk(Record):
     """Risk of single records under one attacker: the largest, the mean, and the share above the threshold."""
 
     releasable: ClassVar[bool] = True
@@ -39,13 +40,9 @@ class AttackerRisk:
     mean: float
     above_share: float
 
-    def to_dict(self) -> dict[str, float]:
-        """The numbers as JSON-safe words."""
-        return {"largest": self.largest, "mean": self.mean, "above_share": self.above_share}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attackers:
+class Attackers(Record):
     """The three attackers.
 
     Parameters
@@ -67,16 +64,6 @@ class Attackers:
     marketer: float
     threshold: float
     population: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as JSON-safe words."""
-        return {
-            "prosecutor": self.prosecutor.to_dict(),
-            "journalist": self.journalist.to_dict(),
-            "marketer": self.marketer,
-            "threshold": self.threshold,
-            "population": self.population,
-        }
 
 
 def attackers(table: Any, schema: Schema, population: float | None = None, threshold: float = 0.2) -> Attackers:

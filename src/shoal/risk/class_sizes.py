@@ -19,6 +19,7 @@ from shoal.equivalence import Classes, Codes, Contents, classes_of, codes, conte
 from shoal.errors import InputError, SchemaError
 from shoal.frame import Frame, enter, series
 from shoal.pair import Pair
+from shoal.record import Record
 from shoal.schema import Column, Kind, Schema
 
 __all__ = ["ClassReport", "Diversity", "classes", "measure", "released_persons", "table_classes"]
@@ -27,7 +28,7 @@ _C = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Diversity:
+class Diversity(Record):
     """The worst class of a table for one sensitive column.
 
     Parameters
@@ -56,22 +57,9 @@ class Diversity:
     alpha: float
     homogeneous_share: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers as JSON-safe words."""
-        return {
-            "column": self.column,
-            "kind": self.kind,
-            "distinct_l": self.distinct_l,
-            "entropy_l": self.entropy_l,
-            "recursive_l": self.recursive_l,
-            "t": self.t,
-            "alpha": self.alpha,
-            "homogeneous_share": self.homogeneous_share,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClassReport:
+class ClassReport(Record):
     """The equivalence classes of a table in numbers; it may go where the table goes.
 
     Parameters
@@ -90,6 +78,7 @@ class ClassReport:
         Diversity and closeness, by sensitive column.
     """
 
+    told: ClassVar[tuple[str, ...]] = ("unique_share",)
     releasable: ClassVar[bool] = True
 
     k: int
@@ -108,19 +97,6 @@ class ClassReport:
     def small_share(self, k: int) -> float:
         """Share of rows in classes of fewer than `k` persons."""
         return sum(rows for size, rows in self.records_by_size.items() if size < k) / self.n_records
-
-    def to_dict(self) -> dict[str, Any]:
-        """The report as JSON-safe words; sizes are texts, as JSON has it."""
-        return {
-            "k": self.k,
-            "n_records": self.n_records,
-            "n_classes": self.n_classes,
-            "n_unique": self.n_unique,
-            "unique_share": self.unique_share,
-            "histogram": {str(size): count for size, count in self.histogram.items()},
-            "records_by_size": {str(size): rows for size, rows in self.records_by_size.items()},
-            "sensitive": {name: diversity.to_dict() for name, diversity in self.sensitive.items()},
-        }
 
 
 def classes(table: Any, schema: Schema, sensitive: Sequence[str] | str | None = None) -> ClassReport:

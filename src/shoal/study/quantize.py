@@ -234,7 +234,7 @@ class _Bench:
     def _linkage(self, state: Masking, rows: BoolArray) -> float:
         frame = state.encoder.decode(state.codes, self.prepared.frame, self.prepared.frame).to_native()
         kept = np.flatnonzero(rows)
-        return float(linkage(self.data.table, frame[kept], self.data.schema, source_rows=kept).share)
+        return float(linkage(self.data.table, frame[kept], self.data.schema, source_rows=kept))
 
     def _shape(self, state: Masking, positions: FloatArray) -> FloatArray:
         """KL of each large cluster of the original: its members before, all who are in it after, around one centre."""

@@ -12,7 +12,7 @@ Which tables, `design` says:
   tables. See `graph_measuring`.
 - ``"pairs"``: tables of single columns and of pairs; from these a `chain` of blocks, each column given those before it.
   Rows are exact draws of the chain. All pairs are measured where the noise allows it, with δ twice: the second time
-  where the first leaves most open. Otherwise the most telling ones, chosen by noisy maxima. See `allotting`.
+  where the first leaves most open. Otherwise the most telling ones, chosen by noisy maxima. See `allocation`.
 - ``"tree"``: the same with M − 1 chosen pairs that form a tree and one parent for each column.
 - ``"conditionals"``: M tables, each column given a key of its parents, discrete Laplace noise of scale M/ε on every
   cell, and `passes` rounds of Gibbs sampling: the plain version.
