@@ -15,9 +15,10 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 
-def test_command_line_reference_is_fresh():
+def test_the_reference_is_fresh():
     made = runpy.run_path(str(ROOT / "docs/generate.py"))
     assert made["PAGE"].read_text(encoding="utf-8") == made["page"](), "run `make docs`"
+    assert made["NAMES"].read_text(encoding="utf-8") == made["names"](), "run `make docs`"
 
 
 def test_the_floor_plan_is_fresh():
