@@ -55,7 +55,8 @@ def _commands(command: Any, name: str) -> list[tuple[str, Any]]:
     children = getattr(command, "commands", None)
     if children is None:
         return [(name, command)]
-    return [found for child in children for found in _commands(children[child], f"{name} {child}")]
+    load = getattr(command, "load", children.get)  # a lazy group has but the names
+    return [found for child in children for found in _commands(load(child), f"{name} {child}")]
 
 
 def _section(name: str, command: Any) -> str:

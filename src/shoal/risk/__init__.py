@@ -69,7 +69,7 @@ _EXPOSURE = ("AggregateExposure", "MethodExposure", "NoisyExposure", "aggregate_
 
 
 def __getattr__(name: str) -> Any:
-    """What planned aggregates give away needs all of `shoal.aggregate`, which a release doesn't: loaded when asked for."""
+    """What aggregates give away needs all of `shoal.aggregate`, which a release does not: loaded when asked for."""
     if name not in _EXPOSURE:
         raise AttributeError(f"module 'shoal.risk' has no attribute '{name}'")
     return getattr(import_module("shoal.risk.exposure"), name)
