@@ -197,19 +197,3 @@ def read_page() -> Callable[[str], Page]:
         return reader.page
 
     return read
-
-
-@pytest.fixture
-def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the drawing out where only tables and text are looked at."""
-    from shoal.report import risk, tiles, utility
-    from shoal.report.markup import tag
-
-    for home, name in (
-        (risk, "class_size_plot"),
-        (risk, "risk_plot"),
-        (utility, "correlation_plot"),
-        (utility, "marginal_plot"),
-        (tiles, "picture"),
-    ):
-        monkeypatch.setattr(home, name, lambda shown, label: tag("svg", role="img", aria_label=label))

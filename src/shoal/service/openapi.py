@@ -42,9 +42,9 @@ def for_models(document: dict[str, Any], models: Iterable[Served]) -> dict[str, 
 
 
 def _named(general: dict[str, Any], model: Served) -> dict[str, Any]:
-    features = {"features": model.form.json_schema()}
+    features = {"features": model.domain.json_schema()}
     schema = {"type": "object", "properties": features, "required": ["features"], "additionalProperties": False}
-    content = {"schema": schema, "example": {"features": model.form.example()}}
+    content = {"schema": schema, "example": {"features": model.domain.example()}}
     return {
         **general,
         "operationId": f"score_{model.name}",

@@ -25,6 +25,7 @@ import numpy as np
 
 from shoal.arrays import IntArray
 from shoal.datasets.discharges import discharge, discharge_schema
+from shoal.domain import Domain
 from shoal.errors import InputError
 from shoal.frame import enter
 from shoal.params import Help, Range, check
@@ -48,7 +49,7 @@ from shoal.study.pegs_measures import (
 from shoal.study.study import Flag, Progress, quiet
 from shoal.synth import MarginalBootstrap, PeGS, PerturbedImputation
 from shoal.synth.by_row import RowModel
-from shoal.synth.domain import Domain, settle
+from shoal.synth.domain import settle
 from shoal.synth.imputation import ImputationModel
 
 __all__ = ["EPSILONS", "ROW_METHODS", "TABLE_METHODS", "PegsStudy", "Point", "Settings", "run"]

@@ -16,11 +16,12 @@ import numpy as np
 
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.claim import Claim
+from shoal.domain import Domain
 from shoal.dp import Budget, ProtectedUnit
 from shoal.errors import ParameterError
 from shoal.synth.chain import Chain, fit_chain
 from shoal.synth.claims import DATA_CHOSEN, assumptions, dp_claim
-from shoal.synth.domain import Domain, Settled
+from shoal.synth.domain import Settled
 from shoal.synth.margins import NoisyTables
 from shoal.synth.measure import measure
 from shoal.synth.parents import Parents, all_pairs, by_mutual_information, choose_parents
