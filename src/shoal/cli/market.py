@@ -121,11 +121,11 @@ def _markets(files: list[Path], by: str | None) -> dict[str, Any]:
 def _parts(table: Any, by: str, file: Path) -> dict[str, Any]:
     import polars as pl
 
-    from shoal.shift.people import texts
+    from shoal.domain.values import canonical
 
     if by not in table.columns:
         raise InputError(str(file), f"must have the column '{by}', which names the market of each person")
-    names = texts(table[by]).fill_null("missing")
+    names = canonical(table[by]).fill_null("missing")
     return {name: table.filter(names == name) for name in names.unique().sort().cast(pl.String)}
 
 

@@ -42,9 +42,11 @@ __all__ = [
     "is_whole",
     "numbers_of",
     "plain",
+    "spelled",
     "spellings",
     "type_named",
     "type_word",
+    "unknown_levels",
 ]
 
 T = TypeVar("T")
@@ -112,6 +114,12 @@ def codes_of(content: pl.Series, levels: pl.Series) -> IntArray:
     return _places(values, keys)
 
 
+def unknown_levels(content: pl.Series, levels: pl.Series) -> list[str]:
+    """The values of a column that are none of the levels, sorted, as texts."""
+    found = content.drop_nulls().unique()
+    return canonical(found.filter(pl.Series(codes_of(found, levels) < 0))).unique().sort().to_list()
+
+
 def _places(values: pl.Series, keys: pl.Series) -> IntArray:
     places = pl.Series(np.arange(len(keys)), dtype=pl.Int64)
     found = values.replace_strict(keys, places, default=-1, return_dtype=pl.Int64)
@@ -127,6 +135,11 @@ def plain(levels: pl.Series) -> list[Level]:
     """Levels as JSON has them: numbers and true or false as they are, all else as texts."""
     simple = levels.dtype.is_numeric() or levels.dtype == pl.Boolean
     return levels.to_list() if simple else levels.cast(pl.String).to_list()
+
+
+def spelled(levels: pl.Series) -> list[str]:
+    """Levels as a reader meets them: whole numbers without decimals, true and false in small letters."""
+    return canonical(levels).to_list() if levels.dtype.is_float() else [_text(level) for level in plain(levels)]
 
 
 def spellings(levels: pl.Series) -> list[list[Level]]:

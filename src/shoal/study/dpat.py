@@ -255,11 +255,11 @@ def _split(node: str, keys: IntArray, splits: Splits, records: Records) -> Split
     gains = alpha_gain(tables, 1.0)
     low, high = gain_range(tables, 1.0)
     rows = []
-    for j, feature in enumerate(records.features.axes):
+    for j in range(len(records.features)):
         own = np.flatnonzero(splits.variable == j)
         if len(own):
             best = int(own[gains[own].argmax()])
-            question = feature.question(int(splits.low[best]))
+            question = records.features.question(j, int(splits.low[best]))
             rows.append((question, float(gains[best]), float(low[best]), float(high[own].max())))
     rows.sort(key=lambda row: -row[1])
     admissible = stable_choice(1.0, splits, 1)(tables, total, 0) >= 0
