@@ -144,8 +144,6 @@ class Axis:
         edges = equal_edges(column, ends, bins, whole)
         return cls(name=column.name, kind="numeric", edges=edges, bounds=ends, whole=whole)
 
-    # ---- its cells
-
     @property
     def numeric(self) -> bool:
         """Whether it holds numbers, in bins or as they are."""
@@ -367,8 +365,6 @@ class Axis:
             return number, ""
         side, end = ("below", low) if number < low else ("above", high)
         return float(end), f"{self.name} was {side} its public bound and counted as the bound"
-
-    # ---- words
 
     def to_dict(self) -> dict[str, Any]:
         """The cells as JSON-safe words."""

@@ -70,4 +70,4 @@ def values_in(edges: FloatArray, codes: IntArray, u: FloatArray, whole: bool) ->
         return np.asarray(low + (high - low) * u, dtype=np.float64)
     first, last = np.ceil(edges[:-1]), np.ceil(edges[1:]) - 1
     last[-1] = math.floor(edges[-1])
-    return (first[codes] + np.floor(u * (last - first + 1)[codes])).astype(np.int64)
+    return np.asarray(first[codes] + np.floor(u * (last - first + 1)[codes]), dtype=np.int64)

@@ -14,7 +14,7 @@ import numpy as np
 
 from shoal.canonical import canonical
 from shoal.conform import Prepared, prepare
-from shoal.domain.values import conformed
+from shoal.domain.domain import conformed
 from shoal.errors import ParameterError
 from shoal.fact import Fact
 from shoal.files import Source
