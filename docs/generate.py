@@ -1,10 +1,11 @@
-"""Write the parts of the reference that follow from the code: `docs/reference/cli.md` and `docs/reference/methods.md`.
+"""Write the parts of the reference that follow from the code: commands, methods and public names.
 
 `make docs` runs it; a test fails when a page is stale.
 """
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 from pathlib import Path
@@ -12,12 +13,17 @@ from typing import Any
 
 import typer.main
 
+import shoal
 from shoal.cli.listing import ListsMethods
 from shoal.cli.main import app
 from shoal.method import FAMILIES, methods
 from shoal.params import parameters
 
 DOCS = Path(__file__).parent
+NAMES = """# Public names
+
+Generated from the code by `make docs`. What is not here may change without notice.
+"""
 COMMANDS = """# Command line
 
 Generated from the code by `make docs`. Every command has `--help`.
@@ -37,7 +43,8 @@ TITLES = {
 
 def pages() -> dict[Path, str]:
     """Every generated page."""
-    return {DOCS / "reference/cli.md": commands_page(), DOCS / "reference/methods.md": methods_page()}
+    made = {"cli": commands_page(), "methods": methods_page(), "python": names_page()}
+    return {DOCS / f"reference/{name}.md": text for name, text in made.items()}
 
 
 def methods_page() -> str:
@@ -71,11 +78,30 @@ def commands_page() -> str:
     return "\n".join([COMMANDS, *(_section(name, command) for name, command in _commands(root, "shoal"))])
 
 
+def names_page() -> str:
+    """The page of public names: those of `shoal` and of the modules that it shows, each with what it is in a line."""
+    rooms = [name for name in shoal.__all__ if inspect.ismodule(getattr(shoal, name))]
+    return "\n".join([NAMES, *(_names(path) for path in ("shoal", *(f"shoal.{room}" for room in rooms)))])
+
+
+def _names(path: str) -> str:
+    module = importlib.import_module(path)
+    rows = [f"| `{name}` | {_about(getattr(module, name))} |" for name in sorted(module.__all__, key=str.lower)]
+    return "\n".join([f"## {path}", "", "| name | |", "| --- | --- |", *rows]) + "\n"
+
+
+def _about(value: Any) -> str:
+    has_words = inspect.ismodule(value) or inspect.isclass(value) or inspect.isroutine(value)
+    text = " ".join((inspect.getdoc(value) or "").partition("\n\n")[0].split()) if has_words else "A constant."
+    return text.replace("|", "\\|")
+
+
 def _commands(command: Any, name: str) -> list[tuple[str, Any]]:
     children = getattr(command, "commands", None)
     if children is None:
         return [(name, command)]
-    return [found for child in children for found in _commands(children[child], f"{name} {child}")]
+    load = getattr(command, "load", children.get)  # a lazy group has but the names
+    return [found for child in children for found in _commands(load(child), f"{name} {child}")]
 
 
 def _section(name: str, command: Any) -> str:

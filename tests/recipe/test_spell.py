@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.main import get_command
 
-import shoal.release
 from shoal import (
     MDAV,
     Ball,
@@ -56,7 +55,7 @@ def run():
 
     for module in (anonymize, coarsen, synthesize):
         patch.setattr(module, "open_input", opened)
-    patch.setattr(shoal.release, "make", made)
+        patch.setattr(module, "make", made)
 
     command = get_command(app)  # made once: the whole command line is large
 

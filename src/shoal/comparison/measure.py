@@ -98,28 +98,29 @@ def _check(release: Release, claims: tuple[Claim, ...]) -> None:
 
 def _risks(release: Release, seed: int) -> dict[str, float | None]:
     risk = release.risk
-    attacks = _attacks(risk)
-    if release.model is not None:  # no row is anybody's: who came out again beyond chance is counted instead
-        found, attacks = found_beyond_chance(release.pair, seed), dict.fromkeys(attacks)
-    else:
-        found = max(share for share in attacks.values() if share is not None)
     return {
-        RISK: found,
-        **attacks,
-        "linkage_two_guesses": risk.linkage.share,
+        **(_found(risk) if release.model is None else _counted(release, seed)),
         "guessed": _guessed(risk.inference),
         "replicated_uniques": replicated_uniques(release.pair),
         "copied_uniques": risk.verbatim.unique_share,
     }
 
 
-def _attacks(risk: RiskReport) -> dict[str, float | None]:
-    """The attacks with one guess, each a share of people or rows found."""
-    return {
+def _found(risk: RiskReport) -> dict[str, float | None]:
+    """The attacks with one guess, each a share of people or rows found; the strongest is the headline."""
+    attacks = {
         "nearest_match": risk.reidentification.expected,
         "linkage": risk.linkage.nearest_share,
         "unchanged": risk.unchanged.expected,
     }
+    strongest = max(share for share in attacks.values() if share is not None)
+    return {RISK: strongest, **attacks, "linkage_two_guesses": risk.linkage.share}
+
+
+def _counted(release: Release, seed: int) -> dict[str, float | None]:
+    """No row of a model is anybody's: who came out again beyond chance is counted instead."""
+    beyond = found_beyond_chance(release.pair, seed)
+    return {RISK: beyond, "nearest_match": None, "linkage": None, "unchanged": None, "linkage_two_guesses": None}
 
 
 def _utilities(release: Release, seed: int) -> dict[str, float | None]:

@@ -211,7 +211,7 @@ class Scene:
         if not names:
             raise SchemaError("schema", "must name at least one quasi-identifier to group by")
         encoder = Encoder.fit(prepared, names)
-        codes = encoder.codes(prepared.frame)
+        codes = encoder.own_codes(prepared)
         spaces, units = Spaces.fit(prepared.schema, encoder, codes), prepared.units()
         persons = person_positions(spaces.positions(codes), spaces, units)
         order = canonical_order(persons, stream(seed, "order"))

@@ -128,7 +128,7 @@ def _encoded(prepared: Prepared, names: Any) -> Points:
     encoder = Encoder.fit(prepared, names)
     if prepared.schema.unit is not None:
         encoder.check_width(len(prepared.frame))
-    return Points.encoded(encoder, encoder.codes(prepared.frame))
+    return Points.encoded(encoder, encoder.own_codes(prepared))
 
 
 def _of_units(points: Points, units: IntArray) -> Points:

@@ -164,9 +164,9 @@ class _Pushing:
         return [(j, c) for j, c in enumerate(codings) if c.kind == "numeric" and lines[j]]
 
     def _add_noise(self, drawn: FloatArray, j: int, coding: Coding, rng: Generator) -> list[float]:
-        from shoal.mask.crowd_kernels import noisy
+        from shoal.mask._crowd_kernels import noisy
 
-        low, high = coding.bounds or (-np.inf, np.inf)
+        low, high = coding.axis.bounds or (-np.inf, np.inf)
         reached = []
         for host in np.unique(self.move.to[self.out[:, j]]):
             rows = np.flatnonzero(self.out[:, j] & (self.move.to == host))

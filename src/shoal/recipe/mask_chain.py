@@ -56,7 +56,7 @@ def run_chain(
 
     Masks draw from the seed; which record of a group gets which row comes from the secret key.
     """
-    codes = encoder.codes(prepared.frame)
+    codes = encoder.own_codes(prepared)
     state = Masking(prepared=prepared, encoder=encoder, codes=codes, labels=grouping.labels, minimum=grouper.k)
     runs = list(_runs(masks))
     watched = not all(run.is_blind for run in runs)
@@ -137,7 +137,7 @@ def _measured(name: str, state: Masking, said: Sequence[Mapping[str, Any]] = ())
         released=prepared.frame,
         source_rows=np.arange(prepared.n),
         encoder=encoder,
-        original_codes=encoder.codes(prepared.frame),
+        original_codes=encoder.own_codes(prepared),
         released_codes=state.codes,
     )
     return Step(

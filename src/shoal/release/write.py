@@ -20,7 +20,7 @@ from shoal.release.layout import FORMATS, MANIFEST, MODEL, REPLAY, REPORT, insid
 from shoal.release.manifest import manifest, replay_text
 from shoal.release.staging import staged
 from shoal.report.signing import Decision, with_decision
-from shoal.risk import classes
+from shoal.risk.class_sizes import table_classes
 from shoal.rng import fresh_key, is_repeatable
 
 if TYPE_CHECKING:
@@ -133,9 +133,9 @@ def smallest_class(release: Release, written: pl.DataFrame) -> int:
     """k of the written table, in persons where the schema names a unit."""
     unit = release.schema.unit
     if unit is None:
-        return classes(written, release.schema).k
+        return table_classes(enter(written), release.schema).k
     people = series(enter(release.original), unit).gather(release.source_rows)
-    return classes(written.with_columns(people.alias(unit)), release.schema).k
+    return table_classes(enter(written.with_columns(people.alias(unit))), release.schema).k
 
 
 def _plain(column: pl.Series, dtype: Any = None) -> pl.Series:

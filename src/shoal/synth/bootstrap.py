@@ -16,13 +16,14 @@ import numpy as np
 
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.claim import Claim
+from shoal.domain import Domain
 from shoal.dp import Budget, ProtectedUnit
 from shoal.errors import ParameterError
 from shoal.method import Telling
 from shoal.params import Help, Range
 from shoal.schema import Schema
 from shoal.synth.claims import assumptions, dp_claim
-from shoal.synth.domain import Domain, Missing, settle
+from shoal.synth.domain import Missing, settle
 from shoal.synth.margins import NoisyTables
 from shoal.synth.pegs import can_pay, charge
 from shoal.synth.spend import Purse, total_budget
@@ -157,7 +158,8 @@ class BootstrapModel(Model):
         """Number of records: noisy if the margins are."""
         return self._total
 
-    def _draw(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+    def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+        """Draw rows of cells."""
         if start is not None:
             raise ParameterError(
                 "sample", "start rows are of no use here: rows are drawn exactly", hint="Leave it out."

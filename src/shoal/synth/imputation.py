@@ -22,6 +22,7 @@ import polars as pl
 
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.claim import Claim
+from shoal.domain import Domain
 from shoal.dp import Budget
 from shoal.errors import GuaranteeError
 from shoal.method import Telling
@@ -31,7 +32,7 @@ from shoal.schema import Schema
 from shoal.synth.by_row import uniform_starts
 from shoal.synth.claims import assumptions, dp_claim
 from shoal.synth.constraints import obeying
-from shoal.synth.domain import Domain, Missing, settle
+from shoal.synth.domain import Missing, settle
 from shoal.synth.exact import GRAIN, below, check_weights, pick_cell, virtual_records
 from shoal.synth.pegs import charge
 from shoal.synth.regression import Logistic, fit_logistic
@@ -172,7 +173,8 @@ class ImputationModel(Model):
         self._rows += n
         return drawn
 
-    def _draw(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+    def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+        """Draw rows of cells."""
         return self._walk(n, start, rng, None)
 
     def _walk(self, n: int, start: IntArray | None, rng: Generator, exact: Generator | None) -> IntArray:
