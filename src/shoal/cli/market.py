@@ -11,12 +11,12 @@ import typer
 
 from shoal.cli.console import out as screen
 from shoal.cli.console import print_table, steps
+from shoal.domain.values import canonical
 from shoal.errors import FileError, InputError, ParameterError
 from shoal.files import read_table, write_text
 from shoal.report.market import render_markets
 from shoal.schema import Schema
 from shoal.shift import MarketAssessment, MarketRisk, rank_markets
-from shoal.shift.people import texts
 
 __all__ = ["EXAMPLES", "market"]
 
@@ -120,7 +120,7 @@ def _parts(table: Any, by: str, file: Path) -> dict[str, Any]:
 
     if by not in table.columns:
         raise InputError(str(file), f"must have the column '{by}', which names the market of each person")
-    names = texts(table[by]).fill_null("missing")
+    names = canonical(table[by]).fill_null("missing")
     return {name: table.filter(names == name) for name in names.unique().sort().cast(pl.String)}
 
 
