@@ -234,7 +234,7 @@ class Axis:
                 self.name,
                 "has missing values (NaN) and no rule for them",
                 got=f"{int(absent.sum())} missing",
-                hint="Give them a level of their own, drop those rows, or put a value in their place.",
+                hint="Set missing='level' where the method has it, or a rule of the schema: missing = \"drop\" or a number.",
             )
         return np.where(absent, self._stand_in(), found).astype(np.int64)
 
