@@ -6,8 +6,9 @@ rule: an error names the column, the rule and the remedy, never a value.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -20,6 +21,8 @@ from shoal.frame import Frame, adopt, enter, pick, series, with_columns
 from shoal.schema import Column, Kind, Schema
 
 __all__ = ["Prepared", "check_columns", "floats", "kind_of", "levels_like", "prepare"]
+
+Value = TypeVar("Value")
 
 _LARGEST = 1e100  # squares and their sums stay finite
 
@@ -36,6 +39,7 @@ class Prepared:
     rows: IntArray
     n_original: int
     facts: tuple[Fact, ...] = ()
+    _memo: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -47,6 +51,17 @@ class Prepared:
         """Number of rows."""
         return len(self.rows)
 
+    def once(self, name: Hashable, compute: Callable[[], Value]) -> Value:
+        """What `compute` gives, computed the first time that something asks this table for it by `name`.
+
+        A column is coded once, whoever asks: method, risk, utility or report. It must follow from the table alone;
+        whoever uses it leaves it as it is.
+        """
+        if name not in self._memo:
+            self._memo[name] = compute()
+        found: Value = self._memo[name]
+        return found
+
     def weights(self) -> FloatArray | None:
         """Survey weights, if the schema names a weight column."""
         name = self.schema.weight
@@ -54,10 +69,11 @@ class Prepared:
 
     def units(self) -> IntArray:
         """Which person each row belongs to, as numbers from 0; without a unit column, each row is a person."""
+        return self.once("units", self._units)
+
+    def _units(self) -> IntArray:
         name = self.schema.unit
-        if name is None:
-            return np.arange(self.n)
-        return _dense(series(self.frame, name))
+        return np.arange(self.n) if name is None else _dense(series(self.frame, name))
 
 
 def prepare(table: Any, schema: Schema) -> Prepared:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import narwhals as nw
@@ -112,8 +113,7 @@ class Encoder:
     @classmethod
     def fit(cls, prepared: Prepared, names: Iterable[str]) -> Encoder:
         """Learn the codes, places and spreads of the columns `names`."""
-        frame, schema = prepared.frame, prepared.schema
-        return cls(codings=tuple(_learn(series(frame, name), schema[name]) for name in names))
+        return cls(codings=tuple(prepared.once(("coding", name), partial(_learnt, prepared, name)) for name in names))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -125,6 +125,10 @@ class Encoder:
         frame = enter(table)
         columns = [coding.codes(series(frame, coding.name)) for coding in self.codings]
         return np.column_stack(columns) if columns else np.empty((len(frame), 0))
+
+    def own_codes(self, prepared: Prepared) -> FloatArray:
+        """`codes` of the table that it was learnt from, made once; whoever uses them leaves them as they are."""
+        return prepared.once(("codes", self.names), partial(self.codes, prepared.frame))
 
     def standardise(self, codes: FloatArray) -> FloatArray:
         """Codes on the standardised scale, column by column (nominal ones by frequency rank)."""
@@ -168,6 +172,10 @@ class Encoder:
                 got=f"{widest.width} levels",
                 hint="Coarsen it first, declare it ordinal, or give it the role other.",
             )
+
+
+def _learnt(prepared: Prepared, name: str) -> Coding:
+    return _learn(series(prepared.frame, name), prepared.schema[name])
 
 
 def _learn(content: pl.Series, column: Column) -> Coding:

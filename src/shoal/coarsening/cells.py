@@ -199,7 +199,7 @@ class Axis:
 def axes_of(prepared: Prepared, names: Sequence[str]) -> tuple[Axis, ...]:
     """The columns `names` of a prepared table as axes."""
     encoder = Encoder.fit(prepared, names)
-    codes = encoder.codes(prepared.frame)
+    codes = encoder.own_codes(prepared)
     return tuple(_axis(coding, codes[:, j]) for j, coding in enumerate(encoder.codings))
 
 

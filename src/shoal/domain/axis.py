@@ -234,7 +234,7 @@ class Axis:
                 self.name,
                 "has missing values (NaN) and no rule for them",
                 got=f"{int(absent.sum())} missing",
-                hint="Set missing='level' where the method has it, or a rule of the schema: missing = \"drop\" or a number.",
+                hint="Set missing='level' where the method has it, or missing='drop' or a number in the schema.",
             )
         return np.where(absent, self._stand_in(), found).astype(np.int64)
 

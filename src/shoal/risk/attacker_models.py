@@ -19,9 +19,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.arrays import FloatArray
-from shoal.equivalence import Classes, Codes
+from shoal.equivalence import Classes
 from shoal.errors import ParameterError
 from shoal.frame import Frame, enter
+from shoal.record import Record
 from shoal.risk.class_sizes import table_classes
 from shoal.risk.population_size import estimated_size, person_weights
 from shoal.schema import Schema
@@ -30,7 +31,7 @@ __all__ = ["AttackerRisk", "Attackers", "attackers", "measure"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttackerRisk:
+class AttackerRisk(Record):
     """Risk of single records under one attacker: the largest, the mean, and the share above the threshold."""
 
     releasable: ClassVar[bool] = True
@@ -39,13 +40,9 @@ class AttackerRisk:
     mean: float
     above_share: float
 
-    def to_dict(self) -> dict[str, float]:
-        """The numbers as JSON-safe words."""
-        return {"largest": self.largest, "mean": self.mean, "above_share": self.above_share}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attackers:
+class Attackers(Record):
     """The three attackers.
 
     Parameters
@@ -67,16 +64,6 @@ class Attackers:
     marketer: float
     threshold: float
     population: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as JSON-safe words."""
-        return {
-            "prosecutor": self.prosecutor.to_dict(),
-            "journalist": self.journalist.to_dict(),
-            "marketer": self.marketer,
-            "threshold": self.threshold,
-            "population": self.population,
-        }
 
 
 def attackers(table: Any, schema: Schema, population: float | None = None, threshold: float = 0.2) -> Attackers:
@@ -114,13 +101,12 @@ def measure(
     population: float | None = None,
     threshold: float = 0.2,
     *,
-    persons: Codes | None = None,
     found: Classes | None = None,
 ) -> Attackers:
-    """`attackers` of a frame that has already entered; `persons` and `found` as in `equivalence.measure`."""
+    """`attackers` of a frame that has already entered; `found` are its classes, where they are already known."""
     if not 0 <= threshold <= 1:
         raise ParameterError("attackers", "threshold must be a number from 0 to 1", got=repr(threshold)[:60])
-    found = table_classes(frame, schema, persons) if found is None else found
+    found = table_classes(frame, schema) if found is None else found
     size, F = _population_sizes(frame, schema, found, population)
     prosecutor = 1.0 / found.row_sizes
     journalist = 1.0 / F[found.labels]

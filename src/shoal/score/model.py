@@ -139,7 +139,7 @@ class RiskModel(Classifier):
             that `clone` and grid searches copy settings, never an account.)
         """
         self._check()
-        records = self._records(X, y, sample_weight)
+        records = self.records(X, y, sample_weight)
         self._check_records(records)
         if account is not None:
             self._charge(account)
@@ -147,7 +147,8 @@ class RiskModel(Classifier):
         self.model_ = self._learn(records)
         return self
 
-    def _records(self, X: Any, y: Any, sample_weight: Any) -> Records:
+    def records(self, X: Any, y: Any, sample_weight: Any) -> Records:
+        """The rows as coded by the features of this model, checked."""
         owner = type(self).__name__
         if self.schema is not None and not isinstance(self.schema, Schema):
             raise ParameterError(owner, "schema must be a Schema", got=type(self.schema).__name__)

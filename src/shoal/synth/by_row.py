@@ -231,7 +231,8 @@ class RowModel(Model):
         what = "rows" if self.pegs.block is None else "blocks"
         charge(self.account, Budget(epsilon=self.pegs.epsilon) * units, f"PeGS by row: {units:,} {what}")
 
-    def _draw(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+    def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+        """Draw rows of cells."""
         return self._walk(n, start, rng, None)
 
     def _walk(self, n: int, start: IntArray | None, rng: Generator, exact: Generator | None) -> IntArray:

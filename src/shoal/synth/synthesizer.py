@@ -22,6 +22,7 @@ from shoal.domain import Domain
 from shoal.dp import Budget
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.files import write_text
+from shoal.method import Method
 from shoal.params import check
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
@@ -69,8 +70,10 @@ class Price:
         }
 
 
-class Synthesizer(ABC):
+class Synthesizer(Method):
     """Learns a model of a table, from which rows of no real person are drawn."""
+
+    family = "synthesize"
 
     @abstractmethod
     def price(self, rows: int | None = None) -> Price:
@@ -185,10 +188,10 @@ class Model(ABC):
 
     def _sample(self, n: int, start: IntArray | None, seed: int | None) -> pl.DataFrame:
         rng = stream(fresh_seed() if seed is None else seed, "synth", "sample")
-        return obeying(self.domain, lambda m: self._draw(m, start, rng), n, rng)
+        return obeying(self.domain, lambda m: self.draw_codes(m, start, rng), n, rng)
 
     @abstractmethod
-    def _draw(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+    def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
         """Draw rows of cells."""
 
     @abstractmethod
