@@ -121,7 +121,7 @@ def _markets(files: list[Path], by: str | None) -> dict[str, Any]:
 def _parts(table: Any, by: str, file: Path) -> dict[str, Any]:
     import polars as pl
 
-    from shoal.domain.values import canonical
+    from shoal.value import canonical
 
     if by not in table.columns:
         raise InputError(str(file), f"must have the column '{by}', which names the market of each person")
