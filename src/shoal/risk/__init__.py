@@ -12,50 +12,74 @@ from shoal.risk.attribute_inference import ColumnInference, Inference, inference
 from shoal.risk.class_mixture import ClassMix, class_mix
 from shoal.risk.class_sizes import ClassReport, Diversity, classes
 from shoal.risk.closest_record import ClosestRecord, closest_record
+from shoal.risk.column_contribution import ColumnContribution, Contribution, ValueContribution, contribution
 from shoal.risk.copies import Verbatim, verbatim
 from shoal.risk.dependence import Dependence, dependences
 from shoal.risk.exposure import AggregateExposure, MethodExposure, NoisyExposure, aggregate_exposure
+from shoal.risk.household_risk import HouseholdRisk, households
+from shoal.risk.individual_risk import IndividualRisk, individual
 from shoal.risk.interval_disclosure import ColumnDisclosure, IntervalDisclosure, intervals
 from shoal.risk.matching import GroupRisk, Reidentification, reidentification
+from shoal.risk.minimal_uniques import Combination, Suda, suda
 from shoal.risk.population import PopulationUniques, Uniqueness, uniqueness
+from shoal.risk.population_map import KMap, Presence, k_map, presence
 from shoal.risk.record_linkage import Linkage, linkage
+from shoal.risk.single_changes import Change, WhatIf, what_if
 from shoal.risk.unchanged import UnchangedColumnsAttack, unchanged_columns
 
 __all__ = [
     "AggregateExposure",
     "AttackerRisk",
     "Attackers",
+    "Change",
     "ClassMix",
     "ClassReport",
     "ClosestRecord",
+    "ColumnContribution",
     "ColumnDisclosure",
     "ColumnInference",
+    "Combination",
+    "Contribution",
     "Dependence",
     "Diversity",
     "GroupRisk",
+    "HouseholdRisk",
+    "IndividualRisk",
     "Inference",
     "IntervalDisclosure",
+    "KMap",
     "Linkage",
     "MethodExposure",
     "NoisyExposure",
     "PopulationUniques",
+    "Presence",
     "Reidentification",
     "RiskReport",
+    "Suda",
     "UnchangedColumnsAttack",
     "Uniqueness",
+    "ValueContribution",
     "Verbatim",
+    "WhatIf",
     "aggregate_exposure",
     "assess",
     "attackers",
     "class_mix",
     "classes",
     "closest_record",
+    "contribution",
     "dependences",
+    "households",
+    "individual",
     "inference",
     "intervals",
+    "k_map",
     "linkage",
+    "presence",
     "reidentification",
+    "suda",
     "unchanged_columns",
     "uniqueness",
     "verbatim",
+    "what_if",
 ]
