@@ -16,7 +16,7 @@ settings.register_profile("explore", max_examples=100, **common)  # new ones eac
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "shoal"))
 
 
-LONGEST = ("faces", "workbench", "comparison", "study", "ledger")  # begin with those that start browsers and processes
+LONGEST = ("faces", "web", "comparison", "study", "ledger")  # begin with those that start browsers and processes
 
 
 def pytest_collection_modifyitems(items):

@@ -12,7 +12,7 @@ import pytest
 import shoal
 
 HOME = Path(shoal.__file__).parent
-ROOMS = ("claim.py", "fact.py", "release", "report", "comparison", "workbench", "cli")
+ROOMS = ("claim.py", "fact.py", "release", "report", "comparison", "web", "cli")
 SENTENCES = {"statement", "assumptions", "caveats", "says", "notes", "detail", "reason", "meaning"}
 LOOKS = {"startswith", "endswith", "partition", "rpartition", "split", "rsplit", "find", "index", "removeprefix"}
 

@@ -5,7 +5,8 @@ category with unused levels, and which row came first, depends on files and on p
 every run works on this form, and every file is written from it: an equal table gives an equal release.
 
 - categories are texts; whole numbers are 64-bit integers, even where they came as floats; other numbers 64-bit floats,
-  decimals too where nothing is lost by it; times are counted in microseconds, where that is enough;
+  decimals too where nothing is lost by it; times that are all midnights are days, others are counted in microseconds,
+  where that is enough;
 - rows are sorted by what they hold. Rows that hold the same can't be told apart, so their order doesn't matter.
 
 Cost: O(n log n) for the sort.
@@ -54,8 +55,15 @@ def plain(column: pl.Series) -> pl.Series:
     if dtype.is_decimal():
         return _where_same(column, plain(column.cast(pl.Float64)))
     if isinstance(dtype, pl.Datetime):
-        return _where_same(column, column.cast(pl.Datetime("us", dtype.time_zone)))
+        return _plain_time(column, dtype)
     return column
+
+
+def _plain_time(column: pl.Series, dtype: pl.Datetime) -> pl.Series:
+    """Days are days, even where they came as midnights; times are counted in microseconds."""
+    time = _where_same(column, column.cast(pl.Datetime("us", dtype.time_zone)))
+    is_day = dtype.time_zone is None and len(column.drop_nulls())
+    return _where_same(time, column.cast(pl.Date)) if is_day else time
 
 
 def _where_same(column: pl.Series, other: pl.Series) -> pl.Series:

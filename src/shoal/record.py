@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from datetime import date
 from typing import Any, ClassVar
 
 __all__ = ["Interval", "Record"]
@@ -12,21 +13,36 @@ Interval = tuple[float, float]
 
 
 class Record:
-    """The shared part of every result; subclasses are frozen dataclasses of plain values and other records."""
+    """The shared part of every result; subclasses are frozen dataclasses of plain values and other records.
+
+    Attributes
+    ----------
+    releasable
+        Whether the words may leave; False for what only the publisher may see.
+    inside
+        Fields that are left out of the words: values of single records.
+    told
+        Properties that are told beside the fields.
+    """
 
     __slots__ = ()
 
     releasable: ClassVar[bool] = True
+    inside: ClassVar[tuple[str, ...]] = ()
+    told: ClassVar[tuple[str, ...]] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-safe words, nested records included."""
-        fields = dataclasses.fields(self)  # type: ignore[arg-type]
-        return {field.name: _plain(getattr(self, field.name)) for field in fields}
+        fields = [field.name for field in dataclasses.fields(self)]  # type: ignore[arg-type]
+        names = [name for name in fields if name not in self.inside]
+        return {name: _plain(getattr(self, name)) for name in (*names, *self.told)}
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Record):
+    if hasattr(value, "to_dict"):  # another record, a schema, a recipe
         return value.to_dict()
     if isinstance(value, Mapping):
-        return {name: _plain(item) for name, item in value.items()}
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, date):
+        return value.isoformat()
     return [_plain(item) for item in value] if isinstance(value, tuple | list) else value

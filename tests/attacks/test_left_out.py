@@ -12,7 +12,7 @@ from test_non_interference import KEY, changed, leaving
 
 import shoal
 from shoal.recipe import Coarsening
-from shoal.release.coarsening import run_coarseners
+from shoal.release import make
 from shoal.rng import repeatable
 
 N = 121
@@ -35,7 +35,7 @@ def crowd():
 
 def written(table, schema, folder, **method):
     method = shoal.Generalize(**({"k": 4, "suppression": 0.02} | method))
-    release = run_coarseners(table, schema, Coarsening.of(method), seed=3, key=KEY, progress=lambda step: None)
+    release = make(table, schema, Coarsening.of(method), seed=3, key=KEY)
     assert 0 not in release.source_rows
     release.write(folder)
     return leaving(folder)
@@ -94,7 +94,7 @@ def test_a_recoding_before_a_suppression_names_intervals_by_the_kept(column, tmp
     seen = []
     for table in (crowd(), changed(crowd(), 0, **{column: 50.5})):
         given = {"seed": 3, "key": KEY, "progress": lambda step: None}
-        release = run_coarseners(table, schema_of(bounds={"age": (0, 120)}), method, **given)
+        release = make(table, schema_of(bounds={"age": (0, 120)}), method, **given)
         assert 0 not in release.source_rows
         release.write(tmp_path / str(len(seen)))
         seen.append(leaving(tmp_path / str(len(seen))))
@@ -131,3 +131,13 @@ def test_the_clock_and_the_decimals_of_a_left_out_person_do_not_show(tmp_path):
     )
     before = written(table, schema, tmp_path / "before", **method)
     assert written(fine, schema, tmp_path / "after", **method) == before
+
+
+def test_days_are_days_however_they_were_kept(tmp_path):
+    """pandas has no days, only midnights: the file must not tell which library held the table."""
+    schema, method = schema_of(), {"limits": {"town": 0, "age": 0, "sex": 0}, "k": 2}
+    days = crowd().with_columns(visits=pl.Series([datetime(2020, 1, 1 + i % 9) for i in range(N)]).cast(pl.Date))
+    midnights = days.with_columns(pl.col("visits").cast(pl.Datetime("ns")))
+    before = written(days, schema, tmp_path / "before", **method)
+    assert written(midnights, schema, tmp_path / "after", **method) == before
+    assert written(midnights.to_pandas(), schema, tmp_path / "pandas", **method) == before

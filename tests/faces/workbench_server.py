@@ -11,7 +11,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "workbench"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "web"))
 
 from workbench_here import Here
 

@@ -20,10 +20,9 @@ def written(tmp_path_factory):
     home = tmp_path_factory.mktemp("written")
     shoal.datasets.health_survey(200, seed=1).write_csv(home / "people.csv")
     from shoal.files import read_source
-    from shoal.release.run import anonymize_source
 
     schema = shoal.datasets.health_survey_schema()
-    anonymize_source(read_source(home / "people.csv"), schema, mask=shoal.Centroid(), seed=7).write(home / "out")
+    shoal.anonymize(read_source(home / "people.csv"), schema, mask=shoal.Centroid(), seed=7).write(home / "out")
     new_key(home / "publisher.key")
     return home
 
@@ -52,6 +51,9 @@ def test_the_decision_is_in_manifest_and_report(there):
     for text in ("May go &lt;script&gt;", "R. &amp; R. Roe", "The &quot;clinic&quot;", "2999-12-31"):
         assert f"<td>{text}</td>" in page
     assert "May go <script>" not in page
+    inside = there / "out.internal/report.html"
+    assert "<td>R. &amp; R. Roe</td>" in inside.read_text()
+    assert inside.stat().st_mode & 0o777 == 0o600
 
 
 def test_signing_again_replaces_everything(there):
@@ -79,10 +81,11 @@ def test_minisign_itself_accepts_it(there):
     assert subprocess.run(words, capture_output=True, check=False).returncode == 0
 
 
-def test_what_stays_inside_is_untouched(there):
+def test_of_what_stays_inside_only_the_report_changes(there):
     before = contents(there / "out.internal")
     shoal.sign(there / "out", key=there / "publisher.key", **FACTS)
-    assert contents(there / "out.internal") == before
+    after = contents(there / "out.internal")
+    assert {name for name in before | after if before.get(name) != after.get(name)} == {"report.html"}
     assert sorted(path.name for path in there.iterdir()) == sorted(
         ["out", "out.internal", "people.csv", "publisher.key", "publisher.pub"]
     )
@@ -232,11 +235,11 @@ def test_verification_is_json_able(there):
 
 def test_notes_added_after_the_run_are_kept(tmp_path):
     from shoal.files import read_source
-    from shoal.release import anonymize_to_linkage, coarsen_source
+    from shoal.release import anonymize_to_linkage
 
     shoal.datasets.health_survey(200, seed=1).write_csv(tmp_path / "people.csv")
     source, schema = read_source(tmp_path / "people.csv"), shoal.datasets.health_survey_schema()
-    coarsen_source(source, schema, shoal.Mondrian(k=11), preset="public-11", seed=1).write(tmp_path / "a")
+    shoal.coarsen(source, schema, shoal.Mondrian(k=11), preset="public-11", seed=1).write(tmp_path / "a")
     anonymize_to_linkage(source, schema, 0.5, group=shoal.MDAV(k=3), mask=shoal.Resample(), seed=1).write(
         tmp_path / "b"
     )

@@ -9,7 +9,7 @@ import pytest
 
 from shoal import Schema
 from shoal.dp import Budget, ProtectedUnit, audit
-from shoal.synth import MarginalBootstrap, PeGS, PerturbedImputation, allotting, chain
+from shoal.synth import MarginalBootstrap, PeGS, PerturbedImputation, allocation, chain
 from shoal.synth.by_table import fit_conditionals
 from shoal.synth.domain import settle
 from shoal.synth.graph_measure import measure_graph
@@ -62,7 +62,7 @@ def test_two_looks_at_pairs(monkeypatch):
     data = [settle(t, schema, bins=2, missing="refuse", public=True, owner="audit") for t in (small, large)]
     pegs, allowed = PeGS(epsilon=2.0, delta=1e-2, design="pairs", missing="refuse"), total_budget(2.0, 1e-2)
     rng = np.random.default_rng(1)
-    monkeypatch.setattr(allotting, "CRUMBS", 20)  # coarse and quick: it changes who gets what, not the sum
+    monkeypatch.setattr(allocation, "CRUMBS", 20)  # coarse and quick: it changes who gets what, not the sum
     monkeypatch.setattr(chain, "_SKETCH", 200)
 
     def tables(one):

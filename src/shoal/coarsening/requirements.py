@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray
 from shoal.equivalence import Contents
 from shoal.errors import ParameterError
+from shoal.record import Record
 from shoal.schema import Kind
 
 __all__ = ["MINIMALITY", "Closeness", "Diversity", "Promise", "closeness_promise", "diversity_promise"]
@@ -112,7 +113,7 @@ class Closeness:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Promise:
+class Promise(Record):
     """One condition as a promise that can be checked on the released table.
 
     Parameters
@@ -139,16 +140,6 @@ class Promise:
     def holds(self, found: float) -> bool:
         """Whether the worst class, which has `found`, keeps the promise."""
         return found <= self.value + _SLACK if self.kind == "t-closeness" else found >= self.value - _SLACK
-
-    def to_dict(self) -> dict[str, Any]:
-        """The promise as JSON-safe words."""
-        return {
-            "kind": self.kind,
-            "value": self.value,
-            "column": self.column,
-            "measure": self.measure,
-            "statement": self.statement,
-        }
 
 
 def diversity_promise(wanted: Diversity, name: str) -> Promise:

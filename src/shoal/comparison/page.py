@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shoal.comparison.advice import advice, kept
-from shoal.comparison.naming import FAMILIES
+from shoal.recipe import FAMILIES
 from shoal.report.document import document
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
 from shoal.report.numbers import ABSENT, number, percent, plural, seconds
@@ -122,7 +122,7 @@ def _tables(comparison: Comparison) -> Html:
         (
             tag("span", f"{place}. {one.name}", tag("span", " ★", title="on the front") if id(one) in front else None),
             one.family,
-            percent(one.risk) + ("†" if one.is_synthetic else ""),
+            percent(one.risk) + ("†" if one.is_counted else ""),
             percent(one.risks.get("guessed")),
             kept(one.utility),
             one.proof or ABSENT,
@@ -149,6 +149,7 @@ def _reference_words(comparison: Comparison) -> str:
 _RISKS = {
     "nearest_match": "Nearest match",
     "linkage": "Linkage",
+    "unchanged": "With unchanged columns",
     "linkage_two_guesses": "Two guesses",
     "copied_uniques": "Rows like one person's",
 }
@@ -180,7 +181,7 @@ def _more(comparison: Comparison) -> Html:
     ]
     return join(
         [
-            rows_table("Attacks, one by one", ("Recipe", *_RISKS.values()), risks, numeric=range(1, 5)),
+            rows_table("Attacks, one by one", ("Recipe", *_RISKS.values()), risks, numeric=range(1, 6)),
             rows_table(_KEPT, ("Recipe", *_UTILITIES.values()), kept_rows, numeric=range(1, 10)),
         ]
     )
@@ -206,9 +207,10 @@ def _axes() -> Html:
         [
             _term(
                 "Found",
-                "The share of the original's records that an intruder with one guess finds, by the stronger of two "
-                "attacks: the nearest released row to a person's true quasi-identifiers, and the nearest original to a "
-                "released row. Ties are broken at random and counted exactly. A mean over all records.",
+                "The share of the original's records that an intruder with one guess finds, by the strongest of "
+                "three attacks: the nearest released row to a person's true quasi-identifiers, the nearest original to "
+                "a released row, and the row that also fits what columns published unchanged say of the person. Ties "
+                "are broken at random and counted exactly. A mean over all records.",
             ),
             _term(
                 "Found, for synthetic rows",

@@ -31,6 +31,7 @@ from shoal.compliance.identifiers import (
     named,
 )
 from shoal.frame import enter, series
+from shoal.record import Record
 from shoal.schema.infer import words_in
 
 __all__ = ["OLDEST", "Finding", "Scan", "scan", "speaks_of_age"]
@@ -43,7 +44,7 @@ _FEWEST = 20  # values below which "all differ" says nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Record):
     """An identifier in a column.
 
     Parameters
@@ -60,6 +61,7 @@ class Finding:
         How many cells are filled.
     """
 
+    told: ClassVar[tuple[str, ...]] = ("share",)
     column: str
     letter: str
     identifier: str
@@ -73,22 +75,9 @@ class Finding:
         """Share of the filled cells that match."""
         return self.n_matching / max(1, self.n_filled)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The finding as JSON-safe words and counts."""
-        return {
-            "column": self.column,
-            "letter": self.letter,
-            "identifier": self.identifier,
-            "by_name": self.by_name,
-            "by_values": self.by_values,
-            "n_matching": self.n_matching,
-            "n_filled": self.n_filled,
-            "share": self.share,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scan:
+class Scan(Record):
     """What a scan found, column after column.
 
     Counts may be small and belong to single people: the result stays inside.
@@ -109,15 +98,6 @@ class Scan:
     def of(self, identifier: str) -> tuple[Finding, ...]:
         """The findings of one identifier."""
         return tuple(finding for finding in self.findings if finding.identifier == identifier)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The findings as JSON-safe words and counts."""
-        return {
-            "n_rows": self.n_rows,
-            "n_columns": self.n_columns,
-            "n_looked_at": self.n_looked_at,
-            "findings": [finding.to_dict() for finding in self.findings],
-        }
 
 
 def scan(table: Any, *, columns: Sequence[str] | None = None, sample: int | None = None) -> Scan:

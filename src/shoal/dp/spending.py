@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.dp.budget import Budget
+from shoal.record import Record
 
 __all__ = ["Spending"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spending:
+class Spending(Record):
     """The state of an account at one time; it may leave the secure room, as it follows from prices alone.
 
     Parameters
@@ -32,15 +33,6 @@ class Spending:
 
     def __str__(self) -> str:
         return f"Account {self.account}: {self.spent} spent of {self.limit} in {self.n_entries} entries."
-
-    def to_dict(self) -> dict[str, Any]:
-        """The state as JSON-safe words."""
-        return {
-            "account": self.account,
-            "spent": self.spent.to_dict(),
-            "limit": self.limit.to_dict(),
-            "n_entries": self.n_entries,
-        }
 
     @classmethod
     def from_dict(cls, words: Mapping[str, Any]) -> Spending:

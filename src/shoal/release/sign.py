@@ -16,7 +16,7 @@ from shoal.errors import FileError, ParameterError
 from shoal.files import sha256, write_text
 from shoal.files.atomic import reporting
 from shoal.release.contents import files_of, require_whole
-from shoal.release.layout import MANIFEST, REPORT, SIGNATURE, place
+from shoal.release.layout import MANIFEST, REPORT, SIGNATURE, inside_of, place
 from shoal.release.manifest import read_manifest
 from shoal.release.minisign import SecretKey, fresh_comment
 from shoal.release.staging import replaced
@@ -74,6 +74,7 @@ def sign(
     secret = SecretKey.read(key, password)
     with replaced(folder) as stage:
         _write_signed(folder, stage, words, decided, secret)
+    _tell_inside(inside_of(folder) / REPORT, decided)
     return Path(directory) / SIGNATURE
 
 
@@ -117,6 +118,15 @@ def _write_signed(
     text = manifest_text(words if decided is None else words | {"decision": decided.to_dict()})
     write_text(stage / MANIFEST, text)
     write_text(stage / SIGNATURE, secret.sign(text.encode(), fresh_comment(MANIFEST)).text)
+
+
+def _tell_inside(report: Path, decided: Decision | None) -> None:
+    """The report that stays inside says the same, where it is at hand."""
+    if report.is_file():
+        with reporting(report):
+            page = report.read_bytes().decode("utf-8")
+        write_text(report, with_decision(page, decided))
+        report.chmod(0o600)
 
 
 def _share(source: Path, target: Path) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import polars as pl
 
@@ -22,6 +22,7 @@ from shoal.claim import Basis, Kind
 from shoal.compliance.presets import PRESETS
 from shoal.errors import FileError, InputError, ShoalError
 from shoal.files import read_table, sha256
+from shoal.record import Record
 from shoal.release.contents import faults, files_of
 from shoal.release.layout import FORMER, MANIFEST, SIGNATURE, is_table, place, replay_of
 from shoal.release.manifest import read_manifest
@@ -40,7 +41,7 @@ _WORD: Standing = "on the publisher's word"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Check(Record):
     """One thing that was checked.
 
     Parameters
@@ -58,15 +59,15 @@ class Check:
     detail: str
     standing: Standing | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-safe words."""
-        return {"name": self.name, "holds": self.holds, "standing": self.standing, "detail": self.detail}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verification:
+class Verification(Record):
     """All checks of a written release."""
 
+    told: ClassVar[tuple[str, ...]] = (
+        "exit_code",
+        "holds",
+    )
     checks: tuple[Check, ...]
 
     @property
@@ -85,11 +86,6 @@ class Verification:
         if not self.holds:
             return 3
         return 5 if self.on_word else 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-safe words."""
-        checks = [check.to_dict() for check in self.checks]
-        return {"holds": self.holds, "exit_code": self.exit_code, "checks": checks}
 
 
 def verify(

@@ -12,13 +12,14 @@ from datetime import date
 from typing import Any
 
 from shoal.errors import InputError
+from shoal.record import Record
 from shoal.report.markup import Html, join, section, tag
 
 __all__ = ["Decision", "decision", "expiry", "recipient", "with_decision"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class Decision(Record):
     """What a person has decided about a release.
 
     Parameters
@@ -44,11 +45,6 @@ class Decision:
     recipient: str | None = None
     expires: date | None = None
 
-    def to_dict(self) -> dict[str, str | None]:
-        """The decision as JSON-safe words."""
-        expires = None if self.expires is None else self.expires.isoformat()
-        return {"decision": self.decision, "by": self.by, "recipient": self.recipient, "expires": expires}
-
     @classmethod
     def from_dict(cls, words: Mapping[str, Any]) -> Decision:
         """Read a decision back from its words; an InputError says that they are none."""
@@ -69,7 +65,7 @@ def with_decision(page: str, decided: Decision | None) -> str:
         if page.count(begin) != 1 or page.count(end) != 1:
             raise InputError("report", "must be a page with room for a decision", got=f"none for '{name}'")
         head, _, rest = page.partition(begin)
-        page = head + made(decided) + rest.partition(end)[2]
+        page = f"{head}{made(decided)}{rest.partition(end)[2]}"
     return page
 
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from shoal.group.mix import class_names
 from shoal.pair import NOBODY, Pair
+from shoal.record import Record
 from shoal.risk import (
     attacker_models,
     attribute_inference,
@@ -28,7 +29,7 @@ __all__ = ["RiskReport", "assess"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RiskReport:
+class RiskReport(Record):
     """Every risk measure that applies to a release. It holds per-record risks: internal; `to_dict` has summaries only.
 
     Parameters
@@ -66,25 +67,6 @@ class RiskReport:
     k: int | None = None
     small_share: float | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """All summaries as JSON-safe words."""
-        return {
-            "classes": self.classes.to_dict(),
-            "reidentification": self.reidentification.to_dict(),
-            "linkage": self.linkage.to_dict(),
-            "uniqueness": self.uniqueness.to_dict(),
-            "attackers": self.attackers.to_dict(),
-            "intervals": self.intervals.to_dict(),
-            "inference": self.inference.to_dict(),
-            "verbatim": self.verbatim.to_dict(),
-            "unchanged": self.unchanged.to_dict(),
-            "dependences": [found.to_dict() for found in self.dependences],
-            "class_mix": self.class_mix.to_dict() if self.class_mix else None,
-            "closest": self.closest.to_dict() if self.closest else None,
-            "k": self.k,
-            "small_share": self.small_share,
-        }
-
 
 def assess(
     pair: Pair, labels: Any = None, k: int | None = None, seed: int = 0, *, exchangeable: bool = True
@@ -112,8 +94,7 @@ def assess(
     of rows is matched; results say so (`sampled`, `n_targets`).
     """
     matches = match_pair(pair, seed=seed)
-    released, schema, persons = pair.released, pair.schema, class_sizes.released_persons(pair)
-    found = class_sizes.table_classes(released, schema, persons)
+    released, schema, found = pair.released, pair.schema, pair.released_classes()
     classes = class_sizes.measure(released, schema, found=found)
     tied = determined_by_quasi(pair, seed=seed)
     return RiskReport(

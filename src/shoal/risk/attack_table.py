@@ -141,7 +141,8 @@ def gower(queries: FloatArray, targets: FloatArray, ordered: BoolArray, span: Fl
         if lost_a.any() or lost_b.any():
             apart = np.where(lost_a & lost_b, 0.0, np.where(lost_a | lost_b, 1.0, apart))
         total += apart
-    return total / max(1, queries.shape[1])
+    mean: FloatArray = total / max(1, queries.shape[1])
+    return mean
 
 
 def _names(pair: Pair, columns: Sequence[str] | None) -> tuple[str, ...]:

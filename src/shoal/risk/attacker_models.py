@@ -23,10 +23,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
-from shoal.equivalence import Classes, Codes
+from shoal.equivalence import Classes
 from shoal.errors import ParameterError
 from shoal.frame import Frame, enter
-from shoal.record import Interval
+from shoal.record import Interval, Record
 from shoal.risk import posterior
 from shoal.risk.class_sizes import table_classes
 from shoal.risk.individual_risk import sampling_fractions
@@ -40,7 +40,7 @@ Model = Literal["negative binomial", "pitman", "census"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttackerRisk:
+class AttackerRisk(Record):
     """Risk of single records under one attacker: the largest, the mean, and the share above the threshold."""
 
     releasable: ClassVar[bool] = True
@@ -49,13 +49,9 @@ class AttackerRisk:
     mean: float
     above_share: float
 
-    def to_dict(self) -> dict[str, float]:
-        """The numbers as JSON-safe words."""
-        return {"largest": self.largest, "mean": self.mean, "above_share": self.above_share}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attackers:
+class Attackers(Record):
     """The three attackers.
 
     Parameters
@@ -90,20 +86,6 @@ class Attackers:
     matches: float = 0.0
     population_uniques: float = 0.0
     spread: Interval = (0.0, 0.0)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as JSON-safe words."""
-        return {
-            "prosecutor": self.prosecutor.to_dict(),
-            "journalist": self.journalist.to_dict(),
-            "marketer": self.marketer,
-            "threshold": self.threshold,
-            "population": self.population,
-            "model": self.model,
-            "matches": self.matches,
-            "population_uniques": self.population_uniques,
-            "spread": list(self.spread),
-        }
 
 
 def attackers(table: Any, schema: Schema, population: float | None = None, threshold: float = 0.2) -> Attackers:
@@ -141,13 +123,12 @@ def measure(
     population: float | None = None,
     threshold: float = 0.2,
     *,
-    persons: Codes | None = None,
     found: Classes | None = None,
 ) -> Attackers:
-    """`attackers` of a frame that has already entered; `persons` and `found` as in `equivalence.measure`."""
+    """`attackers` of a frame that has already entered; `found` are its classes, where they are already known."""
     if not 0 <= threshold <= 1:
         raise ParameterError("attackers", "threshold must be a number from 0 to 1", got=repr(threshold)[:60])
-    found = table_classes(frame, schema, persons) if found is None else found
+    found = table_classes(frame, schema) if found is None else found
     size = estimated_size(frame, schema, found, population)
     models = _models(frame, schema, found, size)
     means = {name: float(risk @ found.sizes) / float(found.sizes.sum()) for name, (risk, _) in models.items()}

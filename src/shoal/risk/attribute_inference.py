@@ -27,6 +27,7 @@ from shoal.conform import Prepared, floats, prepare
 from shoal.errors import SchemaError
 from shoal.frame import enter, series
 from shoal.pair import Pair
+from shoal.record import Record
 from shoal.risk.geometry import Geometry
 from shoal.risk.nearest import Matches, known_codes, match, match_pair
 from shoal.risk.uncertainty import mean_interval, wilson
@@ -38,7 +39,7 @@ Guess: TypeAlias = Callable[[Matches, pl.Series], tuple[FloatArray, FloatArray]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnInference:
+class ColumnInference(Record):
     """The guess of one sensitive column.
 
     Parameters
@@ -66,22 +67,9 @@ class ColumnInference:
     advantage: float
     advantage_interval: tuple[float, float]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers as JSON-safe words."""
-        return {
-            "column": self.column,
-            "measure": self.measure,
-            "value": self.value,
-            "interval": list(self.interval),
-            "baseline": self.baseline,
-            "control": self.control,
-            "advantage": self.advantage,
-            "advantage_interval": list(self.advantage_interval),
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inference:
+class Inference(Record):
     """The guesses of all sensitive columns, by name; from `n_targets` persons, a random sample where `sampled`.
 
     `unmeasured` says of which columns there was nothing to guess, and why.
@@ -93,15 +81,6 @@ class Inference:
     n_targets: int
     sampled: bool
     unmeasured: dict[str, str] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as JSON-safe words."""
-        return {
-            "columns": {name: column.to_dict() for name, column in self.columns.items()},
-            "unmeasured": dict(self.unmeasured),
-            "n_targets": self.n_targets,
-            "sampled": self.sampled,
-        }
 
 
 def inference(

@@ -21,13 +21,14 @@ from shoal.arrays import FloatArray, IntArray
 from shoal.conform import Prepared, prepare
 from shoal.errors import InputError, SchemaError
 from shoal.group.mix import class_codes, class_names, compound
+from shoal.record import Record
 from shoal.schema import Schema
 
 __all__ = ["ClassMix", "class_mix", "measure"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClassMix:
+class ClassMix(Record):
     """The class mix of the groups of a table. It holds numbers of single groups: internal; `to_dict` has summaries.
 
     Parameters
@@ -48,6 +49,7 @@ class ClassMix:
         JSD of each group, in the order of the labels.
     """
 
+    inside: ClassVar[tuple[str, ...]] = ("divergence",)
     releasable: ClassVar[bool] = False
 
     columns: tuple[str, ...]
@@ -62,22 +64,6 @@ class ClassMix:
     lone_groups: int
     lone_share: float
     divergence: FloatArray
-
-    def to_dict(self) -> dict[str, Any]:
-        """The summary as JSON-safe words."""
-        return {
-            "columns": list(self.columns),
-            "n_groups": self.n_groups,
-            "n_classes": self.n_classes,
-            "chi_square": self.chi_square,
-            "random_chi_square": self.random_chi_square,
-            "mean_divergence": self.mean_divergence,
-            "largest_divergence": self.largest_divergence,
-            "homogeneous_groups": self.homogeneous_groups,
-            "homogeneous_share": self.homogeneous_share,
-            "lone_groups": self.lone_groups,
-            "lone_share": self.lone_share,
-        }
 
 
 def class_mix(table: Any, schema: Schema, labels: Any, column: str | None = None) -> ClassMix:

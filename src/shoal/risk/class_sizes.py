@@ -18,16 +18,16 @@ from shoal.conform import kind_of, levels_like
 from shoal.equivalence import Classes, Codes, Contents, classes_of, codes, contents_of, ranks
 from shoal.errors import InputError, SchemaError
 from shoal.frame import Frame, enter, series
-from shoal.pair import Pair
+from shoal.record import Record
 from shoal.schema import Column, Kind, Schema
 
-__all__ = ["ClassReport", "Diversity", "classes", "measure", "released_persons", "table_classes"]
+__all__ = ["ClassReport", "Diversity", "classes", "measure", "table_classes"]
 
 _C = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Diversity:
+class Diversity(Record):
     """The worst class of a table for one sensitive column.
 
     Parameters
@@ -56,22 +56,9 @@ class Diversity:
     alpha: float
     homogeneous_share: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers as JSON-safe words."""
-        return {
-            "column": self.column,
-            "kind": self.kind,
-            "distinct_l": self.distinct_l,
-            "entropy_l": self.entropy_l,
-            "recursive_l": self.recursive_l,
-            "t": self.t,
-            "alpha": self.alpha,
-            "homogeneous_share": self.homogeneous_share,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClassReport:
+class ClassReport(Record):
     """The equivalence classes of a table in numbers; it may go where the table goes.
 
     Parameters
@@ -90,6 +77,7 @@ class ClassReport:
         Diversity and closeness, by sensitive column.
     """
 
+    told: ClassVar[tuple[str, ...]] = ("unique_share",)
     releasable: ClassVar[bool] = True
 
     k: int
@@ -108,19 +96,6 @@ class ClassReport:
     def small_share(self, k: int) -> float:
         """Share of rows in classes of fewer than `k` persons."""
         return sum(rows for size, rows in self.records_by_size.items() if size < k) / self.n_records
-
-    def to_dict(self) -> dict[str, Any]:
-        """The report as JSON-safe words; sizes are texts, as JSON has it."""
-        return {
-            "k": self.k,
-            "n_records": self.n_records,
-            "n_classes": self.n_classes,
-            "n_unique": self.n_unique,
-            "unique_share": self.unique_share,
-            "histogram": {str(size): count for size, count in self.histogram.items()},
-            "records_by_size": {str(size): rows for size, rows in self.records_by_size.items()},
-            "sensitive": {name: diversity.to_dict() for name, diversity in self.sensitive.items()},
-        }
 
 
 def classes(table: Any, schema: Schema, sensitive: Sequence[str] | str | None = None) -> ClassReport:
@@ -158,14 +133,10 @@ def measure(
     schema: Schema,
     sensitive: Sequence[str] | str | None = None,
     *,
-    persons: Codes | None = None,
     found: Classes | None = None,
 ) -> ClassReport:
-    """`classes` of a frame that has already entered; `persons` stand in for a unit column that it lost.
-
-    `found` are its classes, where they are already known.
-    """
-    found = table_classes(frame, schema, persons) if found is None else found
+    """`classes` of a frame that has already entered; `found` are its classes, where they are already known."""
+    found = table_classes(frame, schema) if found is None else found
     records = _records_by_size(found)
     return ClassReport(
         k=found.k,
@@ -178,24 +149,11 @@ def measure(
     )
 
 
-def table_classes(frame: Frame, schema: Schema, persons: Codes | None = None) -> Classes:
-    """The classes over the quasi-identifiers; persons count where they are given or the table has the unit column."""
+def table_classes(frame: Frame, schema: Schema) -> Classes:
+    """The classes over the quasi-identifiers; persons count where the table has the unit column."""
     if len(frame) == 0:
         raise InputError("table", "must have at least one row", got="0 rows")
-    unit = schema.unit if schema.unit in frame.columns else None
-    return classes_of(frame, schema.quasi, unit if persons is None else persons)
-
-
-def released_persons(pair: Pair) -> Codes | None:
-    """The person of each released row, for a schema with a unit; a row without a known source is its own person.
-
-    A release has no unit column. Counted by rows, one person with k rows in a class would pass for k persons.
-    """
-    if pair.schema.unit is None:
-        return None
-    person, source = pair.original.units(), pair.source_rows
-    n = int(person.max()) + 1
-    return Codes(values=np.where(source >= 0, person[source], n + np.arange(len(source))), n=n + len(source))
+    return classes_of(frame, schema.quasi, schema.unit if schema.unit in frame.columns else None)
 
 
 def _records_by_size(found: Classes) -> dict[int, int]:

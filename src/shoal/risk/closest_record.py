@@ -31,6 +31,7 @@ from shoal.equivalence import equal_rows
 from shoal.errors import InputError, SchemaError
 from shoal.frame import enter
 from shoal.pair import NOBODY, Pair
+from shoal.record import Record
 from shoal.risk.geometry import Geometry
 from shoal.risk.nearest import distances, in_code_order, known_codes
 from shoal.risk.uncertainty import mean_interval
@@ -43,7 +44,7 @@ _MOST = 2_000  # rows of either sample: the share is seen to within about 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClosestRecord:
+class ClosestRecord(Record):
     """How near synthetic rows are to real records.
 
     Parameters
@@ -78,21 +79,6 @@ class ClosestRecord:
 
     def __float__(self) -> float:
         return self.share
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as JSON-safe words."""
-        return {
-            "share": self.share,
-            "interval": list(self.interval),
-            "median": self.median,
-            "other_median": self.other_median,
-            "copied_share": self.copied_share,
-            "other_copied_share": self.other_copied_share,
-            "with_control": self.with_control,
-            "n_targets": self.n_targets,
-            "sampled": self.sampled,
-            "n_reference": self.n_reference,
-        }
 
 
 def closest_record(

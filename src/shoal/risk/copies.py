@@ -15,6 +15,7 @@ import numpy as np
 from shoal.arrays import BoolArray, IntArray
 from shoal.equivalence import equal_rows
 from shoal.pair import Pair
+from shoal.record import Record
 from shoal.risk.nearest import numbered
 from shoal.schema import Schema
 
@@ -22,7 +23,7 @@ __all__ = ["Verbatim", "measure", "verbatim"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verbatim:
+class Verbatim(Record):
     """Released quasi rows that are original rows.
 
     Parameters
@@ -46,15 +47,6 @@ class Verbatim:
 
     def __float__(self) -> float:
         return self.share
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as JSON-safe words."""
-        return {
-            "share": self.share,
-            "unique_share": self.unique_share,
-            "own_share": self.own_share,
-            "n_rows": self.n_rows,
-        }
 
 
 def verbatim(original: Any, released: Any, schema: Schema, source_rows: Any = None) -> Verbatim:

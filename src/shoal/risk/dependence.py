@@ -29,6 +29,7 @@ from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.equivalence import Codes, codes, combine, persons
 from shoal.frame import series
 from shoal.pair import Pair
+from shoal.record import Record
 from shoal.rng import stream
 from shoal.schema import Schema
 
@@ -44,7 +45,7 @@ _MOST_ROWS = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dependence:
+class Dependence(Record):
     """An unchanged column that is tied to quasi-identifiers.
 
     Parameters
@@ -59,6 +60,10 @@ class Dependence:
         Whether there is no exception among the records looked at.
     """
 
+    told: ClassVar[tuple[str, ...]] = (
+        "finding",
+        "remedy",
+    )
     releasable: ClassVar[bool] = True
 
     column: str
@@ -82,18 +87,6 @@ class Dependence:
             f"Drop {self.column}, coarsen it, give it the role quasi so that it is masked with the others, or replace "
             "weights by rounded ones."
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The finding as JSON-safe words: names of columns, no values."""
-        return {
-            "column": self.column,
-            "direction": self.direction,
-            "quasi": list(self.quasi),
-            "share": self.share,
-            "exact": self.exact,
-            "finding": self.finding,
-            "remedy": self.remedy,
-        }
 
 
 def unchanged_names(pair: Pair) -> tuple[str, ...]:

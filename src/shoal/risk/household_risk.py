@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
-from shoal.equivalence import Classes, Codes, combine, persons
+from shoal.equivalence import Classes, Codes, classes_of, combine, persons
 from shoal.errors import SchemaError
 from shoal.frame import Frame, enter, series
 from shoal.record import Record
@@ -55,6 +55,7 @@ class HouseholdRisk(Record):
     """
 
     releasable: ClassVar[bool] = False
+    inside: ClassVar[tuple[str, ...]] = ("risks",)
 
     n_households: int
     n_records: int
@@ -65,11 +66,6 @@ class HouseholdRisk(Record):
     by_members: float
     by_composition: float
     risks: FloatArray = field(repr=False, compare=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The summaries as JSON-safe words."""
-        words = super(HouseholdRisk, self).to_dict()
-        return {name: value for name, value in words.items() if name != "risks"}
 
 
 def households(
@@ -131,7 +127,7 @@ def household_risks(risks: FloatArray, home: IntArray, n: int) -> FloatArray:
 
 def _member_risks(frame: Frame, schema: Schema, found: Classes, home: Codes, size: float | None) -> FloatArray:
     """E(1/F) of each row, where only other households are others to hide among."""
-    others = table_classes(frame, schema, home).sizes
+    others = classes_of(frame, schema.quasi, home).sizes
     p = np.ones(len(others)) if size is None else sampling_fractions(frame, schema, found, size)
     return posterior.negative_binomial(others, p)[found.labels]
 

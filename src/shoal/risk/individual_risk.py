@@ -64,6 +64,7 @@ class IndividualRisk(Record):
     """
 
     releasable: ClassVar[bool] = False
+    inside: ClassVar[tuple[str, ...]] = ("risks",)
 
     model: Model
     population: float | None
@@ -89,11 +90,6 @@ class IndividualRisk(Record):
         capped = np.cumsum(ordered) + ordered * np.arange(n - 1, -1, -1)
         below = np.flatnonzero(capped < rate * n)
         return float(ordered[below[-1]]) if len(below) else 0.0
-
-    def to_dict(self) -> dict[str, Any]:
-        """The summaries as JSON-safe words."""
-        words = super(IndividualRisk, self).to_dict()
-        return {name: value for name, value in words.items() if name != "risks"}
 
 
 def individual(
@@ -181,7 +177,8 @@ def sampling_fractions(frame: Frame, schema: Schema, found: Classes, size: float
     if weights is None or weights.sum() <= 0:
         return np.full(len(f), min(1.0, float(f.sum()) / size))
     inside = weights * (size / weights.sum())
-    return np.divide(f, inside, out=np.ones(len(f)), where=inside > f)
+    share: FloatArray = np.divide(f, inside, out=np.ones(len(f)), where=inside > f)
+    return share
 
 
 def _log_linear(

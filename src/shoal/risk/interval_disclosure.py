@@ -22,6 +22,7 @@ from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.encode import Coding
 from shoal.errors import ParameterError
 from shoal.pair import Pair
+from shoal.record import Record
 from shoal.schema import Kind, Schema
 
 __all__ = ["ColumnDisclosure", "IntervalDisclosure", "intervals", "measure"]
@@ -30,7 +31,7 @@ _SLACK = 1e-9  # a value on the interval's edge counts as inside, whatever the r
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnDisclosure:
+class ColumnDisclosure(Record):
     """One column: share within the interval by spread (or at the same level), by rank, and by chance."""
 
     releasable: ClassVar[bool] = True
@@ -41,19 +42,9 @@ class ColumnDisclosure:
     rank_share: float
     chance: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers as JSON-safe words."""
-        return {
-            "column": self.column,
-            "kind": self.kind,
-            "share": self.share,
-            "rank_share": self.rank_share,
-            "chance": self.chance,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IntervalDisclosure:
+class IntervalDisclosure(Record):
     """Share of masked values within a small interval of the original.
 
     Parameters
@@ -83,19 +74,6 @@ class IntervalDisclosure:
 
     def __float__(self) -> float:
         return math.nan if self.share is None else self.share
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as JSON-safe words."""
-        return {
-            "share": self.share,
-            "rank_share": self.rank_share,
-            "all_share": self.all_share,
-            "chance": self.chance,
-            "columns": {name: column.to_dict() for name, column in self.columns.items()},
-            "width": self.width,
-            "n_rows": self.n_rows,
-            "why": self.why,
-        }
 
 
 def intervals(

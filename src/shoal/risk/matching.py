@@ -32,6 +32,7 @@ import numpy as np
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.errors import InputError, ParameterError
 from shoal.pair import Pair
+from shoal.record import Record
 from shoal.risk.nearest import Matches, match_pair, rows_in_ties
 from shoal.risk.uncertainty import chernoff, wilson
 from shoal.rng import stream
@@ -41,7 +42,7 @@ __all__ = ["GroupRisk", "Reidentification", "measure", "reidentification"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupRisk:
+class GroupRisk(Record):
     """Re-identification averaged over the exchangeable rows of each group.
 
     Parameters
@@ -62,6 +63,7 @@ class GroupRisk:
         P_i of each of them; 0 for a record that was left out.
     """
 
+    inside: ClassVar[tuple[str, ...]] = ("records",)
     releasable: ClassVar[bool] = False
 
     mean: float
@@ -79,22 +81,9 @@ class GroupRisk:
         """Whether no record's probability exceeds the bound, without tolerance."""
         return self.largest <= self.bound and self.largest_landing_share <= 1
 
-    def to_dict(self) -> dict[str, Any]:
-        """The summary as JSON-safe words."""
-        return {
-            "mean": self.mean,
-            "interval": list(self.interval),
-            "largest": self.largest,
-            "bound": self.bound,
-            "largest_landing_share": self.largest_landing_share,
-            "n_groups": self.n_groups,
-            "n_targets": self.n_targets,
-            "sampled": self.sampled,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reidentification:
+class Reidentification(Record):
     """How often nearest-row matching finds the right person.
 
     Parameters
@@ -118,6 +107,15 @@ class Reidentification:
         The group formula, where labels were given.
     """
 
+    inside: ClassVar[tuple[str, ...]] = (
+        "class_expected",
+        "class_simulated",
+        "class_sizes",
+        "record_ties",
+        "records",
+        "rows",
+    )
+    told: ClassVar[tuple[str, ...]] = ("n_classes",)
     releasable: ClassVar[bool] = False
 
     expected: float
@@ -136,23 +134,13 @@ class Reidentification:
     class_simulated: FloatArray
     by_group: GroupRisk | None
 
+    @property
+    def n_classes(self) -> int:
+        """Equivalence classes of the original that have matched records."""
+        return len(self.class_sizes)
+
     def __float__(self) -> float:
         return self.expected
-
-    def to_dict(self) -> dict[str, Any]:
-        """The summary as JSON-safe words: nothing of a single record or class."""
-        return {
-            "expected": self.expected,
-            "simulated": self.simulated,
-            "interval": list(self.interval),
-            "trials": self.trials,
-            "largest": self.largest,
-            "n_records": self.n_records,
-            "n_targets": self.n_targets,
-            "sampled": self.sampled,
-            "n_classes": len(self.class_sizes),
-            "by_group": self.by_group.to_dict() if self.by_group else None,
-        }
 
 
 def reidentification(

@@ -100,6 +100,7 @@ class Suda(Record):
     """
 
     releasable: ClassVar[bool] = False
+    inside: ClassVar[tuple[str, ...]] = ("scores", "dis_scores")
 
     size: int
     scale: Scale
@@ -119,12 +120,6 @@ class Suda(Record):
         """The rows with the largest scores, ties by position: for inside only."""
         order = np.argsort(-self.scores, kind="stable")[:most]
         return order[self.scores[order] > 0]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The summaries as JSON-safe words, without single records."""
-        words = super(Suda, self).to_dict()
-        words["n_minimal"] = {str(size): count for size, count in self.n_minimal.items()}
-        return {name: value for name, value in words.items() if name not in ("scores", "dis_scores")}
 
 
 def suda(
@@ -231,7 +226,8 @@ def _alone(keys: Sequence[Codes], missing: BoolArray, places: tuple[int, ...], p
     known = ~missing[:, list(places)].any(axis=1)
     # A missing value is a level of its own, so that rows with one never share a label with complete rows.
     if persons is None:
-        return known & (np.bincount(label.values, minlength=label.n) == 1)[label.values]
+        alone: BoolArray = known & (np.bincount(label.values, minlength=label.n) == 1)[label.values]
+        return alone
     first = np.empty(label.n, dtype=np.int64)
     first[label.values] = persons
     several = np.bincount(label.values[persons != first[label.values]], minlength=label.n) > 0
@@ -242,7 +238,7 @@ def unit_score(k: int, n_columns: int, size: int, scale: Scale) -> float:
     """What an MSU of size `k` adds to a score."""
     if scale == "elliot":
         return float(math.prod(n_columns - i for i in range(k, min(size, n_columns - 1) + 1)))
-    return (2 ** (n_columns - k) - 1) / math.comb(n_columns, k)
+    return float(2 ** (n_columns - k) - 1) / math.comb(n_columns, k)
 
 
 def dis_suda(scores: FloatArray, pairs: int, fraction: float, n_columns: int) -> FloatArray:

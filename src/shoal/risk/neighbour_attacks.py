@@ -228,7 +228,8 @@ def _conditional(
     prior = np.bincount(place_of.reshape(-1)) / len(secrets)
     votes = np.tile(_PRIOR * prior, (len(queries), 1))
     np.add.at(votes, (np.arange(len(queries))[:, None], place_of.reshape(-1)[rows]), weights)
-    return levels[votes.argmax(axis=1)]
+    likeliest: FloatArray = levels[votes.argmax(axis=1)]
+    return likeliest
 
 
 def _typical(values: FloatArray, weights: FloatArray, numeric: bool) -> float:

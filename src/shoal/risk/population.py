@@ -18,9 +18,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.equivalence import Classes, Codes
+from shoal.equivalence import Classes
 from shoal.frame import Frame, enter
-from shoal.record import Interval
+from shoal.record import Interval, Record
 from shoal.risk.class_sizes import table_classes
 from shoal.risk.population_size import estimated_size
 from shoal.risk.uniqueness_models import (
@@ -41,7 +41,7 @@ _UNKNOWN = "the population size is not known: give it, or a table with survey we
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PopulationUniques:
+class PopulationUniques(Record):
     """One model's estimate: number of unique persons in the population and their share, or None with the reason.
 
     `interval` is the 95 % interval of the number over samples like this one, where it was computed: it says how far the
@@ -56,19 +56,9 @@ class PopulationUniques:
     reason: str = ""
     interval: Interval | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """The estimate as JSON-safe words."""
-        return {
-            "model": self.model,
-            "uniques": self.uniques,
-            "share": self.share,
-            "reason": self.reason,
-            "interval": None if self.interval is None else list(self.interval),
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Uniqueness:
+class Uniqueness(Record):
     """Unique records of a table and estimated uniques of its population.
 
     Parameters
@@ -107,22 +97,6 @@ class Uniqueness:
     def __float__(self) -> float:
         return self.unique_share
 
-    def to_dict(self) -> dict[str, Any]:
-        """The result as JSON-safe words."""
-        return {
-            "n_records": self.n_records,
-            "n_unique": self.n_unique,
-            "unique_share": self.unique_share,
-            "population": self.population,
-            "sampling_fraction": self.sampling_fraction,
-            "pitman": self.pitman.to_dict(),
-            "zayatz": self.zayatz.to_dict(),
-            "snb": self.snb.to_dict(),
-            "chosen": self.chosen.to_dict(),
-            "spread": None if self.spread is None else list(self.spread),
-            "fits": self.fits,
-        }
-
 
 def uniqueness(table: Any, schema: Schema, population: float | None = None) -> Uniqueness:
     """Count unique records and estimate how many persons are unique in the population.
@@ -160,11 +134,10 @@ def measure(
     schema: Schema,
     population: float | None = None,
     *,
-    persons: Codes | None = None,
     found: Classes | None = None,
 ) -> Uniqueness:
-    """`uniqueness` of a frame that has already entered; `persons` and `found` as in `equivalence.measure`."""
-    found = table_classes(frame, schema, persons) if found is None else found
+    """`uniqueness` of a frame that has already entered; `found` are its classes, where they are already known."""
+    found = table_classes(frame, schema) if found is None else found
     histogram = found.histogram()
     n, unique = int(found.sizes.sum()), histogram.get(1, 0)
     N = estimated_size(frame, schema, found, population)

@@ -12,6 +12,7 @@ one, h_1 of them its person's, and t_2, h_2 the same for the next distance:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -19,6 +20,7 @@ import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
 from shoal.pair import Pair
+from shoal.record import Record
 from shoal.risk.geometry import Geometry
 from shoal.risk.nearest import TOLERANCE, Matches, known_codes, match, numbered, rows_in_ties, runner_up
 from shoal.risk.uncertainty import chernoff, wilson
@@ -28,7 +30,7 @@ __all__ = ["Linkage", "linkage", "measure"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Linkage:
+class Linkage(Record):
     """Share of released rows that lead back to their person.
 
     Parameters
@@ -37,7 +39,7 @@ class Linkage:
         Share of released rows whose nearest or second nearest original row is their person's, and its 95 % interval
         (were rows a sample, where all were linked).
     nearest_share
-        The same for the nearest alone.
+        The same for the nearest alone. All three are None where no row is anybody's.
     n_rows
         Number of released rows.
     n_targets, sampled
@@ -46,26 +48,15 @@ class Linkage:
 
     releasable: ClassVar[bool] = True
 
-    share: float
-    interval: tuple[float, float]
-    nearest_share: float
+    share: float | None
+    interval: tuple[float, float] | None
+    nearest_share: float | None
     n_rows: int
     n_targets: int
     sampled: bool
 
     def __float__(self) -> float:
-        return self.share
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as JSON-safe words."""
-        return {
-            "share": self.share,
-            "interval": list(self.interval),
-            "nearest_share": self.nearest_share,
-            "n_rows": self.n_rows,
-            "n_targets": self.n_targets,
-            "sampled": self.sampled,
-        }
+        return math.nan if self.share is None else self.share
 
 
 def linkage(original: Any, released: Any, schema: Schema, source_rows: Any = None, seed: int = 0) -> Linkage:
@@ -100,10 +91,8 @@ def linkage(original: Any, released: Any, schema: Schema, source_rows: Any = Non
 
 def measure(pair: Pair, *, seed: int = 0) -> Linkage:
     """`linkage` of an existing pair."""
-    if not (pair.source_rows >= 0).any():  # rows that are nobody's, as in a synthetic table, lead to nobody
-        return Linkage(
-            share=0.0, interval=(0.0, 0.0), nearest_share=0.0, n_rows=len(pair.released), n_targets=0, sampled=False
-        )
+    if not (pair.source_rows >= 0).any():
+        return _nobodys(len(pair.released))
     geometry, codes = ranged(pair), known_codes(pair)
     theirs, shown, n = numbered(pair)
     matches = match(codes, pair.original_codes, geometry, seed=seed, second=True, numbers=(shown, theirs, n))
@@ -120,7 +109,8 @@ def measure(pair: Pair, *, seed: int = 0) -> Linkage:
 
 
 def _nobodys(n_rows: int) -> Linkage:
-    return Linkage(share=0.0, interval=(0.0, 0.0), nearest_share=0.0, n_rows=n_rows, n_targets=0, sampled=False)
+    """Rows that are nobody's, as in a synthetic table, lead to nobody: there is nothing to measure."""
+    return Linkage(share=None, interval=None, nearest_share=None, n_rows=n_rows, n_targets=0, sampled=False)
 
 
 def ranged(pair: Pair) -> Geometry:

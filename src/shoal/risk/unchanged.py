@@ -15,9 +15,10 @@ which shows quasi-identifiers x'_j and unchanged columns s_j1, s_j2, …:
   value at x. Such an intruder knows the rule: weights are made from public counts.
 
 The weights of these signs are learnt from half of the persons (`shoal.risk.choice`) and used on the other half, and the
-other way round, so that nobody's own row teaches how to find it. Where the learnt rule does no better than nearest
-match on the half it was learnt from, nearest match is used. The result is a lower bound of what an intruder may reach:
-a better model of P(s | x), or knowing values of s, finds more.
+other way round, so that nobody's own row teaches how to find it. Two plain rules compete with the learnt one, and the
+best on the half that teaches is used on the other: nearest match, and, where columns are a function of the
+quasi-identifiers, the nearest of the rows that show the values which follow from x. The result is a lower bound of what
+an intruder may reach: a better model of P(s | x), or knowing values of s, finds more.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.equivalence import Codes, codes, combine
 from shoal.frame import series
 from shoal.pair import Pair
+from shoal.record import Record
 from shoal.risk.candidates import Candidates, candidates, distinct_questions
 from shoal.risk.choice import chosen, learn, sure
 from shoal.risk.column_levels import Levels, quasi_levels, unchanged_levels
@@ -51,11 +53,12 @@ _FEWEST_RECORDS = 20
 _MOST_COLUMNS = 30
 _SURE_SHARE = 0.1
 _RULE = 0.99  # share from which a column counts as a function of the quasi-identifiers
+_SHARP = 1e4  # a difference of one is certainty
 _PRIOR = 0.5  # people's worth of independence in each cell of a table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnchangedColumnsAttack:
+class UnchangedColumnsAttack(Record):
     """How often a person is found by quasi-identifiers and unchanged columns together.
 
     Parameters
@@ -96,22 +99,6 @@ class UnchangedColumnsAttack:
         """Whether the attack could be tried."""
         return self.why is None
 
-    def to_dict(self) -> dict[str, Any]:
-        """The result as JSON-safe words."""
-        return {
-            "expected": self.expected,
-            "interval": None if self.interval is None else list(self.interval),
-            "baseline": self.baseline,
-            "surest": self.surest,
-            "surest_interval": None if self.surest_interval is None else list(self.surest_interval),
-            "largest": self.largest,
-            "n_targets": self.n_targets,
-            "n_records": self.n_records,
-            "sampled": self.sampled,
-            "columns": list(self.columns),
-            "why": self.why,
-        }
-
 
 def unchanged_columns(
     original: Any, released: Any, schema: Schema, source_rows: Any = None, seed: int = 0, k: int = 1
@@ -129,7 +116,9 @@ def unchanged_columns(
     k
         The size of groups, where it is known: the attack looks through at least four groups' worth of rows.
 
-    Notes ----- At most 2,000 original records are targets (fewer where they would have more than a million candidate
+    Notes
+    -----
+    At most 2,000 original records are targets (fewer where they would have more than a million candidate
     rows together); for each the attack looks through the 50 nearest released rows (4k where that is more; a quarter of
     the table, at least 20, where that is less) and those that tie with the last, or through its class where the release
     was coarsened. At most 30 unchanged columns are used, in the order of the schema. Each record counts once; with a
@@ -212,16 +201,20 @@ class _Trial:
 def _attack(pair: Pair, trial: _Trial, names: tuple[str, ...], tied: tuple[Dependence, ...]) -> UnchangedColumnsAttack:
     own = _own(pair, trial)
     near = trial.rows.nearest().astype(np.float64)
-    signs = np.column_stack([*_nearness(trial.rows, near), *_content(pair, trial, names, tied)])
+    follows = _follow(pair, trial, names, tied)
+    signs = np.column_stack([*_nearness(trial.rows, near), *_content(pair, trial, names), *follows])
+    plain = [near, *([_strict(trial.rows, follows)] if follows else [])]
     hits, nearest_hits, certainty = (
         np.zeros(len(trial.targets)),
         np.zeros(len(trial.targets)),
         np.zeros(len(trial.targets)),
     )
     for half in (0, 1):
-        beta = _rule(signs, near, own, trial, 1 - half)
+        scores = _best_rule(
+            [*plain, signs @ learn(signs, trial.rows.starts, own.persons_at(trial, 1 - half))], own, trial, 1 - half
+        )
         here = trial.half[trial.person[trial.targets]] == half
-        found, sureness = own.hits(near if beta is None else signs @ beta, trial)
+        found, sureness = own.hits(scores, trial)
         hits[here], certainty[here] = found[here], sureness[here]
         nearest_hits[here] = own.hits(near, trial)[0][here]
     return _result(pair, names, hits, nearest_hits, certainty)
@@ -320,12 +313,18 @@ def _own(pair: Pair, trial: _Trial) -> _Own:
     return _Own(target=target, pair=known[order[low[target] + offset]])
 
 
-def _rule(signs: FloatArray, near: FloatArray, own: _Own, trial: _Trial, half: int) -> FloatArray | None:
-    """Weights of the signs learnt from one half; None where nearest match is as good there."""
-    beta = learn(signs, trial.rows.starts, own.persons_at(trial, half))
+def _best_rule(rules: list[FloatArray], own: _Own, trial: _Trial, half: int) -> FloatArray:
+    """The scores that find most people of a half; the plainer ones where several find as many."""
     here = trial.half[trial.person[trial.targets]] == half
-    gain = (own.hits(signs @ beta, trial)[0] - own.hits(near, trial)[0])[here]
-    return beta if len(gain) and float(gain.mean()) > 0 else None
+    if not here.any():
+        return rules[0]
+    return max(rules, key=lambda scores: float(own.hits(scores, trial)[0][here].mean()))
+
+
+def _strict(rows: Candidates, follows: list[FloatArray]) -> FloatArray:
+    """First by how many columns follow from the person's quasi-identifiers, then by distance; only ties leave doubt."""
+    scores: FloatArray = _SHARP * (np.sum(follows, axis=0) - rows.distance / (1.0 + rows.distance.max()))
+    return scores
 
 
 def _nearness(rows: Candidates, near: FloatArray) -> list[FloatArray]:
@@ -335,7 +334,7 @@ def _nearness(rows: Candidates, near: FloatArray) -> list[FloatArray]:
     return [near, -rows.distance / scale, -np.log1p(rows.nearer())]
 
 
-def _content(pair: Pair, trial: _Trial, names: tuple[str, ...], tied: tuple[Dependence, ...]) -> list[FloatArray]:
+def _content(pair: Pair, trial: _Trial, names: tuple[str, ...]) -> list[FloatArray]:
     """Signs of the unchanged columns."""
     codings = list(zip(pair.encoder.codings, pair.original_codes.T, known_codes(pair).T, strict=True))
     quasi = [quasi_levels(*coding) for coding in codings]
@@ -344,9 +343,14 @@ def _content(pair: Pair, trial: _Trial, names: tuple[str, ...], tied: tuple[Depe
     for name in names:
         for levels in unchanged_levels(series(pair.released, name)):
             signs.append(_goes_with_person(pair, trial, levels, [true for true, _ in quasi], left_out))
-            signs.append(-_goes_with_row(levels, [shown for _, shown in quasi])[trial.rows.row])
+            signs.append(-_goes_with_row(levels, [shown for _, shown in quasi], trial.rows.row))
+    return signs
+
+
+def _follow(pair: Pair, trial: _Trial, names: tuple[str, ...], tied: tuple[Dependence, ...]) -> list[FloatArray]:
+    """For each column that is a function of the quasi-identifiers: whether a candidate shows its value at x."""
     known = [found for found in tied if found.direction == "determined" and found.share >= _RULE]
-    return signs + [_follows(pair, trial, found) for found in known if found.column in names]
+    return [_follows(pair, trial, found) for found in known if found.column in names]
 
 
 def _left_out(pair: Pair, trial: _Trial) -> BoolArray:
@@ -387,16 +391,17 @@ def _goes_with_person(
     return total
 
 
-def _goes_with_row(column: Levels, quasi: list[Levels]) -> FloatArray:
-    """log P(s_j | x'_j) / P(s_j) of each released row, from the release itself."""
-    n_value = np.bincount(column.values, minlength=column.n)[column.values]
-    total, n_all = np.zeros(len(column.values)), np.full(len(column.values), len(column.values))
+def _goes_with_row(column: Levels, quasi: list[Levels], candidate: IntArray) -> FloatArray:
+    """log P(s_j | x'_j) / P(s_j) of each candidate's released row, from the release itself."""
+    rows, place = np.unique(candidate, return_inverse=True)
+    n_value = np.bincount(column.values, minlength=column.n)[column.values[rows]]
+    total, n_all = np.zeros(len(rows)), np.full(len(rows), len(column.values))
     for levels in quasi:
         key = column.values * levels.n + levels.values
-        both = np.bincount(key, minlength=column.n * levels.n)[key]
-        n_asked = np.bincount(levels.values, minlength=levels.n)[levels.values]
+        both = np.bincount(key, minlength=column.n * levels.n)[key[rows]]
+        n_asked = np.bincount(levels.values, minlength=levels.n)[levels.values[rows]]
         total += _log_ratio(both, n_value, n_asked, n_all)
-    return total
+    return total[place]
 
 
 def _log_ratio(both: IntArray, n_value: IntArray, n_asked: IntArray, n_all: IntArray) -> FloatArray:

@@ -21,6 +21,7 @@ import polars as pl
 
 from shoal.errors import ColumnError, InputError
 from shoal.frame import enter, series
+from shoal.record import Record
 from shoal.schema import Column, Kind, Level, Role, Schema
 from shoal.schema.name_words import (
     BODY,
@@ -59,7 +60,7 @@ _HEADER = """\
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class Proposal(Record):
     """A schema, and for each column the reason of its entry in one line.
 
     Examples
@@ -80,10 +81,6 @@ class Proposal:
     def to_toml(self) -> str:
         """The schema as TOML text, with a header that says how to read it and the reasons as comments."""
         return f"{_HEADER}\n{self.schema.to_toml(self.reasons)}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """The schema and the reasons as JSON-safe words."""
-        return {"schema": self.schema.to_dict(), "reasons": dict(self.reasons)}
 
 
 def propose(table: Any) -> Proposal:

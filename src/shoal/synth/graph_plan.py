@@ -3,7 +3,7 @@
 Let B be the budget, C_r the cells of pair r, n the noisy number of records. The noise that all pairs would have if they
 shared the whole budget, as mean total variation, is
 
-    b = mean_r C_r E|noise at price B C_r^g / Σ C^g| / (2n),    g = 2/3 (zCDP) or 1/2 (pure ε; see `allotting`).
+    b = mean_r C_r E|noise at price B C_r^g / Σ C^g| / (2n),    g = 2/3 (zCDP) or 1/2 (pure ε; see `allocation`).
 
 A large b says that few pairs can be afforded and that one-way tables are worth more; a small one that all pairs can be
 looked at, so money is kept back for that. With M columns:

@@ -1,7 +1,7 @@
 """Everything that the fit of a chain looks at: one-way tables, choice of pairs, tables of pairs; from one purse.
 
-A small share of the budget (`allotting.SHARES`) buys the one-way tables. Which pairs are measured is said by the
-caller, or by the public rule `allotting.n_pairs`: all, some that noisy maxima choose for a tenth of the budget, or
+A small share of the budget (`allocation.SHARES`) buys the one-way tables. Which pairs are measured is said by the
+caller, or by the public rule `allocation.n_pairs`: all, some that noisy maxima choose for a tenth of the budget, or
 none. Pairs share what is left by their numbers of cells. Where the rule decides and the account is zCDP, that is done
 with half of it; the other half then goes where a chain fitted to the noisy tables leaves most open, and both
 measurements of a pair are averaged.

@@ -2,7 +2,7 @@
 
 With few records or a small ε no pair of columns stands out of its noise. Rows are then drawn from margins alone: ages
 and diagnoses are those of the data, but who has which is chance. That must be said first, not in a footnote, and with
-the ε that would change it: the least at which the public rule `allotting.n_pairs` would measure a pair, from the noisy
+the ε that would change it: the least at which the public rule `allocation.n_pairs` would measure a pair, from the noisy
 margins and number of records. All of it follows from noisy tables.
 """
 
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shoal.arrays import FloatArray
+from shoal.record import Record
 from shoal.synth.allocation import n_pairs
 from shoal.synth.spend import total_budget
 
@@ -26,7 +27,7 @@ _STEP, _MOST = 1.25, 1e4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ties:
+class Ties(Record):
     """Whether columns came out independent, and if so about the ε at which they would not (None: not within 10,000)."""
 
     independent: bool = False
@@ -46,10 +47,6 @@ class Ties:
             "Columns are independent of each other: no tie between two of them stood out of the noise. Single "
             f"columns can be studied in these rows, relations between columns can't; {remedy}.",
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The facts as JSON-safe words."""
-        return {"independent": self.independent, "epsilon_needed": self.epsilon_needed}
 
     @classmethod
     def from_dict(cls, words: Mapping[str, Any]) -> Ties:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from shoal.errors import GuaranteeError, InputError, ParameterError, ShoalError
+from shoal.record import Record
 
 __all__ = ["DISK_FULL", "Failure", "Fault", "explain", "is_disk_full", "out_of_disk", "without_paths"]
 
@@ -30,7 +31,7 @@ _FULL_WORDS = tuple(os.strerror(code).lower() for code in _FULL) + tuple(f"(os e
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class Failure(Record):
     """Why something failed.
 
     Parameters
@@ -54,10 +55,6 @@ class Failure:
 
     def __str__(self) -> str:
         return self.message
-
-    def to_dict(self) -> dict[str, Any]:
-        """The failure as JSON-safe words."""
-        return {"message": self.message, "kind": self.kind}
 
     @classmethod
     def from_dict(cls, words: Mapping[str, Any]) -> Failure:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import FileError, InputError
+from shoal.record import Record
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,7 +37,7 @@ Stamp = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnView:
+class ColumnView(Record):
     """What is known of one column.
 
     Parameters
@@ -60,15 +61,6 @@ class ColumnView:
     type: str
     n_missing: int | None = None
     n_distinct: int | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The view as JSON-safe words."""
-        return {
-            "name": self.name,
-            "type": self.type,
-            "n_missing": self.n_missing,
-            "n_distinct": self.n_distinct,
-        }
 
     @classmethod
     def from_dict(cls, words: Mapping[str, Any]) -> ColumnView:
