@@ -38,6 +38,8 @@ __all__ = ["ColumnContribution", "Contribution", "ValueContribution", "contribut
 
 _MOST_EXACT = 12
 _ORDERS = 60
+_FEWEST_ORDERS = 10
+_WORK = 40_000_000  # combinations times columns times orders: some seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,8 +242,9 @@ def _drawn(atoms: Atoms, k: int, n: int, seed: int) -> FloatArray:
     """What each column adds, for random orders in which columns leave."""
     rng = stream(seed, "risk", "contribution")
     d = len(atoms.columns)
-    out = np.zeros((_ORDERS, d))
-    for draw in range(_ORDERS):
+    orders = int(np.clip(_WORK // (len(atoms.rows) * d), _FEWEST_ORDERS, _ORDERS))
+    out = np.zeros((orders, d))
+    for draw in range(orders):
         left, now, value = list(range(d)), atoms, atoms.below(k) / n
         for j in rng.permutation(d):
             place = left.index(int(j))

@@ -113,7 +113,7 @@ def what_if(table: Any, schema: Schema, k: int = 2) -> WhatIf:
     Examples
     --------
     >>> import polars as pl, shoal
-    >>> table = pl.DataFrame({"age": [30, 31, 41, 42, 57, 58], "sex": ["f", "f", "m", "m", "f", "f"]})
+    >>> table = pl.DataFrame({"age": [30, 33, 41, 44, 55, 58], "sex": ["f", "f", "m", "m", "f", "f"]})
     >>> schema = shoal.Schema.of(quasi=["age", "sex"], bounds={"age": (0, 120)})
     >>> best = shoal.risk.what_if(table, schema).best
     >>> best.column, best.action, best.n_freed
