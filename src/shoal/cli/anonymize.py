@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.cli.releasing import format_of, open_input, required, tell
+from shoal.cli.releasing import SAMPLE, check_trial, expect, format_of, open_input, tell, tried
 from shoal.errors import ParameterError
 
 __all__ = ["EXAMPLES", "anonymize"]
@@ -23,6 +23,8 @@ shoal anonymize people.sav -s schema.toml -o release --group mdav --mask centroi
 shoal anonymize people.csv -s schema.toml -o release -g crest -m micro-perturb:noise=exact --target-linkage 0.01
 
 shoal anonymize people.csv -s schema.toml -o release -g ball -m push-back -m shuffle
+
+shoal anonymize people.csv -s schema.toml --sample 20000    (a trial: prints what it would do, writes nothing)
 
 shoal anonymize --replay release.internal/replay.toml --out again
 """
@@ -53,6 +55,7 @@ def anonymize(
     target_linkage: Annotated[
         float | None, typer.Option(help="Raise k until at most this share of released rows can be linked.")
     ] = None,
+    sample: Annotated[int | None, typer.Option("--sample", help=SAMPLE)] = None,
 ) -> None:
     """Hide each person of FILE among at least k others, and write table, report and manifest.
 
@@ -61,18 +64,30 @@ def anonymize(
     """
     from shoal.cli.console import steps
 
-    target = required(out, "--out FOLDER", "anonymize")
+    target = check_trial(sample, out, "anonymize")
     options = {"k": k, "group": group, "mask": mask or ["gaussian-dither"], "seed": seed, "target": target_linkage}
+    options["sample"] = sample
     reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     _check_replay(
-        replay, {"--k": k, "--mask": mask, "--seed": seed, "--schema": schema, "--target-linkage": target_linkage}
+        replay,
+        {
+            "--k": k,
+            "--mask": mask,
+            "--seed": seed,
+            "--schema": schema,
+            "--target-linkage": target_linkage,
+            "--sample": sample,
+        },
     )
-    with steps(7) as step:
+    with steps() as step:
         release = (
             _replayed(replay, file, step) if replay else _fresh(file, schema, target, overwrite, options, reading, step)
         )
-        kind = format or format_of(release, replay)
-        release.write(target, format=kind, overwrite=overwrite, progress=step)
+        if target is None:
+            release.measure(progress=step)
+        else:
+            kind = format or format_of(release, replay)
+            release.write(target, format=kind, overwrite=overwrite, progress=step)
     tell(release, target)
 
 
@@ -85,13 +100,13 @@ def _check_replay(replay: Path | None, others: dict[str, Any]) -> None:
 def _fresh(
     file: Path | None,
     schema: Path | None,
-    target: Path,
+    target: Path | None,
     overwrite: bool,
     options: dict[str, Any],
     reading: dict[str, Any],
     step: Any,
 ) -> Any:
-    from shoal.recipe import GROUPERS, MASKS, read_method
+    from shoal.recipe import GROUPERS, MASKS, Recipe, read_method
     from shoal.release.run import anonymize_source
     from shoal.release.target import anonymize_to_linkage
 
@@ -102,6 +117,8 @@ def _fresh(
         raise ParameterError("anonymize", "--k and the k of --group must agree", got=f"{options['k']} and {grouper.k}")
     masks = [read_method(text, MASKS) for text in options["mask"]]
     source, rules = open_input(file, schema, target, overwrite, reading, step, "anonymize")
+    source = tried(source, rules, options["sample"], options["seed"])
+    expect(step, source, rules, Recipe.of(grouper, masks))
     method = {"group": grouper, "mask": masks, "seed": options["seed"], "progress": step}
     if options["target"] is not None:
         return anonymize_to_linkage(source, rules, options["target"], **method)

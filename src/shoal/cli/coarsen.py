@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.cli.releasing import format_of, open_input, required, tell
+from shoal.cli.releasing import SAMPLE, check_trial, expect, format_of, open_input, tell, tried
 from shoal.errors import ParameterError
 
 __all__ = ["EXAMPLES", "coarsen"]
@@ -64,6 +64,7 @@ def coarsen(
     encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV input; found by itself if left out.")] = None,
     decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV input.")] = ".",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older release in that folder.")] = False,
+    sample: Annotated[int | None, typer.Option("--sample", help=SAMPLE)] = None,
 ) -> None:
     """Coarsen the quasi-identifiers of FILE until every combination is shared by at least k people.
 
@@ -72,9 +73,10 @@ def coarsen(
     """
     from shoal.cli.console import out as screen
     from shoal.cli.console import steps
+    from shoal.recipe import Coarsening
     from shoal.release import coarsen_source
 
-    target = required(out, "--out FOLDER", "coarsen")
+    target = check_trial(sample, out, "coarsen")
     reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     options = {
         "k": k,
@@ -87,11 +89,16 @@ def coarsen(
     }
     last = _method(method, {name: value for name, value in options.items() if value is not None}, preset)
     first = _first(preset, _pairs("--recode", recode, _step), tuple(allow or ()))
-    with steps(7) as step:
+    with steps() as step:
         source, rules = open_input(file, schema, target, overwrite, reading, step, "coarsen")
         rules = _with_hierarchies(rules, _pairs("--hierarchy", hierarchy, Path))
+        source = tried(source, rules, sample, seed)
+        expect(step, source, rules, Coarsening.of([*first, *last]))
         release = coarsen_source(source, rules, [*first, *last], preset=preset, accept=accept, seed=seed, progress=step)
-        release.write(target, format=format or format_of(release), overwrite=overwrite, progress=step)
+        if target is None:
+            release.measure(progress=step)
+        else:
+            release.write(target, format=format or format_of(release), overwrite=overwrite, progress=step)
     tell(release, target)
     if export is not None:
         _export(source.frame, rules, export)

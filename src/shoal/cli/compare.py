@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.releasing import required
+from shoal.cli.releasing import required, tried
 from shoal.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -47,6 +47,9 @@ def compare(
     encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV input; found by itself if left out.")] = None,
     decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV input.")] = ".",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older comparison in that folder.")] = False,
+    sample: Annotated[
+        int | None, typer.Option("--sample", help="Compare on this many random rows (whole persons, with a unit).")
+    ] = None,
 ) -> None:
     """Run many recipes on FILE for trial, measure all of them alike, and say which keeps most at what risk.
 
@@ -56,7 +59,7 @@ def compare(
     from shoal.cli.console import out as screen
 
     reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
-    options = {"jobs": jobs, "time_limit": time_limit, "seed": seed, "limit": risk_limit}
+    options = {"jobs": jobs, "time_limit": time_limit, "seed": seed, "limit": risk_limit, "sample": sample}
     result = _compared(file, schema, recipes, out, overwrite, reading, options)
     _print(result, risk_limit)
     if out is None:
@@ -92,7 +95,8 @@ def _compared(
     checked_limit(options.pop("limit"))
     _check_out(path, out, overwrite)
     chosen = None if recipes is None else read_recipes(recipes)
-    table = read_source(path, **reading).frame
+    # The same sample each time, so that the same command goes on after an interruption.
+    table = tried(read_source(path, **reading), rules, options.pop("sample"), options["seed"] or 0).frame
     chosen = default_recipes(rules, table) if chosen is None else chosen
     folder = None if out is None else _results(out)
     with steps(len(chosen)) as step:

@@ -91,7 +91,7 @@ def _coarsened(table: Any, schema: Schema, recipe: Coarsening, seed: int, progre
     progress("checking the table")
     state = _State.of(table, schema)
     for i, step in enumerate(recipe.methods):
-        progress(f"coarsening ({method_name(type(step))})")
+        progress("coarsening")
         state = state.after(step, stream_seed(seed, i))
     return state
 

@@ -67,6 +67,7 @@ def synthesize(
     recipe = Synthesis.of(method or PeGS(), rows)
     say = progress or quiet
     _check_price(recipe, account)
+    say("checking the table")
     # What is released has the schema's types, and so has what it is set beside.
     original = conformed(enter(table), schema)
     settled = canonical(prepare(original, _lenient(schema)))
