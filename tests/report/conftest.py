@@ -191,7 +191,7 @@ def pair_by_hand() -> Callable[..., tuple[Pair, np.ndarray]]:
 def read_page() -> Callable[[str], Page]:
     def read(html: str) -> Page:
         reader = Reader()
-        reader.feed(html)
+        reader.feed(str(html))
         reader.close()
         reader.page.unbalanced += [tag for tag, _ in reader.open]
         return reader.page

@@ -26,14 +26,17 @@ shoal coarsen people.csv -s schema.toml -o release --preset safe-harbor --method
 shoal coarsen people.csv -s schema.toml -o release --preset cms --hierarchy zip=zip.csv --export hierarchies
 """
 
-_METHODS = "mondrian, generalize, suppress, or none (presets and recodes only); parameters after a colon"
-
 
 def coarsen(
     file: Annotated[Path | None, typer.Argument(help="CSV, TSV, Parquet, SAS, Stata or SPSS file.")] = None,
     schema: Annotated[Path | None, typer.Option("--schema", "-s", help="Schema in TOML: every column's role.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the release; must not exist yet.")] = None,
-    method: Annotated[str, typer.Option("--method", "-m", help=f"How: {_METHODS}.")] = "mondrian",
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method", "-m", help="How: {coarsen}, or none (presets and recodes only); parameters after a colon."
+        ),
+    ] = "mondrian",
     k: Annotated[int | None, typer.Option("--k", "-k", help="Smallest class, at least 2. [default: 5]")] = None,
     preset: Annotated[
         str | None,
@@ -74,7 +77,7 @@ def coarsen(
     from shoal.cli.console import out as screen
     from shoal.cli.console import steps
     from shoal.recipe import Coarsening
-    from shoal.release import coarsen_source
+    from shoal.release import make
 
     target = check_trial(sample, out, "coarsen")
     reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
@@ -89,12 +92,13 @@ def coarsen(
     }
     last = _method(method, {name: value for name, value in options.items() if value is not None}, preset)
     first = _first(preset, _pairs("--recode", recode, _step), tuple(allow or ()))
+    recipe = Coarsening.of([*first, *last])
     with steps() as step:
         source, rules = open_input(file, schema, target, overwrite, reading, step, "coarsen")
         rules = _with_hierarchies(rules, _pairs("--hierarchy", hierarchy, Path))
         source = tried(source, rules, sample, seed)
-        expect(step, source, rules, Coarsening.of([*first, *last]))
-        release = coarsen_source(source, rules, [*first, *last], preset=preset, accept=accept, seed=seed, progress=step)
+        expect(step, source, rules, recipe)
+        release = make(source, rules, recipe, preset=preset, accept=accept, seed=seed, progress=step)
         if target is None:
             release.measure(progress=step)
         else:
@@ -107,7 +111,7 @@ def coarsen(
 
 def _method(text: str, options: dict[str, Any], preset: str | None) -> list[Any]:
     from shoal.compliance import preset as preset_of
-    from shoal.recipe import COARSENERS, read_method
+    from shoal.recipe import read_method
 
     if text == "none":
         if options:
@@ -119,7 +123,7 @@ def _method(text: str, options: dict[str, Any], preset: str | None) -> list[Any]
         raise ParameterError("--k", f"must be at least {wanted} for the preset {preset}", got=str(options["k"]))
     if text.startswith("suppress") and "suppression" in options:
         options["records"] = options.pop("suppression")
-    return [read_method(text, COARSENERS, options)]
+    return [read_method(text, "coarsen", options)]
 
 
 def _first(preset: str | None, recode: Mapping[str, Any] | None, allow: tuple[str, ...]) -> list[Any]:

@@ -91,7 +91,6 @@ def tell(release: Any, target: Path | None) -> None:
     """Print what was released, what is promised, what was measured, and where it lies; a trial lies nowhere."""
     from shoal.cli.console import out as screen
     from shoal.cli.console import print_claims
-    from shoal.release.headlines import risk_lines, utility_lines
 
     how = "released" if target is not None else "tried"
     screen.print(f"[bold]{len(release.source_rows):,} rows {how}[/] by {release.recipe}")
@@ -99,7 +98,7 @@ def tell(release: Any, target: Path | None) -> None:
         screen.print(f"  {note}", markup=False, style="dim")
     print_claims(release.claims)
     screen.print("[bold]Measured[/]")
-    for line in (*risk_lines(release), *utility_lines(release)):
+    for line in (*release.risk_lines, *release.utility_lines):
         screen.print(f"  {line.name:<58}{line.value}")
     tell_where(target)
 

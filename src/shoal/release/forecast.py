@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from shoal.method import Method
 from shoal.progress import spoken
-from shoal.recipe import AnyRecipe, Coarsening, Recipe, Synthesis, method_name
+from shoal.recipe import Anonymization, Coarsening, Recipe, Synthesis
 from shoal.schema import Schema
 
 __all__ = ["Forecast", "forecast"]
@@ -41,19 +42,20 @@ class Forecast:
         return f"about {spoken(self.total)}"
 
 
-def forecast(n_rows: int, schema: Schema, recipe: AnyRecipe) -> Forecast:
+def forecast(n_rows: int, schema: Schema, recipe: Recipe) -> Forecast:
     """Forecast a run of `recipe` on `n_rows` rows, from the table in memory to the written release.
 
-        Examples
-        --------
-        >>> import shoal
-        >>> from shoal.progress import spoken
-    from shoal.recipe import Recipe
-        >>> from shoal.release.forecast import forecast
-        >>> schema = shoal.Schema.of(quasi=["age", "sex", "county"], sensitive=["cost"])
-        >>> recipe = Recipe.of(shoal.KMember(k=5), shoal.GaussianDither())
-        >>> forecast(1000, schema, recipe).is_long, forecast(1_000_000, schema, recipe).is_long
-        (False, True)
+            Examples
+            --------
+            >>> import shoal
+            >>> from shoal.method import Method
+    from shoal.progress import spoken
+        from shoal.recipe import Recipe
+            >>> from shoal.release.forecast import forecast
+            >>> schema = shoal.Schema.of(quasi=["age", "sex", "county"], sensitive=["cost"])
+            >>> recipe = Anonymization.of(shoal.KMember(k=5), shoal.GaussianDither())
+            >>> forecast(1000, schema, recipe).is_long, forecast(1_000_000, schema, recipe).is_long
+            (False, True)
     """
     quasi, released = n_rows * max(1, len(schema.quasi)), n_rows * max(1, len(schema.released.columns))
     return Forecast(
@@ -76,14 +78,14 @@ class _Cost:
         return self.fixed + self.rate * cells / 1e6
 
 
-def _family(recipe: AnyRecipe) -> str:
+def _family(recipe: Recipe) -> str:
     if isinstance(recipe, Synthesis):
         return "synthesis"
     return "coarsening" if isinstance(recipe, Coarsening) else "masks"
 
 
-def _method(recipe: AnyRecipe, quasi: float, released: float) -> dict[str, float]:
-    if isinstance(recipe, Recipe):
+def _method(recipe: Recipe, quasi: float, released: float) -> dict[str, float]:
+    if isinstance(recipe, Anonymization):
         return {
             "grouping": _of(_GROUPING, recipe.group).at(quasi),
             "masking": sum(_of(_MASKING, mask).at(quasi) for mask in recipe.masks),
@@ -93,8 +95,8 @@ def _method(recipe: AnyRecipe, quasi: float, released: float) -> dict[str, float
     return {"fitting": _FITTING.at(released), "drawing": _DRAWING.at(released)}
 
 
-def _of(costs: Mapping[str, _Cost], method: object) -> _Cost:
-    return costs.get(method_name(type(method)), max(costs.values(), key=lambda cost: cost.rate))
+def _of(costs: Mapping[str, _Cost], method: Method) -> _Cost:
+    return costs.get(method.name, max(costs.values(), key=lambda cost: cost.rate))
 
 
 # Measured; see the docs page on speed.

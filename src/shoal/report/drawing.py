@@ -14,8 +14,9 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from html import escape
 from typing import Any
+
+from markupsafe import escape
 
 from shoal.report.markup import Html
 from shoal.report.numbers import number

@@ -7,6 +7,7 @@ small-cell rule allows, never a count.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -137,7 +138,7 @@ def _histogram(marginal: Marginal, bins: Sequence[Cell]) -> Panel:
     panel.bottom_axis(x, _tick_number, grid=False)
     for cell, (low, high), scale in zip(bins, ends, per_step, strict=True):
         top, after = y(cell.before_share * scale), y(cell.after_share * scale)
-        look = {"fill": BEFORE_FILL, "stroke": BEFORE, "stroke_width": 0.75}
+        look: dict[str, Any] = {"fill": BEFORE_FILL, "stroke": BEFORE, "stroke_width": 0.75}
         panel.rect(x(low), top, x(high) - x(low), height - top, **look)
         outline += [(x(low), after), (x(high), after)]
     panel.path([*outline, (x(ends[-1][1]), y(0))], stroke=AFTER, stroke_width=1.75)

@@ -159,7 +159,7 @@ class Panel:
 
     def headed(self, title: str) -> None:
         """A title above, flush left."""
-        self.text(title, 0, -9, anchor="start", size=12, **{"font-weight": "600"})
+        self.text(title, 0, -9, anchor="start", size=12, font_weight="600")
         self.top = max(self.top, 24)
 
 

@@ -84,6 +84,6 @@ def _column(panel: Panel, tiles: Tiles, columns: tuple[str, str], at: int, left:
 
 def _legend(panel: Panel, names: Sequence[str], title: str) -> None:
     entries = [(name, shade, "#ffffff") for name, shade in zip(names, SHADES, strict=False)]
-    panel.text(title, 0, panel.height + 18, anchor="start", **{"font-weight": "600"})
+    panel.text(title, 0, panel.height + 18, anchor="start", font_weight="600")
     panel.legend(entries, y=panel.height + 36, columns=IN_A_ROW)
     panel.bottom = 30 + 16 * -(-len(entries) // IN_A_ROW)
