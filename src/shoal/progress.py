@@ -48,8 +48,8 @@ class Pace:
     Parameters
     ----------
     expected
-        Seconds that each step should take, in the order of the steps. A step that isn't among them counts as done as
-        soon as it is over, and weighs nothing.
+        Seconds that each step should take, in the order of the steps; those before the present one are over. A step
+        that isn't among them weighs nothing.
     clock
         Seconds since whenever.
 
@@ -71,7 +71,7 @@ class Pace:
         self._started = self._begun = clock()
         self._step, self._before = "", 0.0
         self._told: float | None = None
-        self._done: set[str] = set()
+        self._done = 0.0  # expected seconds of the steps before
 
     @property
     def step(self) -> str:
@@ -79,12 +79,16 @@ class Pace:
         return self._step
 
     @property
+    def knows_step(self) -> bool:
+        """Whether the present step was expected."""
+        return self._step in self._expected
+
+    @property
     def share(self) -> float:
         """The share of the whole run that is done; it never falls."""
         if not self._whole:
             return 0.0
-        now = sum(self._expected.get(step, 0.0) for step in self._done)
-        now += self._expected.get(self._step, 0.0) * self._step_share()
+        now = self._done + self._expected.get(self._step, 0.0) * self._step_share()
         self._before = max(self._before, min(1.0, now / self._whole))
         return self._before
 
@@ -98,10 +102,12 @@ class Pace:
 
     def begin(self, step: str) -> None:
         """The next step begins."""
-        if self._step:
-            self._done.add(self._step)
+        order = list(self._expected)
+        if step in self._expected:
+            self._done = sum(self._expected[name] for name in order[: order.index(step)])
+        elif self._step in self._expected:
+            self._done += self._expected[self._step]
         self._step, self._told, self._begun = step, None, self._clock()
-        self._done.discard(step)
 
     def advanced(self, share: float) -> None:
         """The present step has come so far."""
