@@ -1,8 +1,8 @@
 """About how long a run will take, before it starts: rows × columns × method, from measured costs.
 
 A step's cost is close to fixed + rate × rows × columns, where columns are the quasi-identifiers for grouping, masking
-and coarsening, and all released ones for the rest. Fixed costs and rates were measured on simulated claims of 10,000 and
-100,000 rows on two cores that others used too; on another machine all are off by the same factor or so. A method
+and coarsening, and all released ones for the rest. Fixed costs and rates were measured on simulated claims of 10,000
+and 100,000 rows on two cores that others used too; on another machine all are off by the same factor or so. A method
 without measured costs is taken for the dearest of its family that has them, and the forecast says *at least*. It is a
 forecast, and no promise.
 """
