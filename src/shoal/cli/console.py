@@ -16,7 +16,7 @@ from shoal.progress import Pace, listening, spoken
 if TYPE_CHECKING:
     from shoal.release.forecast import Forecast
 
-__all__ = ["Steps", "complain", "out", "print_claims", "print_table", "steps"]
+__all__ = ["Steps", "complain", "note", "out", "print_claims", "print_table", "steps"]
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -27,6 +27,11 @@ _PATIENCE, _BEAT = 2.0, 0.2  # seconds before a progress bar appears, and betwee
 def complain(message: str) -> None:
     """One line on standard error."""
     err.print(f"[bold red]shoal:[/] {_escape(message)}", soft_wrap=True)
+
+
+def note(message: str) -> None:
+    """One quiet line on standard error."""
+    err.print(message, style="dim", markup=False, soft_wrap=True)
 
 
 class Steps:
@@ -48,7 +53,7 @@ class Steps:
         """Weigh the steps to come by a forecast, and say how long they will take if that is long."""
         self._total, self._pace = None, Pace(forecast.seconds)
         if forecast.is_long:
-            err.print(f"This takes {forecast}.", style="dim")
+            note(f"This takes {forecast}.")
 
     def heard(self, share: float) -> None:
         """The present step has come so far."""

@@ -71,8 +71,12 @@ def tried(source: Any, schema: Any, sample: int | None, seed: int | None) -> Any
 
 def expect(step: Any, source: Any, schema: Any, recipe: Any) -> None:
     """Forecast the run, for the bar, and in words where it will be long."""
+    from shoal.cli.console import note
+    from shoal.cli.warm_up import cache_folder, is_warm
     from shoal.release.forecast import forecast
 
+    if not is_warm(recipe.command):
+        note(f"First run here: loops are compiled, once, and kept in {cache_folder()} (`shoal warm-up` does it ahead).")
     step.expect(forecast(len(source.frame), schema, recipe))
 
 

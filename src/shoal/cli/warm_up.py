@@ -8,6 +8,7 @@ container image that runs this once starts every release warm.
 from __future__ import annotations
 
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +41,35 @@ def warm_up() -> None:
 def cache_folder() -> Path:
     """Where compiled kernels are kept: a folder of the user's, or the package's own, each module beside its source."""
     import shoal
-    from shoal.group import packs
 
-    kernel: Any = packs.distances
-    beside = Path(kernel.stats.cache_path)
+    beside = _kept("anonymize")[0]
     return Path(shoal.__file__).parent if beside.name == "__pycache__" else beside.parent
+
+
+def is_warm(command: str) -> bool:
+    """Whether kernels of a command were compiled here before, or never are (NUMBA_DISABLE_JIT)."""
+    import numba
+
+    flags: Any = numba.config
+    if flags.DISABLE_JIT:
+        return True
+    folder, module = _kept(command)
+    return any(folder.glob(f"{module}.*.nbi"))
+
+
+def _kept(command: str) -> tuple[Path, str]:
+    """The folder that keeps a kernel which every run of the command needs, and the name of its module."""
+    home, name = _KERNELS[command]
+    module = import_module(home)
+    kernel: Any = getattr(module, name)
+    return Path(kernel.stats.cache_path), home.rpartition(".")[2]
+
+
+_KERNELS = {
+    "anonymize": ("shoal.group.packs", "distances"),
+    "coarsen": ("shoal.risk.mixed_tree", "search"),
+    "synthesize": ("shoal.synth.polish", "_round"),
+}
 
 
 def _jobs() -> dict[str, Any]:
