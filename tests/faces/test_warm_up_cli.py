@@ -7,7 +7,8 @@ from numba.core import event
 from typer.testing import CliRunner
 
 import shoal
-from shoal.cli.warm_up import EXAMPLES, cache_folder, is_warm, warm_up
+from shoal.cli.compiled import cache_folder, is_warm
+from shoal.cli.warm_up import EXAMPLES, warm_up
 from shoal.group import packs
 
 app = typer.Typer(pretty_exceptions_enable=False)

@@ -7,10 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
+from shoal.cli.console import steps
+from shoal.cli.listing import ListsMethods
 from shoal.cli.releasing import SAMPLE, check_trial, expect, format_of, open_input, tell, tried
 from shoal.errors import ParameterError
+from shoal.recipe import Anonymization, known_method, read_method
+from shoal.release import anonymize_to_linkage, make
+from shoal.release.replay import replay
 
-__all__ = ["EXAMPLES", "anonymize"]
+__all__ = ["EXAMPLES", "KIND", "anonymize"]
+
+KIND = ListsMethods
 
 EXAMPLES = """Examples:
 
@@ -59,8 +66,6 @@ def anonymize(
     The released table keeps the distribution of the quasi-identifiers (with the default mask). It is read back and
     measured before anything appears under --out; if a claim fails, nothing is written and the exit code is 3.
     """
-    from shoal.cli.console import steps
-
     target = check_trial(sample, out, "anonymize")
     options = {"k": k, "group": group, "mask": mask or ["gaussian-dither"], "seed": seed, "target": target_linkage}
     options["sample"] = sample
@@ -103,9 +108,6 @@ def _fresh(
     reading: dict[str, Any],
     step: Any,
 ) -> Any:
-    from shoal.recipe import Anonymization, known_method, read_method
-    from shoal.release import anonymize_to_linkage, make
-
     cls = known_method("group", options["group"].partition(":")[0])
     defaults = {} if options["k"] is None else {cls.size_parameter: options["k"]}
     grouper = read_method(options["group"], "group", defaults)
@@ -122,6 +124,4 @@ def _fresh(
 
 
 def _replayed(path: Path, file: Path | None, step: Any) -> Any:
-    from shoal.release.replay import replay
-
     return replay(path, input=file, progress=step)

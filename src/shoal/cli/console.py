@@ -8,6 +8,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from shoal.claim import Claim
@@ -84,8 +87,6 @@ def steps(total: int | None = None) -> Iterator[Steps]:
 
 
 def _show(run: Steps, over: threading.Event) -> None:
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
     if over.wait(_PATIENCE):
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[left]}"))
@@ -125,12 +126,8 @@ def print_claims(claims: Sequence[Claim]) -> None:
 
 
 def _indented(columns: int, text: str) -> None:
-    from rich.padding import Padding
-
     out.print(Padding(text, (0, 0, 0, columns)))
 
 
 def _escape(text: str) -> str:
-    from rich.markup import escape
-
     return escape(text)

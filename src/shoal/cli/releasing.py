@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from shoal.cli.compiled import cache_folder, is_warm
+from shoal.cli.console import note, print_claims
+from shoal.cli.console import out as screen
 from shoal.errors import ParameterError
+from shoal.files import read_source
+from shoal.release.forecast import forecast
+from shoal.release.layout import FORMATS, inside_of
+from shoal.release.replay import read_replay
+from shoal.release.staging import check_target
+from shoal.sampling import sample_of
+from shoal.schema import Schema
 
 __all__ = ["SAMPLE", "check_trial", "expect", "format_of", "open_input", "required", "tell", "tell_where", "tried"]
 
@@ -29,10 +40,6 @@ def open_input(
     command: str,
 ) -> tuple[Any, Any]:
     """The input and its schema; a target in use is refused before any work is done. A trial has no target."""
-    from shoal.files import read_source
-    from shoal.release.staging import check_target
-    from shoal.schema import Schema
-
     path, rules = required(file, "FILE", command), Schema.read(required(schema, "--schema FILE", command))
     if target is not None and path.resolve() == target.resolve():
         raise ParameterError("--out", "must not be the input file", hint="Name a new folder.")
@@ -59,11 +66,6 @@ def tried(source: Any, schema: Any, sample: int | None, seed: int | None) -> Any
     """The source, or that of a trial: a random sample of its rows, which is said on the screen."""
     if sample is None:
         return source
-    from dataclasses import replace
-
-    from shoal.cli.console import out as screen
-    from shoal.sampling import sample_of
-
     part = replace(source, frame=sample_of(source.frame, schema, sample, seed))
     screen.print(f"[bold]Trial[/] on a random sample: {len(part.frame):,} of {len(source.frame):,} rows.")
     return part
@@ -71,10 +73,6 @@ def tried(source: Any, schema: Any, sample: int | None, seed: int | None) -> Any
 
 def expect(step: Any, source: Any, schema: Any, recipe: Any) -> None:
     """Forecast the run, for the bar, and in words where it will be long."""
-    from shoal.cli.console import note
-    from shoal.cli.warm_up import cache_folder, is_warm
-    from shoal.release.forecast import forecast
-
     if not is_warm(recipe.command):
         note(f"First run here: loops are compiled, once, and kept in {cache_folder()} (`shoal warm-up` does it ahead).")
     step.expect(forecast(len(source.frame), schema, recipe))
@@ -82,9 +80,6 @@ def expect(step: Any, source: Any, schema: Any, recipe: Any) -> None:
 
 def format_of(release: Any, replay: Path | None = None) -> str:
     """The ending of the released table: as it was before, or as the input's."""
-    from shoal.release.layout import FORMATS
-    from shoal.release.replay import read_replay
-
     if replay is not None:
         return Path(read_replay(replay)["output"]["file"]).suffix[1:]
     source = release.source.format
@@ -93,13 +88,10 @@ def format_of(release: Any, replay: Path | None = None) -> str:
 
 def tell(release: Any, target: Path | None) -> None:
     """Print what was released, what is promised, what was measured, and where it lies; a trial lies nowhere."""
-    from shoal.cli.console import out as screen
-    from shoal.cli.console import print_claims
-
     how = "released" if target is not None else "tried"
     screen.print(f"[bold]{len(release.source_rows):,} rows {how}[/] by {release.recipe}")
-    for note in release.notes:
-        screen.print(f"  {note}", markup=False, style="dim")
+    for said in release.notes:
+        screen.print(f"  {said}", markup=False, style="dim")
     print_claims(release.claims)
     screen.print("[bold]Measured[/]")
     for line in (*release.risk_lines, *release.utility_lines):
@@ -109,9 +101,6 @@ def tell(release: Any, target: Path | None) -> None:
 
 def tell_where(target: Path | None) -> None:
     """Print where everything lies; of a trial, what its numbers are worth."""
-    from shoal.cli.console import out as screen
-    from shoal.release.layout import inside_of
-
     if target is None:
         screen.print("Nothing was written: claims and numbers are those of the sample. To release, leave out --sample.")
         return

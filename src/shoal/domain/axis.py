@@ -20,14 +20,14 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from shoal.arrays import FloatArray, Generator, IntArray
-from shoal.domain.learning import equal_edges, learn_levels, learn_range
+from shoal.domain.bins import equal_edges, labels_of, values_in
+from shoal.domain.learning import learn_levels, learn_range
 from shoal.domain.values import (
     codes_of,
     declared_kind,
@@ -37,6 +37,7 @@ from shoal.domain.values import (
     is_whole,
     numbers_of,
     plain,
+    spelled,
     spellings,
     type_named,
     type_word,
@@ -143,8 +144,6 @@ class Axis:
         edges = equal_edges(column, ends, bins, whole)
         return cls(name=column.name, kind="numeric", edges=edges, bounds=ends, whole=whole)
 
-    # ---- its cells
-
     @property
     def numeric(self) -> bool:
         """Whether it holds numbers, in bins or as they are."""
@@ -184,18 +183,12 @@ class Axis:
 
     def label(self, cell: int) -> str:
         """What a cell holds, in words."""
-        if cell >= self.n_known:
-            return "missing" if cell < self.n_known + self.has_missing else self._reason(cell)
-        return str(plain(self.levels)[cell]) if self.levels is not None else self._bin_label(cell)
+        return self.labels()[cell]
 
-    def _bin_label(self, cell: int) -> str:
-        first, last = ("below {}", "{} and above") if self.closed == "left" else ("up to {}", "above {}")
-        ends = [f"{cut:g}" for cut in self.cuts]
-        between = [f"{low} to {high}" for low, high in pairwise(ends)]
-        return [first.format(ends[0]), *between, last.format(ends[-1])][cell] if ends else "any number"
-
-    def _reason(self, cell: int) -> str:
-        return str(self.reasons[cell - self.n_known - self.has_missing])
+    def labels(self) -> list[str]:
+        """What each cell holds, in words."""
+        known = spelled(self.levels) if self.levels is not None else labels_of(self.cuts, self.closed)
+        return [*known[: self.n_known], *(["missing"] if self.has_missing else []), *map(str, self.reasons)]
 
     # ---- from values to codes
 
@@ -285,15 +278,8 @@ class Axis:
         return values
 
     def _drawn(self, codes: IntArray, rng: Generator | None) -> pl.Series:
-        edges = self._edges
         u = np.full(len(codes), 0.5) if rng is None else rng.random(len(codes))
-        if not self.whole:
-            low, high = edges[codes], edges[codes + 1]
-            return pl.Series(low + (high - low) * u, dtype=pl.Float64)
-        first, last = np.ceil(edges[:-1]), np.ceil(edges[1:]) - 1
-        last[-1] = math.floor(edges[-1])
-        whole = first[codes] + np.floor(u * (last - first + 1)[codes])
-        return pl.Series(whole.astype(np.int64))
+        return pl.Series(values_in(self._edges, codes, u, self.whole), dtype=self.dtype)
 
     @property
     def _edges(self) -> FloatArray:
@@ -379,8 +365,6 @@ class Axis:
             return number, ""
         side, end = ("below", low) if number < low else ("above", high)
         return float(end), f"{self.name} was {side} its public bound and counted as the bound"
-
-    # ---- words
 
     def to_dict(self) -> dict[str, Any]:
         """The cells as JSON-safe words."""

@@ -27,12 +27,11 @@ import polars as pl
 from shoal.arrays import FloatArray, IntArray
 from shoal.errors import ColumnError
 from shoal.frame import Frame, series
-from shoal.schema import Column, Kind, Level, Schema
+from shoal.schema import Column, Kind, Level
 
 __all__ = [
     "canonical",
     "codes_of",
-    "conformed",
     "content_of",
     "declared_kind",
     "declared_levels",
@@ -42,9 +41,11 @@ __all__ = [
     "is_whole",
     "numbers_of",
     "plain",
+    "spelled",
     "spellings",
     "type_named",
     "type_word",
+    "unknown_levels",
 ]
 
 T = TypeVar("T")
@@ -112,6 +113,12 @@ def codes_of(content: pl.Series, levels: pl.Series) -> IntArray:
     return _places(values, keys)
 
 
+def unknown_levels(content: pl.Series, levels: pl.Series) -> list[str]:
+    """The values of a column that are none of the levels, sorted, as texts."""
+    found = content.drop_nulls().unique()
+    return canonical(found.filter(pl.Series(codes_of(found, levels) < 0))).unique().sort().to_list()
+
+
 def _places(values: pl.Series, keys: pl.Series) -> IntArray:
     places = pl.Series(np.arange(len(keys)), dtype=pl.Int64)
     found = values.replace_strict(keys, places, default=-1, return_dtype=pl.Int64)
@@ -127,6 +134,11 @@ def plain(levels: pl.Series) -> list[Level]:
     """Levels as JSON has them: numbers and true or false as they are, all else as texts."""
     simple = levels.dtype.is_numeric() or levels.dtype == pl.Boolean
     return levels.to_list() if simple else levels.cast(pl.String).to_list()
+
+
+def spelled(levels: pl.Series) -> list[str]:
+    """Levels as a reader meets them: whole numbers without decimals, true and false in small letters."""
+    return canonical(levels).to_list() if levels.dtype.is_float() else [_text(level) for level in plain(levels)]
 
 
 def spellings(levels: pl.Series) -> list[list[Level]]:
@@ -179,42 +191,6 @@ def floats(column: pl.Series) -> FloatArray:
             column.name, "is declared numeric and must hold numbers", got=f"type {column.dtype.base_type()}"
         )
     return column.cast(pl.Float64).fill_null(float("nan")).to_numpy().astype(np.float64)
-
-
-def conformed(frame: Frame, schema: Schema) -> pl.DataFrame:
-    """The table with every column that has a public domain in its declared type; the others as they are.
-
-    Numbers stay as exact as they are (floats, also of a `whole` column). What is no level or no number is an error that
-    names all columns concerned.
-    """
-    declared = {column.name: column for column in schema.columns}
-    return pl.DataFrame(each_of(lambda name: _conformed(frame, name, declared.get(name)), frame.columns))
-
-
-def _conformed(frame: Frame, name: str, column: Column | None) -> pl.Series:
-    if column is None or declared_kind(column) is None or column.role in ("identifier", "unit", "weight"):
-        return _as_it_is(frame, name)
-    content = content_of(frame, name)
-    if column.levels is None:
-        numeric = column.bounds is not None or column.edges is not None
-        return pl.Series(name, numbers_of(content)).fill_nan(None) if numeric else content
-    levels = declared_levels(column)
-    codes = codes_of(content, levels)
-    if (codes < 0).any():
-        raise ColumnError(
-            name,
-            "must hold only the levels that the schema lists",
-            got=f"{int((codes < 0).sum())} values outside",
-            hint="Correct the values or add the level.",
-        )
-    return pl.concat([levels, pl.Series(name, [None], dtype=levels.dtype)]).gather(pl.Series(codes))
-
-
-def _as_it_is(frame: Frame, name: str) -> pl.Series:
-    try:
-        return frame[name].to_polars().alias(name)
-    except Exception:  # the library's message quotes cells, so it must not be shown
-        return content_of(frame, name)
 
 
 def canonical(content: pl.Series) -> pl.Series:

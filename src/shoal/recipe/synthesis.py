@@ -15,7 +15,7 @@ import numpy as np
 
 from shoal.canonical import canonical
 from shoal.conform import prepare
-from shoal.domain.values import conformed
+from shoal.domain.domain import conformed
 from shoal.dp import Budget
 from shoal.errors import ParameterError
 from shoal.fact import Fact

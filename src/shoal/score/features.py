@@ -29,7 +29,7 @@ from shoal.errors import ColumnError, InputError, ParameterError, SchemaError
 from shoal.frame import Frame
 from shoal.schema import Column, Schema
 
-__all__ = ["Features", "question", "settle"]
+__all__ = ["Features", "settle"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +52,13 @@ class Features(Domain):
         kept: BoolArray = np.asarray((codes >= 0).all(axis=1), dtype=np.bool_)
         return np.asfortranarray(np.maximum(codes, 0)), kept
 
+    def question(self, place: int, cell: int) -> str:
+        """The split of a feature at `cell`, in words: is the answer yes for the right branch?"""
+        axis = self.axes[place]
+        if axis.numeric:
+            return f"{axis.name} ≥ {axis.cuts[cell - 1]:g}"
+        return f"{axis.name} {'from' if axis.kind == 'ordinal' else '='} {axis.label(cell)}"
+
     def _complaint(self, values: Mapping[str, Any]) -> str:
         unknown = [str(name)[:60] for name in values if name not in self.names]
         absent = [name for name in self.names if name not in values]
@@ -66,13 +73,6 @@ class Features(Domain):
     def from_words(cls, words: Sequence[Mapping[str, Any]]) -> Features:
         """Read the features back from a model file."""
         return cls(axes=tuple(_from_words(entry) for entry in words))
-
-
-def question(axis: Axis, cell: int) -> str:
-    """The split at `cell`, in words: is the answer yes for the right branch?"""
-    if axis.numeric:
-        return f"{axis.name} ≥ {axis.cuts[cell - 1]:g}"
-    return f"{axis.name} {'from' if axis.kind == 'ordinal' else '='} {axis.label(cell)}"
 
 
 def _words(axis: Axis) -> dict[str, Any]:
