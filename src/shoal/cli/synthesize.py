@@ -14,7 +14,6 @@ from shoal.cli.listing import ListsMethods
 from shoal.cli.releasing import SAMPLE, check_trial, expect, format_of, open_input, tell_where, tried
 from shoal.recipe import Synthesis, read_method
 from shoal.release import make
-from shoal.release.charge import account_of
 
 __all__ = ["EXAMPLES", "KIND", "synthesize"]
 
@@ -88,13 +87,19 @@ def synthesize(
         charged = account and sample is None  # what isn't written doesn't leave
         source = tried(source, rules, sample, None)
         expect(step, source, rules, recipe)
-        with account_of(Path(source.path), recipe, limit, **where) if charged else nullcontext() as book:
+        with _account(source, recipe, limit, where) if charged else nullcontext() as book:
             release = make(source, rules, recipe, account=book, progress=step)
         if target is None:
             release.measure(progress=step)
         else:
             release.write(target, format=format or format_of(release), overwrite=overwrite, progress=step)
     _tell(release, target, book)
+
+
+def _account(source: Any, recipe: Any, limit: float | None, where: dict[str, Any]) -> Any:
+    from shoal.release.charge import account_of  # SQLAlchemy takes a third of a second to load
+
+    return account_of(Path(source.path), recipe, limit, **where)
 
 
 def _tell(release: Any, target: Path | None, book: Any) -> None:
