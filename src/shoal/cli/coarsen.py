@@ -11,7 +11,7 @@ import typer
 
 from shoal.cli.console import out as screen
 from shoal.cli.console import steps
-from shoal.cli.releasing import format_of, listed, open_input, required, tell
+from shoal.cli.releasing import SAMPLE, check_trial, expect, format_of, listed, open_input, tell, tried
 from shoal.coarsening import Hierarchy, Recode, default_hierarchy
 from shoal.compliance import preset
 from shoal.compliance import preset as preset_of
@@ -79,13 +79,14 @@ def coarsen(
     encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV input; found by itself if left out.")] = None,
     decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV input.")] = ".",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older release in that folder.")] = False,
+    sample: Annotated[int | None, typer.Option("--sample", help=SAMPLE)] = None,
 ) -> None:
     """Coarsen the quasi-identifiers of FILE until every combination is shared by at least k people.
 
     The released table is read back and its classes are counted again; if k, the diversity, the closeness or a rule of
     the preset is not met, nothing is written and the exit code is 3.
     """
-    target = required(out, "--out FOLDER", "coarsen")
+    target = check_trial(sample, out, "coarsen")
     reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     options = {
         "k": k,
@@ -99,11 +100,16 @@ def coarsen(
     last = _method(method, {name: value for name, value in options.items() if value is not None}, preset)
     first = _first(preset, _pairs("--recode", recode, _step), tuple(allow or ()))
     recipe = Coarsening.of([*first, *last])
-    with steps(7) as step:
+    with steps() as step:
         source, rules = open_input(file, schema, target, overwrite, reading, step, "coarsen")
         rules = _with_hierarchies(rules, _pairs("--hierarchy", hierarchy, Path))
+        source = tried(source, rules, sample, seed)
+        expect(step, source, rules, recipe)
         release = make(source, rules, recipe, preset=preset, accept=accept, seed=seed, progress=step)
-        release.write(target, format=format or format_of(release), overwrite=overwrite, progress=step)
+        if target is None:
+            release.measure(progress=step)
+        else:
+            release.write(target, format=format or format_of(release), overwrite=overwrite, progress=step)
     tell(release, target)
     if export is not None:
         _export(source.frame, rules, export)

@@ -9,7 +9,7 @@ import typer
 
 from shoal.cli.console import complain, print_table, steps
 from shoal.cli.console import out as screen
-from shoal.cli.releasing import required
+from shoal.cli.releasing import required, tried
 from shoal.comparison import Comparison, default_recipes
 from shoal.comparison import compare as run
 from shoal.comparison.comparison import checked_limit
@@ -54,6 +54,9 @@ def compare(
     encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV input; found by itself if left out.")] = None,
     decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV input.")] = ".",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older comparison in that folder.")] = False,
+    sample: Annotated[
+        int | None, typer.Option("--sample", help="Compare on this many random rows (whole persons, with a unit).")
+    ] = None,
 ) -> None:
     """Run many recipes on FILE for trial, measure all of them alike, and say which keeps most at what risk.
 
@@ -61,7 +64,7 @@ def compare(
     same command goes on after an interruption and runs nothing twice.
     """
     reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
-    options = {"jobs": jobs, "time_limit": time_limit, "seed": seed, "limit": risk_limit}
+    options = {"jobs": jobs, "time_limit": time_limit, "seed": seed, "limit": risk_limit, "sample": sample}
     result = _compared(file, schema, recipes, out, overwrite, reading, options)
     _print(result, risk_limit)
     if out is None:
@@ -90,7 +93,8 @@ def _compared(
     checked_limit(options.pop("limit"))
     _check_out(path, out, overwrite)
     chosen = None if recipes is None else read_recipes(recipes)
-    table = read_source(path, **reading).frame
+    # The same sample each time, so that the same command goes on after an interruption.
+    table = tried(read_source(path, **reading), rules, options.pop("sample"), options["seed"] or 0).frame
     chosen = default_recipes(rules, table) if chosen is None else chosen
     folder = None if out is None else _results(out)
     with steps(len(chosen)) as step:

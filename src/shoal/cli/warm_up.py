@@ -8,15 +8,14 @@ container image that runs this once starts every release warm.
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 import shoal
+from shoal.cli.compiled import cache_folder
 from shoal.cli.console import out, steps
-from shoal.group import packs
 from shoal.group.blocks import by_blocks
 from shoal.group.greedy import kmember
 from shoal.group.maximum_distance import mdav
@@ -44,13 +43,6 @@ def warm_up() -> None:
     seconds, cpu = time.perf_counter() - began, time.process_time() - processor
     out.print(f"Kernels are compiled: {seconds:.1f} s, of which {cpu:.1f} s on the processor.")
     out.print(f"They are kept in {cache_folder()}", soft_wrap=True)
-
-
-def cache_folder() -> Path:
-    """Where compiled kernels are kept: a folder of the user's, or the package's own, each module beside its source."""
-    kernel: Any = packs.distances
-    beside = Path(kernel.stats.cache_path)
-    return Path(shoal.__file__).parent if beside.name == "__pycache__" else beside.parent
 
 
 def _jobs() -> dict[str, Any]:

@@ -118,7 +118,7 @@ class Coarsening(Recipe):
         progress("checking the table")
         state = _State.of(table, schema)
         for i, step in enumerate(self.coarseners):
-            progress(f"coarsening ({step.name})")
+            progress("coarsening")
             state = state.after(step, stream_seed(seed, i))
         return state
 

@@ -47,15 +47,13 @@ def write(release: Release, directory: Path, *, format: str, overwrite: bool, pr
     _check_not_input(release, directory)
     _require_secret(release)
     with staged(directory, overwrite=overwrite) as (stage, inside):
-        progress("measuring risk")
-        _ = release.risk
-        progress("measuring utility")
-        _ = release.utility
+        release.measure(progress=progress)
         progress("writing")
         table = stage / f"release.{format}"
         write_released(release, table)
         progress("verifying")
         check_written(release, table)
+        progress("reporting")
         created, key = datetime.now(UTC).date().isoformat(), fresh_key()
         evidence = write_evidence(release, table, key=key, created=created)
         _write_inside(release, inside, evidence, table, key=key, created=created)
