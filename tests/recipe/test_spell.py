@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.main import get_command
 
-import shoal.release
 from shoal import (
     MDAV,
     Ball,
@@ -55,7 +54,7 @@ def run():
 
     for module in (anonymize, coarsen, synthesize):
         patch.setattr(module, "open_input", opened)
-    patch.setattr(shoal.release, "make", made)
+        patch.setattr(module, "make", made)
 
     command = get_command(app)  # made once: the whole command line is large
 

@@ -7,10 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
+from shoal.cli.console import steps
+from shoal.cli.listing import ListsMethods
 from shoal.cli.releasing import format_of, open_input, required, tell
 from shoal.errors import ParameterError
+from shoal.recipe import Anonymization, known_method, read_method
+from shoal.release import anonymize_to_linkage, make
+from shoal.release.replay import replay
 
-__all__ = ["EXAMPLES", "anonymize"]
+__all__ = ["EXAMPLES", "KIND", "anonymize"]
+
+KIND = ListsMethods
 
 EXAMPLES = """Examples:
 
@@ -56,8 +63,6 @@ def anonymize(
     The released table keeps the distribution of the quasi-identifiers (with the default mask). It is read back and
     measured before anything appears under --out; if a claim fails, nothing is written and the exit code is 3.
     """
-    from shoal.cli.console import steps
-
     target = required(out, "--out FOLDER", "anonymize")
     options = {"k": k, "group": group, "mask": mask or ["gaussian-dither"], "seed": seed, "target": target_linkage}
     reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
@@ -88,9 +93,6 @@ def _fresh(
     reading: dict[str, Any],
     step: Any,
 ) -> Any:
-    from shoal.recipe import Anonymization, known_method, read_method
-    from shoal.release import anonymize_to_linkage, make
-
     cls = known_method("group", options["group"].partition(":")[0])
     defaults = {} if options["k"] is None else {cls.size_parameter: options["k"]}
     grouper = read_method(options["group"], "group", defaults)
@@ -105,6 +107,4 @@ def _fresh(
 
 
 def _replayed(path: Path, file: Path | None, step: Any) -> Any:
-    from shoal.release.replay import replay
-
     return replay(path, input=file, progress=step)

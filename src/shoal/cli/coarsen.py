@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from shoal.cli.console import out as screen
+from shoal.cli.console import steps
+from shoal.cli.listing import ListsMethods
 from shoal.cli.releasing import format_of, open_input, required, tell
+from shoal.coarsening import Hierarchy, Recode, default_hierarchy
+from shoal.compliance import preset
+from shoal.compliance import preset as preset_of
+from shoal.conform import prepare
 from shoal.errors import ParameterError
+from shoal.frame import series
+from shoal.params import number
+from shoal.recipe import Coarsening, read_method
+from shoal.release import make
 
-__all__ = ["EXAMPLES", "coarsen"]
+__all__ = ["EXAMPLES", "KIND", "coarsen"]
+
+KIND = ListsMethods
 
 EXAMPLES = """Examples:
 
@@ -73,11 +87,6 @@ def coarsen(
     The released table is read back and its classes are counted again; if k, the diversity, the closeness or a rule of
     the preset is not met, nothing is written and the exit code is 3.
     """
-    from shoal.cli.console import out as screen
-    from shoal.cli.console import steps
-    from shoal.recipe import Coarsening
-    from shoal.release import make
-
     target = required(out, "--out FOLDER", "coarsen")
     reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     options = {
@@ -104,9 +113,6 @@ def coarsen(
 
 
 def _method(text: str, options: dict[str, Any], preset: str | None) -> list[Any]:
-    from shoal.compliance import preset as preset_of
-    from shoal.recipe import read_method
-
     if text == "none":
         if options:
             raise ParameterError("coarsen", f"--method none takes no {', '.join(f'--{name}' for name in options)}")
@@ -121,16 +127,11 @@ def _method(text: str, options: dict[str, Any], preset: str | None) -> list[Any]
 
 
 def _first(preset: str | None, recode: Mapping[str, Any] | None, allow: tuple[str, ...]) -> list[Any]:
-    from shoal.coarsening import Recode
-
     made: list[Any] = [Recode(steps=recode)] if recode else []
     return made + (_of_preset(preset, allow) if preset else [])
 
 
 def _of_preset(name: str, allow: tuple[str, ...]) -> list[Any]:
-    from dataclasses import fields, replace
-
-    from shoal.compliance import preset
 
     named = preset(name).first
     return [replace(m, allow=allow) if "allow" in {f.name for f in fields(m)} else m for m in named]  # type: ignore[type-var,arg-type]
@@ -152,27 +153,18 @@ def _pairs(option: str, given: list[str] | None, read: Any) -> dict[str, Any] | 
 
 def _step(text: str) -> dict[str, Any]:
     """A recoding step in words: ``cap:high=90``, ``prefix:keep=3``, ``date:part=year``."""
-    from shoal.params import number
-
     kind, _, rest = text.partition(":")
     parts = [part.partition("=") for part in rest.split(",") if part]
     return {"kind": kind, **{name: number(value) for name, _, value in parts}}
 
 
 def _with_hierarchies(schema: Any, files: Mapping[str, Path] | None) -> Any:
-    from dataclasses import replace
-
-    from shoal.coarsening import Hierarchy
 
     read = {name: Hierarchy.read_csv(path).to_dict() for name, path in (files or {}).items()}
     return schema.with_columns(replace(schema[name], hierarchy=words) for name, words in read.items())
 
 
 def _export(frame: Any, schema: Any, folder: Path) -> None:
-    from shoal.coarsening import Hierarchy, default_hierarchy
-    from shoal.conform import prepare
-    from shoal.frame import series
-
     folder.mkdir(parents=True, exist_ok=True)
     prepared = prepare(frame, schema)
     for name in schema.quasi:

@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from shoal.claim import Claim
@@ -27,8 +30,6 @@ def complain(message: str) -> None:
 @contextmanager
 def steps(total: int) -> Iterator[Callable[[str], None]]:
     """A progress bar over named steps that appears once the work takes longer than two seconds."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -82,12 +83,8 @@ def print_claims(claims: Sequence[Claim]) -> None:
 
 
 def _indented(columns: int, text: str) -> None:
-    from rich.padding import Padding
-
     out.print(Padding(text, (0, 0, 0, columns)))
 
 
 def _escape(text: str) -> str:
-    from rich.markup import escape
-
     return escape(text)

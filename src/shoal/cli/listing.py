@@ -6,6 +6,9 @@ from typing import Any
 
 from typer.core import TyperCommand
 
+from shoal.method import FAMILIES, methods
+from shoal.params import parameters
+
 __all__ = ["ListsMethods", "method_lists"]
 
 
@@ -29,9 +32,10 @@ class ListsMethods(TyperCommand):
 
 def method_lists() -> dict[str, str]:
     """The names of the methods of each family; of coarseners those that see to k, as others are presets or recodes."""
-    from shoal.method import FAMILIES, methods
-    from shoal.params import parameters
-
     named = {family: list(methods(family)) for family in FAMILIES}
-    named["coarsen"] = [cls for cls in named["coarsen"] if "k" in {p.name for p in parameters(cls) if p.range}]
+    named["coarsen"] = [cls for cls in named["coarsen"] if _sees_to_k(cls)]
     return {family: ", ".join(cls.name for cls in classes) for family, classes in named.items()}
+
+
+def _sees_to_k(cls: type) -> bool:
+    return any(p.name == "k" and p.accepts(2) for p in parameters(cls))

@@ -5,7 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from shoal.cli.console import out as screen
+from shoal.cli.console import print_claims
 from shoal.errors import ParameterError
+from shoal.files import read_source
+from shoal.release.layout import FORMATS, inside_of
+from shoal.release.replay import read_replay
+from shoal.release.staging import check_target
+from shoal.schema import Schema
 
 __all__ = ["format_of", "open_input", "required", "tell"]
 
@@ -27,10 +34,6 @@ def open_input(
     command: str,
 ) -> tuple[Any, Any]:
     """The input and its schema; a target in use is refused before any work is done."""
-    from shoal.files import read_source
-    from shoal.release.staging import check_target
-    from shoal.schema import Schema
-
     path, rules = required(file, "FILE", command), Schema.read(required(schema, "--schema FILE", command))
     if path.resolve() == target.resolve():
         raise ParameterError("--out", "must not be the input file", hint="Name a new folder.")
@@ -41,9 +44,6 @@ def open_input(
 
 def format_of(release: Any, replay: Path | None = None) -> str:
     """The ending of the released table: as it was before, or as the input's."""
-    from shoal.release.layout import FORMATS
-    from shoal.release.replay import read_replay
-
     if replay is not None:
         return Path(read_replay(replay)["output"]["file"]).suffix[1:]
     source = release.source.format
@@ -52,10 +52,6 @@ def format_of(release: Any, replay: Path | None = None) -> str:
 
 def tell(release: Any, target: Path) -> None:
     """Print what was released, what is promised, what was measured, and where it lies."""
-    from shoal.cli.console import out as screen
-    from shoal.cli.console import print_claims
-    from shoal.release.layout import inside_of
-
     screen.print(f"[bold]{len(release.source_rows):,} rows released[/] by {release.recipe}")
     for note in release.notes:
         screen.print(f"  {note}", markup=False, style="dim")

@@ -7,6 +7,25 @@ from typing import Annotated, Any
 
 import typer
 
+from shoal.cli.aggregates import exposure, tell_exposure
+from shoal.cli.console import out, print_table, steps
+from shoal.files import read_table
+from shoal.frame import enter
+from shoal.pair import Pair
+from shoal.risk import (
+    attacker_models,
+    attribute_inference,
+    class_sizes,
+    copies,
+    interval_disclosure,
+    matching,
+    record_linkage,
+    unchanged,
+)
+from shoal.risk import population as population_models
+from shoal.risk.nearest import match_pair
+from shoal.schema import Schema
+
 __all__ = ["EXAMPLES", "risk"]
 
 EXAMPLES = """Examples:
@@ -37,10 +56,6 @@ def risk(
     decimal: Annotated[str, typer.Option(help="Decimal sign of CSV files.")] = ".",
 ) -> None:
     """Measure equivalence classes, uniqueness and attackers; with --original also re-identification and linkage."""
-    from shoal.cli.console import out, steps
-    from shoal.files import read_table
-    from shoal.schema import Schema
-
     rules = Schema.read(schema)
     reading: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     with steps(3) as step:
@@ -50,8 +65,6 @@ def risk(
         step("measuring")
         found = _measure(table, before, rules, population)
         if aggregates:
-            from shoal.cli.aggregates import exposure
-
             step("rebuilding values from averages")
             found["aggregates"] = exposure(table, rules, aggregates)
     if json:
@@ -61,11 +74,6 @@ def risk(
 
 
 def _measure(table: Any, before: Any, schema: Any, population: int | None) -> dict[str, Any]:
-    from shoal.frame import enter
-    from shoal.pair import Pair
-    from shoal.risk import attacker_models, class_sizes
-    from shoal.risk import population as population_models
-
     frame = enter(table)
     classes = class_sizes.table_classes(frame, schema)
     found: dict[str, Any] = {
@@ -78,9 +86,6 @@ def _measure(table: Any, before: Any, schema: Any, population: int | None) -> di
 
 def _attack(pair: Any) -> dict[str, Any]:
     """Matching attacks on rows in the original's order, all from one look at both tables."""
-    from shoal.risk import attribute_inference, copies, interval_disclosure, matching, record_linkage, unchanged
-    from shoal.risk.nearest import match_pair
-
     matches = match_pair(pair)
     return {
         "reidentification": matching.measure(pair, matches=matches),
@@ -93,8 +98,6 @@ def _attack(pair: Any) -> dict[str, Any]:
 
 
 def _tell(found: dict[str, Any], n: int) -> None:
-    from shoal.cli.console import out, print_table
-
     classes, attackers = found["classes"], found["attackers"]
     out.print(f"[bold]{n:,} rows in {classes.n_classes:,} classes; smallest class k = {classes.k}[/]")
     out.print(f"unique records: {classes.n_unique:,}")
@@ -122,6 +125,4 @@ def _tell(found: dict[str, Any], n: int) -> None:
             if found[name].sampled:
                 out.print(f"{name}: from a random sample of {found[name].n_targets:,} rows, each against all")
     if "aggregates" in found:
-        from shoal.cli.aggregates import tell_exposure
-
         tell_exposure(found["aggregates"])

@@ -8,9 +8,18 @@ from typing import Annotated, Any
 
 import typer
 
+from shoal.cli.console import out as screen
+from shoal.cli.console import print_claims, steps
+from shoal.cli.listing import ListsMethods
 from shoal.cli.releasing import format_of, open_input, required
+from shoal.recipe import Synthesis, read_method
+from shoal.release import make
+from shoal.release.charge import account_of
+from shoal.release.layout import inside_of
 
-__all__ = ["EXAMPLES", "synthesize"]
+__all__ = ["EXAMPLES", "KIND", "synthesize"]
+
+KIND = ListsMethods
 
 EXAMPLES = """Examples:
 
@@ -65,12 +74,6 @@ def synthesize(
     The account of FILE is charged before anything is computed; when it is exhausted, nothing is computed or spent and
     the exit code is 3. Levels and bounds in the schema must be public knowledge.
     """
-    from shoal.cli.console import out as screen
-    from shoal.cli.console import steps
-    from shoal.recipe import Synthesis, read_method
-    from shoal.release import make
-    from shoal.release.charge import account_of
-
     given = {"epsilon": epsilon, "delta": delta, "scope": scope}
     synthesizer = read_method(method, "synthesize", {n: v for n, v in given.items() if v is not None})
     recipe = Synthesis.of(synthesizer, rows)
@@ -89,10 +92,6 @@ def synthesize(
 
 
 def _tell(release: Any, target: Path, book: Any) -> None:
-    from shoal.cli.console import out as screen
-    from shoal.cli.console import print_claims
-    from shoal.release.layout import inside_of
-
     screen.print(f"[bold]{len(release.source_rows):,} synthetic rows[/] by {release.recipe}")
     for note in release.notes:
         screen.print(f"  {note}", markup=False, style="dim")

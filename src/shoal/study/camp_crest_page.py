@@ -313,7 +313,6 @@ def _measured(study: CampCrestStudy) -> tuple[str, ...]:
 
 STUDY = Study(
     title="CAMP-CREST study",
-    summary="Class restricted groups and micro-perturbation: every grouping with every masking at equal linkage.",
     examples=(
         "shoal study camp-crest --out study",
         "shoal study camp-crest --data diabetes.csv --schema diabetes.toml --out study",

@@ -260,8 +260,8 @@ def _split(node: str, keys: IntArray, splits: Splits, records: Records) -> Split
         own = np.flatnonzero(splits.variable == j)
         if len(own):
             best = int(own[gains[own].argmax()])
-            question = records.features.question(j, int(splits.low[best]))
-            rows.append((question, float(gains[best]), float(low[best]), float(high[own].max())))
+            asked = records.features.question(j, int(splits.low[best]))
+            rows.append((asked, float(gains[best]), float(low[best]), float(high[own].max())))
     rows.sort(key=lambda row: -row[1])
     admissible = stable_choice(1.0, splits, 1)(tables, total, 0) >= 0
     return Split(node=node, admissible=admissible, questions=tuple(rows))

@@ -357,7 +357,6 @@ def _measured(study: PegsStudy) -> tuple[str, ...]:
 
 STUDY = Study(
     title="PeGS study",
-    summary="Synthesis by PeGS: risk and utility by row as published, and at equal ε for the whole data set.",
     examples=(
         "shoal study pegs --out study",
         "shoal study pegs --data discharges.csv --schema discharges.toml --rows 1000 --out study",

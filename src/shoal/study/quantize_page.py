@@ -207,7 +207,6 @@ def _measured(study: QuantizeStudy) -> tuple[str, ...]:
 
 STUDY = Study(
     title="Vector-quantization study",
-    summary="Outliers found, pushed back and stirred: recall, distortion, cluster shape and linkage after each step.",
     examples=(
         "shoal study quantize --out study",
         "shoal study quantize --rows 10000 --share 0.02 --minimum 10 --out study",
