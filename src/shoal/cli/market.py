@@ -117,7 +117,6 @@ def _markets(files: list[Path], by: str | None) -> dict[str, Any]:
 
 
 def _parts(table: Any, by: str, file: Path) -> dict[str, Any]:
-
     if by not in table.columns:
         raise InputError(str(file), f"must have the column '{by}', which names the market of each person")
     names = canonical(table[by]).fill_null("missing")
