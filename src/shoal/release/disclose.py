@@ -3,7 +3,7 @@
 What leaves is a function of the released rows, the schema, the recipe and a short list of figures. The figures compare
 the release with the records *that were kept* (`Pair.kept`): a record that was suppressed or left out has no part in
 them, so they can't tell of it. They have at most three significant digits; biases, which would give sums away, at most
-three decimals. Where single cells of kept records were blanked, and where rows are synthetic, no comparison with the
+three decimals. Where single cells of kept records were blanked or pooled, and where rows are synthetic, no comparison with the
 original leaves at all.
 
 `measured` makes the figures, `figures` lists them for the manifest, and `outside` is what the report for everybody is
@@ -104,7 +104,7 @@ def why_inside(release: Release) -> str | None:
     if release.is_synthetic:
         return "they compare with the private table, which the claims don't cover"
     if release.recipe.blanks_cells:
-        return "single values were blanked, and a comparison with the original would tell of them"
+        return "single values were blanked or pooled, and a comparison with the original would tell of them"
     return None
 
 
