@@ -14,11 +14,12 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
-from shoal.domain.values import codes_of, declared_kind, declared_levels, floats
+from shoal.domain.declared import declared_kind, declared_levels, floats
 from shoal.errors import ColumnError, InputError, SchemaError
 from shoal.fact import Fact, sentences
 from shoal.frame import Frame, adopt, enter, pick, series, with_columns
 from shoal.schema import Column, Kind, Schema
+from shoal.value import codes_of
 
 __all__ = ["Prepared", "check_columns", "floats", "kind_of", "levels_like", "prepare"]
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from shoal import ColumnError
 from shoal.domain import Axis, Domain
 from shoal.schema import Column
+from shoal.schema.constraint import Rule
 
 LEVELS = st.one_of(
     st.lists(st.integers(-99, 99), min_size=1, max_size=6, unique=True),
@@ -232,3 +233,16 @@ def test_names_of_cells():
     assert Axis.cut("a", np.array([])).labels() == ["any number", "missing"]
     assert levelled([1.0, 2.5]).labels() == ["1", "2.5", "missing"]
     assert levelled([True, False]).labels() == ["true", "false", "missing"]
+
+
+@pytest.mark.parametrize("level", [1, 1.0, "1", True, "1.0"])
+@pytest.mark.parametrize("column", [[1, 2, None], [1.0, 2.5, None], ["1", "2", None], [True, False, None]])
+def test_a_rule_of_the_schema_knows_a_level_in_any_spelling(level, column):
+    rule = Rule.from_dict({"never": {"a": [level]}})
+    assert rule.broken({"a": pl.Series("a", column)}).tolist() == [True, False, False]
+
+
+def test_texts_that_are_one_number_are_told_apart_where_a_column_holds_both():
+    rule = Rule.from_dict({"never": {"a": ["01"]}})
+    assert rule.broken({"a": pl.Series("a", ["01", "1", None])}).tolist() == [True, False, False]
+    assert rule.broken({"a": pl.Series("a", [1, 2, None])}).tolist() == [True, False, False]

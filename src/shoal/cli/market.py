@@ -11,12 +11,12 @@ import typer
 
 from shoal.cli.console import out as screen
 from shoal.cli.console import print_table, steps
-from shoal.domain.values import canonical
 from shoal.errors import FileError, InputError, ParameterError
 from shoal.files import read_table, write_text
 from shoal.report.market import render_markets
 from shoal.schema import Schema
 from shoal.shift import MarketAssessment, MarketRisk, rank_markets
+from shoal.value import canonical
 
 __all__ = ["EXAMPLES", "market"]
 

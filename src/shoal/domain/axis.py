@@ -9,7 +9,7 @@ What is done with values that are none of these is an argument, not a habit of t
   it were missing;
 - *reasons*: values that stand for an absence (−8, "not applicable"): one more cell each, after the missing one.
 
-Levels meet values as `shoal.domain.values` says: 1, 1.0 and "1" are one level, in a table, in a file and in a query.
+Levels meet values as `shoal.value` says: 1, 1.0 and "1" are one level, in a table, in a file and in a query.
 
 An axis made by `Axis.declare` follows from its schema entry and nothing else: the function is given no data, so that no
 person can change it. `Axis.learn` reads from the data what the entry leaves open, and `declared` says so.
@@ -27,23 +27,11 @@ import polars as pl
 
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.domain.bins import equal_edges, labels_of, values_in
+from shoal.domain.declared import declared_kind, declared_levels, floats, is_whole, numbers_of, type_named, type_word
 from shoal.domain.learning import learn_levels, learn_range
-from shoal.domain.values import (
-    codes_of,
-    declared_kind,
-    declared_levels,
-    floats,
-    identity,
-    is_whole,
-    numbers_of,
-    plain,
-    spelled,
-    spellings,
-    type_named,
-    type_word,
-)
 from shoal.errors import ColumnError
 from shoal.schema import Column, Kind, Level
+from shoal.value import codes_of, identity, plain, spelled, spellings
 
 __all__ = ["Axis", "Missing", "Unknown"]
 
@@ -234,7 +222,7 @@ class Axis:
                 self.name,
                 "has missing values (NaN) and no rule for them",
                 got=f"{int(absent.sum())} missing",
-                hint="Give them a level of their own, drop those rows, or put a value in their place.",
+                hint="Set missing='level' where the method has it, or missing='drop' or a number in the schema.",
             )
         return np.where(absent, self._stand_in(), found).astype(np.int64)
 

@@ -16,7 +16,7 @@ import polars as pl
 
 from shoal.arrays import BoolArray, Generator, IntArray
 from shoal.domain.axis import Axis
-from shoal.domain.values import content_of, each_of, numbers_of
+from shoal.domain.declared import content_of, each_of, numbers_of
 from shoal.errors import InputError, ParameterError
 from shoal.frame import Backend, Frame, enter
 from shoal.schema import Column, Schema

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from shoal.domain.values import canonical, numbers_of
+from shoal.domain.declared import numbers_of
 from shoal.errors import ColumnError
 from shoal.schema import Column
+from shoal.value import canonical
 
 __all__ = ["learn_levels", "learn_range"]
 

@@ -24,10 +24,11 @@ import polars as pl
 from shoal.arrays import BoolArray, IntArray
 from shoal.conform import floats, kind_of
 from shoal.domain import Axis, Domain, Missing
-from shoal.domain.values import content_of, declared_levels, plain
+from shoal.domain.declared import content_of, declared_levels
 from shoal.errors import ColumnError, InputError, ParameterError, SchemaError
 from shoal.frame import Frame
 from shoal.schema import Column, Schema
+from shoal.value import plain
 
 __all__ = ["Features", "settle"]
 

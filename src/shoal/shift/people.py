@@ -16,10 +16,11 @@ import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
 from shoal.conform import floats, prepare
-from shoal.domain.values import canonical, declared_levels, unknown_levels
+from shoal.domain.declared import declared_levels
 from shoal.errors import ColumnError, InputError, SchemaError
 from shoal.frame import Frame, enter, series
 from shoal.schema import Column, Kind, Schema
+from shoal.value import canonical, unknown_levels
 
 __all__ = ["LEAST_MEMBERS", "MEMBERS", "Members", "People", "named", "read_market", "read_members", "settle"]
 

@@ -14,12 +14,12 @@ import numpy as np
 
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.design import Design, distinct_rows, joint_cells
-from shoal.domain.values import canonical
 from shoal.errors import ColumnError
 from shoal.frame import series
 from shoal.schema import Schema
 from shoal.shift.people import People, named
 from shoal.shift.tally import sums_by
+from shoal.value import canonical
 
 __all__ = ["Population", "Populations", "learn_design", "meet"]
 

@@ -23,7 +23,6 @@ import polars as pl
 from shoal.arrays import FloatArray, IntArray
 from shoal.conform import Prepared, prepare
 from shoal.design import Design, Factor
-from shoal.domain.values import canonical
 from shoal.encode import Coding, Encoder
 from shoal.errors import InputError, ParameterError
 from shoal.frame import enter, series
@@ -32,6 +31,7 @@ from shoal.schema import Column, Schema
 from shoal.shift.people import Members, read_market, read_members
 from shoal.shift.populations import learn_design
 from shoal.shift.tally import ratio, sums_by
+from shoal.value import canonical
 
 __all__ = ["PLAN", "Scene", "set_scene", "simulate_regions"]
 
