@@ -1,7 +1,7 @@
 """Hold a folder to its manifest: exactly the files it names, each the very one, and nothing else.
 
-The manifest itself has listed entries only, and a signature file is a signature and nothing more: neither can carry what
-stays inside.
+The manifest itself has listed entries only, and a signature file is a signature and nothing more: neither can carry
+what stays inside.
 
 A manifest may come from anybody. Names in it are held to be plain names of files that a release has before anything is
 opened, links are never followed, and only plain files are read.
