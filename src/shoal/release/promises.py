@@ -205,6 +205,12 @@ def _bound_assumptions(recipe: Recipe, schema: Schema, has_heavy_unit: bool) -> 
         said.append(
             "Numeric sensitive columns took part in the grouping, so members of a group resemble each other there."
         )
+    if kept and schema.unit is not None:
+        said.append(
+            "Rows of one person are not put together. A column published unchanged that is the same in all rows of a "
+            "person puts them together, and each row may hide among k while the person hides among nobody: that is "
+            "measured too."
+        )
     if has_heavy_unit:
         said.append(
             "Some persons have several rows of their group; the bound is the largest share that one person holds."
