@@ -129,7 +129,7 @@ def _row(parameter: Any) -> str:
         names = f"`{parameter.name.upper()}`"
     default = parameter.default
     shown = "" if default in (None, False, ()) or callable(default) else f"`{default}`"
-    return f"| {names} | {parameter.help or ''} | {shown} |"
+    return f"| {names} | {(parameter.help or '').replace(chr(92) + '[', '[')} | {shown} |"
 
 
 if __name__ == "__main__":

@@ -208,7 +208,7 @@ BAD_SIGNING = [
     (["sign", "--key", "publisher.key"], 2, "DIRECTORY"),
     (["sign", "release", "--key", "schema.toml"], 4, "minisign"),
     (["sign", "release", "--key", "nobody.key"], 4, "nobody.key"),
-    (["sign", "release", "--new-key", "new.key"], 2, "leave out the rest"),
+    (["sign", "release", "--new-key", "new.key"], 2, "omit the other options"),
     (["sign", "--new-key", "new.key", "--password-file", "empty.csv"], 2, "first line"),
     (["verify", "release", "--signer", "people.csv"], 4, "public key"),
     (["handover", "release"], 2, "--to"),

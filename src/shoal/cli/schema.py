@@ -16,7 +16,7 @@ from shoal.schema.infer import propose
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Propose and check schemas: what each column is.", no_args_is_help=True)
+app = typer.Typer(help="Propose and check schemas, which describe each column.", no_args_is_help=True)
 
 _INFER = """Examples:
 
@@ -30,16 +30,18 @@ shoal schema check people.csv --schema schema.toml
 
 @app.command(epilog=_INFER)
 def infer(
-    file: Annotated[Path, typer.Argument(help="The table to look at.")],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write there; the screen if left out.")] = None,
+    file: Annotated[Path, typer.Argument(help="Table to examine.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="File to write. [default: print to the screen]")
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
-    delimiter: Annotated[str | None, typer.Option(help="Delimiter of a CSV file; found by itself if left out.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV file; found by itself if left out.")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV file.")] = ".",
+    delimiter: Annotated[str | None, typer.Option(help="Field delimiter of a CSV file; detected by default.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Character encoding of a CSV file; detected by default.")] = None,
+    decimal: Annotated[str, typer.Option(help="Decimal separator of a CSV file.")] = ".",
 ) -> None:
     """Propose a commented schema for FILE; correct it before you use it."""
     if out is not None and out.exists() and not overwrite:
-        raise FileError(str(out), "already exists", hint="Name another file, or allow overwriting (--overwrite).")
+        raise FileError(str(out), "already exists", hint="Choose another file, or use --overwrite.")
     text = propose(read_table(file, delimiter=delimiter, encoding=encoding, decimal=decimal)).to_toml()
     if out is None:
         typer.echo(text)
@@ -50,13 +52,13 @@ def infer(
 
 @app.command(epilog=_CHECK)
 def check(
-    file: Annotated[Path, typer.Argument(help="The table.")],
-    schema: Annotated[Path, typer.Option("--schema", "-s", help="Its schema in TOML.")],
-    delimiter: Annotated[str | None, typer.Option(help="Delimiter of a CSV file; found by itself if left out.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV file; found by itself if left out.")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV file.")] = ".",
+    file: Annotated[Path, typer.Argument(help="Table to check.")],
+    schema: Annotated[Path, typer.Option("--schema", "-s", help="Schema file (TOML).")],
+    delimiter: Annotated[str | None, typer.Option(help="Field delimiter of a CSV file; detected by default.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Character encoding of a CSV file; detected by default.")] = None,
+    decimal: Annotated[str, typer.Option(help="Decimal separator of a CSV file.")] = ".",
 ) -> None:
-    """Hold FILE to its schema and say what each column is."""
+    """Check FILE against its schema and describe each column."""
     table = read_table(file, delimiter=delimiter, encoding=encoding, decimal=decimal)
     prepared = prepare(table, Schema.read(schema))
     rows = [[c.name, c.role, c.kind or "", str(c.missing)] for c in prepared.schema.columns]

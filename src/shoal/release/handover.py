@@ -51,7 +51,7 @@ def handover(directory: str | Path, to: str | Path, *, overwrite: bool = False) 
     if folder in target.parents:
         raise ParameterError("handover", "file must not lie in the folder that is packed", hint="Name another place.")
     if target.exists() and not overwrite:
-        raise FileError(str(target), "exists already", hint="Name another file, or allow overwriting (--overwrite).")
+        raise FileError(str(target), "exists already", hint="Choose another file, or use --overwrite.")
     words = read_manifest(folder)
     require_whole(folder, words, "handover")
     names = [MANIFEST, *files_of(words), *([SIGNATURE] if (folder / SIGNATURE).is_file() else [])]
