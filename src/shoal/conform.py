@@ -6,7 +6,7 @@ rule: an error names the column, the rule and the remedy, never a value.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -31,9 +31,9 @@ class Prepared:
     `rows` holds the original position of each row that is left, `facts` what was done.
     """
 
-    frame: Frame
+    frame: Frame = field(repr=False)
     schema: Schema
-    rows: IntArray
+    rows: IntArray = field(repr=False)
     n_original: int
     facts: tuple[Fact, ...] = ()
 

@@ -17,6 +17,7 @@ from typing import Any
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.fact import Fact
 from shoal.files import Source
+from shoal.group import Ball
 from shoal.release.release import Progress, Release, quiet
 from shoal.release.run import anonymize
 from shoal.risk import linkage
@@ -87,4 +88,4 @@ def _raised(group: Any, n: int, found: float, target: float) -> Any:
             got=f"{found:.2%} at k = {group.k}, the largest tried",
             hint="Raise the target, or choose another mask.",
         )
-    return replace(group, k=k)
+    return replace(group, **{"minimum" if isinstance(group, Ball) else "k": k})
