@@ -15,7 +15,7 @@ import shoal
 from shoal.aggregate import Aggregate, Cudia
 from shoal.group import Ball, Crest, KMember
 from shoal.mask import PushBack, Resample, Shuffle
-from shoal.recipe import GROUPERS, MASKS
+from shoal.method import methods
 
 PEOPLE = pl.DataFrame(
     {
@@ -30,19 +30,19 @@ PUBLIC = shoal.Schema.of(quasi=["sex"], sensitive=["ill"], levels={"sex": ["f", 
 
 
 def release(grouper, mask):
-    group = Ball(minimum=4) if grouper is Ball else grouper(k=4)
-    masks = [PushBack(), mask()] if grouper is Ball and mask is not PushBack else [mask()]
+    group = grouper(**{grouper.size_parameter: 4})
+    masks = [PushBack(), mask()] if grouper.leaves_small and mask is not PushBack else [mask()]
     assert shoal.anonymize(PEOPLE, SCHEMA, group=group, mask=masks, seed=1).risk
 
 
 def masks():
-    for mask in MASKS:
+    for mask in methods("mask"):
         if mask is not Shuffle:
             release(KMember, mask)
 
 
 def groupers():
-    for grouper in GROUPERS:
+    for grouper in methods("group"):
         if grouper not in (KMember, Ball, Crest):
             release(grouper, Resample)
 

@@ -13,7 +13,8 @@ import pytest
 
 import shoal
 from shoal.files import read_source
-from shoal.release import coarsen_source
+from shoal.recipe import Coarsening
+from shoal.release import make
 
 WARDS = {1: "surgery", 2: "medicine", 3: "the ward of the one who was left out"}
 
@@ -33,7 +34,7 @@ def released(tmp_path, ending, schema):
     write = {"sav": pyreadstat.write_sav, "dta": pyreadstat.write_dta}[ending]
     write(people().to_pandas(), str(tmp_path / f"in.{ending}"), variable_value_labels={"ward": WARDS})
     method = shoal.Generalize(k=4, suppression=0.05, limits={"age": 0, "ward": 0})
-    release = coarsen_source(read_source(tmp_path / f"in.{ending}"), schema, method, seed=1)
+    release = make(read_source(tmp_path / f"in.{ending}"), schema, Coarsening.of(method), seed=1)
     assert 0 not in release.source_rows
     release.write(tmp_path / "out", format=ending)
     return (tmp_path / "out" / f"release.{ending}").read_bytes()

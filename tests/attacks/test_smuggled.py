@@ -12,7 +12,8 @@ import pytest
 import shoal
 from shoal.errors import GuaranteeError
 from shoal.files import read_source
-from shoal.release import coarsen_source
+from shoal.recipe import Coarsening
+from shoal.release import make
 from shoal.release.minisign import new_key
 
 
@@ -22,7 +23,7 @@ def room(tmp_path_factory):
     survey = shoal.datasets.health_survey(120, seed=1).select("gender", "age_group", "income")
     survey.write_csv(home / "people.csv")
     schema = shoal.Schema.of(quasi=["gender", "age_group"], sensitive=["income"])
-    coarsen_source(read_source(home / "people.csv"), schema, shoal.Mondrian(k=5), seed=3).write(home / "out")
+    make(read_source(home / "people.csv"), schema, Coarsening.of(shoal.Mondrian(k=5)), seed=3).write(home / "out")
     new_key(home / "publisher.key")
     return home
 

@@ -10,10 +10,11 @@ from shoal import anonymize, risk
 from shoal.frame import enter, series
 from shoal.group import Ball, KMember
 from shoal.mask import BlindMask, Flatten, PushBack, Resample, Shuffle
-from shoal.recipe import GROUPERS, MASKS
+from shoal.method import methods
 from shoal.rng import repeatable
 
 SEED = 11
+GROUPERS, MASKS = methods("group"), methods("mask")
 BLIND = [mask for mask in MASKS if issubclass(mask, BlindMask)]
 EVERY_PAIR = list(itertools.product(GROUPERS, MASKS))
 # Each grouper with two masks of different sorts, each mask with two groupers of different sorts.
@@ -22,9 +23,9 @@ BLIND_PAIRS = [(g, m) for g, m in EVERY_PAIR if m in BLIND]
 
 
 def run(table, schema, grouper, mask, seed=SEED, k=4, key=0):
-    """Group and mask; Ball leaves small groups, which are pushed back first."""
-    group = Ball(minimum=k) if grouper is Ball else grouper(k=k)
-    masks = [PushBack(), mask()] if grouper is Ball and mask is not PushBack else [mask()]
+    """Group and mask; where a grouper leaves small groups, they are pushed back first."""
+    group = grouper(**{grouper.size_parameter: k})
+    masks = [PushBack(), mask()] if grouper.leaves_small and mask is not PushBack else [mask()]
     with repeatable(key):
         return anonymize(table, schema, group=group, mask=masks, seed=seed)
 

@@ -7,8 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.cli.releasing import format_of, open_input, required, tell
+from shoal.cli.console import steps
+from shoal.cli.releasing import SAMPLE, check_trial, expect, format_of, listed, open_input, tell, tried
 from shoal.errors import ParameterError
+from shoal.recipe import Anonymization, known_method, read_method
+from shoal.release import anonymize_to_linkage, make
+from shoal.release.replay import replay
 
 __all__ = ["EXAMPLES", "anonymize"]
 
@@ -24,14 +28,13 @@ shoal anonymize people.csv -s schema.toml -o release -g crest -m micro-perturb:n
 
 shoal anonymize people.csv -s schema.toml -o release -g ball -m push-back -m shuffle
 
+shoal anonymize people.csv -s schema.toml --sample 20000    (a trial: prints what it would do, writes nothing)
+
 shoal anonymize --replay release.internal/replay.toml --out again
 """
 
-_GROUPS = "k-member, mdav, mst, t-close-mst, crest, ball; parameters after a colon, as in crest:alpha=1"
-_MASKS = (
-    "centroid, resample, cell-dither, gaussian-dither, micro-perturb, push-back, flatten, shuffle; "
-    "repeat the option to chain masks"
-)
+_GROUPS = f"Who hides with whom: {listed('group')}; parameters after a colon, as in crest:alpha=1."
+_MASKS = f"What is written instead: {listed('mask')}; repeat the option to chain masks."
 
 
 def anonymize(
@@ -39,8 +42,8 @@ def anonymize(
     schema: Annotated[Path | None, typer.Option("--schema", "-s", help="Schema in TOML: every column's role.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the release; must not exist yet.")] = None,
     k: Annotated[int | None, typer.Option("--k", "-k", help="Smallest group size, at least 2. [default: 5]")] = None,
-    group: Annotated[str, typer.Option("--group", "-g", help=f"Who hides with whom: {_GROUPS}.")] = "k-member",
-    mask: Annotated[list[str] | None, typer.Option("--mask", "-m", help=f"What is written instead: {_MASKS}.")] = None,
+    group: Annotated[str, typer.Option("--group", "-g", help=_GROUPS)] = "k-member",
+    mask: Annotated[list[str] | None, typer.Option("--mask", "-m", help=_MASKS)] = None,
     seed: Annotated[int | None, typer.Option(help="Leave out when you publish: a secret one is drawn.")] = None,
     format: Annotated[str | None, typer.Option("--format", "-f", help="csv, tsv, parquet, dta, sav, xpt.")] = None,
     delimiter: Annotated[
@@ -53,26 +56,37 @@ def anonymize(
     target_linkage: Annotated[
         float | None, typer.Option(help="Raise k until at most this share of released rows can be linked.")
     ] = None,
+    sample: Annotated[int | None, typer.Option("--sample", help=SAMPLE)] = None,
 ) -> None:
     """Hide each person of FILE among at least k others, and write table, report and manifest.
 
     The released table keeps the distribution of the quasi-identifiers (with the default mask). It is read back and
     measured before anything appears under --out; if a claim fails, nothing is written and the exit code is 3.
     """
-    from shoal.cli.console import steps
-
-    target = required(out, "--out FOLDER", "anonymize")
+    target = check_trial(sample, out, "anonymize")
     options = {"k": k, "group": group, "mask": mask or ["gaussian-dither"], "seed": seed, "target": target_linkage}
+    options["sample"] = sample
     reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     _check_replay(
-        replay, {"--k": k, "--mask": mask, "--seed": seed, "--schema": schema, "--target-linkage": target_linkage}
+        replay,
+        {
+            "--k": k,
+            "--mask": mask,
+            "--seed": seed,
+            "--schema": schema,
+            "--target-linkage": target_linkage,
+            "--sample": sample,
+        },
     )
-    with steps(7) as step:
+    with steps() as step:
         release = (
             _replayed(replay, file, step) if replay else _fresh(file, schema, target, overwrite, options, reading, step)
         )
-        kind = format or format_of(release, replay)
-        release.write(target, format=kind, overwrite=overwrite, progress=step)
+        if target is None:
+            release.measure(progress=step)
+        else:
+            kind = format or format_of(release, replay)
+            release.write(target, format=kind, overwrite=overwrite, progress=step)
     tell(release, target)
 
 
@@ -85,30 +99,26 @@ def _check_replay(replay: Path | None, others: dict[str, Any]) -> None:
 def _fresh(
     file: Path | None,
     schema: Path | None,
-    target: Path,
+    target: Path | None,
     overwrite: bool,
     options: dict[str, Any],
     reading: dict[str, Any],
     step: Any,
 ) -> Any:
-    from shoal.recipe import GROUPERS, MASKS, read_method
-    from shoal.release.run import anonymize_source
-    from shoal.release.target import anonymize_to_linkage
-
-    size = "minimum" if options["group"].startswith("ball") else "k"
-    defaults = {} if options["k"] is None else {size: options["k"]}
-    grouper = read_method(options["group"], GROUPERS, defaults)
+    cls = known_method("group", options["group"].partition(":")[0])
+    defaults = {} if options["k"] is None else {cls.size_parameter: options["k"]}
+    grouper = read_method(options["group"], "group", defaults)
     if defaults and grouper.k != options["k"]:
         raise ParameterError("anonymize", "--k and the k of --group must agree", got=f"{options['k']} and {grouper.k}")
-    masks = [read_method(text, MASKS) for text in options["mask"]]
+    recipe = Anonymization.of(grouper, [read_method(text, "mask") for text in options["mask"]])
     source, rules = open_input(file, schema, target, overwrite, reading, step, "anonymize")
-    method = {"group": grouper, "mask": masks, "seed": options["seed"], "progress": step}
-    if options["target"] is not None:
-        return anonymize_to_linkage(source, rules, options["target"], **method)
-    return anonymize_source(source, rules, **method)
+    source = tried(source, rules, options["sample"], options["seed"])
+    expect(step, source, rules, recipe)
+    given = {"seed": options["seed"], "progress": step}
+    if options["target"] is None:
+        return make(source, rules, recipe, **given)
+    return anonymize_to_linkage(source, rules, options["target"], group=recipe.group, mask=recipe.masks, **given)
 
 
 def _replayed(path: Path, file: Path | None, step: Any) -> Any:
-    from shoal.release.replay import replay
-
     return replay(path, input=file, progress=step)

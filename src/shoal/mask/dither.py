@@ -22,8 +22,10 @@ import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
 from shoal.errors import ParameterError
-from shoal.mask.mask import BlindMask, ValueSets, require_weights
+from shoal.mask.mask import BOUND, BlindMask, ValueSets, require_weights
+from shoal.method import Telling
 from shoal.params import Help, Range
+from shoal.progress import advance
 
 __all__ = ["CellDither", "GaussianDither"]
 
@@ -55,6 +57,19 @@ class CellDither(BlindMask):
     >>> set(release.table["age"]) <= {21, 22, 23, 61, 62, 63}
     True
     """
+
+    title = "dither by cells"
+    summary = "The published variant that equals resampling with replacement."
+    promise = f"{BOUND}."
+    telling = Telling(
+        done=(
+            "Each person got values drawn from the cells around the values of the group, bent back onto the "
+            "distribution of the whole table."
+        ),
+        writes="replaced: values drawn from the distribution of the person's group",
+        keeps="The column's distribution, up to chance.",
+    )
+    rank = 3
 
     weighted: Annotated[bool, Help("draw by survey weight")] = False
 
@@ -110,6 +125,24 @@ class GaussianDither(BlindMask):
     1.0
     """
 
+    title = "Gaussian dither"
+    summary = (
+        "Noise as wide as the group, mapped back to observed values: the usual choice, with the lowest measured risk."
+    )
+    promise = f"{BOUND}; with exact, the joint distribution is kept exactly."
+    telling = Telling(
+        done=(
+            "Each person got values drawn at random around the centre of the group, bent back onto the "
+            "distribution of the whole table (Gaussian dither and Rosenblatt's transformation)."
+        ),
+        writes=(
+            "replaced: values drawn around the centre of the person's group, so that the distribution of the "
+            "whole table is kept"
+        ),
+        keeps="The distribution, alone and with the other quasi-identifiers, up to chance.",
+    )
+    rank = 4
+
     alpha: Annotated[float, Range(above=0), Help("variance added to each group, standardised scale")] = 1 / 3
     exact: Annotated[bool, Help("keep the joint distribution exactly")] = False
     inverse: Annotated[Literal["observed", "smooth"], Help("release observed or interpolated values")] = "observed"
@@ -131,9 +164,12 @@ class GaussianDither(BlindMask):
         x, target = draw(mixture, home, rng), np.ascontiguousarray(sets.values[:, order])
         numeric = np.array([coding.kind == "numeric" for coding in sets.encoder.codings])[order]
         written = np.empty_like(target)
+        done = 0
         for block in neighbourhoods(mixture, home, self.block_groups):
             u, rows = forward(x[block.rows], block.mixture, block.home), block.rows
             written[rows] = self._inverse(u, target[rows], None if mass is None else mass[rows], numeric)
+            done += len(rows)
+            advance(done, len(home))
         return _reordered(written, order)
 
     def caveats(self, sets: ValueSets) -> tuple[str, ...]:

@@ -64,7 +64,13 @@ FIGURES: Mapping[str, Any] = {
         "linkage": {"share": None, "interval": None, **_SAMPLE},
         "intervals": {"share": None, "chance": None, "width": None, "why": None},
         "inference": {"columns": {"*": _GUESS}, "unmeasured": None, **_SAMPLE},
-        "attackers": {"prosecutor": _BY_CUT, "journalist": _BY_CUT, "marketer": None, "population": None},
+        "attackers": {
+            "prosecutor": _BY_CUT,
+            "journalist": _BY_CUT,
+            "marketer": None,
+            "population": None,
+            "model": None,
+        },
     },
     "utility": {
         "histogram_intersection": None,
@@ -101,11 +107,7 @@ class Measured:
 
 def why_inside(release: Release) -> str | None:
     """Why no comparison of this release with its original leaves; None where the listed figures do."""
-    if release.is_synthetic:
-        return "they compare with the private table, which the claims don't cover"
-    if release.recipe.blanks_cells:
-        return "single values were blanked or pooled, and a comparison with the original would tell of them"
-    return None
+    return release.recipe.why_inside
 
 
 def measured(release: Release) -> Measured | None:

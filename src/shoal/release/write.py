@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from shoal import report
-from shoal.canonical import plain
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.files import Labels, read_table, sha256, write_table, write_text
-from shoal.frame import Frame, enter, series
+from shoal.frame import enter, series
 from shoal.release.evidence import gathered
 from shoal.release.layout import FORMATS, MANIFEST, MODEL, REPLAY, REPORT, inside_of
 from shoal.release.manifest import manifest, replay_text
 from shoal.release.staging import staged
 from shoal.report.signing import Decision, with_decision
-from shoal.risk import classes
+from shoal.risk.class_sizes import table_classes
 from shoal.rng import fresh_key, is_repeatable
 
 if TYPE_CHECKING:
@@ -49,15 +48,13 @@ def write(release: Release, directory: Path, *, format: str, overwrite: bool, pr
     _check_not_input(release, directory)
     _require_secret(release)
     with staged(directory, overwrite=overwrite) as (stage, inside):
-        progress("measuring risk")
-        _ = release.risk
-        progress("measuring utility")
-        _ = release.utility
+        release.measure(progress=progress)
         progress("writing")
         table = stage / f"release.{format}"
         write_released(release, table)
         progress("verifying")
         check_written(release, table)
+        progress("reporting")
         created, key = datetime.now(UTC).date().isoformat(), fresh_key()
         evidence = write_evidence(release, table, key=key, created=created)
         _write_inside(release, inside, evidence, table, key=key, created=created)
@@ -66,8 +63,7 @@ def write(release: Release, directory: Path, *, format: str, overwrite: bool, pr
 
 def write_released(release: Release, path: Path) -> None:
     """Write the released table, with the labels that its file came with."""
-    frame = enter(release.table)
-    table = frame.to_polars() if release.is_synthetic else _in_plain_types(frame)
+    table = release.in_file_types()
     write_table(table, path, labels=_labels(release, table))
 
 
@@ -86,11 +82,6 @@ def _labels(release: Release, table: pl.DataFrame) -> Labels | None:
 
 def _known_codes(release: Release, table: pl.DataFrame, name: str) -> set[Any]:
     return {*table[name].unique().to_list(), *(release.declared[name].levels or ())}
-
-
-def _in_plain_types(frame: Frame) -> pl.DataFrame:
-    """The types of the file follow from the released rows, not from the input; synthetic ones follow the schema."""
-    return pl.DataFrame([plain(series(frame, name)) for name in frame.columns])
 
 
 def check_written(release: Release, path: Path) -> None:
@@ -158,9 +149,9 @@ def smallest_class(release: Release, written: pl.DataFrame) -> int:
     """k of the written table, in persons where the schema names a unit."""
     unit = release.schema.unit
     if unit is None:
-        return classes(written, release.schema).k
+        return table_classes(enter(written), release.schema).k
     people = series(enter(release.original), unit).gather(release.source_rows)
-    return classes(written.with_columns(people.alias(unit)), release.schema).k
+    return table_classes(enter(written.with_columns(people.alias(unit))), release.schema).k
 
 
 def _plain(column: pl.Series, dtype: Any = None) -> pl.Series:

@@ -25,7 +25,8 @@ from shoal.report.bands import Bands, SmallClasses, class_sizes, risk_bands
 from shoal.report.correlation import Correlations, correlations_of
 from shoal.report.marginal import Marginal, marginals_of, people_of
 from shoal.report.mosaic import Mosaic, mosaic_of
-from shoal.risk import Attackers, RiskReport, attackers
+from shoal.risk import Attackers, RiskReport
+from shoal.risk import attacker_models as models
 from shoal.utility import UtilityReport
 
 __all__ = ["Evidence", "gather"]
@@ -125,17 +126,12 @@ class Evidence:
     @property
     def suppressed(self) -> int:
         """How many records were suppressed by the method: for inside."""
-        return 0 if self.is_synthetic else self.n_used - self.n_released
+        return self.n_used - self.n_released
 
     @property
     def n_kept(self) -> int:
         """How many columns the release has."""
         return sum(account.done != "removed" for account in self.columns)
-
-    @property
-    def is_synthetic(self) -> bool:
-        """Whether the rows of the release are nobody's."""
-        return "synthesize" in self.recipe
 
 
 def gather(
@@ -231,8 +227,8 @@ def gather(
         withheld=withheld,
         blanked=_blanked_shares(pair) if withheld else {},
         attackers=(
-            attackers(pair.original.frame, pair.schema, threshold=1 / k),
-            attackers(pair.released, pair.schema, threshold=1 / k),
+            models.measure(pair.original.frame, pair.schema, threshold=1 / k, found=pair.original_classes()),
+            models.measure(pair.released, pair.schema, threshold=1 / k, found=pair.released_classes()),
         ),
         risk=risk,
         utility=utility,

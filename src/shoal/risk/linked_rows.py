@@ -131,6 +131,6 @@ class _Trial:
     def _gaps(self, own: FloatArray) -> FloatArray:
         """The distance of each row of a person to each released row."""
         if self.coarse:
-            other: FloatArray = (own != self.released.T).astype(np.float64)
-            return other
+            differs: FloatArray = (own != self.released.T).astype(np.float64)
+            return differs
         return np.column_stack([((self.released - row) ** 2).sum(axis=1) for row in own]).T

@@ -90,7 +90,7 @@ class Tree:
 
     def question(self, features: Features, node: int) -> str:
         """What a node asks, in words."""
-        return features.items[int(self.variable[node])].question(int(self.low[node]))
+        return features.question(int(self.variable[node]), int(self.low[node]))
 
     def to_dict(self) -> dict[str, Any]:
         """The tree as JSON-safe words."""

@@ -1,58 +1,23 @@
-"""The vector-quantization study on paper: a report, and its numbers as JSON."""
+"""The vector-quantization study: what its numbers say, its tables and its figures."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from shoal.files import write_text
-from shoal.report.document import altair, data, document, draw
+from shoal.report.document import altair, data, draw
 from shoal.report.markup import Html, figure, join, rows_table, tag
 from shoal.report.numbers import number, percent
-from shoal.study.folder import check_study_folder
-from shoal.study.quantize import MappedColumn, QuantizeStudy, Step
+from shoal.study.page import paragraph
+from shoal.study.quantize import MappedColumn, QuantizeStudy, Settings, Step, run
+from shoal.study.study import Study
 
-__all__ = ["check_folder", "findings", "render", "write"]
+__all__ = ["STUDY", "findings"]
 
-_FILES = ("report.html", "study.json")
 _SHAPES = {"clique": "#0b6470", "ball": "#b5892b"}
 _WHEN = {"before": "#857e70", "after": "#0b6470"}
-
-
-check_folder = partial(check_study_folder, _FILES)
-"""Refuse a folder that holds anything but an older study of this kind that may be replaced."""
-
-
-def write(study: QuantizeStudy, out: Path) -> None:
-    """Write report.html and study.json to the folder `out`."""
-    page = render(study)
-    out.mkdir(parents=True, exist_ok=True)
-    write_text(out / "study.json", json.dumps(study.to_dict(), indent=2))
-    write_text(out / "report.html", page)
-
-
-def render(study: QuantizeStudy) -> str:
-    """The report as one HTML page."""
-    settings = study.settings
-    kicker = (
-        f"{settings.n:,} simulated records in eight columns of five metrics, {percent(settings.share)} planted far "
-        "away; "
-        f"groups of fewer than {settings.minimum} are small; seed {settings.seed}"
-    )
-    parts = {
-        "What came out": tag("ul", *(tag("li", text) for text in findings(study))),
-        "The paper's toy table": _toy(study),
-        "Distances made comparable": _mapping(study),
-        "Who is found": _recall(study),
-        "After each step": _steps(study),
-        "How it was measured": _method(study),
-    }
-    return document("Vector-quantization study", kicker, "A study: measured, not promised", parts)
 
 
 def findings(study: QuantizeStudy) -> list[str]:
@@ -61,34 +26,45 @@ def findings(study: QuantizeStudy) -> list[str]:
     at = next(f for f in study.found if f.radius == study.radius and f.shape == "clique")
     pushed, stirred = steps["push-back to an element"], steps["push-back, then shuffle 0.05"]
     said = [
-        f"At the suggested radius of {number(study.radius)}, {percent(at.recall)} of the planted outliers stand "
-        "out, and "
-        f"{percent(at.others_share)} of the others with them.",
+        f"At the suggested radius of {number(study.radius)}, {percent(at.recall)} of the planted outliers stand out, "
+        f"and {percent(at.others_share)} of the others with them.",
         f"Push-back leaves {percent(pushed.linkage_planted)} of the planted ones linkable, but "
-        f"{percent(pushed.linkage)} of "
-        "all records: it protects those it moves and nobody else.",
+        f"{percent(pushed.linkage)} of all records: it protects those it moves and nobody else.",
     ]
     if stirred.refused:
         return [*said, f"Shuffle refused: {stirred.refused}"]
     return [
         *said,
         f"Shuffling all quasi-identifiers after it brings linkage to {percent(stirred.linkage)}. It kept every "
-        "cluster that "
-        f"it found within {number(stirred.reached)} nats of its shape; with the newcomers, and around the centre "
-        "of the "
-        f"original, the middle cluster differs by {number(stirred.shape_median)} nats.",
+        f"cluster that it found within {number(stirred.reached)} nats of its shape; with the newcomers, and around "
+        f"the centre of the original, the middle cluster differs by {number(stirred.shape_median)} nats.",
         f"(5) leaves {percent(pushed.outside_share)} of the moved records outside their new group's own range in some "
         "column; strict push-back leaves none.",
     ]
 
 
+def _heading(study: QuantizeStudy) -> str:
+    settings = study.settings
+    return (
+        f"{settings.n:,} simulated records in eight columns of five metrics, {percent(settings.share)} planted far "
+        f"away; groups of fewer than {settings.minimum} are small; seed {settings.seed}"
+    )
+
+
+def _figures(study: QuantizeStudy) -> dict[str, Html]:
+    return {
+        "The paper's toy table": _toy(study),
+        "Distances made comparable": _mapping(study),
+        "Who is found": _recall(study),
+        "After each step": _steps(study),
+    }
+
+
 def _toy(study: QuantizeStudy) -> Html:
-    said = tag(
-        "p",
+    said = paragraph(
         "Radii: 20 in zip, 10 years of age, any nationality; at least 4 in a group. The fifth record stands out. "
-        "Age and "
-        "zip are farther out than any member's and change; a nationality that differs is no farther out than those "
-        "inside, so it stays (5).",
+        "Age and zip are farther out than any member's and change; a nationality that differs is no farther out "
+        "than those inside, so it stays (5).",
     )
     rows = [(name, *(str(records[4][column]) for column in _TOY)) for name, records in study.toy.items()]
     return join([said, rows_table("The fifth record", ("", *_TOY), rows, numeric=(1, 2))])
@@ -98,13 +74,10 @@ _TOY = ("zip", "age", "nationality", "condition")
 
 
 def _mapping(study: QuantizeStudy) -> Html:
-    said = tag(
-        "p",
+    said = paragraph(
         "Distances between random pairs, in ten bins from 0 to the largest, before and after the metric mapping "
-        "(1). Mapped "
-        "distances of numbers follow the reference law of |U − U'|, 19%, 17%, … 1%; those of levels keep their few "
-        "values, "
-        "and equal values stay at 0.",
+        "(1). Mapped distances of numbers follow the reference law of |U − U'|, 19%, 17%, … 1%; those of levels "
+        "keep their few values, and equal values stay at 0.",
     )
     alt = altair()
     charts = [_mapping_chart(alt, column) for column in study.mapped]
@@ -207,20 +180,34 @@ def _step_figure(study: QuantizeStudy) -> Html:
 _SIDES = ("#9a4a1f", "#0b6470")
 
 
-def _method(study: QuantizeStudy) -> Html:
+def _measured(study: QuantizeStudy) -> tuple[str, ...]:
     largest = max((s.linkage for s in study.steps if s.linkage is not None), default=np.nan)
-    said = (
+    return (
         "Groups come from Ball (clique) at the smallest common radius that leaves at most 5% of the records in "
         "small groups.",
         "Distortion is the sum over columns of the mapped distance between a record's values before and after, "
         "averaged.",
         "Shape compares, cluster by cluster, the distances to the original's centre of its members before and of "
-        "all who are "
-        "in it after: KL in nats, 10 bins, half a count in each. Shuffle bounds what it does itself to a cluster "
-        "as it finds "
-        "it, so after push-back the sum of both can be larger than its bound.",
+        "all who are in it after: KL in nats, 10 bins, half a count in each. Shuffle bounds what it does itself to "
+        "a cluster as it finds it, so after push-back the sum of both can be larger than its bound.",
         f"Linkage: share of released records whose nearest or second nearest original is their own; unmasked "
         f"{percent(largest)}.",
         "The paper calls its clusters differential privacy. They aren't, and nothing here is.",
     )
-    return tag("ul", *(tag("li", text) for text in said))
+
+
+STUDY = Study(
+    title="Vector-quantization study",
+    examples=(
+        "shoal study quantize --out study",
+        "shoal study quantize --rows 10000 --share 0.02 --minimum 10 --out study",
+    ),
+    counted="steps",
+    settings=Settings,
+    run=run,
+    heading=_heading,
+    findings=findings,
+    figures=_figures,
+    measured=_measured,
+    exports={"study.json": QuantizeStudy.to_dict},
+)
