@@ -14,7 +14,6 @@ from typing import Any
 import typer.main
 
 import shoal
-from shoal.cli.listing import ListsMethods
 from shoal.cli.main import app
 from shoal.method import FAMILIES, methods
 from shoal.params import parameters
@@ -105,8 +104,6 @@ def _commands(command: Any, name: str) -> list[tuple[str, Any]]:
 
 
 def _section(name: str, command: Any) -> str:
-    if isinstance(command, ListsMethods):
-        command.list_methods()
     arguments = " ".join(_argument(p) for p in command.params if p.param_type_name == "argument")
     rows = [_row(p) for p in command.params if p.name != "help"]
     table = ["| | | default |", "| --- | --- | --- |", *rows]

@@ -1,3 +1,4 @@
+import json
 import shlex
 import tomllib
 
@@ -155,6 +156,11 @@ def names_of(recipe):
     values = [value for part in recipe.to_dict().values() if isinstance(part, dict) for value in part.values()]
     values += [value for part in methods for method in part for value in method.values()]
     return {name for value in values if isinstance(value, dict | list) for name in value}
+
+
+@given(RECIPES)
+def test_words_come_back(recipe):
+    assert read_recipe(json.loads(json.dumps(recipe.to_dict()))).to_dict() == recipe.to_dict()
 
 
 @given(RECIPES)

@@ -8,16 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.console import steps
-from shoal.cli.listing import ListsMethods
-from shoal.cli.releasing import format_of, open_input, required, tell
+from shoal.cli.releasing import format_of, listed, open_input, required, tell
 from shoal.errors import ParameterError
 from shoal.recipe import Anonymization, known_method, read_method
 from shoal.release import anonymize_to_linkage, make
 from shoal.release.replay import replay
 
-__all__ = ["EXAMPLES", "KIND", "anonymize"]
-
-KIND = ListsMethods
+__all__ = ["EXAMPLES", "anonymize"]
 
 EXAMPLES = """Examples:
 
@@ -34,8 +31,8 @@ shoal anonymize people.csv -s schema.toml -o release -g ball -m push-back -m shu
 shoal anonymize --replay release.internal/replay.toml --out again
 """
 
-_GROUPS = "Who hides with whom: {group}; parameters after a colon, as in crest:alpha=1."
-_MASKS = "What is written instead: {mask}; repeat the option to chain masks."
+_GROUPS = f"Who hides with whom: {listed('group')}; parameters after a colon, as in crest:alpha=1."
+_MASKS = f"What is written instead: {listed('mask')}; repeat the option to chain masks."
 
 
 def anonymize(

@@ -11,8 +11,7 @@ import typer
 
 from shoal.cli.console import out as screen
 from shoal.cli.console import steps
-from shoal.cli.listing import ListsMethods
-from shoal.cli.releasing import format_of, open_input, required, tell
+from shoal.cli.releasing import format_of, listed, open_input, required, tell
 from shoal.coarsening import Hierarchy, Recode, default_hierarchy
 from shoal.compliance import preset
 from shoal.compliance import preset as preset_of
@@ -23,9 +22,7 @@ from shoal.params import number
 from shoal.recipe import Coarsening, read_method
 from shoal.release import make
 
-__all__ = ["EXAMPLES", "KIND", "coarsen"]
-
-KIND = ListsMethods
+__all__ = ["EXAMPLES", "coarsen"]
 
 EXAMPLES = """Examples:
 
@@ -41,15 +38,16 @@ shoal coarsen people.csv -s schema.toml -o release --preset cms --hierarchy zip=
 """
 
 
+_METHODS = listed("coarsen", with_k=True) + ", or none (presets and recodes only)"
+
+
 def coarsen(
     file: Annotated[Path | None, typer.Argument(help="CSV, TSV, Parquet, SAS, Stata or SPSS file.")] = None,
     schema: Annotated[Path | None, typer.Option("--schema", "-s", help="Schema in TOML: every column's role.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the release; must not exist yet.")] = None,
     method: Annotated[
         str,
-        typer.Option(
-            "--method", "-m", help="How: {coarsen}, or none (presets and recodes only); parameters after a colon."
-        ),
+        typer.Option("--method", "-m", help=f"How: {_METHODS}; parameters after a colon."),
     ] = "mondrian",
     k: Annotated[int | None, typer.Option("--k", "-k", help="Smallest class, at least 2. [default: 5]")] = None,
     preset: Annotated[

@@ -40,24 +40,21 @@ class LazyGroup(TyperGroup):
 
 
 class ModuleGroup(LazyGroup):
-    """Commands that are modules of `shoal.cli`: a Typer named `app`, or a function of the command's name.
-
-    Such a module has EXAMPLES, and a KIND where its help is made in a way of its own.
-    """
+    """Commands that are modules of `shoal.cli`: a Typer named `app`, or a function of its name with EXAMPLES."""
 
     def load(self, name: str) -> Any:
         """Import the module and make its command."""
         module = import_module(f"shoal.cli.{name.replace('-', '_')}")
         if hasattr(module, "app"):
             return as_command(name, module.app)
-        return as_command(name, getattr(module, name.replace("-", "_")), module.EXAMPLES, getattr(module, "KIND", None))
+        return as_command(name, getattr(module, name.replace("-", "_")), module.EXAMPLES)
 
 
-def as_command(name: str, what: Any, examples: str | None = None, kind: type[TyperCommand] | None = None) -> Any:
-    """A function, or a Typer of several, as the command `name`; of a `kind` of its own where it has one."""
+def as_command(name: str, what: Any, examples: str | None = None) -> Any:
+    """A function, or a Typer of several, as the command `name`."""
     around = typer.Typer(rich_markup_mode="rich", add_completion=False)
     if isinstance(what, typer.Typer):
         around.add_typer(what, name=name)
     else:
-        around.command(name, cls=kind, epilog=examples)(what)
+        around.command(name, epilog=examples)(what)
     return typer.main.get_group(around).commands[name]

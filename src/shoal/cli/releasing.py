@@ -9,12 +9,23 @@ from shoal.cli.console import out as screen
 from shoal.cli.console import print_claims
 from shoal.errors import ParameterError
 from shoal.files import read_source
+from shoal.method import Family, methods
+from shoal.params import parameters
 from shoal.release.layout import FORMATS, inside_of
 from shoal.release.replay import read_replay
 from shoal.release.staging import check_target
 from shoal.schema import Schema
 
-__all__ = ["format_of", "open_input", "required", "tell"]
+__all__ = ["format_of", "listed", "open_input", "required", "tell"]
+
+
+def listed(family: Family, *, with_k: bool = False) -> str:
+    """The names of the methods of a family, those of other packages too; `with_k` those alone that see to k."""
+    return ", ".join(cls.name for cls in methods(family) if not with_k or _sees_to_k(cls))
+
+
+def _sees_to_k(cls: type) -> bool:
+    return any(parameter.name == "k" and parameter.accepts(2) for parameter in parameters(cls))
 
 
 def required(value: Path | None, name: str, command: str) -> Path:

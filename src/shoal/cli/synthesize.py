@@ -10,16 +10,13 @@ import typer
 
 from shoal.cli.console import out as screen
 from shoal.cli.console import print_claims, steps
-from shoal.cli.listing import ListsMethods
-from shoal.cli.releasing import format_of, open_input, required
+from shoal.cli.releasing import format_of, listed, open_input, required
 from shoal.recipe import Synthesis, read_method
 from shoal.release import make
 from shoal.release.charge import account_of
 from shoal.release.layout import inside_of
 
-__all__ = ["EXAMPLES", "KIND", "synthesize"]
-
-KIND = ListsMethods
+__all__ = ["EXAMPLES", "synthesize"]
 
 EXAMPLES = """Examples:
 
@@ -46,7 +43,7 @@ def synthesize(
         int | None, typer.Option("--rows", "-n", help="Rows to draw; chosen without the table. [default: noisy total]")
     ] = None,
     method: Annotated[
-        str, typer.Option("--method", "-m", help="How: {synthesize}; parameters after a colon.")
+        str, typer.Option("--method", "-m", help=f"How: {listed('synthesize')}; parameters after a colon.")
     ] = "pegs",
     limit: Annotated[
         float | None, typer.Option(help="Epsilon that may ever be spent on FILE; set by the first run. [default: 10]")

@@ -64,7 +64,13 @@ FIGURES: Mapping[str, Any] = {
         "linkage": {"share": None, "interval": None, **_SAMPLE},
         "intervals": {"share": None, "chance": None, "width": None, "why": None},
         "inference": {"columns": {"*": _GUESS}, "unmeasured": None, **_SAMPLE},
-        "attackers": {"prosecutor": _BY_CUT, "journalist": _BY_CUT, "marketer": None, "population": None},
+        "attackers": {
+            "prosecutor": _BY_CUT,
+            "journalist": _BY_CUT,
+            "marketer": None,
+            "population": None,
+            "model": None,
+        },
     },
     "utility": {
         "histogram_intersection": None,

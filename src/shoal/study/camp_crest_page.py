@@ -114,9 +114,8 @@ def _heading(study: CampCrestStudy) -> str:
     shares = ", ".join(percent(share) for share in study.class_shares[:6])
     more = ", …" if len(study.class_shares) > 6 else ""
     return (
-        f"{study.data}: {study.n_records:,} records, {len(study.quasi)} quasi-identifiers, "
-        f"{len(study.class_shares)} classes of {listed(study.class_columns)} ({shares}{more}); "
-        f"seed {study.settings.seed}"
+        f"{study.data}: {study.n_records:,} records, {len(study.quasi)} quasi-identifiers, {len(study.class_shares)} "
+        f"classes of {listed(study.class_columns)} ({shares}{more}); seed {study.settings.seed}"
     )
 
 
