@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from shoal.cli.releasing import required
+from shoal.cli.console import complain, print_table, steps
+from shoal.cli.console import out as screen
+from shoal.cli.releasing import required, tried
+from shoal.comparison import Comparison, default_recipes
+from shoal.comparison import compare as run
+from shoal.comparison.comparison import checked_limit
+from shoal.comparison.write import check_folder
 from shoal.errors import ParameterError
-
-if TYPE_CHECKING:
-    from shoal.comparison import Comparison
+from shoal.files import read_source
+from shoal.recipe import read_recipes
+from shoal.report.numbers import percent
+from shoal.schema import Schema
 
 __all__ = ["EXAMPLES", "compare"]
 
@@ -47,16 +54,17 @@ def compare(
     encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV input; found by itself if left out.")] = None,
     decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV input.")] = ".",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older comparison in that folder.")] = False,
+    sample: Annotated[
+        int | None, typer.Option("--sample", help="Compare on this many random rows (whole persons, with a unit).")
+    ] = None,
 ) -> None:
     """Run many recipes on FILE for trial, measure all of them alike, and say which keeps most at what risk.
 
     Nothing is released. Results compare with the original and stay inside. With --out, finished recipes are kept: the
     same command goes on after an interruption and runs nothing twice.
     """
-    from shoal.cli.console import out as screen
-
     reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
-    options = {"jobs": jobs, "time_limit": time_limit, "seed": seed, "limit": risk_limit}
+    options = {"jobs": jobs, "time_limit": time_limit, "seed": seed, "limit": risk_limit, "sample": sample}
     result = _compared(file, schema, recipes, out, overwrite, reading, options)
     _print(result, risk_limit)
     if out is None:
@@ -81,19 +89,12 @@ def _compared(
     options: dict[str, Any],
 ) -> Comparison:
     """Everything that can be wrong is found before the first recipe runs."""
-    from shoal.cli.console import steps
-    from shoal.comparison import compare as run
-    from shoal.comparison import default_recipes
-    from shoal.comparison.comparison import checked_limit
-    from shoal.files import read_source
-    from shoal.recipe import read_recipes
-    from shoal.schema import Schema
-
     path, rules = required(file, "FILE", "compare"), Schema.read(required(schema, "--schema FILE", "compare"))
     checked_limit(options.pop("limit"))
     _check_out(path, out, overwrite)
     chosen = None if recipes is None else read_recipes(recipes)
-    table = read_source(path, **reading).frame
+    # The same sample each time, so that the same command goes on after an interruption.
+    table = tried(read_source(path, **reading), rules, options.pop("sample"), options["seed"] or 0).frame
     chosen = default_recipes(rules, table) if chosen is None else chosen
     folder = None if out is None else _results(out)
     with steps(len(chosen)) as step:
@@ -106,8 +107,6 @@ def _compared(
 
 
 def _check_out(path: Path, out: Path | None, overwrite: bool) -> None:
-    from shoal.comparison.write import check_folder
-
     if out is not None:
         if path.resolve() == out.resolve() or out.resolve() in path.resolve().parents:
             raise ParameterError("--out", "must not be the input or a folder around it", hint="Name a new folder.")
@@ -115,8 +114,6 @@ def _check_out(path: Path, out: Path | None, overwrite: bool) -> None:
 
 
 def _tell_stopped(folder: Path | None) -> None:
-    from shoal.cli.console import complain
-
     kept = (
         "Nothing was kept." if folder is None else f"Finished recipes are in {folder}; run the same command to go on."
     )
@@ -124,10 +121,6 @@ def _tell_stopped(folder: Path | None) -> None:
 
 
 def _print(result: Comparison, limit: float) -> None:
-    from shoal.cli.console import out as screen
-    from shoal.cli.console import print_table
-    from shoal.report.numbers import percent
-
     front = {id(one) for one in result.front}
     rows = [
         (

@@ -7,6 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from shoal.cli.console import out, print_table, steps
+from shoal.compliance.scan import scan as look
+from shoal.files import read_table
+
 __all__ = ["EXAMPLES", "scan"]
 
 EXAMPLES = """Examples:
@@ -31,10 +35,6 @@ def scan(
     decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV file.")] = ".",
 ) -> None:
     """Look for the 18 Safe Harbor identifiers in FILE, by names and values; print counts, never values."""
-    from shoal.cli.console import out, steps
-    from shoal.compliance.scan import scan as look
-    from shoal.files import read_table
-
     with steps(2) as step:
         step("reading")
         table = read_table(file, delimiter=delimiter, encoding=encoding, decimal=decimal)
@@ -49,8 +49,6 @@ def scan(
 
 
 def _tell(found: Any) -> None:
-    from shoal.cli.console import out, print_table
-
     size = f"{found.n_rows:,} rows, {found.n_columns} columns"
     if not found.findings:
         out.print(f"[bold]Nothing was found[/] in {size}. That doesn't show that nothing is there.")

@@ -7,6 +7,13 @@ from typing import Annotated
 
 import typer
 
+from shoal.cli.console import out, print_table
+from shoal.conform import prepare
+from shoal.errors import FileError
+from shoal.files import read_table, write_text
+from shoal.schema import Schema
+from shoal.schema.infer import propose
+
 __all__ = ["app"]
 
 app = typer.Typer(help="Propose and check schemas: what each column is.", no_args_is_help=True)
@@ -31,10 +38,6 @@ def infer(
     decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV file.")] = ".",
 ) -> None:
     """Propose a commented schema for FILE; correct it before you use it."""
-    from shoal.errors import FileError
-    from shoal.files import read_table, write_text
-    from shoal.schema.infer import propose
-
     if out is not None and out.exists() and not overwrite:
         raise FileError(str(out), "already exists", hint="Name another file, or allow overwriting (--overwrite).")
     text = propose(read_table(file, delimiter=delimiter, encoding=encoding, decimal=decimal)).to_toml()
@@ -54,11 +57,6 @@ def check(
     decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV file.")] = ".",
 ) -> None:
     """Hold FILE to its schema and say what each column is."""
-    from shoal.cli.console import out, print_table
-    from shoal.conform import prepare
-    from shoal.files import read_table
-    from shoal.schema import Schema
-
     table = read_table(file, delimiter=delimiter, encoding=encoding, decimal=decimal)
     prepared = prepare(table, Schema.read(schema))
     rows = [[c.name, c.role, c.kind or "", str(c.missing)] for c in prepared.schema.columns]

@@ -89,7 +89,7 @@ class AddNoise(AwareMask):
         order = by_content(state)
         draw, n = draws_of(state, order)
         codes = state.codes.copy()
-        values = codes[np.ix_(order, places)]
+        values = codes[order][:, places]
         written = noisy(values, self.ratio, self.kind, rng.standard_normal((n, len(places)))[draw])
         for i, j in enumerate(places):
             codes[order, j] = _fitted(written[:, i], state.encoder.codings[j])
@@ -132,7 +132,8 @@ def noisy(values: FloatArray, ratio: float, kind: Kind, normal: FloatArray) -> F
     if kind == "correlated":
         return values + noise
     mean = values.mean(axis=0)
-    return np.sqrt(1 - ratio**2) * (values - mean) + mean + noise
+    kept: FloatArray = np.sqrt(1 - ratio**2) * (values - mean) + mean + noise
+    return kept
 
 
 def _root(S: FloatArray) -> FloatArray:

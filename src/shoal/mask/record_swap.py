@@ -118,7 +118,7 @@ class RecordSwap(AwareMask):
         houses = self._described(state, order, home, places)
         pairs, stranded = swap_pairs(houses, self.rate, rng)
         codes = state.codes.copy()
-        codes[np.ix_(order, places)] = _moved(codes[np.ix_(order, places)], home, pairs)
+        codes[order[:, None], places] = _moved(codes[order[:, None], places], home, pairs)
         return state.holding(
             codes,
             mask="record swap",

@@ -6,6 +6,9 @@ is no proof of safety: another attack may do better. What is proved stands in a 
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from shoal.risk.assessment import RiskReport, assess
 from shoal.risk.attacker_models import AttackerRisk, Attackers, attackers
 from shoal.risk.attribute_inference import ColumnInference, Inference, inference
@@ -16,7 +19,6 @@ from shoal.risk.column_contribution import ColumnContribution, Contribution, Val
 from shoal.risk.control_group import AttackRisk
 from shoal.risk.copies import Verbatim, verbatim
 from shoal.risk.dependence import Dependence, dependences
-from shoal.risk.exposure import AggregateExposure, MethodExposure, NoisyExposure, aggregate_exposure
 from shoal.risk.household_risk import HouseholdRisk, households
 from shoal.risk.individual_risk import IndividualRisk, individual
 from shoal.risk.interval_disclosure import ColumnDisclosure, IntervalDisclosure, intervals
@@ -31,6 +33,9 @@ from shoal.risk.record_linkage import Linkage, linkage
 from shoal.risk.replicates import ReplicatedUniques, replicated_uniques
 from shoal.risk.single_changes import Change, WhatIf, what_if
 from shoal.risk.unchanged import UnchangedColumnsAttack, unchanged_columns
+
+if TYPE_CHECKING:
+    from shoal.risk.exposure import AggregateExposure, MethodExposure, NoisyExposure, aggregate_exposure
 
 __all__ = [
     "AggregateExposure",
@@ -98,3 +103,12 @@ __all__ = [
     "verbatim",
     "what_if",
 ]
+
+_EXPOSURE = ("AggregateExposure", "MethodExposure", "NoisyExposure", "aggregate_exposure")
+
+
+def __getattr__(name: str) -> Any:
+    """What aggregates give away needs all of `shoal.aggregate`, which a release does not: loaded when asked for."""
+    if name not in _EXPOSURE:
+        raise AttributeError(f"module 'shoal.risk' has no attribute '{name}'")
+    return getattr(import_module("shoal.risk.exposure"), name)

@@ -234,8 +234,9 @@ def _conditional(
 def _weights(far: FloatArray) -> FloatArray:
     """1 / (d + h)² with h a tenth of the usual distance, over their mean: a row that fits exactly outvotes the rest."""
     usual = max(float(np.median(far)), 1e-6)
-    weights: FloatArray = (far + usual / 10) ** -2
-    return weights / weights.mean(axis=1, keepdims=True)
+    weights = (far + usual / 10) ** -2
+    relative: FloatArray = weights / weights.mean(axis=1, keepdims=True)
+    return relative
 
 
 def _typical(values: FloatArray, weights: FloatArray, numeric: bool) -> float:
