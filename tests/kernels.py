@@ -15,7 +15,7 @@ import shoal
 from shoal.aggregate import Aggregate, Cudia
 from shoal.group import Ball, Crest, KMember
 from shoal.mask import PushBack, Resample, Shuffle
-from shoal.recipe import GROUPERS, MASKS
+from shoal.method import methods
 
 PEOPLE = pl.DataFrame(
     {
@@ -36,13 +36,13 @@ def release(grouper, mask):
 
 
 def masks():
-    for mask in MASKS:
+    for mask in methods("mask"):
         if mask is not Shuffle:
             release(KMember, mask)
 
 
 def groupers():
-    for grouper in GROUPERS:
+    for grouper in methods("group"):
         if grouper not in (KMember, Ball, Crest):
             release(grouper, Resample)
 

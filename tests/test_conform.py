@@ -4,6 +4,8 @@ import pytest
 
 from shoal import ColumnError, InputError, Schema, SchemaError
 from shoal.conform import prepare
+from shoal.encode import Encoder
+from shoal.frame import series
 
 QUASI = Schema.of(quasi=["a"])
 
@@ -67,7 +69,7 @@ def test_missing_sensitive_numbers_stay():
         ([1.0, 500.0], Schema.of(quasi=["a"], bounds={"a": (0, 120)}), "within the bounds.*1 values outside"),
         (["x", "SENTINEL"], Schema.of(quasi=["a"], levels={"a": ["x", "y"]}), "only the levels"),
         (["x", "SENTINEL"], Schema.of(quasi=["a"], kinds={"a": "numeric"}), "must hold numbers"),
-        ([1, 2], Schema.of(quasi=["a"], levels={"a": ["one", "two"]}), "levels of another type"),
+        ([1, 2], Schema.of(quasi=["a"], levels={"a": ["one", "two"]}), "only the levels.*2 values outside"),
         ([-1.0, 2.0], Schema.of(weight="a"), "at least 0"),
         ([0.0, 0.0], Schema.of(weight="a"), "not all 0"),
     ],
@@ -95,6 +97,22 @@ def test_no_category_stands_in_an_error():
 
 
 def test_levels_between_whole_numbers_are_refused():
-    with pytest.raises(ColumnError, match="another type than its values"):
+    with pytest.raises(ColumnError, match="1 values outside"):
         prepare(pl.DataFrame({"a": [1, 2]}), Schema.of(quasi=["a"], levels={"a": [1.5, 2.0]}))
     assert prepare(pl.DataFrame({"a": [1, 2]}), Schema.of(quasi=["a"], levels={"a": [1.0, 2.0]})).n == 2
+
+
+@pytest.mark.parametrize("levels", [[1, 2, 3], [1.0, 2.0, 3.0], ["1", "2", "3"], ["1.0", "2.0", "3"]])
+@pytest.mark.parametrize(
+    "values", [[1, 2, None], [1.0, 2.0, None], ["1", "2", None], ["1", "2.0", None], ["1.0", " 2", None]]
+)
+def test_a_level_is_the_same_whatever_its_spelling(levels, values):
+    """1, 1.0 and "1" are one level; a column keeps a type that can hold the levels, so no single value changes it."""
+    schema = Schema.of(quasi=["a"], levels={"a": levels}, kinds={"a": "nominal"})
+    prepared = prepare(pl.DataFrame({"a": values}), schema)
+    encoder = Encoder.fit(prepared, ["a"])
+    assert encoder.codes(prepared.frame).ravel().tolist() == [0, 1, 3]
+    assert encoder.codes(pl.DataFrame({"a": ["2", "1.0", None]})).ravel().tolist() == [1, 0, 3]
+    assert encoder.codes(pl.DataFrame({"a": [2, 1, 3]})).ravel().tolist() == [1, 0, 2]
+    if isinstance(values[0], str):
+        assert series(prepared.frame, "a").dtype == pl.String

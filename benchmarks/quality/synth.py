@@ -103,7 +103,7 @@ class Board:
 
 def pegs(table, schema, epsilon, delta, options):
     model = PeGS(epsilon=epsilon, delta=delta, missing="refuse", **options).fit(table, schema)
-    return model._draw(table.height, None, np.random.default_rng(2))
+    return model.draw_codes(table.height, None, np.random.default_rng(2))
 
 
 def compare(name, table, schema, given):

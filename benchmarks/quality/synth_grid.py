@@ -30,7 +30,7 @@ STUDENT = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78}
 def pegs(X, sizes, epsilon, seed, delta=DELTA, **options):
     table, schema = as_frame(X, sizes)
     model = PeGS(epsilon=epsilon, delta=delta, missing="refuse", **options).fit(table, schema, seed=seed)
-    return model._draw(len(X), None, np.random.default_rng(seed))
+    return model.draw_codes(len(X), None, np.random.default_rng(seed))
 
 
 def mst(X, sizes, epsilon, seed):

@@ -2,7 +2,8 @@
 
 Eight quasi-identifiers (age, sex, race, county of 200, plan, income, month of admission, length of stay), cost and
 diagnosis as sensitive. Income is nearly continuous and goes with age and plan; counties differ in size by a factor of
-some fifty. Not a picture of anybody's claims.
+some fifty. Incomes, costs and stays are cut at public bounds, so that synthesis has a domain. Not a picture of
+anybody's claims.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ QUASI = ("age", "sex", "race", "county", "plan", "income", "month", "stay")
 PLANS = np.array(["medicare", "medicaid", "employer", "individual"])
 RACES = np.array(["white", "black", "hispanic", "asian", "other"])
 N_COUNTIES = 200
+COUNTIES = np.char.mod("c%03d", np.arange(N_COUNTIES))
+DIAGNOSES = np.char.mod("d%02d", np.arange(40))
+BOUNDS = {"age": (0, 99), "income": (0, 300_000), "stay": (1, 40), "cost": (0, 100_000)}
 
 
 def claims(n: int, seed: int = 1) -> pl.DataFrame:
@@ -33,20 +37,30 @@ def claims(n: int, seed: int = 1) -> pl.DataFrame:
             "age": age,
             "sex": np.array(["female", "male"])[rng.integers(0, 2, n)],
             "race": RACES[rng.choice(5, n, p=[0.58, 0.16, 0.16, 0.06, 0.04])],
-            "county": np.char.mod("c%03d", np.arange(N_COUNTIES))[county],
+            "county": COUNTIES[county],
             "plan": PLANS[plan],
-            "income": income,
+            "income": np.minimum(income, BOUNDS["income"][1]),
             "month": rng.integers(1, 13, n),
-            "stay": stay,
-            "cost": cost.astype(np.int64),
-            "diagnosis": np.char.mod("d%02d", np.arange(40))[rng.choice(40, n, p=_shares(40))],
+            "stay": np.minimum(stay, BOUNDS["stay"][1]),
+            "cost": np.minimum(cost, BOUNDS["cost"][1]).astype(np.int64),
+            "diagnosis": DIAGNOSES[rng.choice(40, n, p=_shares(40))],
         }
     )
 
 
 def claims_schema() -> shoal.Schema:
     """Their roles."""
-    return shoal.Schema.of(quasi=list(QUASI), sensitive=["cost", "diagnosis"])
+    levels = {"sex": ["female", "male"], "race": RACES, "county": COUNTIES, "plan": PLANS, "diagnosis": DIAGNOSES}
+    return shoal.Schema.of(
+        quasi=list(QUASI),
+        sensitive=["cost", "diagnosis"],
+        kinds={"month": "ordinal"},
+        bounds=BOUNDS,
+        levels={
+            **{name: [str(level) for level in found] for name, found in levels.items()},
+            "month": list(range(1, 13)),
+        },
+    )
 
 
 def _shares(n: int) -> np.ndarray:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # for editors and type checkers; a method that isn't here is exported all the same
     from shoal import aggregate, datasets, dp, risk, score, shift, synth, utility
     from shoal.aggregate import Aggregate, Cudia, EcologicalRegression, Ludia, PseudoInverse, RidgeEcological
     from shoal.claim import Claim
     from shoal.coarsening import Generalize, Hierarchy, Mondrian, Recode, Suppress
     from shoal.comparison import Comparison, compare
-    from shoal.compliance import SafeHarbor
+    from shoal.compliance import LimitedDataSet, SafeHarbor
     from shoal.errors import ColumnError, FileError, GuaranteeError, InputError, ParameterError, SchemaError, ShoalError
     from shoal.files import read_table
     from shoal.group import MDAV, MST, Ball, Crest, KMember, TCloseMST
@@ -41,6 +41,74 @@ if TYPE_CHECKING:
     from shoal.shift import MarketRisk
     from shoal.synth import MarginalBootstrap, MultipleImputation, PeGS, PerturbedImputation
 
+    __all__ = [
+        "MDAV",
+        "MST",
+        "Aggregate",
+        "AlphaTree",
+        "Ball",
+        "CellDither",
+        "Centroid",
+        "CertifiedForest",
+        "CertifiedTree",
+        "Claim",
+        "ColumnError",
+        "Comparison",
+        "Crest",
+        "Cudia",
+        "EcologicalRegression",
+        "FileError",
+        "Flatten",
+        "GaussianDither",
+        "Generalize",
+        "GuaranteeError",
+        "Hierarchy",
+        "InputError",
+        "KMember",
+        "LimitedDataSet",
+        "Ludia",
+        "MarginalBootstrap",
+        "MarketRisk",
+        "MicroPerturb",
+        "Mondrian",
+        "MultipleImputation",
+        "ParameterError",
+        "PeGS",
+        "PerturbedImputation",
+        "PseudoInverse",
+        "PushBack",
+        "Recode",
+        "Release",
+        "Resample",
+        "RidgeEcological",
+        "SafeHarbor",
+        "Schema",
+        "SchemaError",
+        "ShoalError",
+        "Shuffle",
+        "StableForest",
+        "StableTree",
+        "Suppress",
+        "TCloseMST",
+        "aggregate",
+        "anonymize",
+        "coarsen",
+        "compare",
+        "datasets",
+        "dp",
+        "handover",
+        "read_table",
+        "replay",
+        "risk",
+        "score",
+        "shift",
+        "sign",
+        "synth",
+        "synthesize",
+        "utility",
+        "verify",
+    ]
+
 _HOME = {
     "Aggregate": "aggregate",
     "Cudia": "aggregate",
@@ -57,28 +125,9 @@ _HOME = {
     "ColumnError": "errors",
     "FileError": "errors",
     "read_table": "files",
-    "Generalize": "coarsening",
     "Hierarchy": "coarsening",
-    "Mondrian": "coarsening",
-    "Recode": "coarsening",
-    "SafeHarbor": "compliance",
-    "Suppress": "coarsening",
     "Comparison": "comparison",
     "compare": "comparison",
-    "KMember": "group",
-    "MDAV": "group",
-    "MST": "group",
-    "TCloseMST": "group",
-    "Crest": "group",
-    "Ball": "group",
-    "Centroid": "mask",
-    "Resample": "mask",
-    "CellDither": "mask",
-    "GaussianDither": "mask",
-    "MicroPerturb": "mask",
-    "PushBack": "mask",
-    "Flatten": "mask",
-    "Shuffle": "mask",
     "Release": "release",
     "anonymize": "release",
     "coarsen": "release",
@@ -94,90 +143,38 @@ _HOME = {
     "CertifiedTree": "score",
     "StableForest": "score",
     "StableTree": "score",
-    "PeGS": "synth",
-    "PerturbedImputation": "synth",
-    "MarginalBootstrap": "synth",
-    "MultipleImputation": "synth",
 }
+"""Where everything lives that is no method; methods are found in their rooms (`shoal.method.home`)."""
 _ROOMS = ("aggregate", "datasets", "dp", "risk", "score", "shift", "synth", "utility")
-
-__all__ = [
-    "MDAV",
-    "MST",
-    "Aggregate",
-    "AlphaTree",
-    "Ball",
-    "CellDither",
-    "Centroid",
-    "CertifiedForest",
-    "CertifiedTree",
-    "Claim",
-    "ColumnError",
-    "Comparison",
-    "Crest",
-    "Cudia",
-    "EcologicalRegression",
-    "FileError",
-    "Flatten",
-    "GaussianDither",
-    "Generalize",
-    "GuaranteeError",
-    "Hierarchy",
-    "InputError",
-    "KMember",
-    "Ludia",
-    "MarginalBootstrap",
-    "MarketRisk",
-    "MicroPerturb",
-    "Mondrian",
-    "MultipleImputation",
-    "ParameterError",
-    "PeGS",
-    "PerturbedImputation",
-    "PseudoInverse",
-    "PushBack",
-    "Recode",
-    "Release",
-    "Resample",
-    "RidgeEcological",
-    "SafeHarbor",
-    "Schema",
-    "SchemaError",
-    "ShoalError",
-    "Shuffle",
-    "StableForest",
-    "StableTree",
-    "Suppress",
-    "TCloseMST",
-    "aggregate",
-    "anonymize",
-    "coarsen",
-    "compare",
-    "datasets",
-    "dp",
-    "handover",
-    "read_table",
-    "replay",
-    "risk",
-    "score",
-    "shift",
-    "sign",
-    "synth",
-    "synthesize",
-    "utility",
-    "verify",
-]
 
 
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return import_module(f"shoal.{name}")
-    if name in _HOME:
-        value = getattr(import_module(f"shoal.{_HOME[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'shoal' has no attribute '{name}'")
+    if name == "__all__":
+        return _exported()
+    if name.startswith("_"):
+        raise AttributeError(f"module 'shoal' has no attribute '{name}'")
+    place = f"shoal.{_HOME[name]}" if name in _HOME else _method_home(name)
+    if place is None:
+        raise AttributeError(f"module 'shoal' has no attribute '{name}'")
+    value = getattr(import_module(place), name)
+    globals()[name] = value
+    return value
+
+
+def _method_home(name: str) -> str | None:
+    from shoal.method import home
+
+    return home(name)
+
+
+def _exported() -> list[str]:
+    """Every name that Shoal exports: rooms, what is listed above, and every method of its own."""
+    from shoal.method import exports
+
+    return sorted({*_ROOMS, *_HOME, *exports()})
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*_exported(), "__version__"]

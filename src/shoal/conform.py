@@ -6,20 +6,23 @@ rule: an error names the column, the rule and the remedy, never a value.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
-from shoal.declared import declared_kind
+from shoal.domain.values import codes_of, declared_kind, declared_levels, floats
 from shoal.errors import ColumnError, InputError, SchemaError
 from shoal.fact import Fact, sentences
-from shoal.frame import Frame, enter, pick, series, with_columns
+from shoal.frame import Frame, adopt, enter, pick, series, with_columns
 from shoal.schema import Column, Kind, Schema
 
 __all__ = ["Prepared", "check_columns", "floats", "kind_of", "levels_like", "prepare"]
+
+Value = TypeVar("Value")
 
 _LARGEST = 1e100  # squares and their sums stay finite
 
@@ -36,6 +39,7 @@ class Prepared:
     rows: IntArray
     n_original: int
     facts: tuple[Fact, ...] = ()
+    _memo: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -47,6 +51,17 @@ class Prepared:
         """Number of rows."""
         return len(self.rows)
 
+    def once(self, name: Hashable, compute: Callable[[], Value]) -> Value:
+        """What `compute` gives, computed the first time that something asks this table for it by `name`.
+
+        A column is coded once, whoever asks: method, risk, utility or report. It must follow from the table alone;
+        whoever uses it leaves it as it is.
+        """
+        if name not in self._memo:
+            self._memo[name] = compute()
+        found: Value = self._memo[name]
+        return found
+
     def weights(self) -> FloatArray | None:
         """Survey weights, if the schema names a weight column."""
         name = self.schema.weight
@@ -54,10 +69,11 @@ class Prepared:
 
     def units(self) -> IntArray:
         """Which person each row belongs to, as numbers from 0; without a unit column, each row is a person."""
+        return self.once("units", self._units)
+
+    def _units(self) -> IntArray:
         name = self.schema.unit
-        if name is None:
-            return np.arange(self.n)
-        return _dense(series(self.frame, name))
+        return np.arange(self.n) if name is None else _dense(series(self.frame, name))
 
 
 def prepare(table: Any, schema: Schema) -> Prepared:
@@ -80,9 +96,11 @@ def prepare(table: Any, schema: Schema) -> Prepared:
         raise InputError("table", "must have at least one row", got="0 rows")
     settled = schema.with_columns(_settle(series(frame, c.name), c) for c in schema.columns if _is_used(c))
     frame, rows, facts = _treat_missing(frame, settled)
-    for column in settled.columns:
-        if _is_used(column):
-            _check_content(series(frame, column.name), column)
+    used = [column for column in settled.columns if _is_used(column)]
+    for column in used:
+        if column.kind == "numeric":
+            _check_numbers(series(frame, column.name), column)
+    frame = _respelled(frame, [column for column in used if column.levels is not None])
     return Prepared(frame=frame, schema=settled, rows=rows, n_original=n, facts=(*facts, *_unit_fact(frame, settled)))
 
 
@@ -207,13 +225,6 @@ def _fill(content: pl.Series, column: Column) -> FloatArray:
     return np.where(absent, value, values)
 
 
-def _check_content(content: pl.Series, column: Column) -> None:
-    if column.kind == "numeric":
-        _check_numbers(content, column)
-    elif column.levels is not None:
-        _check_levels(content, column)
-
-
 def _check_numbers(content: pl.Series, column: Column) -> None:
     if not (content.dtype.is_numeric() or content.dtype == pl.Boolean or content.dtype == pl.Null):
         raise ColumnError(
@@ -246,9 +257,20 @@ def _check_numbers(content: pl.Series, column: Column) -> None:
             )
 
 
-def _check_levels(content: pl.Series, column: Column) -> None:
-    known = levels_like(content, column)
-    outside = int((content.is_not_null() & ~content.is_in(known.implode())).sum()) if len(content) else 0
+def _respelled(frame: Frame, columns: list[Column]) -> Frame:
+    """The table with its levels in the schema's spelling, where a column has another: "1.0" for 1."""
+    found = {column.name: _in_declared_spelling(series(frame, column.name), column) for column in columns}
+    return with_columns(frame, {name: adopt(content, frame) for name, content in found.items() if content is not None})
+
+
+def _in_declared_spelling(content: pl.Series, column: Column) -> pl.Series | None:
+    """The column with its levels as declared; None where each value is a level as it stands."""
+    known = _own_levels(content, column)
+    if known is not None and bool((content.is_null() | content.is_in(known.implode())).all()):
+        return None
+    levels = declared_levels(column)
+    codes = codes_of(content, levels)
+    outside = int((codes < 0).sum())
     if outside:
         raise ColumnError(
             column.name,
@@ -256,38 +278,34 @@ def _check_levels(content: pl.Series, column: Column) -> None:
             got=f"{outside} values outside",
             hint="Correct the values or add the level.",
         )
+    spelled = levels if known is None else known  # a type of its own stays: one person's spelling changes no type
+    return spelled.gather(pl.Series(codes).replace(len(levels), None)).alias(column.name)
 
 
 def levels_like(content: pl.Series, column: Column) -> pl.Series:
-    """The declared levels in the column's own type."""
+    """The declared levels in the column's own type; those of a prepared table always have one."""
+    levels = _own_levels(content, column)
+    if levels is None:
+        raise ColumnError(
+            column.name,
+            "has declared levels of another type than its values",
+            got=f"values of type {content.dtype.base_type()}",
+            hint="Write the levels as the column has them (numbers without quotes, texts with).",
+        )
+    return levels
+
+
+def _own_levels(content: pl.Series, column: Column) -> pl.Series | None:
+    """The declared levels in the column's own type; None where that type can't hold them."""
     declared = pl.Series(column.name, list(column.levels or ()), strict=False)
     try:
         if content.dtype in (pl.Categorical, pl.Enum):
             return declared.cast(pl.String).cast(content.dtype)
         levels = declared.cast(content.dtype)
     except pl.exceptions.PolarsError:
-        raise _other_type(content, column) from None
-    if content.dtype.is_integer() and declared.dtype.is_float() and (levels.cast(declared.dtype) != declared).any():
-        raise _other_type(content, column)  # a level of 1.5 is none of whole numbers
-    return levels
-
-
-def _other_type(content: pl.Series, column: Column) -> ColumnError:
-    return ColumnError(
-        column.name,
-        "has declared levels of another type than its values",
-        got=f"values of type {content.dtype.base_type()}",
-        hint="Write the levels as the column has them (numbers without quotes, texts with).",
-    )
-
-
-def floats(column: pl.Series) -> FloatArray:
-    """A column of numbers as floats; missing ones become NaN."""
-    if not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
-        raise ColumnError(
-            column.name, "is declared numeric and must hold numbers", got=f"type {column.dtype.base_type()}"
-        )
-    return column.cast(pl.Float64).fill_null(float("nan")).to_numpy().astype(np.float64)
+        return None
+    rounded = content.dtype.is_integer() and declared.dtype.is_float()  # a level of 1.5 is none of whole numbers
+    return None if rounded and (levels.cast(declared.dtype) != declared).any() else levels
 
 
 def _dense(column: pl.Series) -> IntArray:

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.domain.values import codes_of
 from shoal.encode import Coding, Encoder
 from shoal.equivalence import codes as cells_of
 from shoal.errors import ColumnError
@@ -87,11 +88,9 @@ def _own_values(texts: pl.Series, coding: Coding) -> FloatArray:
     """The codes of cells that are single values of the original; NaN elsewhere."""
     if coding.levels is None:
         numbers = texts.cast(pl.Float64, strict=False)
-    else:
-        names = coding.levels.cast(pl.String)
-        places = pl.Series(np.arange(len(names), dtype=np.float64))
-        numbers = texts.replace_strict(names, places, default=None, return_dtype=pl.Float64)
-    return numbers.fill_null(float("nan")).to_numpy().astype(np.float64)
+        return numbers.fill_null(float("nan")).to_numpy().astype(np.float64)
+    codes = codes_of(texts, coding.levels).astype(np.float64)
+    return np.where((codes < 0) | (codes == len(coding.levels)), np.nan, codes)
 
 
 def _typical(coding: Coding, cell: IntArray, original: FloatArray, n: int) -> FloatArray:

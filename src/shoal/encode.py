@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import narwhals as nw
@@ -25,6 +26,9 @@ import polars as pl
 
 from shoal.arrays import FloatArray, IntArray
 from shoal.conform import Prepared, floats, levels_like
+from shoal.domain import Axis
+from shoal.domain.learning import learn_levels
+from shoal.domain.values import codes_of
 from shoal.errors import ColumnError
 from shoal.frame import Frame, enter, series, with_columns
 from shoal.schema import Column, Kind
@@ -38,16 +42,28 @@ _WIDEST_MATRIX = 2**31  # bytes
 class Coding:
     """How one column becomes numbers: its levels, its place and spread, and a row that shows each level."""
 
-    name: str
-    kind: Kind
-    levels: pl.Series | None
-    has_missing: bool
-    shares: FloatArray | None
-    examples: IntArray | None
+    axis: Axis
+    has_missing: bool = False
+    shares: FloatArray | None = None
+    examples: IntArray | None = None
     center: float
     scale: float
     integral: bool
-    bounds: tuple[float, float] | None = None
+
+    @property
+    def name(self) -> str:
+        """The column."""
+        return self.axis.name
+
+    @property
+    def kind(self) -> Kind:
+        """How its values compare."""
+        return self.axis.kind
+
+    @property
+    def levels(self) -> pl.Series | None:
+        """Its levels in the order of their codes, in the original's type; None for a number."""
+        return self.axis.levels
 
     @property
     def n_levels(self) -> int:
@@ -73,9 +89,7 @@ class Coding:
 
     def codes(self, column: pl.Series) -> FloatArray:
         """The numbers of a column: values, or positions of levels."""
-        if self.levels is None:
-            return floats(column)
-        return _positions(column, self.levels).astype(np.float64)
+        return self.axis.numbers(column)
 
     def standardise(self, codes: FloatArray) -> FloatArray:
         """Codes on the scale where the original has mean 0 and variance 1."""
@@ -99,8 +113,7 @@ class Encoder:
     @classmethod
     def fit(cls, prepared: Prepared, names: Iterable[str]) -> Encoder:
         """Learn the codes, places and spreads of the columns `names`."""
-        frame, schema = prepared.frame, prepared.schema
-        return cls(codings=tuple(_learn(series(frame, name), schema[name]) for name in names))
+        return cls(codings=tuple(prepared.once(("coding", name), partial(_learnt, prepared, name)) for name in names))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -112,6 +125,10 @@ class Encoder:
         frame = enter(table)
         columns = [coding.codes(series(frame, coding.name)) for coding in self.codings]
         return np.column_stack(columns) if columns else np.empty((len(frame), 0))
+
+    def own_codes(self, prepared: Prepared) -> FloatArray:
+        """`codes` of the table that it was learnt from, made once; whoever uses them leaves them as they are."""
+        return prepared.once(("codes", self.names), partial(self.codes, prepared.frame))
 
     def standardise(self, codes: FloatArray) -> FloatArray:
         """Codes on the standardised scale, column by column (nominal ones by frequency rank)."""
@@ -157,99 +174,37 @@ class Encoder:
             )
 
 
+def _learnt(prepared: Prepared, name: str) -> Coding:
+    return _learn(series(prepared.frame, name), prepared.schema[name])
+
+
 def _learn(content: pl.Series, column: Column) -> Coding:
     if column.kind == "numeric":
-        return _learn_numeric(content, column)
-    levels = _find_levels(content, column)
-    positions = _positions(content, levels)
+        values = floats(content)
+        center, scale = _place(values[~np.isnan(values)])
+        axis = Axis(name=column.name, kind="numeric", bounds=column.bounds)
+        return Coding(axis=axis, center=center, scale=scale, integral=content.dtype.is_integer())
+    axis = Axis(name=column.name, kind=column.kind or "nominal", levels=_find_levels(content, column))
+    codes = axis.encode(content)
     has_missing = bool(content.is_null().any())
-    n_levels = len(levels) + has_missing
-    counts = np.bincount(positions, minlength=n_levels)
+    n_levels = axis.n_known + has_missing
+    counts = np.bincount(codes, minlength=n_levels)
     first = np.full(n_levels, -1, dtype=np.int64)
-    first[positions[::-1]] = np.arange(len(positions) - 1, -1, -1)
-    center, scale = _place(positions.astype(np.float64))
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    center, scale = _place(codes.astype(np.float64))
+    shares = counts / max(1, counts.sum())
     return Coding(
-        name=column.name,
-        kind=column.kind or "nominal",
-        levels=levels,
-        has_missing=has_missing,
-        shares=counts / max(1, counts.sum()),
-        examples=first,
-        center=center,
-        scale=scale,
-        integral=True,
-    )
-
-
-def _learn_numeric(content: pl.Series, column: Column) -> Coding:
-    values = floats(content)
-    center, scale = _place(values[~np.isnan(values)])
-    return Coding(
-        name=column.name,
-        kind="numeric",
-        levels=None,
-        has_missing=False,
-        shares=None,
-        examples=None,
-        center=center,
-        scale=scale,
-        integral=content.dtype.is_integer(),
-        bounds=column.bounds,
+        axis=axis, has_missing=has_missing, shares=shares, examples=first, center=center, scale=scale, integral=True
     )
 
 
 def _find_levels(content: pl.Series, column: Column) -> pl.Series:
+    """Ordinal levels in their order; nominal ones by frequency, ties as declared, else sorted."""
+    levels = learn_levels([content], column) if column.levels is None else levels_like(content, column)
     if column.kind == "ordinal":
-        return levels_like(content, column) if column.levels is not None else content.drop_nulls().unique().sort()
-    return _by_frequency(content, column)
-
-
-def _by_frequency(content: pl.Series, column: Column) -> pl.Series:
-    """Nominal levels, most frequent first; ties in declared order, else in sorted order."""
-    present = content.drop_nulls()
-    base = levels_like(content, column) if column.levels is not None else _sorted_levels(present)
-    positions = _positions(present, base)
-    counts = np.bincount(positions, minlength=len(base))[: len(base)]
-    return base.gather(np.argsort(-counts, kind="stable"))
-
-
-def _sorted_levels(present: pl.Series) -> pl.Series:
-    levels = present.unique()
-    if levels.dtype in (pl.Categorical, pl.Enum):
-        return levels.gather(levels.cast(pl.String).arg_sort())
-    return levels.sort()
-
-
-def _positions(content: pl.Series, levels: pl.Series) -> IntArray:
-    """Position of each value among `levels`; a missing one comes after the last."""
-    if content.dtype in (pl.Categorical, pl.Enum):
-        content = content.cast(pl.String)
-    if levels.dtype in (pl.Categorical, pl.Enum):
-        levels = levels.cast(pl.String)
-    if levels.dtype != content.dtype and content.dtype != pl.Null:
-        levels = _cast_levels(levels, content)
-    codes = content.replace_strict(levels, pl.Series(np.arange(len(levels))), default=-1, return_dtype=pl.Int64)
-    found = codes.to_numpy().copy()
-    found[content.is_null().to_numpy()] = len(levels)
-    if (found < 0).any():
-        raise ColumnError(
-            content.name,
-            "holds levels that the original does not have",
-            got=f"{int((found < 0).sum())} values",
-            hint="Compare tables that share their levels.",
-        )
-    return found
-
-
-def _cast_levels(levels: pl.Series, content: pl.Series) -> pl.Series:
-    try:
-        return levels.cast(content.dtype)
-    except pl.exceptions.PolarsError:
-        raise ColumnError(
-            content.name,
-            f"must have the type of the original's column ({levels.dtype.base_type()})",
-            got=f"type {content.dtype.base_type()}",
-        ) from None
+        return levels
+    counts = np.bincount(codes_of(content.drop_nulls(), levels), minlength=len(levels))
+    return levels.gather(np.argsort(-counts, kind="stable"))
 
 
 def _place(values: FloatArray) -> tuple[float, float]:

@@ -7,7 +7,7 @@ and leave as what they were (`leave`). Columns are looked at as Polars series, w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import narwhals as nw
 import polars as pl
@@ -15,9 +15,10 @@ import polars as pl
 from shoal.arrays import AnyArray, IntArray
 from shoal.errors import ColumnError, InputError
 
-__all__ = ["Frame", "adopt", "enter", "leave", "pick", "series", "with_columns"]
+__all__ = ["Backend", "Frame", "adopt", "enter", "leave", "pick", "series", "with_columns"]
 
 Frame: TypeAlias = nw.DataFrame[Any]
+Backend: TypeAlias = Literal["polars", "lazy", "pandas", "pyarrow", "duckdb", "narwhals"]
 
 
 def enter(table: Any, *, owner: str = "table") -> Frame:

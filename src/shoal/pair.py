@@ -20,7 +20,7 @@ from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.conform import Prepared, prepare
 from shoal.decode import read_column, read_release
 from shoal.encode import Coding, Encoder
-from shoal.equivalence import classes_of
+from shoal.equivalence import Classes, Codes, classes_of
 from shoal.errors import InputError, SchemaError
 from shoal.frame import Frame, enter, pick, series
 from shoal.schema import Schema
@@ -28,6 +28,8 @@ from shoal.schema import Schema
 __all__ = ["NOBODY", "Pair"]
 
 Value = TypeVar("Value")
+
+_CLASSES = "classes"
 
 NOBODY = -1
 """The source row of a released row that stands for nobody, as in a synthetic table."""
@@ -78,14 +80,19 @@ class Pair:
         return cls.between(prepared, frame, _positions(prepared, len(frame), source_rows))
 
     @classmethod
-    def between(cls, prepared: Prepared, frame: Frame, positions: IntArray) -> Pair:
-        """Bring a release and its prepared original into one space; `positions` are the source rows in the latter."""
+    def between(cls, prepared: Prepared, frame: Frame, positions: IntArray, classes: Classes | None = None) -> Pair:
+        """Bring a release and its prepared original into one space; `positions` are the source rows in the latter.
+
+        `classes` are the release's equivalence classes, where they are already known.
+        """
         schema = prepared.schema
         _check_has(frame, schema)
         encoder = Encoder.fit(prepared, schema.quasi)
-        codes = encoder.codes(prepared.frame)
+        codes = encoder.own_codes(prepared)
         reading = read_release(frame, encoder, codes, positions)
-        return cls(
+        if classes is None and reading.is_coarse:
+            classes = _released_classes(prepared, frame, positions)
+        pair = cls(
             original=prepared,
             released=frame,
             source_rows=positions,
@@ -93,8 +100,11 @@ class Pair:
             original_codes=codes,
             released_codes=reading.codes,
             exact=reading.exact if reading.is_coarse else None,
-            cells=_cells(frame, schema, positions, prepared.n) if reading.is_coarse else None,
+            cells=_cells(classes, positions, prepared.n) if classes is not None and reading.is_coarse else None,
         )
+        if classes is not None:
+            pair.once(_CLASSES, lambda: classes)
+        return pair
 
     @property
     def schema(self) -> Schema:
@@ -129,6 +139,15 @@ class Pair:
             np.column_stack(released) if columns else np.empty((len(self.released), 0)),
         )
 
+    def original_classes(self) -> Classes:
+        """The original's equivalence classes over the quasi-identifiers, in persons where the schema names a unit."""
+        original = self.original
+        return original.once(_CLASSES, lambda: classes_of(original.frame, self.schema.quasi, self.schema.unit))
+
+    def released_classes(self) -> Classes:
+        """The release's equivalence classes, in persons where the schema names a unit."""
+        return self.once(_CLASSES, partial(_released_classes, self.original, self.released, self.source_rows))
+
     def once(self, name: Hashable, compute: Callable[[], Value]) -> Value:
         """What `compute` gives, computed the first time that something asks this pair for it by `name`.
 
@@ -157,7 +176,8 @@ class Pair:
         alone = replace(self.original, frame=frame, rows=np.arange(len(places)), n_original=len(places), facts=())
         if len(places) == self.original.n:
             return replace(self, original=alone)
-        return Pair.between(alone, self.released, np.searchsorted(places, self.source_rows))
+        positions = np.searchsorted(places, self.source_rows)
+        return Pair.between(alone, self.released, positions, self.released_classes())
 
     def original_points(self) -> FloatArray:
         """The original's quasi-identifiers as points for Euclidean distance."""
@@ -176,9 +196,25 @@ def _check_has(frame: Frame, schema: Schema) -> None:
         raise InputError("released table", "must have at least one row", got="0 rows")
 
 
-def _cells(frame: Frame, schema: Schema, source_rows: IntArray, n: int) -> tuple[IntArray, IntArray]:
+def _released_classes(prepared: Prepared, frame: Frame, source_rows: IntArray) -> Classes:
+    return classes_of(frame, prepared.schema.quasi, _released_persons(prepared, source_rows))
+
+
+def _released_persons(prepared: Prepared, source: IntArray) -> Codes | None:
+    """The person of each released row, for a schema with a unit; a row without a known source is its own person.
+
+    A release has no unit column. Counted by rows, one person with k rows in a class would pass for k persons.
+    """
+    if prepared.schema.unit is None:
+        return None
+    person = prepared.units()
+    n = int(person.max()) + 1
+    return Codes(values=np.where(source >= 0, person[source], n + np.arange(len(source))), n=n + len(source))
+
+
+def _cells(classes: Classes, source_rows: IntArray, n: int) -> tuple[IntArray, IntArray]:
     """The class of each original record and of each released row; a person of several rows is where the last one is."""
-    written = classes_of(frame, schema.quasi).labels
+    written = classes.labels
     own = np.full(n, -1, dtype=np.int64)
     known = source_rows >= 0
     own[source_rows[known]] = written[known]

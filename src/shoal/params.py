@@ -13,25 +13,41 @@ from __future__ import annotations
 import dataclasses
 import math
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from annotated_types import BaseMetadata, Ge, GroupedMetadata, Gt, Interval, Le, Lt
+
 from shoal.errors import ParameterError
 
-__all__ = ["Help", "Parameter", "Range", "build", "check", "json_schema", "number", "parameters", "to_dict"]
+__all__ = ["Help", "Parameter", "Range", "build", "check", "declared", "json_schema", "number", "parameters", "to_dict"]
 
 M = TypeVar("M")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Range:
-    """The values from `low` to `high`; `above` and `below` are the same with the end left out."""
+class Range(GroupedMetadata):
+    """The values from `low` to `high`; `above` and `below` are the same with the end left out.
+
+    It is metadata in the sense of `annotated_types`: pydantic, Hypothesis and editors read it as Ge, Le, Gt and Lt.
+    """
 
     low: float = -math.inf
     high: float = math.inf
     above: float = -math.inf
     below: float = math.inf
+
+    @classmethod
+    def of(cls, extras: Sequence[Any]) -> Range | None:
+        """The range that the metadata of an annotation name, ours or annotated_types' own; None: they name none."""
+        found = [extra for extra in extras if isinstance(extra, Range | Interval | Ge | Gt | Le | Lt)]
+        ends = {_ENDS[type(bound)]: _end(bound) for extra in found for bound in _bounds(extra)}
+        return cls(**ends) if found else None
+
+    def __iter__(self) -> Iterator[BaseMetadata]:
+        ends: list[tuple[Any, float]] = [(Ge, self.low), (Gt, self.above), (Le, self.high), (Lt, self.below)]
+        return (bound(end) for bound, end in ends if math.isfinite(end))
 
     def holds(self, value: float) -> bool:
         """Whether `value` lies inside; NaN never does."""
@@ -51,6 +67,17 @@ class Range:
         return " and ".join(f"{word} {end:g}" for end, word in ends if math.isfinite(end)) or "any number"
 
 
+_ENDS: dict[type, str] = {Ge: "low", Gt: "above", Le: "high", Lt: "below"}
+
+
+def _bounds(extra: Any) -> tuple[Any, ...]:
+    return tuple(extra) if isinstance(extra, GroupedMetadata) else (extra,)
+
+
+def _end(bound: Any) -> Any:
+    return getattr(bound, type(bound).__name__.lower())
+
+
 @dataclass(frozen=True, slots=True)
 class Help:
     """What a parameter does, in one line."""
@@ -67,6 +94,7 @@ class Parameter:
     default: Any
     range: Range | None
     help: str
+    metadata: tuple[Any, ...] = ()
 
     @property
     def rule(self) -> str:
@@ -85,7 +113,22 @@ class Parameter:
 def parameters(cls: type) -> tuple[Parameter, ...]:
     """The declared parameters of a method class, in their order."""
     hints = get_type_hints(cls, include_extras=True)
-    return tuple(_parameter(field, hints[field.name]) for field in dataclasses.fields(cls) if field.init)
+    return tuple(
+        declared(field.name, hints[field.name], field.default) for field in dataclasses.fields(cls) if field.init
+    )
+
+
+def declared(name: str, hint: Any, default: Any) -> Parameter:
+    """What the annotation `hint` of a field, or of a function's parameter, declares."""
+    extras = getattr(hint, "__metadata__", ())
+    return Parameter(
+        name=name,
+        type=getattr(hint, "__origin__", hint) if extras else hint,
+        default=None if default is dataclasses.MISSING else default,
+        range=Range.of(extras),
+        help=next((extra.text for extra in extras if isinstance(extra, Help)), ""),
+        metadata=extras,
+    )
 
 
 def check(method: Any) -> None:
@@ -121,19 +164,6 @@ def json_schema(cls: type) -> dict[str, Any]:
         "properties": {p.name: _property(p) for p in parameters(cls)},
         "additionalProperties": False,
     }
-
-
-def _parameter(field: dataclasses.Field[Any], hint: Any) -> Parameter:
-    extras = getattr(hint, "__metadata__", ())
-    bounds = [extra for extra in extras if isinstance(extra, Range)]
-    texts = [extra.text for extra in extras if isinstance(extra, Help)]
-    return Parameter(
-        name=field.name,
-        type=getattr(hint, "__origin__", hint) if extras else hint,
-        default=None if field.default is dataclasses.MISSING else field.default,
-        range=bounds[0] if bounds else None,
-        help=texts[0] if texts else "",
-    )
 
 
 def _options(kind: Any) -> tuple[Any, ...]:

@@ -20,7 +20,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 import shoal
 from shoal.errors import FileError, GuaranteeError
 from shoal.files import read_source
-from shoal.release import coarsen_source, synthesize_source
 from shoal.release.minisign import new_key
 
 
@@ -75,7 +74,7 @@ def room(tmp_path_factory):
     table.write_csv(home / "people.csv")
     schema = shoal.Schema.of(quasi=["gender", "age_group", "education"], sensitive=["spinal column grade"])
     method = shoal.Mondrian(k=5, diversity=2, closeness=0.9)
-    coarsen_source(read_source(home / "people.csv"), schema, method, seed=3).write(home / "out")
+    shoal.coarsen(read_source(home / "people.csv"), schema, method, seed=3).write(home / "out")
     new_key(home / "publisher.key")
     return home
 
@@ -550,7 +549,7 @@ def test_a_synthetic_table_that_was_swapped(tmp_path):
         quasi=["gender"], sensitive=["income"], levels={"gender": ["female", "male"], "income": range(5)}
     )
     source = read_source(tmp_path / "people.csv")
-    synthesize_source(source, schema, shoal.MarginalBootstrap(epsilon=1.0), rows=200).write(tmp_path / "out")
+    shoal.synthesize(source, schema, shoal.MarginalBootstrap(epsilon=1.0), rows=200).write(tmp_path / "out")
     assert shoal.verify(tmp_path / "out", original=tmp_path / "people.csv").exit_code == 5
     shutil.copy(tmp_path / "people.csv", tmp_path / "out/release.csv")
     rehash(tmp_path / "out")

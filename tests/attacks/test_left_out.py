@@ -12,7 +12,7 @@ from test_non_interference import KEY, changed, leaving
 
 import shoal
 from shoal.recipe import Coarsening
-from shoal.release.coarsening import run_coarseners
+from shoal.release import make
 from shoal.rng import repeatable
 
 N = 121
@@ -35,7 +35,7 @@ def crowd():
 
 def written(table, schema, folder, **method):
     method = shoal.Generalize(**({"k": 4, "suppression": 0.02} | method))
-    release = run_coarseners(table, schema, Coarsening.of(method), seed=3, key=KEY, progress=lambda step: None)
+    release = make(table, schema, Coarsening.of(method), seed=3, key=KEY)
     assert 0 not in release.source_rows
     release.write(folder)
     return leaving(folder)
@@ -94,7 +94,7 @@ def test_a_recoding_before_a_suppression_names_intervals_by_the_kept(column, tmp
     seen = []
     for table in (crowd(), changed(crowd(), 0, **{column: 50.5})):
         given = {"seed": 3, "key": KEY, "progress": lambda step: None}
-        release = run_coarseners(table, schema_of(bounds={"age": (0, 120)}), method, **given)
+        release = make(table, schema_of(bounds={"age": (0, 120)}), method, **given)
         assert 0 not in release.source_rows
         release.write(tmp_path / str(len(seen)))
         seen.append(leaving(tmp_path / str(len(seen))))

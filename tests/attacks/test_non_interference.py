@@ -13,9 +13,8 @@ import pytest
 
 import shoal
 from shoal.files import read_source
-from shoal.recipe import Coarsening, Recipe
-from shoal.release.coarsening import run_coarseners
-from shoal.release.run import run_masks
+from shoal.recipe import Anonymization, Coarsening
+from shoal.release import make
 
 KEY = "5a" * 32
 QUASI = ["age", "sex", "town"]
@@ -51,11 +50,7 @@ def people(seed=1):
 
 def write(table, method, folder):
     """Write a release with everything random held fixed; give the files that leave."""
-    given = {"seed": 3, "key": KEY, "progress": lambda step: None}
-    if isinstance(method, Recipe):
-        release = run_masks(table, SCHEMA, method, **given)
-    else:
-        release = run_coarseners(table, SCHEMA, method, **given)
+    release = make(table, SCHEMA, method, seed=3, key=KEY)
     release.write(folder)
     return leaving(folder), release
 
@@ -71,7 +66,7 @@ def leaving(folder):
 
 
 MASKS = {
-    mask.__class__.__name__: Recipe.of(shoal.MDAV(k=4), mask)
+    mask.__class__.__name__: Anonymization.of(shoal.MDAV(k=4), mask)
     for mask in (
         shoal.Centroid(),
         shoal.Resample(),

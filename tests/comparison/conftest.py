@@ -5,8 +5,7 @@ import polars as pl
 import pytest
 
 from shoal.comparison import Comparison, Outcome
-from shoal.comparison.naming import family_of, name_of
-from shoal.comparison.recipes import as_recipe
+from shoal.recipe import as_recipe
 from shoal.schema import Schema
 
 
@@ -47,8 +46,8 @@ def make():
         measured = state == "done"
         return Outcome(
             recipe=recipe,
-            name=name_of(recipe),
-            family=family_of(recipe),
+            name=recipe.title,
+            family=recipe.family,
             state=state,
             reason=reason,
             seconds=1.25,

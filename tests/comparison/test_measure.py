@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.comparison.measure import measure, reference, release_of
-from shoal.comparison.recipes import as_recipe
 from shoal.comparison.spreading import even_draws, spread
 from shoal.comparison.synthetic_matches import found_beyond_chance, replicated_uniques
 from shoal.conform import prepare
 from shoal.pair import NOBODY, Pair
+from shoal.recipe import as_recipe
 from shoal.schema import Schema
 
 LEVELS = Schema.of(quasi=["a", "b"], sensitive=["y"], levels={"a": [0, 1, 2], "b": [0, 1], "y": [0, 1]})

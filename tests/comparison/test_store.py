@@ -7,9 +7,9 @@ import stat
 import pytest
 
 import shoal
-from shoal.comparison.recipes import as_recipe
 from shoal.comparison.store import Store, keep, kept_outcome
 from shoal.errors import FileError
+from shoal.recipe import as_recipe
 from shoal.schema import Schema
 
 SCHEMA = Schema.of(quasi=["age"])

@@ -10,10 +10,11 @@ from shoal import anonymize, risk
 from shoal.frame import enter, series
 from shoal.group import Ball, KMember
 from shoal.mask import BlindMask, Flatten, PushBack, Resample, Shuffle
-from shoal.recipe import GROUPERS, MASKS
+from shoal.method import methods
 from shoal.rng import repeatable
 
 SEED = 11
+GROUPERS, MASKS = methods("group"), methods("mask")
 BLIND = [mask for mask in MASKS if issubclass(mask, BlindMask)]
 EVERY_PAIR = list(itertools.product(GROUPERS, MASKS))
 # Each grouper with two masks of different sorts, each mask with two groupers of different sorts.

@@ -28,12 +28,13 @@ def test_links_lead_somewhere(page):
 
 
 def test_every_method_has_a_page():
-    from shoal.recipe import COARSENERS, GROUPERS, MASKS, method_name, synthesizers
+    from shoal.method import FAMILIES, methods
 
     text = " ".join(path.read_text(encoding="utf-8") for path in ROOT.glob("docs/methods/*.md"))
-    for cls in (*GROUPERS, *MASKS, *COARSENERS, *synthesizers()):
+    for cls in (cls for family in FAMILIES for cls in methods(family)):
         assert f"# {cls.__name__}" in text or f"{cls.__name__} and" in text or f"and {cls.__name__}" in text, cls
-        assert method_name(cls)
+        assert cls.summary, cls
+        assert cls.telling.done, cls
 
 
 MODULES = [name for _, name, _ in pkgutil.walk_packages(shoal.__path__, "shoal.")]

@@ -104,8 +104,8 @@ def test_a_number_outside_its_bounds_is_moved_and_said(stand):
         ({**QUERY, "age": True}, {"age": "must be a number"}),
         ({**QUERY, "age": None}, {"age": "must not be missing"}),
         ({**QUERY, "age": 10**400}, {"age": "must be a finite number"}),
-        ({**QUERY, "sex": "SENTINEL"}, {"sex": "must be one of 2 levels; see the model's card"}),
-        ({**QUERY, "sex": ["f"]}, {"sex": "must be one of 2 levels; see the model's card"}),
+        ({**QUERY, "sex": "SENTINEL"}, {"sex": "must be one of 2 public levels; see the model's card"}),
+        ({**QUERY, "sex": ["f"]}, {"sex": "must be one of 2 public levels; see the model's card"}),
     ],
 )
 def test_fields_that_do_not_fit_are_named_and_not_charged(stand, features, errors):

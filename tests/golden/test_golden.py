@@ -7,6 +7,7 @@ each file's bytes, to compare two trees on one machine.
 """
 
 import hashlib
+import html
 import json
 import os
 import re
@@ -88,7 +89,7 @@ def rounded(value):
 def words(path):
     """The sentences of the report, without drawings and what differs from day to day."""
     text = re.sub(r"<(style|script|svg)\b.*?</\1>", "", path.read_text(), flags=re.S)
-    text = re.sub(r"<[^>]+>", "\n", text)
+    text = html.unescape(re.sub(r"<[^>]+>", "\n", text))
     text = re.sub(r"[0-9a-f]{16,}", "HASH", text).replace(shoal.__version__, "VERSION")
     lines = [re.sub(r"\d{4}-\d\d-\d\d|\d{1,2} \w+ \d{4}", "DAY", line).strip() for line in text.splitlines()]
     return [line for line in lines if line]

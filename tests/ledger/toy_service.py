@@ -4,17 +4,22 @@ import os
 import secrets
 from dataclasses import dataclass, field
 
+import polars as pl
+
 from shoal.claim import Claim
+from shoal.domain import Axis, Domain
 from shoal.dp.budget import Budget
 from shoal.ledger import Ledger
 from shoal.service import Settings, create_app
 from shoal.service.models import Loaded
 
-FEATURES = {
-    "age": {"kind": "numeric", "bounds": (0, 120)},
-    "sex": {"kind": "nominal", "levels": ("f", "m")},
-    "visits": {"kind": "numeric", "bounds": None, "missing": 0},
-}
+FEATURES = Domain(
+    axes=(
+        Axis(name="age", kind="numeric", bounds=(0, 120), missing="refuse"),
+        Axis(name="sex", kind="nominal", levels=pl.Series(["f", "m"]), missing="refuse"),
+        Axis(name="visits", kind="numeric", missing=0),
+    )
+)
 QUERY = {"age": 41, "sex": "f", "visits": 3}
 
 
@@ -24,7 +29,7 @@ class Toy:
 
     name: str = "free"
     cost: Budget = field(default_factory=lambda: Budget(epsilon=0))
-    features: dict = field(default_factory=lambda: dict(FEATURES))
+    features: Domain = FEATURES
     words: str = "A toy."
     data: str = "toy data"
     fit_cost: Budget = field(default_factory=lambda: Budget(epsilon=0))

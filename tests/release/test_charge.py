@@ -5,6 +5,7 @@ import pytest
 
 from shoal.dp import Account, Budget
 from shoal.errors import GuaranteeError, ParameterError
+from shoal.recipe import Synthesis
 from shoal.release.charge import account_of
 from shoal.synth import PeGS
 
@@ -16,7 +17,7 @@ def test_a_link_uses_the_account_that_the_file_has(tmp_path):
     pl.DataFrame({"a": [1, 2]}).write_csv(data)
     link.symlink_to(data)
     begun = Account.open(data, limit=Budget(epsilon=2))
-    with account_of(link, PeGS(epsilon=1.0), None, None) as book:
+    with account_of(link, Synthesis.of(PeGS(epsilon=1.0)), None) as book:
         assert book.limit == Budget(epsilon=2)
         book.charge(Budget(epsilon=1), purpose="rows")
     assert begun.spent == Budget(epsilon=1)
@@ -27,9 +28,9 @@ def test_a_refused_first_run_leaves_the_account_that_another_run_began(tmp_path)
     """It looked, found nothing spent, and deleted both files: what the other run charged meanwhile was lost."""
     data = tmp_path / "visits.csv"
     pl.DataFrame({"a": [1, 2]}).write_csv(data)
-    with account_of(data, PeGS(epsilon=1.0), None, 3.0) as refused:
+    with account_of(data, Synthesis.of(PeGS(epsilon=1.0)), 3.0) as refused:
         assert refused.spent.empty
-        with account_of(data, PeGS(epsilon=1.0), None, None) as other:
+        with account_of(data, Synthesis.of(PeGS(epsilon=1.0)), None) as other:
             other.charge(Budget(epsilon=1), purpose="rows")
     assert Account.open(data).spent == Budget(epsilon=1)
 
@@ -38,7 +39,7 @@ def test_two_first_runs_at_once_begin_one_account_and_lose_no_charge(tmp_path):
     from concurrent.futures import ThreadPoolExecutor
 
     def run(number):
-        with account_of(data, PeGS(epsilon=1.0), None, 100.0) as book:
+        with account_of(data, Synthesis.of(PeGS(epsilon=1.0)), 100.0) as book:
             if number % 2:
                 book.charge(Budget(epsilon=1), purpose="rows")
 
@@ -53,7 +54,10 @@ def test_two_first_runs_at_once_begin_one_account_and_lose_no_charge(tmp_path):
 def test_a_first_run_that_its_limit_does_not_cover_begins_nothing(tmp_path):
     data = tmp_path / "visits.csv"
     data.write_text("a\n1\n")
-    with pytest.raises(GuaranteeError, match="Nothing was spent"), account_of(data, PeGS(epsilon=5.0), None, 3.0):
+    with (
+        pytest.raises(GuaranteeError, match="Nothing was spent"),
+        account_of(data, Synthesis.of(PeGS(epsilon=5.0)), 3.0),
+    ):
         pass
     assert [file.name for file in tmp_path.iterdir()] == ["visits.csv"]
 
@@ -61,10 +65,10 @@ def test_a_first_run_that_its_limit_does_not_cover_begins_nothing(tmp_path):
 def test_a_limit_can_be_set_anew_while_nothing_is_spent(tmp_path):
     data = tmp_path / "visits.csv"
     data.write_text("a\n1\n")
-    with account_of(data, PeGS(epsilon=1.0), None, 3.0):
+    with account_of(data, Synthesis.of(PeGS(epsilon=1.0)), 3.0):
         pass
-    with account_of(data, PeGS(epsilon=1.0), None, 5.0) as book:
+    with account_of(data, Synthesis.of(PeGS(epsilon=1.0)), 5.0) as book:
         assert book.limit.epsilon == 5.0
         book.charge(Budget(epsilon=1), purpose="rows")
-    with pytest.raises(ParameterError, match="--limit"), account_of(data, PeGS(epsilon=1.0), None, 9.0):
+    with pytest.raises(ParameterError, match="--limit"), account_of(data, Synthesis.of(PeGS(epsilon=1.0)), 9.0):
         pass

@@ -20,7 +20,6 @@ from shoal import (
 )
 from shoal.files import read_source
 from shoal.release import write
-from shoal.release.run import anonymize_source
 from shoal.release.write import keeps_bound, smallest_class
 
 TABLE = pl.DataFrame(
@@ -100,7 +99,7 @@ def test_a_file_with_other_rows_or_columns_is_not_left(spoil, tmp_path, monkeypa
 
 def test_a_release_is_not_written_over_or_around_its_input(tmp_path):
     TABLE.write_csv(tmp_path / "in.csv")
-    release = anonymize_source(read_source(tmp_path / "in.csv"), BY_ROW, group=MDAV(k=4), mask=Centroid(), seed=1)
+    release = anonymize(read_source(tmp_path / "in.csv"), BY_ROW, group=MDAV(k=4), mask=Centroid(), seed=1)
     for place in (tmp_path, tmp_path.parent, tmp_path / "in.csv"):
         with pytest.raises(ParameterError, match="must not be the input or a folder around it"):
             release.write(place, overwrite=True)

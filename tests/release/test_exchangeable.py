@@ -15,11 +15,11 @@ from shoal import MDAV, Centroid, Generalize, Mondrian, Resample, Schema, Shuffl
 from shoal.conform import prepare
 from shoal.encode import Encoder
 from shoal.mask import BlindMask, ValueSets, draw_chain, pair_up
-from shoal.recipe import MASKS
+from shoal.method import methods
 from shoal.rng import stream
 
 FALSE_ALARM = 1e-7
-BLIND = [mask for mask in MASKS if issubclass(mask, BlindMask)]
+BLIND = [mask for mask in methods("mask") if issubclass(mask, BlindMask)]
 TABLE = pl.DataFrame({"age": [0, 1, 10, 100, 101, 110], "bmi": [20.0, 27.0, 24.0, 31.0, 22.0, 35.0], "who": range(6)})
 SCHEMA = Schema.of(quasi=["age", "bmi"], other=["who"])
 

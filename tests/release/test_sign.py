@@ -20,10 +20,9 @@ def written(tmp_path_factory):
     home = tmp_path_factory.mktemp("written")
     shoal.datasets.health_survey(200, seed=1).write_csv(home / "people.csv")
     from shoal.files import read_source
-    from shoal.release.run import anonymize_source
 
     schema = shoal.datasets.health_survey_schema()
-    anonymize_source(read_source(home / "people.csv"), schema, mask=shoal.Centroid(), seed=7).write(home / "out")
+    shoal.anonymize(read_source(home / "people.csv"), schema, mask=shoal.Centroid(), seed=7).write(home / "out")
     new_key(home / "publisher.key")
     return home
 
@@ -236,11 +235,11 @@ def test_verification_is_json_able(there):
 
 def test_notes_added_after_the_run_are_kept(tmp_path):
     from shoal.files import read_source
-    from shoal.release import anonymize_to_linkage, coarsen_source
+    from shoal.release import anonymize_to_linkage
 
     shoal.datasets.health_survey(200, seed=1).write_csv(tmp_path / "people.csv")
     source, schema = read_source(tmp_path / "people.csv"), shoal.datasets.health_survey_schema()
-    coarsen_source(source, schema, shoal.Mondrian(k=11), preset="public-11", seed=1).write(tmp_path / "a")
+    shoal.coarsen(source, schema, shoal.Mondrian(k=11), preset="public-11", seed=1).write(tmp_path / "a")
     anonymize_to_linkage(source, schema, 0.5, group=shoal.MDAV(k=3), mask=shoal.Resample(), seed=1).write(
         tmp_path / "b"
     )

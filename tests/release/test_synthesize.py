@@ -27,7 +27,7 @@ def release(table):
 def test_rows_are_nobodys(release):
     assert release.table.shape == (200, 3)
     assert (release.source_rows == -1).all()
-    assert release.is_synthetic
+    assert release.model is not None
     assert [claim.kind for claim in release.claims] == ["epsilon-DP"]
     assert release.risk.reidentification.expected == 0
     assert 0 <= release.utility.total_variation.two_way.mean <= 1

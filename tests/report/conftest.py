@@ -191,25 +191,9 @@ def pair_by_hand() -> Callable[..., tuple[Pair, np.ndarray]]:
 def read_page() -> Callable[[str], Page]:
     def read(html: str) -> Page:
         reader = Reader()
-        reader.feed(html)
+        reader.feed(str(html))
         reader.close()
         reader.page.unbalanced += [tag for tag, _ in reader.open]
         return reader.page
 
     return read
-
-
-@pytest.fixture
-def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the drawing out where only tables and text are looked at."""
-    from shoal.report import risk, tiles, utility
-    from shoal.report.markup import tag
-
-    for home, name in (
-        (risk, "class_size_plot"),
-        (risk, "risk_plot"),
-        (utility, "correlation_plot"),
-        (utility, "marginal_plot"),
-        (tiles, "picture"),
-    ):
-        monkeypatch.setattr(home, name, lambda shown, label: tag("svg", role="img", aria_label=label))

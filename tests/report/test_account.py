@@ -63,15 +63,19 @@ def test_the_order_of_rows_and_identifiers_are_mentioned_only_where_they_changed
     [
         ("centroid", ["centroid"]),
         ({"method": "resample", "replace": True}, ["resample"]),
-        (
-            [{"method": "resample", "replace": False}, "gaussian-dither:alpha=0.2"],
-            ["resample-permuted", "gaussian-dither"],
-        ),
+        ([{"method": "resample", "replace": False}, "gaussian-dither:alpha=0.2"], ["resample", "gaussian-dither"]),
         (None, []),
     ],
 )
 def test_methods_are_read_in_every_form(mask: Any, names: list[str]) -> None:
-    assert methods_in({"mask": mask}, "mask") == names
+    assert [one.name for one in methods_in({"mask": mask}, "mask")] == names
+
+
+def test_values_that_change_hands_are_told_so() -> None:
+    drawn, dealt = ({"method": "resample", "replace": replace} for replace in (True, False))
+    first, second = (methods_in({"mask": mask}, "mask")[0].telling for mask in (drawn, dealt))
+    assert "up to chance" in first.keeps
+    assert second.keeps == "Every value, exactly as often as before."
 
 
 def test_limits_fit_the_method(pair: Pair) -> None:

@@ -20,9 +20,6 @@ import pytest
 import shoal
 from shoal import Schema
 from shoal.files import read_source
-from shoal.release.coarsening import coarsen_source
-from shoal.release.run import anonymize_source
-from shoal.release.synthesizing import synthesize_source
 
 K, SEED, N = 5, 777_123_457, 230
 SECRETS = ("Sentinel", "98765432", "98,765,432", "13579", "13,579", "secret-folder", "registry", str(SEED))
@@ -73,15 +70,15 @@ class Family:
 
 
 def masked(group: Any, *masks: Any) -> Family:
-    return Family(anonymize_source, SCHEMA, {"group": group, "mask": list(masks), "seed": SEED}, rare=True)
+    return Family(shoal.anonymize, SCHEMA, {"group": group, "mask": list(masks), "seed": SEED}, rare=True)
 
 
 def coarse(method: Any) -> Family:
-    return Family(coarsen_source, SCHEMA, {"method": method, "seed": SEED})
+    return Family(shoal.coarsen, SCHEMA, {"method": method, "seed": SEED})
 
 
 def synthetic(method: Any) -> Family:
-    return Family(synthesize_source, DOMAIN, {"method": method, "rows": 150, "seed": SEED})
+    return Family(shoal.synthesize, DOMAIN, {"method": method, "rows": 150, "seed": SEED})
 
 
 FAMILIES = {

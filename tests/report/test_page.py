@@ -225,7 +225,6 @@ def test_an_unknown_audience_is_refused(evidence: Evidence) -> None:
         render(evidence, "everybody")  # type: ignore[arg-type]
 
 
-@pytest.mark.usefixtures("no_pictures")
 class TestOddTables:
     @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(

@@ -8,8 +8,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from shoal.report import Evidence, drawing, plots, tiles
+from shoal.report import Evidence, drawing, plots, svg, tiles
 from shoal.report.marginal import marginals_of
 from shoal.schema import Schema
 
@@ -34,10 +36,11 @@ def test_a_picture_is_one_image_with_a_name(evidence: Evidence, read_page: Calla
     assert set(re.findall(r"url\(#([^)]+)\)", "".join(made))) <= set(ids)
 
 
-def test_the_same_picture_is_drawn_once(evidence: Evidence) -> None:
+def test_a_chart_of_altair_is_drawn_once() -> None:
+    alt = drawing.altair()
+    chart = alt.Chart(alt.Data(values=[{"x": 1}])).mark_point().encode(x="x:Q")
     drawing._svg.cache_clear()
-    first = plots.risk_plot(evidence.risks, "one name")
-    second = plots.risk_plot(evidence.risks, "another name")
+    first, second = drawing.picture(chart, "one name"), drawing.picture(chart, "another name")
     assert drawing._svg.cache_info().misses == 1
     assert first.replace("one name", "another name") == second
 
@@ -84,19 +87,63 @@ def test_a_cloud_of_points_has_no_words(read_page: Callable[[str], Any]) -> None
     assert read_page(drawing.picture(cloud.encode(x="x:Q"), "cloud")).tips == []
 
 
-def test_pictures_are_those_that_altair_would_draw(evidence: Evidence, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = _pictures(evidence)
-    for module in (plots, tiles):
-        monkeypatch.setattr(module, "vega", drawing.altair())
-    assert _pictures(evidence) == own
-
-
-def _pictures(evidence: Evidence) -> list[str]:
-    made = [
-        plots.class_size_plot(evidence.sizes, "sizes"),
-        plots.risk_plot(evidence.risks, "risks"),
-        plots.correlation_plot(evidence.correlations, "correlations"),
-        *(plots.marginal_plot(marginal, "marginal") for marginal in evidence.marginals),
-        *tiles.mosaic_figure(evidence.mosaic),
+def _boxes(picture: str, fill: str) -> list[dict[str, float]]:
+    found = re.findall(r"<rect([^>]*)>", picture)
+    boxes = [dict(re.findall(r'([a-z-]+)="([^"]*)"', attributes)) for attributes in found]
+    return [
+        {name: float(box[name]) for name in ("x", "y", "width", "height")}
+        for box in boxes
+        if box["fill"] == fill and "fill-opacity" not in box
     ]
-    return [re.sub(r"p[0-9a-f]{10}-", "", str(picture)) for picture in made]  # ids are hashes of the chart's words
+
+
+def test_bars_are_as_long_as_their_shares(evidence: Evidence) -> None:
+    marginal = next(m for m in evidence.marginals if m.column == "sex")
+    picture = str(plots.marginal_plot(marginal, "sex"))
+    for fill, side in ((drawing.BEFORE_FILL, "before_share"), (drawing.AFTER, "after_share")):
+        widths = [box["width"] for box in _boxes(picture, fill)]
+        shares = [getattr(cell, side) for cell in marginal.cells]
+        assert [w / widths[0] for w in widths] == pytest.approx([s / shares[0] for s in shares], rel=0.01)
+
+
+def test_columns_stand_on_the_axis_and_fit_the_panel(evidence: Evidence) -> None:
+    picture = str(plots.class_size_plot(evidence.sizes, "sizes"))
+    for place, fill in ((0, drawing.BEFORE_FILL), (1, drawing.AFTER)):
+        boxes = _boxes(picture, fill)[:-1]  # the last is the legend's
+        shares = [band.shares[place] for band in evidence.sizes.bands]
+        assert all(0 <= box["y"] <= 180 and box["y"] + box["height"] == pytest.approx(180, abs=0.02) for box in boxes)
+        heights = [box["height"] for box in boxes]
+        assert [h / max(heights) for h in heights] == pytest.approx([s / max(shares) for s in shares], abs=0.002)
+
+
+def test_tiles_have_the_area_of_their_counts(evidence: Evidence) -> None:
+    assert evidence.mosaic is not None
+    picture = "".join(str(part) for part in tiles.mosaic_figure(evidence.mosaic))
+    before = evidence.mosaic.before.counts
+    half = picture.split("<g ")[1]
+    for j, shade in enumerate(tiles.SHADES[: before.shape[1]]):
+        areas = sum(box["width"] * box["height"] for box in _boxes(half, shade) if box["width"] != 10)
+        whole = tiles.SIDE * tiles.SIDE * 0.72 * tiles.TALL
+        assert areas / whole == pytest.approx(before[:, j].sum() / before.sum(), abs=0.01)
+
+
+@given(
+    start=st.floats(-1e4, 1e4, allow_subnormal=False),
+    span=st.floats(1e-6, 1e9, allow_subnormal=False),
+    about=st.integers(2, 6),
+)
+def test_ticks_are_round_few_and_inside(start: float, span: float, about: int) -> None:
+    low = start * span
+    scale = svg.Scale.over(low, low + span, 0, 100, about=about)
+    assert 1 <= len(scale.ticks) <= 2.3 * about + 1
+    assert all(-1e-3 <= scale(tick) <= 100 + 1e-3 for tick in scale.ticks)
+    assert scale(low) == 0
+    assert scale(low + span) == pytest.approx(100)
+
+
+@given(st.floats(1e-9, 1.0), st.integers(2, 5))
+def test_shares_fit_their_scale(largest: float, about: int) -> None:
+    scale = svg.share_scale(largest, 110, 0, about=about)
+    assert -1e-6 <= scale(largest) <= 110
+    assert scale(0) == 110
+    assert scale.ticks[0] == 0

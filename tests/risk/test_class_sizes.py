@@ -13,7 +13,7 @@ import pytest
 from shoal import risk
 from shoal.errors import InputError, SchemaError
 from shoal.pair import Pair
-from shoal.risk.class_sizes import measure, released_persons
+from shoal.risk.class_sizes import measure
 from shoal.schema import Schema
 
 TABLE = {
@@ -79,9 +79,10 @@ def test_a_release_counts_the_persons_of_its_sources():
     table = pl.DataFrame({"who": ["p", "p", "p", "q", "q", "r"], "age": [3, 3, 3, 9, 9, 9]})
     schema = Schema.of(unit="who", quasi=["age"])
     pair = Pair.of(table, table.select("age"), schema)
-    report = measure(pair.released, pair.schema, persons=released_persons(pair))
+    report = measure(pair.released, pair.schema, found=pair.released_classes())
     assert report.histogram == {1: 1, 2: 1}
-    assert released_persons(Pair.of(table, table, Schema.of(quasi=["age"], other=["who"]))) is None
+    rows = Pair.of(table, table, Schema.of(quasi=["age"], other=["who"])).released_classes()
+    assert rows.histogram() == {3: 2}
 
 
 @pytest.mark.parametrize("content", [["a"] * 5, [None] * 5, [1.5] * 5, [True] * 5])

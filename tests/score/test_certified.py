@@ -63,7 +63,7 @@ def test_few_features_are_asked_where_noise_is_loud(prices):
     assert asked.sum() == 2
     assert few.to_text().count("not asked about") == 6
     assert np.array_equal(few.fit(X, Y).feature_importances_ > 0, asked)  # the draw repeats with random_state
-    out = {name: few.features.items[j].bounds[1] for j, name in enumerate(few.features.names) if not asked[j]}
+    out = {name: few.features.axes[j].bounds[1] for j, name in enumerate(few.features.names) if not asked[j]}
     person = X.row(0, named=True)
     assert few.risk(person | out) == few.risk(person)
     assert loud.feature_importances_.shape == (8,)
@@ -147,7 +147,7 @@ def test_it_predicts_and_is_calibrated():
     found = evaluate(model.predict_proba(test.drop("diabetes"))[:, 1], (test["diabetes"] == "pos").to_numpy())
     assert found.auroc > 0.80
     assert found.calibration_error < 0.05
-    assert model.features.items[0].cuts  # cut anew by the noisy number of records
+    assert model.features.axes[0].cuts  # cut anew by the noisy number of records
     tree = CertifiedTree(1.0, SCHEMA).fit(train.drop("diabetes"), train["diabetes"])
     found = evaluate(tree.predict_proba(test.drop("diabetes"))[:, 1], (test["diabetes"] == "pos").to_numpy())
     assert found.auroc > 0.72

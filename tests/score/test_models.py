@@ -99,7 +99,7 @@ def test_saved_and_read_again(model, name, tmp_path):
     assert again.claims == model.claims
     assert again.spent == model.spent
     assert again.cost == model.cost
-    assert again.features == model.features
+    assert again.features.to_words() == model.features.to_words()
     assert again.to_text() == model.to_text()
     assert again.get_params().keys() == model.get_params().keys()
     if name in EXACT:
@@ -223,9 +223,9 @@ def test_levels_are_not_rounded_to_meet_a_value():
     with pytest.raises(ColumnError, match="1 values outside"):
         CertifiedTree(schema=schema).fit(pl.DataFrame({"grade": [1, 2]}), [0, 1])
     model = CertifiedTree(schema=schema).fit(pl.DataFrame({"grade": [1.5, 2.0, None, float("nan")]}), [0, 1, 0, 1])
-    feature = model.features.items[0]
+    feature = model.features.axes[0]
     values = [1.5, 2.0, None, float("nan")]
-    assert feature.cells(pl.Series("grade", values, strict=False)).tolist() == [feature.cell(v) for v in values]
+    assert feature.encode(pl.Series("grade", values, strict=False)).tolist() == [feature.code(v) for v in values]
     same = Schema.of(quasi=["code"], levels={"code": ["01", "1"]}, kinds={"code": "nominal"})
     with pytest.raises(ColumnError, match="the same"):
         CertifiedTree(schema=same).fit(pl.DataFrame({"code": [1, 1]}), [0, 1])
@@ -322,7 +322,7 @@ def test_schema_edges_and_feature_weights():
     words = SCHEMA.to_dict()
     words["columns"]["glucose"]["edges"] = [0, 100, 126, 200]
     model = CertifiedForest(50.0, Schema.from_dict(words), weights={"glucose": 3.0}).fit(X, Y)
-    feature = next(f for f in model.features.items if f.name == "glucose")
+    feature = next(f for f in model.features.axes if f.name == "glucose")
     assert feature.cuts == (100.0, 126.0)
     assert "100 to 126" in model.to_text()
 

@@ -141,13 +141,13 @@ def test_classes_are_never_read_from_the_data(model):
 
 def test_cuts_do_not_follow_the_type_of_the_column():
     one, other = (
-        CertifiedTree(1.0, SCHEMA).fit(pl.DataFrame({"children": values}), [0, 1, 1]).features.items[0].cuts
+        CertifiedTree(1.0, SCHEMA).fit(pl.DataFrame({"children": values}), [0, 1, 1]).features.axes[0].cuts
         for values in ([1, 2, 3], [1.0, 2.0, 3.5])
     )
     assert one == other
     declared = Schema.from_dict({"columns": {"share": {"role": "quasi", "bounds": [0, 1], "whole": False}}})
     model = CertifiedTree(1.0, declared).fit(pl.DataFrame({"share": [0, 1]}), [0, 1])
-    assert len(model.features.items[0].cuts) == 9
+    assert len(model.features.axes[0].cuts) == 9
 
 
 @pytest.mark.parametrize("epsilon", [1e-15, 1e-6, 1e6])

@@ -43,7 +43,7 @@ def table(n=80, seed=0):
 def questions(features):
     """Every question as a function of a row of cells."""
     out = []
-    for j, feature in enumerate(features.items):
+    for j, feature in enumerate(features.axes):
         ordered = feature.n_ordered
         out += [(j, c, ordered) for c in range(1, ordered)]
         out += [(j, c, c + 1) for c in range(ordered, feature.size)]
@@ -89,7 +89,7 @@ def nested(tree: Tree, node=0):
 def test_trees_are_their_definition(alpha, seed):
     X, y = table(seed=seed)
     features = settle(enter(X), SCHEMA, cuts=9, public=False, owner="test")
-    codes, _ = features.encode(enter(X))
+    codes, _ = features.rows(enter(X))
     plain = AlphaTree(alpha, max_depth=3, min_leaf=0, schema=SCHEMA).fit(X, y)
     assert nested(plain.model_) == grown(codes, y, questions(features), alpha, 3, False)
     stable = StableTree(alpha, max_depth=3, schema=SCHEMA).fit(X, y)
@@ -175,7 +175,7 @@ def test_random_trees_partition_the_domain():
 def test_splits_tables():
     X, y = table()
     features = settle(enter(X), SCHEMA, cuts=9, public=True, owner="test")
-    codes, _ = features.encode(enter(X))
+    codes, _ = features.rows(enter(X))
     splits = Splits.of(features)
     tables, total = splits.tables(splits.keys(codes, y))
     assert total.tolist() == [np.sum(y == 0), np.sum(y == 1)]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import ColumnError, ParameterError
-from shoal.shift.logistic import newton_logit
+from shoal.shift.logistic import market_logit
 from shoal.shift.models import MODELS, check_costs, fitter_of, least_squares, model_name
 
 ROW = np.repeat(np.arange(3), [40, 30, 50])
@@ -124,15 +124,15 @@ def test_negative_costs_are_refused(model):
     check_costs(None, "cost", np.array([-1.0, 0.0]))
 
 
-def test_newton_logit_is_stationary_and_notices_separation():
+def test_market_logit_is_stationary_and_notices_separation():
     rng = np.random.default_rng(7)
     X = rng.normal(size=(50, 3))
     ones, zeros = rng.uniform(0, 1, 50), rng.uniform(0, 1, 50)
-    fit = newton_logit(X, zeros, ones)
+    fit = market_logit(X, zeros, ones)
     mu = fit.probability(X)
     gradient = np.column_stack((np.ones(50), X)).T @ (ones - (ones + zeros) * mu)
     assert np.abs(gradient).max() < 1e-6
     assert not fit.separated
-    apart = newton_logit(X, (X[:, 0] < 0).astype(float), (X[:, 0] >= 0).astype(float))
+    apart = market_logit(X, (X[:, 0] < 0).astype(float), (X[:, 0] >= 0).astype(float))
     assert apart.separated
     assert np.isfinite(apart.coefficients).all()

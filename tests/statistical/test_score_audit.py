@@ -28,7 +28,7 @@ MODELS = {
 def test_certified_scores_keep_their_epsilon(name):
     model = MODELS[name]
 
-    small, large = (model.fit(*data)._records(*data, None) for data in (SMALL, LARGE))
+    small, large = (model.fit(*data).records(*data, None) for data in (SMALL, LARGE))
     codes = model._codes(ASK)
 
     def answers(records):
@@ -43,7 +43,7 @@ def test_noisy_counts_keep_their_epsilon_and_the_audit_is_sharp():
     """The leaf counts themselves, many draws: close to the stated 0.5 for the leaves, never above."""
     tree = CertifiedTree(1.0, SCHEMA, max_depth=1)
 
-    small, large = (tree.fit(*data)._records(*data, None) for data in (SMALL, LARGE))
+    small, large = (tree.fit(*data).records(*data, None) for data in (SMALL, LARGE))
     found = audit(
         lambda records: tree._learn(records).counts[0].sum(), small, large, trials=800, confidence=LEVEL, seed=1
     )

@@ -18,7 +18,6 @@ from shoal.risk import class_mix, linkage
 from shoal.study.camp_crest import (
     GROUPERS,
     MASKS,
-    PAPER,
     Settings,
     _Bench,
     _class_link,
@@ -29,7 +28,8 @@ from shoal.study.camp_crest import (
     simulated,
 )
 from shoal.study.camp_crest_findings import best, findings
-from shoal.study.camp_crest_page import _full_row, _our_row, _paper_rows, check_folder, write
+from shoal.study.camp_crest_page import PAPER, STUDY, _full_row, _our_row, _paper_rows
+from shoal.study.page import check_folder, write
 from shoal.utility import moments
 
 SMALL = Settings(levels=(0.3, 0.1), draws=2, growth=1.6)
@@ -162,7 +162,7 @@ def test_medicare_is_the_paper_s_file():
 
 
 def test_the_page_is_whole_and_holds_both_tables(study, tmp_path):
-    write(study, tmp_path)
+    write(STUDY, study, tmp_path)
     page = (tmp_path / "report.html").read_text()
     HTMLParser().feed(page)
     assert page.count("<script>") == 1
@@ -179,16 +179,16 @@ def test_the_page_is_whole_and_holds_both_tables(study, tmp_path):
 
 
 def test_folders_are_not_overwritten_by_chance(study, tmp_path):
-    check_folder(tmp_path / "new", False)
-    write(study, tmp_path / "old")
+    check_folder(STUDY, tmp_path / "new", False)
+    write(STUDY, study, tmp_path / "old")
     with pytest.raises(FileError):
-        check_folder(tmp_path / "old", False)
-    check_folder(tmp_path / "old", True)
+        check_folder(STUDY, tmp_path / "old", False)
+    check_folder(STUDY, tmp_path / "old", True)
     (tmp_path / "old" / "mine.txt").write_text("")
     with pytest.raises(FileError):
-        check_folder(tmp_path / "old", True)
+        check_folder(STUDY, tmp_path / "old", True)
     with pytest.raises(FileError):
-        check_folder(tmp_path / "old" / "mine.txt", True)
+        check_folder(STUDY, tmp_path / "old" / "mine.txt", True)
 
 
 def test_nominal_columns_alone():

@@ -8,13 +8,13 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from shoal.cli.study_dpat import dpat
+from shoal.cli.study import command
 from shoal.datasets.pima import pima_like, pima_like_schema
 from shoal.errors import FileError, InputError
 from shoal.score import StableTree
 from shoal.study.dpat import EPSILONS, Settings, laplace_loss, run
-from shoal.study.dpat_findings import findings
-from shoal.study.dpat_page import render
+from shoal.study.dpat_page import STUDY, findings
+from shoal.study.page import render
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def run_losses():
 
 
 def test_page_and_numbers(study):
-    page = render(study)
+    page = render(STUDY, study)
     assert page.startswith("<!DOCTYPE html>")
     assert page.count("<script") <= 1  # the tooltips of the house style
     assert "src=" not in page
@@ -83,7 +83,7 @@ def test_another_table():
 
 def test_command(tmp_path):
     app = typer.Typer()
-    app.command()(dpat)
+    app.command()(command(STUDY))
     file = tmp_path / "pima.csv"
     pima_like(160, seed=2).write_csv(file)
     words = ["--data", file, "--halves", 2, "--deletions", 3, "--out", tmp_path / "study"]

@@ -15,10 +15,10 @@ from shoal.errors import ColumnError, FileError, ParameterError
 from shoal.rng import stream
 from shoal.study import ludia
 from shoal.study.ludia import KINDS, METHODS, Settings, run, simulate
-from shoal.study.ludia_findings import averages, findings
+from shoal.study.ludia_findings import averages, findings, paired
 from shoal.study.ludia_inpatient import _intercepts, inpatient_part
-from shoal.study.ludia_page import check_folder, render, write
-from shoal.study.paired import paired
+from shoal.study.ludia_page import STUDY
+from shoal.study.page import check_folder, render, write
 
 
 def make_small(patch):
@@ -110,7 +110,7 @@ class _Page(HTMLParser):
 
 
 def test_report(study, tmp_path):
-    write(study, tmp_path / "study")
+    write(STUDY, study, tmp_path / "study")
     page = _Page((tmp_path / "study/report.html").read_text())
     assert page.seen.count("script") == 1
     assert all(link.startswith("#") for link in page.links)
@@ -118,11 +118,11 @@ def test_report(study, tmp_path):
     told = json.loads((tmp_path / "study/results.json").read_text())
     assert told["findings"] == findings(study)
     assert len(pl.read_csv(tmp_path / "study/errors.csv")) == len(study.few) + len(study.many) + len(study.knob)
-    check_folder(tmp_path / "study", overwrite=True)
+    check_folder(STUDY, tmp_path / "study", overwrite=True)
     with pytest.raises(FileError, match="overwrite"):
-        check_folder(tmp_path / "study", overwrite=False)
+        check_folder(STUDY, tmp_path / "study", overwrite=False)
     with pytest.raises(FileError, match="folder"):
-        check_folder(tmp_path / "study/report.html", overwrite=True)
+        check_folder(STUDY, tmp_path / "study/report.html", overwrite=True)
 
 
 def stays(table, **words):
@@ -135,10 +135,10 @@ def test_a_given_file(study, monkeypatch):
     table = inpatient(200, seed=4).drop("zip", "race").to_pandas()
     found = run(table, by=("county", "hospital"), name="<b>mine</b>", settings=Settings(runs=1, sizes=(5,)))
     assert [part.data for part in found.inpatient] == ["<b>mine</b>"]
-    assert "<b>mine" not in render(found)
+    assert "<b>mine" not in render(STUDY, found)
     nameless = stays(table.drop(columns="days"), by=("county",))
     assert nameless[0].daily == ()
-    assert "Charges" in render(replace(found, inpatient=nameless))
+    assert "Charges" in render(STUDY, replace(found, inpatient=nameless))
     for words, match in (({"value": "cost"}, "cost"), ({"by": ("state",)}, "state"), ({"covariates": ("bmi",)}, "bmi")):
         with pytest.raises(ColumnError, match=match):
             stays(table, **{"by": ("county",), **words})

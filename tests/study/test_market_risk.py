@@ -11,12 +11,13 @@ from shoal import Schema
 from shoal.datasets import health_survey, health_survey_schema
 from shoal.errors import FileError, InputError, ParameterError
 from shoal.shift import MarketRisk
-from shoal.study.market_page import check_folder, render, write
+from shoal.study.market_page import STUDY, checks
 from shoal.study.market_risk import Settings, run, summary
 from shoal.study.market_scene import PLAN, set_scene
 from shoal.study.market_split import CODINGS, SHIFTS, halves, run_split
+from shoal.study.page import check_folder, render, write
 
-SMALL = Settings(splits=4, ks=(5, 40), n=800, n_regions=3, draws=1)
+SMALL = Settings(splits=4, ks=(5, 40), n=800, n_regions=3, draws=1, workers=1)
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +136,7 @@ def test_given_regions_and_a_survey_without_weights():
         sensitive=["cost"],
         kinds={"gender": "nominal", "age_group": "ordinal", "education": "numeric", "income": "ordinal"},
     )
-    study = run(survey, schema, regions, region_column="area", settings=Settings(splits=2, ks=(5,), draws=1))
+    study = run(survey, schema, regions, region_column="area", settings=Settings(splits=2, ks=(5,), draws=1, workers=1))
     assert study.regions == ("north", "south")
     assert np.isfinite(study.bias).all()
 
@@ -156,7 +157,7 @@ class _Tags(HTMLParser):
 
 
 def test_the_report_opens_and_stands_alone(study, tmp_path):
-    write(study, tmp_path / "out")
+    write(STUDY, study, tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text()
     tags = _Tags()
     tags.feed(page)
@@ -165,23 +166,23 @@ def test_the_report_opens_and_stands_alone(study, tmp_path):
     assert tags.seen.count("script") == 1
     assert tags.seen.count("svg") >= 20
     words = json.loads((tmp_path / "out" / "results.json").read_text())
-    assert [item["name"] for item in words["checks"]] == [item.name for item in study.checks()]
+    assert [item["name"] for item in words["checks"]] == [item.name for item in checks(study)]
     curves = pl.read_csv(tmp_path / "out" / "curves.csv")
     assert len(curves) == len(study.curves())
-    assert page == render(study)
+    assert page == render(STUDY, study)
 
 
 def test_a_folder_with_other_things_is_left_alone(study, tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(FileError, match="must not exist yet"):
-        check_folder(tmp_path, overwrite=True)
+        check_folder(STUDY, tmp_path, overwrite=True)
     empty = tmp_path / "empty"
     empty.mkdir()
-    check_folder(empty, overwrite=False)
+    check_folder(STUDY, empty, overwrite=False)
     (empty / "report.html").write_text("old")
-    check_folder(empty, overwrite=True)
+    check_folder(STUDY, empty, overwrite=True)
     with pytest.raises(FileError):
-        check_folder(empty, overwrite=False)
+        check_folder(STUDY, empty, overwrite=False)
 
 
 def test_bad_settings():

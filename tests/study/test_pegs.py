@@ -8,9 +8,9 @@ from scipy.stats import kendalltau, spearmanr
 from shoal import FileError, InputError, ParameterError, Schema
 from shoal.datasets.discharges import discharge
 from shoal.study import pegs_measures as measures
+from shoal.study.page import check_folder, render, write
 from shoal.study.pegs import EPSILONS, ROW_METHODS, TABLE_METHODS, TOTALS, Settings, run
-from shoal.study.pegs_findings import findings
-from shoal.study.pegs_page import check_folder, render, write
+from shoal.study.pegs_page import STUDY, findings
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def test_shapes_of_the_paper(study):
 
 def test_page_and_numbers(study, tmp_path):
     out = tmp_path / "study"
-    write(study, out)
+    write(STUDY, study, out)
     page = (out / "report.html").read_text(encoding="utf-8")
     for text in findings(study):
         assert text.split(".")[0].replace("'", "&#x27;") in page
@@ -55,9 +55,9 @@ def test_page_and_numbers(study, tmp_path):
     words = json.loads((out / "study.json").read_text(encoding="utf-8"))
     assert len(words["by_row"]) == len(ROW_METHODS) * len(EPSILONS)
     with pytest.raises(FileError):
-        check_folder(out, overwrite=False)
-    check_folder(out, overwrite=True)
-    assert render(study) == page
+        check_folder(STUDY, out, overwrite=False)
+    check_folder(STUDY, out, overwrite=True)
+    assert render(STUDY, study) == page
 
 
 def test_bad_input():

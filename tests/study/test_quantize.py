@@ -8,12 +8,13 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from shoal.cli.quantize import quantize
+from shoal.cli.study import command
 from shoal.distance import Metric
 from shoal.errors import FileError, ParameterError
+from shoal.study.page import check_folder, write
 from shoal.study.quantize import CHAINS, RADII, Settings, run
 from shoal.study.quantize_data import planted, toy
-from shoal.study.quantize_page import check_folder, findings, write
+from shoal.study.quantize_page import STUDY, findings
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +61,7 @@ def test_mapped_numbers_follow_the_reference(study):
 def test_findings_and_files(study, tmp_path):
     said = " ".join(findings(study))
     assert "nobody else" in said
-    write(study, tmp_path / "out")
+    write(STUDY, study, tmp_path / "out")
     words = json.loads((tmp_path / "out" / "study.json").read_text())
     assert words["settings"]["n"] == 800
     assert len(words["steps"]) == len(CHAINS)
@@ -68,14 +69,14 @@ def test_findings_and_files(study, tmp_path):
     assert page.count("<figure") == 3
     assert "differential privacy. They aren't" in page.replace("&#x27;", "'")
     HTMLParser().feed(page)
-    check_folder(tmp_path / "out", overwrite=True)
+    check_folder(STUDY, tmp_path / "out", overwrite=True)
     with pytest.raises(FileError, match="--overwrite"):
-        check_folder(tmp_path / "out", overwrite=False)
+        check_folder(STUDY, tmp_path / "out", overwrite=False)
 
 
 def test_command(tmp_path):
     app = typer.Typer()
-    app.command()(quantize)
+    app.command()(command(STUDY))
     done = CliRunner().invoke(app, ["--rows", "300", "--out", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
     assert "nobody else" in done.output.replace("\n", " ")

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal import ColumnError, Schema, SchemaError
-from shoal.synth.domain import Domain, settle
+from shoal.domain import Domain
+from shoal.synth.domain import settle
 
 
 def settled(table, schema, **options):

@@ -9,8 +9,7 @@ from shoal.errors import ParameterError
 from shoal.schema import Schema
 from shoal.utility import propensity
 from shoal.utility.design import designs, stack
-from shoal.utility.distinguish import compare_to_null
-from shoal.utility.logistic import logistic_probabilities
+from shoal.utility.distinguish import compare_to_null, fitted_probabilities
 from shoal.utility.tables import both_columns, side_by_side
 
 SCHEMA = Schema.of(quasi=["a", "t"])
@@ -27,7 +26,7 @@ def test_probabilities_equal_a_general_optimiser():
     design, labels = stack(original, released), np.repeat([0.0, 1.0], [80, 60])
     X = design.rows(0, 140)
     best = minimize(lambda b: np.sum(np.logaddexp(0, X @ b) - labels * (X @ b)), np.zeros(X.shape[1]), tol=1e-10)
-    found, converged = logistic_probabilities(design, labels)
+    found, converged = fitted_probabilities(design, labels)
     assert converged
     assert found == pytest.approx(1 / (1 + np.exp(-X @ best.x)), abs=1e-4)
 

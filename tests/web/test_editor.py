@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.method import FAMILIES
+from shoal.method import methods as registered
 from shoal.params import to_dict
-from shoal.recipe import COARSENERS, GROUPERS, MASKS, method_name, synthesizers
 from shoal.web.catalogue import goals, methods
 from shoal.web.forms import read, read_words
 from shoal.web.pages.editor import (
@@ -23,8 +24,7 @@ from shoal.web.pages.editor import (
 )
 from shoal.web.pages.lines import Columns
 
-FAMILIES = ("group", "mask", "coarsen", "synthesize")
-CLASSES = {method_name(cls): cls for cls in (*GROUPERS, *MASKS, *COARSENERS, *synthesizers())}
+CLASSES = {cls.name: cls for family in FAMILIES for cls in registered(family)}
 EVERY = [(family, method) for family in FAMILIES for method in methods(family)]
 COLUMNS = Columns.named(("age", "zip code", "<b>", 'q"', "a=b/c", "a.b", "none"))
 

@@ -19,8 +19,7 @@ from shoal.release import verify
 from shoal.web.inspect import stamp_of
 from shoal.web.job import Job, read_job
 from shoal.web.job_request import to_compare, to_open, to_release
-from shoal.web.jobs import Jobs
-from shoal.web.process import Child
+from shoal.web.jobs import Jobs, spawn_child
 from shoal.web.workspace import Room
 
 PATIENCE = 120
@@ -36,7 +35,7 @@ jobs = Jobs(room, warm=False)
 id = jobs.start("open", {"path": sys.argv[2]})
 while jobs.get(id).step != "reading":
     time.sleep(0.001)
-print(jobs._children[id]._process.pid, flush=True)
+print(jobs._children[id].pid, flush=True)
 time.sleep(60)
 """
 
@@ -46,7 +45,7 @@ def left_in(folder):
 
 
 def limit_files(child, size):
-    resource.prlimit(child._process.pid, resource.RLIMIT_FSIZE, (size, size))
+    resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (size, size))
 
 
 def is_running(pid):
@@ -188,7 +187,7 @@ def test_cancel_at_any_moment(children, survey, moment):
 
 def test_a_child_that_is_killed_becomes_a_failed_job(children, survey):
     new = children.start("release", to_release(*survey, MONDRIAN))
-    os.kill(children._children[new]._process.pid, signal.SIGKILL)
+    os.kill(children._children[new].pid, signal.SIGKILL)
     job = children.wait(new, PATIENCE)
     assert (job.state, job.error.kind) == ("failed", "internal")
     assert "by signal 9" in job.error.message
@@ -291,6 +290,6 @@ def test_children_end_with_the_workbench(tmp_path, survey):
 
 
 def test_child_without_a_job_ends_quietly():
-    child = Child.spawn()
+    child = spawn_child()
     child._process.stdin.close()
     assert child.wait() == 0

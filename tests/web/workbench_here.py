@@ -2,6 +2,7 @@
 
 import threading
 from contextlib import nullcontext, suppress
+from pathlib import Path
 from unittest.mock import patch
 
 from shoal.web import job_process
@@ -10,7 +11,7 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 class Here:
-    """Stands for `shoal.web.process.Child`; it can't be stopped."""
+    """Stands for `shoal.processes.Child`; it can't be stopped."""
 
     def __init__(self):
         self._ended, self._code = threading.Event(), 1
@@ -19,8 +20,8 @@ class Here:
     def is_alive(self):
         return not self._ended.is_set()
 
-    def give(self, folder):
-        threading.Thread(target=self._do, args=(folder,), daemon=True).start()
+    def tell(self, folder):
+        threading.Thread(target=self._do, args=(Path(folder),), daemon=True).start()
 
     def wait(self):
         self._ended.wait()

@@ -27,11 +27,8 @@ shoal anonymize people.csv -s schema.toml -o release -g ball -m push-back -m shu
 shoal anonymize --replay release.internal/replay.toml --out again
 """
 
-_GROUPS = "k-member, mdav, mst, t-close-mst, crest, ball; parameters after a colon, as in crest:alpha=1"
-_MASKS = (
-    "centroid, resample, cell-dither, gaussian-dither, micro-perturb, push-back, flatten, shuffle; "
-    "repeat the option to chain masks"
-)
+_GROUPS = "Who hides with whom: {group}; parameters after a colon, as in crest:alpha=1."
+_MASKS = "What is written instead: {mask}; repeat the option to chain masks."
 
 
 def anonymize(
@@ -39,8 +36,8 @@ def anonymize(
     schema: Annotated[Path | None, typer.Option("--schema", "-s", help="Schema in TOML: every column's role.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the release; must not exist yet.")] = None,
     k: Annotated[int | None, typer.Option("--k", "-k", help="Smallest group size, at least 2. [default: 5]")] = None,
-    group: Annotated[str, typer.Option("--group", "-g", help=f"Who hides with whom: {_GROUPS}.")] = "k-member",
-    mask: Annotated[list[str] | None, typer.Option("--mask", "-m", help=f"What is written instead: {_MASKS}.")] = None,
+    group: Annotated[str, typer.Option("--group", "-g", help=_GROUPS)] = "k-member",
+    mask: Annotated[list[str] | None, typer.Option("--mask", "-m", help=_MASKS)] = None,
     seed: Annotated[int | None, typer.Option(help="Leave out when you publish: a secret one is drawn.")] = None,
     format: Annotated[str | None, typer.Option("--format", "-f", help="csv, tsv, parquet, dta, sav, xpt.")] = None,
     delimiter: Annotated[
@@ -91,21 +88,20 @@ def _fresh(
     reading: dict[str, Any],
     step: Any,
 ) -> Any:
-    from shoal.recipe import GROUPERS, MASKS, read_method
-    from shoal.release.run import anonymize_source
-    from shoal.release.target import anonymize_to_linkage
+    from shoal.recipe import Anonymization, known_method, read_method
+    from shoal.release import anonymize_to_linkage, make
 
-    size = "minimum" if options["group"].startswith("ball") else "k"
-    defaults = {} if options["k"] is None else {size: options["k"]}
-    grouper = read_method(options["group"], GROUPERS, defaults)
+    cls = known_method("group", options["group"].partition(":")[0])
+    defaults = {} if options["k"] is None else {cls.size_parameter: options["k"]}
+    grouper = read_method(options["group"], "group", defaults)
     if defaults and grouper.k != options["k"]:
         raise ParameterError("anonymize", "--k and the k of --group must agree", got=f"{options['k']} and {grouper.k}")
-    masks = [read_method(text, MASKS) for text in options["mask"]]
+    recipe = Anonymization.of(grouper, [read_method(text, "mask") for text in options["mask"]])
     source, rules = open_input(file, schema, target, overwrite, reading, step, "anonymize")
-    method = {"group": grouper, "mask": masks, "seed": options["seed"], "progress": step}
-    if options["target"] is not None:
-        return anonymize_to_linkage(source, rules, options["target"], **method)
-    return anonymize_source(source, rules, **method)
+    given = {"seed": options["seed"], "progress": step}
+    if options["target"] is None:
+        return make(source, rules, recipe, **given)
+    return anonymize_to_linkage(source, rules, options["target"], group=recipe.group, mask=recipe.masks, **given)
 
 
 def _replayed(path: Path, file: Path | None, step: Any) -> Any:

@@ -26,14 +26,17 @@ shoal coarsen people.csv -s schema.toml -o release --preset safe-harbor --method
 shoal coarsen people.csv -s schema.toml -o release --preset cms --hierarchy zip=zip.csv --export hierarchies
 """
 
-_METHODS = "mondrian, generalize, suppress, or none (presets and recodes only); parameters after a colon"
-
 
 def coarsen(
     file: Annotated[Path | None, typer.Argument(help="CSV, TSV, Parquet, SAS, Stata or SPSS file.")] = None,
     schema: Annotated[Path | None, typer.Option("--schema", "-s", help="Schema in TOML: every column's role.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the release; must not exist yet.")] = None,
-    method: Annotated[str, typer.Option("--method", "-m", help=f"How: {_METHODS}.")] = "mondrian",
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method", "-m", help="How: {coarsen}, or none (presets and recodes only); parameters after a colon."
+        ),
+    ] = "mondrian",
     k: Annotated[int | None, typer.Option("--k", "-k", help="Smallest class, at least 2. [default: 5]")] = None,
     preset: Annotated[
         str | None,
@@ -72,7 +75,8 @@ def coarsen(
     """
     from shoal.cli.console import out as screen
     from shoal.cli.console import steps
-    from shoal.release import coarsen_source
+    from shoal.recipe import Coarsening
+    from shoal.release import make
 
     target = required(out, "--out FOLDER", "coarsen")
     reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
@@ -87,10 +91,11 @@ def coarsen(
     }
     last = _method(method, {name: value for name, value in options.items() if value is not None}, preset)
     first = _first(preset, _pairs("--recode", recode, _step), tuple(allow or ()))
+    recipe = Coarsening.of([*first, *last])
     with steps(7) as step:
         source, rules = open_input(file, schema, target, overwrite, reading, step, "coarsen")
         rules = _with_hierarchies(rules, _pairs("--hierarchy", hierarchy, Path))
-        release = coarsen_source(source, rules, [*first, *last], preset=preset, accept=accept, seed=seed, progress=step)
+        release = make(source, rules, recipe, preset=preset, accept=accept, seed=seed, progress=step)
         release.write(target, format=format or format_of(release), overwrite=overwrite, progress=step)
     tell(release, target)
     if export is not None:
@@ -100,7 +105,7 @@ def coarsen(
 
 def _method(text: str, options: dict[str, Any], preset: str | None) -> list[Any]:
     from shoal.compliance import preset as preset_of
-    from shoal.recipe import COARSENERS, read_method
+    from shoal.recipe import read_method
 
     if text == "none":
         if options:
@@ -112,7 +117,7 @@ def _method(text: str, options: dict[str, Any], preset: str | None) -> list[Any]
         raise ParameterError("--k", f"must be at least {wanted} for the preset {preset}", got=str(options["k"]))
     if text.startswith("suppress") and "suppression" in options:
         options["records"] = options.pop("suppression")
-    return [read_method(text, COARSENERS, options)]
+    return [read_method(text, "coarsen", options)]
 
 
 def _first(preset: str | None, recode: Mapping[str, Any] | None, allow: tuple[str, ...]) -> list[Any]:

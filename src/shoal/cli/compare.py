@@ -83,9 +83,10 @@ def _compared(
     """Everything that can be wrong is found before the first recipe runs."""
     from shoal.cli.console import steps
     from shoal.comparison import compare as run
-    from shoal.comparison import default_recipes, read_recipes
+    from shoal.comparison import default_recipes
     from shoal.comparison.comparison import checked_limit
     from shoal.files import read_source
+    from shoal.recipe import read_recipes
     from shoal.schema import Schema
 
     path, rules = required(file, "FILE", "compare"), Schema.read(required(schema, "--schema FILE", "compare"))

@@ -40,6 +40,7 @@ from shoal.cli import (
     web,
 )
 from shoal.cli.console import complain
+from shoal.cli.listing import ListsMethods
 from shoal.errors import ShoalError
 
 __all__ = ["app", "run"]
@@ -53,9 +54,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("anonymize", epilog=anonymize.EXAMPLES)(anonymize.anonymize)
-app.command("coarsen", epilog=coarsen.EXAMPLES)(coarsen.coarsen)
-app.command("synthesize", epilog=synthesize.EXAMPLES)(synthesize.synthesize)
+app.command("anonymize", cls=ListsMethods, epilog=anonymize.EXAMPLES)(anonymize.anonymize)
+app.command("coarsen", cls=ListsMethods, epilog=coarsen.EXAMPLES)(coarsen.coarsen)
+app.command("synthesize", cls=ListsMethods, epilog=synthesize.EXAMPLES)(synthesize.synthesize)
 app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("risk", epilog=risk.EXAMPLES)(risk.risk)
 app.command("verify", epilog=verify.EXAMPLES)(verify.verify)

@@ -54,7 +54,6 @@ def tell(release: Any, target: Path) -> None:
     """Print what was released, what is promised, what was measured, and where it lies."""
     from shoal.cli.console import out as screen
     from shoal.cli.console import print_claims
-    from shoal.release.headlines import risk_lines, utility_lines
     from shoal.release.layout import inside_of
 
     screen.print(f"[bold]{len(release.source_rows):,} rows released[/] by {release.recipe}")
@@ -62,7 +61,7 @@ def tell(release: Any, target: Path) -> None:
         screen.print(f"  {note}", markup=False, style="dim")
     print_claims(release.claims)
     screen.print("[bold]Measured[/]")
-    for line in (*risk_lines(release), *utility_lines(release)):
+    for line in (*release.risk_lines, *release.utility_lines):
         screen.print(f"  {line.name:<58}{line.value}")
     screen.print(f"Table, report and manifest: {target}", markup=False)
     screen.print(f"Keep inside: {inside_of(target)}", markup=False)

@@ -169,7 +169,7 @@ def _tell(catalogue: Catalogue, served: list[Served], host: str, port: int) -> N
     from shoal.cli.console import err, print_table
     from shoal.ledger.amount import to_text
 
-    rows: list[list[Any]] = [[one.name, to_text(one.amount), str(len(one.form.fields)), one.data] for one in served]
+    rows: list[list[Any]] = [[one.name, to_text(one.amount), str(len(one.domain)), one.data] for one in served]
     print_table(f"http://{host}:{port}", ["model", "epsilon a query", "fields", "data set"], rows)
     for refused in catalogue.refused:
         err.print(f"Not served: {refused.why}", markup=False)

@@ -23,8 +23,6 @@ shoal synthesize people.csv -s schema.toml --epsilon 0.1 --scope sample --rows 1
 shoal synthesize people.csv -s schema.toml --epsilon 1 --price
 """
 
-_METHODS = "pegs, perturbed-imputation, marginal-bootstrap, multiple-imputation; parameters after a colon"
-
 
 def synthesize(
     file: Annotated[Path | None, typer.Argument(help="CSV, TSV, Parquet, SAS, Stata or SPSS file.")] = None,
@@ -38,7 +36,9 @@ def synthesize(
     rows: Annotated[
         int | None, typer.Option("--rows", "-n", help="Rows to draw; chosen without the table. [default: noisy total]")
     ] = None,
-    method: Annotated[str, typer.Option("--method", "-m", help=f"How: {_METHODS}.")] = "pegs",
+    method: Annotated[
+        str, typer.Option("--method", "-m", help="How: {synthesize}; parameters after a colon.")
+    ] = "pegs",
     limit: Annotated[
         float | None, typer.Option(help="Epsilon that may ever be spent on FILE; set by the first run. [default: 10]")
     ] = None,
@@ -67,22 +67,23 @@ def synthesize(
     """
     from shoal.cli.console import out as screen
     from shoal.cli.console import steps
-    from shoal.recipe import read_method, synthesizers
-    from shoal.release import synthesize_source
+    from shoal.recipe import Synthesis, read_method
+    from shoal.release import make
     from shoal.release.charge import account_of
 
     given = {"epsilon": epsilon, "delta": delta, "scope": scope}
-    synthesizer = read_method(method, synthesizers(), {n: v for n, v in given.items() if v is not None})
+    synthesizer = read_method(method, "synthesize", {n: v for n, v in given.items() if v is not None})
+    recipe = Synthesis.of(synthesizer, rows)
     if price:
-        screen.print(str(synthesizer.price(rows)), markup=False)
+        screen.print(str(recipe.price), markup=False)
         return
     target = required(out, "--out FOLDER", "synthesize")
     with steps(6) as step:
         reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
         source, rules = open_input(file, schema, target, overwrite, reading, step, "synthesize")
         where: dict[str, Any] = {"ledger": ledger, "data": data, "changed": "continue" if corrected else "refuse"}
-        with account_of(Path(source.path), synthesizer, rows, limit, **where) if account else nullcontext() as book:
-            release = synthesize_source(source, rules, synthesizer, rows=rows, account=book, progress=step)
+        with account_of(Path(source.path), recipe, limit, **where) if account else nullcontext() as book:
+            release = make(source, rules, recipe, account=book, progress=step)
         release.write(target, format=format or format_of(release), overwrite=overwrite, progress=step)
     _tell(release, target, book)
 
@@ -90,7 +91,6 @@ def synthesize(
 def _tell(release: Any, target: Path, book: Any) -> None:
     from shoal.cli.console import out as screen
     from shoal.cli.console import print_claims
-    from shoal.release.headlines import risk_lines, utility_lines
     from shoal.release.layout import inside_of
 
     screen.print(f"[bold]{len(release.source_rows):,} synthetic rows[/] by {release.recipe}")
@@ -100,7 +100,7 @@ def _tell(release: Any, target: Path, book: Any) -> None:
     if not release.claims:
         screen.print("  none: nothing is promised about differential privacy")
     screen.print("[bold]Measured, for inside only[/]")
-    for line in (*utility_lines(release), *risk_lines(release)):
+    for line in (*release.utility_lines, *release.risk_lines):
         screen.print(f"  {line.name:<58}{line.value}")
     if book is not None:
         screen.print(f"Account {book.path}: {book.summary}", markup=False)

@@ -199,7 +199,7 @@ class Axis:
 def axes_of(prepared: Prepared, names: Sequence[str]) -> tuple[Axis, ...]:
     """The columns `names` of a prepared table as axes."""
     encoder = Encoder.fit(prepared, names)
-    codes = encoder.codes(prepared.frame)
+    codes = encoder.own_codes(prepared)
     return tuple(_axis(coding, codes[:, j]) for j, coding in enumerate(encoder.codings))
 
 
@@ -220,7 +220,7 @@ def _axis(coding: Coding, codes: FloatArray) -> Axis:
 
 def _numbers(coding: Coding, found: FloatArray) -> Axis:
     values, codes = np.unique(found + 0.0, return_inverse=True)
-    low, high = coding.bounds or (values[0], values[-1])
+    low, high = coding.axis.bounds or (values[0], values[-1])
     place = (values - low) / (high - low) if high > low else np.zeros(len(values))
     whole = bool(np.all(values == np.round(values)))
     texts = pl.Series(values).cast(pl.Int64 if whole and np.abs(values).max() < 2**53 else pl.Float64).cast(pl.String)

@@ -10,7 +10,7 @@ Counting rules: a missing value is a level of its own, a suppressed cell likewis
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -20,6 +20,7 @@ import polars as pl
 from shoal.arrays import BoolArray
 from shoal.conform import Prepared
 from shoal.fact import Fact, sentences
+from shoal.method import Method
 
 __all__ = ["SUPPRESSED", "Coarsened", "Coarsener"]
 
@@ -57,8 +58,10 @@ class Coarsened:
         return sentences(self.facts)
 
 
-class Coarsener(ABC):
+class Coarsener(Method):
     """Coarsens the quasi-identifiers until every class holds at least `k` persons."""
+
+    family = "coarsen"
 
     k: int
     blanks_cells: ClassVar[bool] = False

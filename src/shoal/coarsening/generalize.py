@@ -33,6 +33,7 @@ from shoal.equivalence import Codes
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
 from shoal.fact import Fact
 from shoal.frame import series
+from shoal.method import Telling
 from shoal.params import Help, Range, check
 
 __all__ = ["Generalize"]
@@ -80,6 +81,20 @@ class Generalize(Coarsener):
     >>> done.details["levels"], done.columns["age"].to_list()[:3]
     ({'age': 1, 'sex': 1}, ['20-29', '20-29', '30-39'])
     """
+
+    title = "one level for each column"
+    summary = "The same bands for the whole column, chosen to lose least; a few records may be left out."
+    promise = "Every combination is shared by at least k persons; at most the asked share of records is left out."
+    telling = Telling(
+        done=(
+            "Quasi-identifiers were replaced by wider intervals or categories, column by column and the same "
+            "for everybody, until each combination is shared by at least {k} people; records that still stood "
+            "out were left out."
+        ),
+        writes="coarsened: wider intervals or categories, the same for everybody",
+        keeps="In which interval or category the value lies.",
+    )
+    rank = 2
 
     k: Annotated[int, Range(low=2), Help("smallest class size")] = 5
     diversity: Annotated[int | str | None, Help("l-diversity: 3, entropy:2.5, recursive:3,2")] = None

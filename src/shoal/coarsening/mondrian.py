@@ -36,6 +36,7 @@ from shoal.equivalence import Codes, codes, combine
 from shoal.errors import GuaranteeError, SchemaError
 from shoal.fact import Fact
 from shoal.frame import series
+from shoal.method import Telling
 from shoal.params import Help, Range, check
 from shoal.rng import stream
 
@@ -86,6 +87,19 @@ class Mondrian(Coarsener):
     >>> boxes.columns["town"].unique().sort().to_list()
     ['{A, B}', '{A, C}']
     """
+
+    title = "Mondrian: boxes of k people"
+    summary = "Intervals and sets, cut finer where there are more people; loses least of the coarseners."
+    promise = "Every combination is shared by at least k persons, and every record is kept."
+    telling = Telling(
+        done=(
+            "The people were divided into classes of at least {k}, and each got the intervals and sets that "
+            "cover the class."
+        ),
+        writes="coarsened: the interval or set of values of the person's class",
+        keeps="An interval or set that holds the value.",
+    )
+    rank = 1
 
     k: Annotated[int, Range(low=2), Help("fewest persons in a box")] = 5
     diversity: Annotated[int | str | None, Help("l-diversity of every sensitive column in each box")] = None

@@ -20,6 +20,7 @@ from shoal.conform import Prepared
 from shoal.errors import SchemaError
 from shoal.fact import Fact
 from shoal.frame import series
+from shoal.method import Telling
 from shoal.params import Help, check
 
 __all__ = ["Recode"]
@@ -48,6 +49,18 @@ class Recode(Coarsener):
     >>> {name: new.to_list() for name, new in recode.apply(prepared, seed=0).columns.items()}
     {'age': [34, 35, 90], 'zip': ['021**', '021**', '941**']}
     """
+
+    title = "fixed steps"
+    summary = (
+        "Bands, caps, rounding, first letters, parts of dates, ancestors in a table: what is said, column by column."
+    )
+    promise = "The steps are done; no k is promised. Follow it with a method that sees to k."
+    telling = Telling(
+        done="Columns were recoded by fixed steps.",
+        writes="recoded by the steps given",
+        keeps="What the steps leave.",
+    )
+    rank = 4
 
     steps: Annotated[Mapping[str, Step | Mapping[str, Any]], Help("a step for each column")]
     k: int = field(default=1, init=False)

@@ -36,6 +36,7 @@ from shoal.equivalence import Codes, ranks
 from shoal.errors import GuaranteeError, SchemaError
 from shoal.fact import Fact
 from shoal.frame import series
+from shoal.method import Telling
 from shoal.params import Help, Range, check
 from shoal.rng import stream
 
@@ -78,6 +79,16 @@ class Suppress(Coarsener):
     >>> done.details["suppressed_cells"]
     3
     """
+
+    title = "blank the rare cells"
+    summary = "Leaves most cells as they are and blanks those that give people away."
+    promise = "Every combination is shared by at least k persons, and what is still there is true."
+    telling = Telling(
+        done="Single values were left out until each combination is shared by at least {k} people.",
+        writes="left out in some rows",
+        keeps="Every value that was not left out.",
+    )
+    rank = 3
 
     blanks_cells: ClassVar[bool] = True
 

@@ -13,17 +13,15 @@ if TYPE_CHECKING:
     from shoal.comparison.comparison import Comparison
     from shoal.comparison.grid import default_recipes
     from shoal.comparison.outcome import Outcome
-    from shoal.comparison.recipes import read_recipes
     from shoal.comparison.run import compare
 
-__all__ = ["Comparison", "Outcome", "compare", "default_recipes", "read_recipes"]
+__all__ = ["Comparison", "Outcome", "compare", "default_recipes"]
 
 _HOME = {
     "Comparison": "comparison",
     "Outcome": "outcome",
     "compare": "run",
     "default_recipes": "grid",
-    "read_recipes": "recipes",
 }
 
 

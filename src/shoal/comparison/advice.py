@@ -59,7 +59,7 @@ def kept(share: float) -> str:
 
 
 def _choice(chosen: Outcome, limit: float) -> str:
-    found = "of the records counted as found" if chosen.is_synthetic else "of the records found"
+    found = "of the records counted as found" if chosen.is_counted else "of the records found"
     return (
         f"For a re-identification of at most {percent(limit)}, {chosen.name} keeps most: {kept(chosen.utility)} of the "
         f"two-way distributions, with {percent(chosen.risk)} {found}."
@@ -141,7 +141,7 @@ def _guess(comparison: Comparison, chosen: Outcome) -> Iterator[str]:
 
 def _copies(chosen: Outcome) -> Iterator[str]:
     copied = chosen.risks.get("copied_uniques") or 0.0
-    if copied > _MANY_COPIES and not chosen.is_synthetic:
+    if copied > _MANY_COPIES and not chosen.is_counted:
         yield (
             f"{percent(copied)} of its rows show a combination of quasi-identifiers that one person alone has, as a "
             "rule dealt to somebody else: not that person's row, but it tells that such a person is in the table."

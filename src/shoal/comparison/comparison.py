@@ -13,8 +13,9 @@ import polars as pl
 from shoal.comparison.front import best, front
 from shoal.comparison.outcome import RISK, UTILITY, Outcome
 from shoal.errors import ParameterError
+from shoal.frame import Backend
 from shoal.report.markup import Html
-from shoal.synth.output import Backend, give
+from shoal.synth.output import give
 
 __all__ = ["Comparison"]
 

@@ -7,7 +7,8 @@ leaves open and for what a scan finds):
 - synthesis with a differential-privacy claim needs a public domain (levels, bounds or edges) of every
   quasi-identifier and sensitive column;
 - Safe Harbor is tried where a scan finds ZIP codes, dates or ages over 89;
-- local suppression is tried for few columns only: it looks at all their subsets.
+- local suppression is tried for few columns only: it looks at all their subsets;
+- any other method may name recipes to try (`shoal.method.Method.trials`).
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from shoal.frame import enter
 from shoal.group import MDAV, Ball, Crest, KMember
 from shoal.group.mix import class_names
 from shoal.mask import Centroid, GaussianDither, MicroPerturb, PushBack, Resample, Shuffle
-from shoal.recipe import AnyRecipe, Coarsening, Recipe, Synthesis
+from shoal.method import FAMILIES, methods
+from shoal.recipe import Anonymization, Coarsening, Recipe, Synthesis, read_recipe
 from shoal.schema import Column, Schema
 
 __all__ = ["default_recipes"]
@@ -35,7 +37,7 @@ _FEW = 10  # columns: local suppression looks at 2^10 subsets of them
 _DELTA = 1e-9  # far below 1 / records for any table that fits in memory
 
 
-def default_recipes(schema: Schema, table: Any = None) -> tuple[AnyRecipe, ...]:
+def default_recipes(schema: Schema, table: Any = None) -> tuple[Recipe, ...]:
     """A grid of about fifteen recipes that covers every family that suits `schema`.
 
     Parameters
@@ -56,7 +58,7 @@ def default_recipes(schema: Schema, table: Any = None) -> tuple[AnyRecipe, ...]:
     if not schema.quasi:
         raise SchemaError("schema", "must name at least one quasi-identifier to compare releases")
     settled = schema if table is None else _settled(table, schema)
-    return (*_masked(settled), *_coarsened(settled, table), *_synthetic(settled))
+    return (*_masked(settled), *_coarsened(settled, table), *_synthetic(settled), *_others())
 
 
 def _settled(table: Any, schema: Schema) -> Schema:
@@ -65,18 +67,18 @@ def _settled(table: Any, schema: Schema) -> Schema:
     return prepare(table, schema.with_columns(lenient)).schema
 
 
-def _masked(schema: Schema) -> Iterator[AnyRecipe]:
+def _masked(schema: Schema) -> Iterator[Recipe]:
     exact = MicroPerturb(noise="exact")
     for k in (5, 10):
-        yield Recipe.of(MDAV(k=k), Centroid())
-        yield Recipe.of(KMember(k=k), GaussianDither(exact=True))
-        yield Recipe.of(Crest(k=k) if class_names(schema) else MDAV(k=k), exact)
-    yield Recipe.of(KMember(k=5), Resample())
-    yield Recipe.of(MDAV(k=10), Shuffle())
-    yield Recipe.of(Ball(minimum=5), [PushBack(), Shuffle()])
+        yield Anonymization.of(MDAV(k=k), Centroid())
+        yield Anonymization.of(KMember(k=k), GaussianDither(exact=True))
+        yield Anonymization.of(Crest(k=k) if class_names(schema) else MDAV(k=k), exact)
+    yield Anonymization.of(KMember(k=5), Resample())
+    yield Anonymization.of(MDAV(k=10), Shuffle())
+    yield Anonymization.of(Ball(minimum=5), [PushBack(), Shuffle()])
 
 
-def _coarsened(schema: Schema, table: Any) -> Iterator[AnyRecipe]:
+def _coarsened(schema: Schema, table: Any) -> Iterator[Recipe]:
     for k in (5, 10):
         yield Coarsening.of(Mondrian(k=k))
     yield Coarsening.of(Generalize(k=5))
@@ -93,7 +95,7 @@ def _has_safe_harbor_values(schema: Schema, table: Any) -> bool:
     return any(finding.identifier in (GEOGRAPHIC, DATES, AGES) for finding in found.findings)
 
 
-def _synthetic(schema: Schema) -> Iterator[AnyRecipe]:
+def _synthetic(schema: Schema) -> Iterator[Recipe]:
     from shoal.synth import MultipleImputation, PeGS
 
     columns = [column for column in schema.columns if column.role in ("quasi", "sensitive")]
@@ -101,6 +103,13 @@ def _synthetic(schema: Schema) -> Iterator[AnyRecipe]:
         yield Synthesis.of(PeGS(epsilon=1.0))
         yield Synthesis.of(PeGS(epsilon=1.0, delta=_DELTA))
     yield Synthesis.of(MultipleImputation())
+
+
+def _others() -> Iterator[Recipe]:
+    """What methods that aren't in this grid say they should be tried with."""
+    for family in FAMILIES:
+        for method in methods(family):
+            yield from map(read_recipe, method.trials)
 
 
 def _is_public(column: Column) -> bool:

@@ -33,10 +33,10 @@ from shoal.comparison.synthetic_matches import found_beyond_chance, replicated_u
 from shoal.conform import Prepared
 from shoal.errors import GuaranteeError
 from shoal.pair import NOBODY, Pair
-from shoal.recipe import AnyRecipe, Coarsening, Synthesis
-from shoal.release import Release, anonymize, coarsen, synthesize
+from shoal.recipe import Recipe
+from shoal.release import Release, make
 from shoal.release.write import keeps_bound
-from shoal.risk import attribute_inference, matching
+from shoal.risk import RiskReport, attribute_inference, matching
 from shoal.risk.nearest import match_pair
 from shoal.rng import repeatable, stream
 from shoal.schema import Schema
@@ -48,20 +48,13 @@ __all__ = ["measure", "reference", "release_of", "share_put_right"]
 _MOST_PAIRS = 300
 
 
-def release_of(table: Any, schema: Schema, recipe: AnyRecipe, seed: int) -> Release:
-    """A release to be measured and thrown away; the key follows from the seed too, so that a comparison repeats."""
+def release_of(table: Any, schema: Schema, recipe: Recipe, seed: int) -> Release:
+    """A release to be measured and thrown away; the key follows from the seed too, so that a comparison repeats.
+
+    No account is touched: what never leaves the room spends nothing.
+    """
     with repeatable(seed):
-        return _release_of(table, schema, recipe, seed)
-
-
-def _release_of(table: Any, schema: Schema, recipe: AnyRecipe, seed: int) -> Release:
-    """Run a recipe for trial. No account is touched: what never leaves the room spends nothing."""
-    if isinstance(recipe, Coarsening):
-        return coarsen(table, schema, recipe.methods, seed=seed)
-    if isinstance(recipe, Synthesis):
-        by_row = recipe.method.price(recipe.rows).per_row is not None  # there a seed would cost the claim
-        return synthesize(table, schema, recipe.method, rows=recipe.rows, seed=None if by_row else seed)
-    return anonymize(table, schema, group=recipe.group, mask=recipe.masks, seed=seed)
+        return make(table, schema, recipe, seed=seed if recipe.takes_seed else None)
 
 
 def measure(release: Release, seed: int) -> dict[str, Any]:
@@ -105,26 +98,29 @@ def _check(release: Release, claims: tuple[Claim, ...]) -> None:
 
 def _risks(release: Release, seed: int) -> dict[str, float | None]:
     risk = release.risk
-    attacks = dict.fromkeys(_attacks(release)) if release.is_synthetic else _attacks(release)
-    beyond = found_beyond_chance(release.pair, seed) if release.is_synthetic else 0.0
     return {
-        RISK: max([beyond, *(share for share in attacks.values() if share is not None)]),
-        **attacks,
-        "linkage_two_guesses": risk.linkage.share,
+        **(_found(risk) if release.model is None else _counted(release, seed)),
         "guessed": _guessed(risk.inference),
         "replicated_uniques": replicated_uniques(release.pair),
         "copied_uniques": risk.verbatim.unique_share,
     }
 
 
-def _attacks(release: Release) -> dict[str, float | None]:
-    """The attacks with one guess, each a share of people or rows found."""
-    risk = release.risk
-    return {
+def _found(risk: RiskReport) -> dict[str, float | None]:
+    """The attacks with one guess, each a share of people or rows found; the strongest is the headline."""
+    attacks = {
         "nearest_match": risk.reidentification.expected,
         "linkage": risk.linkage.nearest_share,
         "unchanged": risk.unchanged.expected,
     }
+    strongest = max(share for share in attacks.values() if share is not None)
+    return {RISK: strongest, **attacks, "linkage_two_guesses": risk.linkage.share}
+
+
+def _counted(release: Release, seed: int) -> dict[str, float | None]:
+    """No row of a model is anybody's: who came out again beyond chance is counted instead."""
+    beyond = found_beyond_chance(release.pair, seed)
+    return {RISK: beyond, "nearest_match": None, "linkage": None, "unchanged": None, "linkage_two_guesses": None}
 
 
 def _utilities(release: Release, seed: int) -> dict[str, float | None]:

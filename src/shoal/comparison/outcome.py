@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from shoal.claim import Claim
-from shoal.comparison.naming import command_of
 from shoal.errors import ParameterError
-from shoal.recipe import AnyRecipe, Synthesis, read_recipe
+from shoal.recipe import Recipe, command_line, read_recipe
 from shoal.record import Record
 from shoal.report.numbers import percent
 
@@ -56,7 +55,7 @@ class Outcome(Record):
 
     releasable: ClassVar[bool] = False
 
-    recipe: AnyRecipe
+    recipe: Recipe
     name: str
     family: str
     state: State
@@ -105,14 +104,17 @@ class Outcome(Record):
         return ", ".join(f"ε = {c.value:g}" for c in self.claims if c.basis == "proved" and c.is_differential)
 
     @property
-    def is_synthetic(self) -> bool:
-        """Whether its rows are nobody's."""
-        return isinstance(self.recipe, Synthesis)
+    def is_counted(self) -> bool:
+        """Whether people whose combination came out again were counted, as no row is anybody's to be found."""
+        return self.family == "synthesis"
 
     @property
     def command(self) -> str | None:
         """The command line that makes such a release; None where only Python can say it."""
-        return command_of(self.recipe)
+        try:
+            return command_line(self.recipe, "FILE", "SCHEMA", "FOLDER")
+        except ParameterError:
+            return None
 
     @classmethod
     def from_dict(cls, words: Mapping[str, Any]) -> Outcome:

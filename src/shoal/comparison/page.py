@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shoal.comparison.advice import advice, kept
-from shoal.comparison.naming import FAMILIES
+from shoal.recipe import FAMILIES
 from shoal.report.document import document
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
 from shoal.report.numbers import ABSENT, number, percent, plural, seconds
@@ -122,7 +122,7 @@ def _tables(comparison: Comparison) -> Html:
         (
             tag("span", f"{place}. {one.name}", tag("span", " ★", title="on the front") if id(one) in front else None),
             one.family,
-            percent(one.risk) + ("†" if one.is_synthetic else ""),
+            percent(one.risk) + ("†" if one.is_counted else ""),
             percent(one.risks.get("guessed")),
             kept(one.utility),
             one.proof or ABSENT,

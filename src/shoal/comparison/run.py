@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,23 +22,19 @@ import polars as pl
 
 from shoal.comparison.comparison import Comparison
 from shoal.comparison.grid import default_recipes
-from shoal.comparison.naming import family_of, name_of
 from shoal.comparison.outcome import Outcome
 from shoal.comparison.processes import Answer, run_tasks
-from shoal.comparison.recipes import as_recipes
 from shoal.comparison.store import Store, keep, kept_outcome, read_kept
 from shoal.conform import prepare
 from shoal.errors import FileError, ParameterError
 from shoal.frame import Frame, enter, series
-from shoal.recipe import AnyRecipe, Synthesis
+from shoal.recipe import Progress, Recipe, as_recipes, quiet
 from shoal.release.release import checked_seed
 from shoal.rng import stream
 from shoal.schema import Schema
 from shoal.synth.output import backend_of
 
 __all__ = ["compare"]
-
-Progress = Callable[[str], None]
 
 
 def compare(
@@ -101,7 +97,7 @@ def compare(
     number = store.seed if seed is None else checked_seed(seed)
     with _job(whole, known) as (job, digest):
         plan = _Plan(schema=known, recipes=chosen, seed=number, limit=limit, store=store, digest=digest)
-        outcomes, reference = plan.carry_out(job, n_jobs, progress or _quiet)
+        outcomes, reference = plan.carry_out(job, n_jobs, progress or quiet)
     return Comparison(
         outcomes=outcomes, reference=reference, n_records=len(whole), quasi=schema.quasi, sensitive=schema.sensitive,
         backend=backend_of(table),
@@ -113,7 +109,7 @@ class _Plan:
     """What is to be done, and what of it is there already."""
 
     schema: Schema
-    recipes: tuple[AnyRecipe, ...]
+    recipes: tuple[Recipe, ...]
     seed: int
     limit: float
     store: Store
@@ -151,7 +147,7 @@ class _Plan:
     def _path(self, words: dict[str, Any] | None) -> Path | None:
         return self.store.path(self.digest, self.schema, words or {}, self.seed)
 
-    def _task(self, recipe: AnyRecipe | None) -> dict[str, Any]:
+    def _task(self, recipe: Recipe | None) -> dict[str, Any]:
         words = None if recipe is None else recipe.to_dict()
         name = json.dumps(words, sort_keys=True, ensure_ascii=False)
         return {"recipe": words, "seed": self._drawn(name), "measure": self._drawn("measure")}
@@ -173,9 +169,9 @@ class _Teller:
         self.say(f"{self.n_done} of {self.total}: {one.name} ({how})")
 
 
-def _outcome(recipe: AnyRecipe, answer: Answer) -> Outcome:
+def _outcome(recipe: Recipe, answer: Answer) -> Outcome:
     words = {"reason": "", "risks": {}, "utilities": {}, "claims": [], **answer.words}
-    named = {"recipe": recipe.to_dict(), "name": name_of(recipe), "family": family_of(recipe)}
+    named = {"recipe": recipe.to_dict(), "name": recipe.title, "family": recipe.family}
     return replace(Outcome.from_dict({**words, **named, "seconds": round(answer.seconds, 3)}), recipe=recipe)
 
 
@@ -195,12 +191,12 @@ def _job(table: pl.DataFrame, schema: Schema) -> Iterator[tuple[Path, str]]:
         yield job, digest
 
 
-def _checked_table(frame: Frame, schema: Schema, recipes: Sequence[AnyRecipe]) -> pl.DataFrame:
+def _checked_table(frame: Frame, schema: Schema, recipes: Sequence[Recipe]) -> pl.DataFrame:
     """The table as Polars, held to its schema once; synthesizers have rules of their own for missing numbers.
 
     Identifiers are never released, so they don't leave this process.
     """
-    if not all(isinstance(recipe, Synthesis) for recipe in recipes):
+    if any(recipe.needs_prepared for recipe in recipes):
         prepare(frame, schema)
     return pl.DataFrame([series(frame, name) for name in frame.columns if name not in schema.identifier])
 
@@ -224,7 +220,3 @@ def _checked_limit(limit: float) -> float:
     if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 < limit < 1e7:
         raise ParameterError("compare", "time_limit must be a number of seconds above 0", got=repr(limit)[:40])
     return float(limit)
-
-
-def _quiet(line: str) -> None:
-    """Say nothing."""

@@ -18,7 +18,7 @@ from shoal import __version__
 from shoal.comparison.outcome import Outcome
 from shoal.errors import FileError, ShoalError
 from shoal.files import write_text
-from shoal.recipe import AnyRecipe
+from shoal.recipe import Recipe
 from shoal.rng import fresh_key, fresh_seed
 from shoal.schema import Schema
 
@@ -81,7 +81,7 @@ def read_kept(path: Path | None) -> dict[str, Any] | None:
     return words if isinstance(words, dict) else None
 
 
-def kept_outcome(path: Path | None, recipe: AnyRecipe, time_limit: float) -> Outcome | None:
+def kept_outcome(path: Path | None, recipe: Recipe, time_limit: float) -> Outcome | None:
     """An earlier outcome that still stands: done, refused, or out of a time that was no shorter than now."""
     words = read_kept(path)
     if words is None:

@@ -12,10 +12,18 @@ import queue
 import shutil
 import signal
 import sys
-import threading
 import traceback
 from pathlib import Path
 from typing import Any
+
+import polars as pl
+
+from shoal.comparison import measure
+from shoal.conform import prepare
+from shoal.errors import ShoalError
+from shoal.processes import follow_parent
+from shoal.recipe import read_recipe
+from shoal.schema import Schema
 
 __all__ = ["answer", "main"]
 
@@ -27,7 +35,7 @@ def main() -> None:
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     tasks: queue.Queue[str] = queue.Queue()
-    threading.Thread(target=_listen, args=(tasks, job), daemon=True).start()
+    follow_parent(tasks.put, last=lambda: shutil.rmtree(job, ignore_errors=True))
     table, schema = _read(job)
     _tell(channel, {"ready": True})
     while True:
@@ -36,8 +44,6 @@ def main() -> None:
 
 def answer(table: Any, schema: Any, task: dict[str, Any]) -> dict[str, Any]:
     """Run one task; whatever goes wrong is a state and a reason."""
-    from shoal.errors import ShoalError
-
     try:
         return {"state": "done", **_work(table, schema, task)}
     except ShoalError as error:
@@ -51,10 +57,6 @@ def answer(table: Any, schema: Any, task: dict[str, Any]) -> dict[str, Any]:
 
 
 def _work(table: Any, schema: Any, task: dict[str, Any]) -> dict[str, Any]:
-    from shoal.comparison import measure
-    from shoal.conform import prepare
-    from shoal.recipe import read_recipe
-
     if task["recipe"] is None:
         return {"reference": measure.reference(table, prepare(table, schema), task["measure"])}
     release = measure.release_of(table, schema, read_recipe(task["recipe"]), task["seed"])
@@ -62,21 +64,8 @@ def _work(table: Any, schema: Any, task: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read(job: Path) -> tuple[Any, Any]:
-    import polars as pl
-
-    from shoal.comparison import measure  # noqa: F401  loaded before the clock of the first recipe starts
-    from shoal.schema import Schema
-
     table = pl.read_ipc(job / "table.arrow")
     return table, Schema.from_dict(json.loads((job / "schema.json").read_text(encoding="utf-8")))
-
-
-def _listen(tasks: queue.Queue[str], job: Path) -> None:
-    """Pass tasks on; the end of the line means that the parent is gone."""
-    for line in sys.stdin:
-        tasks.put(line)
-    shutil.rmtree(job, ignore_errors=True)
-    os._exit(0)
 
 
 def _tell(channel: Any, words: dict[str, Any]) -> None:

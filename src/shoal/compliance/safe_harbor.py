@@ -36,6 +36,7 @@ from shoal.conform import Prepared
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.fact import Fact
 from shoal.frame import series
+from shoal.method import Telling
 from shoal.params import Help, Range, check
 from shoal.schema.infer import words_in
 
@@ -84,6 +85,19 @@ class SafeHarbor(Coarsener):
     >>> done.columns["zip"].to_list(), done.columns["age"].to_list()
     (['021', '000'], [44, 90])
     """
+
+    title = "Safe Harbor"
+    summary = "ZIP codes to three digits, dates to years, ages over 89 pooled, smaller places suppressed."
+    promise = "What the scan recognises is rewritten, or the run stops; no k is promised."
+    telling = Telling(
+        done=(
+            "Columns were coarsened by the rules of HIPAA Safe Harbor: three digits of a ZIP code, years "
+            "instead of dates, ages over 89 pooled."
+        ),
+        writes="coarsened as the Safe Harbor rule says, where it has a rule for such a column",
+        keeps="What the rule leaves.",
+    )
+    rank = 5
 
     small_zips: Annotated[tuple[str, ...], Help("first three digits of ZIP codes written 000")] = SMALL_ZIPS
     year: Annotated[int | None, Range(low=1900, high=2200), Help("year in which the data were collected")] = None
@@ -175,6 +189,16 @@ class LimitedDataSet(Coarsener):
     ...     error.got
     "e-mail addresses in 'email'"
     """
+
+    title = "limited data set"
+    summary = "Dates, ages and ZIP codes stay; street addresses and direct identifiers are refused."
+    promise = "What the scan recognises is refused; no k is promised."
+    telling = Telling(
+        done="Columns that name a person or a street address were refused.",
+        writes="left as it is, after a look for names and street addresses",
+        keeps="Everything.",
+    )
+    rank = 6
 
     allow: Annotated[tuple[str, ...], Help("columns that stay although they look like identifiers")] = ()
     k: Annotated[int, Range(low=1, high=1), Help("always 1")] = 1

@@ -31,6 +31,7 @@ from shoal.encode import Encoder
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
 from shoal.group.grouper import Grouper, Grouping, canonical_order
 from shoal.group.points import Points
+from shoal.method import Telling
 from shoal.params import Help, Range, check
 from shoal.rng import stream
 from shoal.schema import Schema
@@ -75,7 +76,19 @@ class Ball(Grouper):
     [0, 0, 0, 0, 1]
     """
 
+    title = "balls of one radius"
+    summary = "Who is within a distance of each other, for any columns with a distance; who is near nobody stays alone."
+    promise = "Records of a group are within the radius in every column; small groups must be mended by a mask."
+    telling = Telling(
+        done=(
+            "People were gathered in groups that are near each other in every quasi-identifier "
+            "(epsilon-balls); groups of fewer than {k} were left to be moved."
+        ),
+    )
+    rank = 6
+
     leaves_small: ClassVar[bool] = True
+    size_parameter: ClassVar[str] = "minimum"
 
     radius: Annotated[
         float | Mapping[str, float] | None,
@@ -198,7 +211,7 @@ class Scene:
         if not names:
             raise SchemaError("schema", "must name at least one quasi-identifier to group by")
         encoder = Encoder.fit(prepared, names)
-        codes = encoder.codes(prepared.frame)
+        codes = encoder.own_codes(prepared)
         spaces, units = Spaces.fit(prepared.schema, encoder, codes), prepared.units()
         persons = person_positions(spaces.positions(codes), spaces, units)
         order = canonical_order(persons, stream(seed, "order"))

@@ -33,6 +33,7 @@ from shoal.group.copies import distinct
 from shoal.group.mix import Classes, ClassGrouper, Mix
 from shoal.group.points import Points
 from shoal.group.spanning import Tree, cut_tree, range_points, spanning_tree
+from shoal.method import Telling
 from shoal.params import Help, Range
 
 __all__ = ["Crest", "composite_tree"]
@@ -75,6 +76,17 @@ class Crest(ClassGrouper):
     >>> [len(set(table["ill"].filter(labels == g))) for g in range(4)]
     [2, 2, 2, 2]
     """
+
+    title = "CREST"
+    summary = "Near each other and mixed in the sensitive class, so that a group gives less away."
+    promise = "Every group holds at least k persons; no class mix is promised."
+    telling = Telling(
+        done=(
+            "Each person was put into a group of at least {k} people who are near each other and mixed in "
+            "what is sensitive (class restricted spanning tree)."
+        ),
+    )
+    rank = 5
 
     k: Annotated[int, Range(low=2), Help("smallest group size")] = 5
     alpha: Annotated[float, Range(low=0, high=1), Help("weight of distance against class mix")] = 0.5

@@ -9,7 +9,7 @@ of k is k persons.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -21,6 +21,7 @@ from shoal.conform import Prepared, prepare
 from shoal.encode import Encoder
 from shoal.errors import GuaranteeError, SchemaError
 from shoal.group.points import Points
+from shoal.method import Method
 from shoal.params import check
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
@@ -41,12 +42,21 @@ class Grouping:
         return int(self.labels.max(initial=-1)) + 1
 
 
-class Grouper(ABC):
+class Grouper(Method):
     """Gives every record a group of at least `k` persons."""
 
+    family = "group"
+
     k: int
+    size_parameter: ClassVar[str] = "k"
+    """The parameter that sets `k`."""
     leaves_small: ClassVar[bool] = False
     """Whether it may leave groups of fewer than `k` persons, for a mask to push back into larger ones."""
+
+    @property
+    def uses_response(self) -> bool:
+        """Whether sensitive numbers take part in the grouping."""
+        return False
 
     def assign(self, table: Any, schema: Schema, seed: int | None = None) -> IntArray:
         """Return one label per row of `table`; every group holds at least `k` persons.
@@ -118,7 +128,7 @@ def _encoded(prepared: Prepared, names: Any) -> Points:
     encoder = Encoder.fit(prepared, names)
     if prepared.schema.unit is not None:
         encoder.check_width(len(prepared.frame))
-    return Points.encoded(encoder, encoder.codes(prepared.frame))
+    return Points.encoded(encoder, encoder.own_codes(prepared))
 
 
 def _of_units(points: Points, units: IntArray) -> Points:

@@ -23,6 +23,7 @@ from shoal.arrays import IntArray
 from shoal.conform import Prepared
 from shoal.group.grouper import Grouper, quasi_points, response_points
 from shoal.group.points import Points
+from shoal.method import Telling
 from shoal.params import Help, Range
 
 __all__ = ["KMember"]
@@ -58,8 +59,24 @@ class KMember(Grouper):
     (1, 2)
     """
 
+    title = "k-member clustering"
+    summary = "Small, tight groups, alike in the numeric sensitive columns too: the usual choice."
+    promise = "Every group holds at least k persons."
+    telling = Telling(
+        done=(
+            "Each person was put into a group of at least {k} people who resemble each other (greedy k-member "
+            "grouping)."
+        ),
+    )
+    rank = 1
+
     k: Annotated[int, Range(low=2), Help("smallest group size")] = 5
     response_weight: Annotated[float, Range(low=0), Help("weight of the sensitive numbers in the distance")] = 1.0
+
+    @property
+    def uses_response(self) -> bool:
+        """Whether the sensitive numbers have a weight."""
+        return self.response_weight > 0
 
     def _points(self, prepared: Prepared) -> Points:
         return quasi_points(prepared) + response_points(prepared, self.response_weight)

@@ -17,6 +17,7 @@ from shoal.arrays import IntArray
 from shoal.conform import Prepared
 from shoal.group.grouper import Grouper, quasi_points
 from shoal.group.points import Points
+from shoal.method import Telling
 from shoal.params import Help, Range
 
 __all__ = ["MDAV"]
@@ -43,6 +44,17 @@ class MDAV(Grouper):
     >>> len(set(labels[:3])), len(set(labels))
     (1, 2)
     """
+
+    title = "MDAV"
+    summary = "The usual microaggregation; looks at quasi-identifiers only, so sensitive values don't steer the groups."
+    promise = "Every group holds k to 2k − 1 persons."
+    telling = Telling(
+        done=(
+            "Each person was put into a group of at least {k} people who resemble each other (MDAV grouping, "
+            "by maximum distance to the average)."
+        ),
+    )
+    rank = 2
 
     k: Annotated[int, Range(low=2), Help("smallest group size")] = 5
 

@@ -127,7 +127,7 @@ def class_names(schema: Schema) -> tuple[str, ...]:
 
 def class_codes(prepared: Prepared, names: tuple[str, ...]) -> IntArray:
     """The classes of each row, one column per class column, numbered from 0 without gaps."""
-    codes = Encoder.fit(prepared, names).codes(prepared.frame).astype(np.int64)
+    codes = Encoder.fit(prepared, names).own_codes(prepared).astype(np.int64)
     columns = [np.unique(column, return_inverse=True)[1].reshape(-1) for column in codes.T]
     return np.column_stack(columns).astype(np.int64)
 

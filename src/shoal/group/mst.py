@@ -19,6 +19,7 @@ from shoal.group.grouper import Grouper
 from shoal.group.mix import Mix, require_two_groups
 from shoal.group.points import Points
 from shoal.group.spanning import cut_tree, range_points, spanning_tree
+from shoal.method import Telling
 from shoal.params import Help, Range
 
 __all__ = ["MST"]
@@ -47,6 +48,17 @@ class MST(Grouper):
     >>> len(set(labels[:3])), len(set(labels))
     (1, 2)
     """
+
+    title = "spanning tree"
+    summary = "Follows gaps in the data: the longest edges of the tree are cut while both sides keep k."
+    promise = "Every group holds at least k persons."
+    telling = Telling(
+        done=(
+            "Each person was put into a group of at least {k} people who are near each other (by cutting the "
+            "longest edges of a minimum spanning tree)."
+        ),
+    )
+    rank = 3
 
     k: Annotated[int, Range(low=2), Help("smallest group size")] = 5
 

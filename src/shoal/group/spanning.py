@@ -64,7 +64,7 @@ def range_points(prepared: Prepared) -> FloatArray:
     if not prepared.schema.quasi:
         raise SchemaError("schema", "must name at least one quasi-identifier to group by")
     encoder = Encoder.fit(prepared, prepared.schema.quasi)
-    codes = encoder.codes(prepared.frame)
+    codes = encoder.own_codes(prepared)
     encoder.check_width(len(codes))
     blocks = [_block(coding, codes[:, j]) for j, coding in enumerate(encoder.codings)]
     return np.ascontiguousarray(np.hstack(blocks)) + 0.0  # + 0.0 turns -0.0 into 0.0

@@ -22,6 +22,7 @@ from shoal.conform import Prepared
 from shoal.group.mix import ClassGrouper, Mix
 from shoal.group.points import Points
 from shoal.group.spanning import cut_tree, range_points, spanning_tree
+from shoal.method import Telling
 from shoal.params import Help, Range
 
 __all__ = ["TCloseMST"]
@@ -54,6 +55,17 @@ class TCloseMST(ClassGrouper):
     >>> len(set(labels)), bool(labels[0] == labels[1])
     (4, True)
     """
+
+    title = "spanning tree with t-closeness"
+    summary = "As the spanning tree, and each group's classes stay near those of the whole table."
+    promise = "Every group holds at least k persons, and its classes differ from the table's by at most t."
+    telling = Telling(
+        done=(
+            "Each person was put into a group of at least {k} people who are near each other and as mixed in "
+            "what is sensitive as the table is (t-close minimum spanning tree)."
+        ),
+    )
+    rank = 4
 
     k: Annotated[int, Range(low=2), Help("smallest group size")] = 5
     t: Annotated[float, Range(low=0, high=1), Help("largest total variation of a group's classes")] = 0.2

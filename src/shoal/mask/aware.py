@@ -8,16 +8,17 @@ on the release.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.conform import Prepared
 from shoal.encode import Encoder
+from shoal.method import Method
 
 __all__ = ["AwareMask", "Masking"]
 
@@ -65,8 +66,12 @@ class Masking:
         return replace(self, codes=codes, labels=new, records=records)
 
 
-class AwareMask(ABC):
+class AwareMask(Method):
     """Writes new values starting from each record's own row."""
+
+    family = "mask"
+    collapses: ClassVar[bool] = False
+    is_aware: ClassVar[bool] = True
 
     @abstractmethod
     def apply(self, state: Masking, rng: Generator) -> Masking:

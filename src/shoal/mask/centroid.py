@@ -22,6 +22,7 @@ from shoal.arrays import FloatArray, Generator
 from shoal.distance.medoid import lower_medians, modes
 from shoal.encode import Coding
 from shoal.mask.mask import BlindMask, ValueSets
+from shoal.method import Telling
 from shoal.params import Help
 
 __all__ = ["Centroid"]
@@ -50,6 +51,16 @@ class Centroid(BlindMask):
     >>> sorted(release.table["age"].unique())
     [22, 62]
     """
+
+    title = "group centre"
+    summary = "Everybody in a group gets its mean, or its most frequent level: plain microaggregation."
+    promise = "k-anonymity, counted again on the written file."
+    telling = Telling(
+        done="All members of a group got the same values: the group's average, or the level nearest to it.",
+        writes="replaced: the average of the person's group, or the level nearest to it",
+        keeps="The mean of each group; spread and links shrink.",
+    )
+    rank = 1
 
     collapses: ClassVar[bool] = True
 

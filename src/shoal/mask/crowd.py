@@ -48,7 +48,7 @@ class Crowd:
         if not chosen:
             raise SchemaError("schema", "must name at least one quasi-identifier to mask")
         places = tuple(state.encoder.names.index(name) for name in chosen)
-        original = state.encoder.codes(state.prepared.frame)
+        original = state.encoder.own_codes(state.prepared)
         spaces = Spaces.fit(state.prepared.schema, state.encoder, original).take(places)
         return cls(
             spaces=spaces,

@@ -22,7 +22,8 @@ import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
 from shoal.errors import ParameterError
-from shoal.mask.mask import BlindMask, ValueSets, require_weights
+from shoal.mask.mask import BOUND, BlindMask, ValueSets, require_weights
+from shoal.method import Telling
 from shoal.params import Help, Range
 
 __all__ = ["CellDither", "GaussianDither"]
@@ -55,6 +56,19 @@ class CellDither(BlindMask):
     >>> set(release.table["age"]) <= {21, 22, 23, 61, 62, 63}
     True
     """
+
+    title = "dither by cells"
+    summary = "The published variant that equals resampling with replacement."
+    promise = f"{BOUND}."
+    telling = Telling(
+        done=(
+            "Each person got values drawn from the cells around the values of the group, bent back onto the "
+            "distribution of the whole table."
+        ),
+        writes="replaced: values drawn from the distribution of the person's group",
+        keeps="The column's distribution, up to chance.",
+    )
+    rank = 3
 
     weighted: Annotated[bool, Help("draw by survey weight")] = False
 
@@ -109,6 +123,24 @@ class GaussianDither(BlindMask):
     >>> shoal.utility.histogram_intersection(table, release.table, schema)
     1.0
     """
+
+    title = "Gaussian dither"
+    summary = (
+        "Noise as wide as the group, mapped back to observed values: the usual choice, with the lowest measured risk."
+    )
+    promise = f"{BOUND}; with exact, the joint distribution is kept exactly."
+    telling = Telling(
+        done=(
+            "Each person got values drawn at random around the centre of the group, bent back onto the "
+            "distribution of the whole table (Gaussian dither and Rosenblatt's transformation)."
+        ),
+        writes=(
+            "replaced: values drawn around the centre of the person's group, so that the distribution of the "
+            "whole table is kept"
+        ),
+        keeps="The distribution, alone and with the other quasi-identifiers, up to chance.",
+    )
+    rank = 4
 
     alpha: Annotated[float, Range(above=0), Help("variance added to each group, standardised scale")] = 1 / 3
     exact: Annotated[bool, Help("keep the joint distribution exactly")] = False

@@ -18,6 +18,7 @@ from typing import Annotated
 from shoal.arrays import Generator
 from shoal.mask.aware import AwareMask, Masking
 from shoal.mask.crowd import Crowd, chosen_columns, quantiles
+from shoal.method import Telling
 from shoal.params import Help, check
 
 __all__ = ["Flatten"]
@@ -47,6 +48,16 @@ class Flatten(AwareMask):
     >>> sorted(release.table["age"].unique())
     [22, 62]
     """
+
+    title = "one value per group"
+    summary = "Chosen columns get the group's centre under their own distance."
+    promise = "The chosen columns are equal within a group."
+    telling = Telling(
+        done="In the columns named, all members of a group got its central value.",
+        writes="replaced: the central value of the person's group",
+        keeps="The central value of each group.",
+    )
+    rank = 7
 
     columns: Annotated[Sequence[str] | None, Help("columns to flatten, name/name; none: all quasi")] = None
 

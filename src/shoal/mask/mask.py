@@ -18,7 +18,7 @@ a selected permutation is no longer uniform.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -29,9 +29,10 @@ from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.claim import Claim
 from shoal.encode import Encoder
 from shoal.errors import ParameterError
+from shoal.method import Method
 from shoal.params import check
 
-__all__ = ["BlindMask", "ValueSets", "draw_chain", "pair_up"]
+__all__ = ["BOUND", "BlindMask", "ValueSets", "draw_chain", "pair_up"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,9 +88,16 @@ class ValueSets:
         return replace(ValueSets.of(values, self.groups, self.encoder), encoder=self.encoder)
 
 
-class BlindMask(ABC):
+BOUND = "Re-identification by the quasi-identifiers at most 1/k (proved)"
+"""What every blind mask promises, in few words."""
+
+
+class BlindMask(Method):
     """Writes new values from the value sets of the groups, never from a record's own row."""
 
+    family = "mask"
+    is_aware: ClassVar[bool] = False
+    """Whether it starts from a record's own row: then nothing is proved of it."""
     collapses: ClassVar[bool] = False
     """Whether all rows of a group become equal, so that groups are equivalence classes."""
 

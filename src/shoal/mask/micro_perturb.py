@@ -40,7 +40,8 @@ from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
 from shoal.claim import Claim
 from shoal.encode import Coding
 from shoal.errors import InputError
-from shoal.mask.mask import BlindMask, ValueSets
+from shoal.mask.mask import BOUND, BlindMask, ValueSets
+from shoal.method import Telling
 from shoal.params import Help
 
 __all__ = ["MicroPerturb", "inflation"]
@@ -76,6 +77,19 @@ class MicroPerturb(BlindMask):
     >>> round(release.table["age"].std() / table["age"].std(), 9)
     1.0
     """
+
+    title = "mean and noise"
+    summary = "The group's mean, and noise that restores the covariance."
+    promise = f"{BOUND}; with noise exact, means and covariances of numbers are kept."
+    telling = Telling(
+        done=(
+            "All members of a group got the group's centre, with noise that keeps means and covariances "
+            "(micro-perturbation)."
+        ),
+        writes="replaced: the centre of the person's group, with noise that keeps means and covariances",
+        keeps="The mean, and spread and links between numbers as far as the noise restores them.",
+    )
+    rank = 5
 
     noise: Annotated[Literal["published", "centred", "exact"], Help("how noise is drawn")] = "centred"
     keep_types: Annotated[bool, Help("keep numbers whole and within their bounds")] = False

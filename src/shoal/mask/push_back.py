@@ -35,6 +35,7 @@ from shoal.mask.aware import AwareMask, Masking
 from shoal.mask.crowd import Crowd, quantiles
 from shoal.mask.hosts import Move, find_hosts
 from shoal.mask.member_range import MemberRange
+from shoal.method import Telling
 from shoal.params import Help, Range, check
 
 __all__ = ["PushBack"]
@@ -72,6 +73,19 @@ class PushBack(AwareMask):
     >>> release.table["age"].max(), release.table["zip"].max()
     (29, 13068)
     """
+
+    title = "push outliers back"
+    summary = "Records that stand out move into the nearest crowd, with few changes. Follow it with another mask."
+    promise = "No small group is left; nothing is promised for those who weren't moved."
+    telling = Telling(
+        done=(
+            "People who stood out were moved back into the nearest group, in the columns in which they were "
+            "too far away."
+        ),
+        writes="changed for people who stood out: moved back into the nearest group",
+        keeps="The value of everybody who did not stand out.",
+    )
+    rank = 6
 
     to: Annotated[Literal["element", "centroid", "noise"], Help("what a value that is too far out becomes")] = "element"
     strict: Annotated[bool, Help("no group becomes wider in any column")] = False
@@ -152,7 +166,7 @@ class _Pushing:
     def _add_noise(self, drawn: FloatArray, j: int, coding: Coding, rng: Generator) -> list[float]:
         from shoal.mask.crowd_kernels import noisy
 
-        low, high = coding.bounds or (-np.inf, np.inf)
+        low, high = coding.axis.bounds or (-np.inf, np.inf)
         reached = []
         for host in np.unique(self.move.to[self.out[:, j]]):
             rows = np.flatnonzero(self.out[:, j] & (self.move.to == host))

@@ -12,12 +12,14 @@ sensitive columns loosens as groups grow.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from shoal.arrays import FloatArray, Generator
 from shoal.errors import ParameterError
-from shoal.mask.mask import BlindMask, ValueSets, require_weights
+from shoal.mask.mask import BOUND, BlindMask, ValueSets, require_weights
+from shoal.method import Telling
 from shoal.params import Help
 
 __all__ = ["Resample"]
@@ -45,8 +47,23 @@ class Resample(BlindMask):
     [21, 22, 23, 61, 62, 63]
     """
 
+    title = "resampling in groups"
+    summary = "Each person gets the quasi-identifiers of a random member of their group."
+    promise = f"{BOUND}; the joint distribution is kept, exactly without replacement."
+    telling = Telling(
+        done="Each person got the values of a randomly drawn member of the group.",
+        writes="replaced: values of randomly drawn members of the person's group",
+        keeps="Values that people of the group have; how often each occurs, up to chance.",
+    )
+    rank = 2
+
     replace: Annotated[bool, Help("draw with replacement")] = True
     weighted: Annotated[bool, Help("draw by survey weight")] = False
+
+    @classmethod
+    def told(cls, parameters: Mapping[str, Any]) -> Telling:
+        """Without replacement the values change hands, and none is lost."""
+        return _PERMUTED if parameters.get("replace") is False else cls.telling
 
     def draw(self, sets: ValueSets, rng: Generator) -> FloatArray:
         """Members of the same group, drawn with or without replacement."""
@@ -59,3 +76,10 @@ class Resample(BlindMask):
 
         mass = masses(require_weights(self, sets), sets.offsets) if self.weighted else None
         return sets.values[pick_members(sets.offsets, rng, mass)]
+
+
+_PERMUTED = Telling(
+    done="The values of each group were dealt out anew among its members at random.",
+    writes="replaced: the values of the person's group, dealt out anew at random",
+    keeps="Every value, exactly as often as before.",
+)

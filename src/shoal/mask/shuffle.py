@@ -35,6 +35,7 @@ from shoal.errors import GuaranteeError, ParameterError
 from shoal.mask.aware import AwareMask, Masking
 from shoal.mask.crowd import Crowd, chosen_columns, quantiles
 from shoal.mask.shape import group_divergences, joint
+from shoal.method import Telling
 from shoal.params import Help, Range, check
 
 __all__ = ["Shuffle", "changeable"]
@@ -70,6 +71,21 @@ class Shuffle(AwareMask):
     >>> sorted(release.table["income"]) == sorted(table["income"])
     True
     """
+
+    title = "shuffle in groups"
+    summary = "Values change places within a group and a column, while distances to its centre keep their distribution."
+    promise = (
+        "The asked share of values has changed, or nothing is released; re-identification is measured, not bounded."
+    )
+    telling = Telling(
+        done=(
+            "Values were exchanged between the members of a group, one column at a time, so that distances to "
+            "the group's centre stay distributed as they were."
+        ),
+        writes="values exchanged between the people of a group",
+        keeps="The values of each group; not who has which.",
+    )
+    rank = 8
 
     columns: Annotated[Sequence[str] | None, Help("columns to shuffle, name/name; none: all quasi")] = None
     divergence: Annotated[float, Range(low=0), Help("largest divergence of a cluster's shape, in nats")] = 0.05

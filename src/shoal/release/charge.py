@@ -10,7 +10,7 @@ from typing import Any, Literal
 from shoal.dp import Budget
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.ledger.account import Account, has_account
-from shoal.synth.synthesizer import Synthesizer
+from shoal.recipe import Recipe
 
 __all__ = ["account_for", "account_of"]
 
@@ -20,15 +20,14 @@ USUAL_LIMIT, USUAL_DELTA = 10.0, 1e-6
 @contextmanager
 def account_of(
     file: Path,
-    method: Synthesizer,
-    rows: int | None,
+    recipe: Recipe,
     limit: float | None,
     *,
     ledger: str | None = None,
     data: str | None = None,
     changed: Literal["refuse", "continue"] = "refuse",
 ) -> Iterator[Account | None]:
-    """The account of `file`; none for a method without a price. What could never be paid begins no account.
+    """The account of `file`; none for a recipe without a price. What could never be paid begins no account.
 
     Parameters
     ----------
@@ -37,11 +36,11 @@ def account_of(
     ledger, data, changed
         As in `shoal.dp.Account.open`.
     """
-    price = method.price(rows)
-    if price.per_row is None and price.per_data_set is None:
+    price = recipe.price
+    if price is None or (price.per_row is None and price.per_data_set is None):
         yield None
         return
-    _check_first_price(file, price, rows, limit)
+    _check_first_price(file, recipe.bill, limit)
     account = account_for(file, limit, ledger=ledger, data=data, changed=changed)
     try:
         yield account
@@ -62,9 +61,8 @@ def account_for(file: Path, limit: float | None, **words: Any) -> Account:
     return account
 
 
-def _check_first_price(file: Path, price: Any, rows: int | None, limit: float | None) -> None:
+def _check_first_price(file: Path, whole: Budget | None, limit: float | None) -> None:
     """Refuse a first run that its own limit does not cover, before anything is written."""
-    whole = price.per_data_set or (price.per_row * rows if price.per_row is not None and rows is not None else None)
     if whole is None or has_account(file):
         return
     most = _limit(limit or USUAL_LIMIT)

@@ -93,7 +93,7 @@ def _rounded(evidence: report.Evidence, kept: Measured) -> report.Evidence:
 
 
 def _without_comparisons(release: Release, evidence: report.Evidence) -> report.Evidence:
-    columns = accounts_of(release.pair if release.is_synthetic else release.pair.kept(), evidence.recipe)
+    columns = accounts_of(release.kept_pair, evidence.recipe)
     none = Bands(bands=())
     withheld: Any = _Withheld()
     return replace(

@@ -10,7 +10,7 @@ from shoal.record import Record
 if TYPE_CHECKING:
     from shoal.release.release import Release
 
-__all__ = ["Line", "risk_lines", "utility_lines"]
+__all__ = ["Line", "found_lines", "keeps_lines", "replicated_lines", "variation_lines"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,23 +29,14 @@ class Line(Record):
     meaning: str
 
 
-def risk_lines(release: Release) -> list[Line]:
+def found_lines(release: Release) -> list[Line]:
     """What an intruder achieves."""
-    return (
-        _synthetic_risk(release)
-        if release.is_synthetic
-        else [
-            *_found(release),
-            _by_unchanged(release),
-            *_mixed(release),
-            *_linked(release),
-        ]
-    )
+    return [*_found(release), _by_unchanged(release), *_mixed(release), *_linked(release)]
 
 
-def utility_lines(release: Release) -> list[Line]:
+def keeps_lines(release: Release) -> list[Line]:
     """What the release keeps."""
-    return _varied(release) if release.is_synthetic else [*_shape(release), *_ties(release)]
+    return [*_shape(release), *_ties(release)]
 
 
 def _found(release: Release) -> list[Line]:
@@ -123,7 +114,8 @@ def _linked(release: Release) -> list[Line]:
     ]
 
 
-def _synthetic_risk(release: Release) -> list[Line]:
+def replicated_lines(release: Release) -> list[Line]:
+    """What an intruder achieves where no row is anybody's."""
     return [
         Line(
             name="combinations that one person has in the original",
@@ -170,7 +162,8 @@ def _ties(release: Release) -> list[Line]:
     return lines
 
 
-def _varied(release: Release) -> list[Line]:
+def variation_lines(release: Release) -> list[Line]:
+    """How far the shares of synthetic rows lie from the original's."""
     variation = release.utility.total_variation
     parts = {
         "single columns": variation.one_way.mean,

@@ -23,9 +23,8 @@ from shoal.claim import Claim, Kind, Unit
 from shoal.coarsening import Conditions
 from shoal.coarsening.requirements import MINIMALITY, Promise
 from shoal.errors import GuaranteeError
-from shoal.group import KMember
 from shoal.pair import Pair
-from shoal.recipe import AnyRecipe, Coarsening, Recipe
+from shoal.recipe import Recipe
 from shoal.release.disclose import significant
 from shoal.risk import Reidentification, RiskReport
 from shoal.schema import Schema
@@ -34,21 +33,18 @@ __all__ = ["ALONE", "k_anonymity", "promises", "unit_bound", "unit_of"]
 
 
 def promises(
-    recipe: AnyRecipe, pair: Pair, labels: IntArray, risk: RiskReport, caveats: Sequence[str]
+    recipe: Recipe, pair: Pair, labels: IntArray, risk: RiskReport, caveats: Sequence[str]
 ) -> tuple[Claim, ...]:
     """The claims of a release made by `recipe`."""
     return (*_hidden(recipe, pair, labels, risk, caveats), _measured(risk), *_measured_by_all(risk))
 
 
-def _hidden(
-    recipe: AnyRecipe, pair: Pair, labels: IntArray, risk: RiskReport, caveats: Sequence[str]
-) -> Iterator[Claim]:
+def _hidden(recipe: Recipe, pair: Pair, labels: IntArray, risk: RiskReport, caveats: Sequence[str]) -> Iterator[Claim]:
     if recipe.k < 2:
         return
     if recipe.collapses or (not recipe.is_blind and risk.classes.k >= recipe.k):
         yield k_anonymity(recipe.k, unit_of(pair.schema), assumptions=_minimality(recipe))
-    if isinstance(recipe, Coarsening):
-        yield from _mixed(recipe, pair, labels)
+    yield from _mixed(recipe, pair, labels)
     if recipe.is_blind:
         yield _bound(recipe, pair, labels, caveats)
     else:
@@ -88,14 +84,14 @@ def k_anonymity(k: float, unit: Unit, *, assumptions: Sequence[str] = ()) -> Cla
     )
 
 
-def _mixed(recipe: Coarsening, pair: Pair, labels: IntArray) -> Iterator[Claim]:
-    """l-diversity and t-closeness that the coarseners were asked for, counted on the release."""
+def _mixed(recipe: Recipe, pair: Pair, labels: IntArray) -> Iterator[Claim]:
+    """l-diversity and t-closeness that methods were asked for, counted on the release."""
     own = labels[pair.original.rows]
     for method in recipe.methods:
         wanted = {name: getattr(method, name, None) for name in ("diversity", "closeness")}
         if all(words is None for words in wanted.values()):
             continue
-        conditions = Conditions.of(pair.original, k=method.k, **wanted)
+        conditions = Conditions.of(pair.original, k=getattr(method, "k", 1), **wanted)
         worst = conditions.found(own, int(own.max()) + 1)
         for promise, found in zip(conditions.promises(), worst, strict=True):
             if not promise.holds(found):
@@ -123,10 +119,9 @@ def _mix_claim(promise: Promise, unit: Unit, minimality: Sequence[str]) -> Claim
     )
 
 
-def _minimality(recipe: AnyRecipe) -> tuple[str, ...]:
+def _minimality(recipe: Recipe) -> tuple[str, ...]:
     """What a coarsener that looks at the data assumes of an intruder who knows how it works."""
-    looks = isinstance(recipe, Coarsening) and any(method.k > 1 for method in recipe.methods)
-    return (MINIMALITY,) if looks else ()
+    return (MINIMALITY,) if recipe.is_minimal else ()
 
 
 def _group_size(k: int, pair: Pair, caveats: Sequence[str]) -> Claim:
@@ -147,7 +142,7 @@ def _group_size(k: int, pair: Pair, caveats: Sequence[str]) -> Claim:
     )
 
 
-def _bound(recipe: AnyRecipe, pair: Pair, labels: IntArray, caveats: Sequence[str]) -> Claim:
+def _bound(recipe: Recipe, pair: Pair, labels: IntArray, caveats: Sequence[str]) -> Claim:
     k, schema = recipe.k, pair.schema
     bound = max(1 / k, unit_bound(labels[pair.original.rows], pair.original.units()))
     return Claim(
@@ -164,7 +159,7 @@ def _bound(recipe: AnyRecipe, pair: Pair, labels: IntArray, caveats: Sequence[st
     )
 
 
-def _bound_assumptions(recipe: AnyRecipe, schema: Schema, has_heavy_unit: bool) -> list[str]:
+def _bound_assumptions(recipe: Recipe, schema: Schema, has_heavy_unit: bool) -> list[str]:
     kept = [name for name in (*schema.sensitive, *schema.other, schema.weight) if name]
     said = [
         "The intruder picks a row by its released quasi-identifiers and by nothing else.",
@@ -177,7 +172,7 @@ def _bound_assumptions(recipe: AnyRecipe, schema: Schema, has_heavy_unit: bool) 
             f"The columns published unchanged ({', '.join(kept)}) are not used. Everybody sees them, and where they "
             "depend on the quasi-identifiers, or are known, they tell more: that is measured, not bounded."
         )
-    if _groups_by_response(recipe) and schema.sensitive:
+    if recipe.groups_by_response and schema.sensitive:
         said.append(
             "Numeric sensitive columns took part in the grouping, so members of a group resemble each other there."
         )
@@ -186,10 +181,6 @@ def _bound_assumptions(recipe: AnyRecipe, schema: Schema, has_heavy_unit: bool) 
             "Some persons have several rows of their group; the bound is the largest share that one person holds."
         )
     return said
-
-
-def _groups_by_response(recipe: AnyRecipe) -> bool:
-    return isinstance(recipe, Recipe) and isinstance(recipe.group, KMember) and recipe.group.response_weight > 0
 
 
 def _measured(risk: RiskReport) -> Claim:

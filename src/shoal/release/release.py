@@ -5,7 +5,6 @@ Measures and claims are computed when first asked for, all from one pair of orig
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -13,18 +12,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from shoal.arrays import IntArray
+from shoal.canonical import plain
 from shoal.claim import Claim
 from shoal.conform import Prepared
 from shoal.dp import Spending
 from shoal.errors import ParameterError
 from shoal.fact import Fact, Step, sentences
 from shoal.files import Source
-from shoal.frame import enter
+from shoal.frame import enter, series
 from shoal.pair import NOBODY, Pair
-from shoal.recipe import AnyRecipe, Synthesis
+from shoal.recipe import Progress, Recipe, quiet
 from shoal.release.disclose import Measured, measured
+from shoal.release.headlines import Line, found_lines, keeps_lines, replicated_lines, variation_lines
 from shoal.release.promises import promises
 from shoal.risk import RiskReport
 from shoal.risk import assess as assess_risk
@@ -34,9 +36,7 @@ from shoal.synth import Model
 from shoal.utility import UtilityReport
 from shoal.utility import assess as assess_utility
 
-__all__ = ["Progress", "Release", "checked_seed", "quiet"]
-
-Progress = Callable[[str], None]
+__all__ = ["Release", "SyntheticRelease", "checked_seed"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ class Release:
 
     table: Any
     schema: Schema
-    recipe: AnyRecipe
+    recipe: Recipe
     facts: tuple[Fact, ...]
     labels: IntArray
     source_rows: IntArray
@@ -118,8 +118,7 @@ class Release:
     def risk(self) -> RiskReport:
         """What an intruder achieves against this release."""
         recipe = self.recipe
-        labels = None if self.is_synthetic else self.labels
-        return assess_risk(self.pair, labels=labels, k=recipe.k, seed=self.seed, exchangeable=recipe.is_blind)
+        return assess_risk(self.pair, labels=self.labels, k=recipe.k, seed=self.seed, exchangeable=recipe.is_blind)
 
     @cached_property
     def utility(self) -> UtilityReport:
@@ -129,8 +128,6 @@ class Release:
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
         """What is promised, each with its basis and assumptions."""
-        if self.is_synthetic:
-            return self.earned
         risk = self.risk if self.kept is None else self.kept.risk
         return (*promises(self.recipe, self.pair, self.labels, risk, self.caveats), *self.earned)
 
@@ -150,7 +147,7 @@ class Release:
     def leaves_out(self) -> bool:
         """Whether the method or a rule for missing numbers may leave records out."""
         dropping = any(c.missing == "drop" and c.kind == "numeric" for c in self.schema.columns)
-        return self.recipe.leaves_out or (dropping and not self.is_synthetic)
+        return self.recipe.leaves_out or dropping
 
     @property
     def small_cell(self) -> int:
@@ -158,15 +155,30 @@ class Release:
         return self.recipe.k if self.recipe.k > 1 else 5
 
     @property
-    def is_synthetic(self) -> bool:
-        """Whether its rows are nobody's."""
-        return isinstance(self.recipe, Synthesis)
+    def kept_pair(self) -> Pair:
+        """Original and release over the records that were kept."""
+        return self.pair.kept()
 
     @property
     def kept_labels(self) -> IntArray:
         """The group of each released person's record, in the order of `pair.kept()`: numbered as they first appear."""
         own = self.labels[self.prepared.rows]
         return own[np.unique(self.pair.source_rows)]
+
+    @property
+    def risk_lines(self) -> list[Line]:
+        """The first numbers of what an intruder achieves."""
+        return found_lines(self)
+
+    @property
+    def utility_lines(self) -> list[Line]:
+        """The first numbers of what the release keeps."""
+        return keeps_lines(self)
+
+    def in_file_types(self) -> pl.DataFrame:
+        """The table as it is written: its types follow from the released rows, not from the input."""
+        frame = enter(self.table)
+        return pl.DataFrame([plain(series(frame, name)) for name in frame.columns])
 
     def write(
         self,
@@ -195,6 +207,44 @@ class Release:
         return write(self, Path(directory), format=format, overwrite=overwrite, progress=progress or quiet)
 
 
+class SyntheticRelease(Release):
+    """A release whose rows are nobody's: nobody is found in it, and nothing is promised but what its model claims."""
+
+    @cached_property
+    def risk(self) -> RiskReport:
+        """What an intruder achieves, who finds nobody's group."""
+        return assess_risk(self.pair, labels=None, k=self.recipe.k, seed=self.seed, exchangeable=False)
+
+    @cached_property
+    def claims(self) -> tuple[Claim, ...]:
+        """What the model claims."""
+        return self.earned
+
+    @property
+    def leaves_out(self) -> bool:
+        """There are no records of people to leave out."""
+        return False
+
+    @property
+    def kept_pair(self) -> Pair:
+        """No record is anybody's, so none was left out."""
+        return self.pair
+
+    @property
+    def risk_lines(self) -> list[Line]:
+        """How often the combination of a single person came out again."""
+        return replicated_lines(self)
+
+    @property
+    def utility_lines(self) -> list[Line]:
+        """How far the shares moved."""
+        return variation_lines(self)
+
+    def in_file_types(self) -> pl.DataFrame:
+        """The types of the schema, which are public."""
+        return enter(self.table).to_polars()
+
+
 def checked_seed(seed: int | None) -> int:
     """The given seed, or a fresh secret one."""
     if seed is None:
@@ -202,7 +252,3 @@ def checked_seed(seed: int | None) -> int:
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise ParameterError("release", "seed must be a whole number of at least 0", got=repr(seed)[:40])
     return int(seed)
-
-
-def quiet(step: str) -> None:
-    """Say nothing."""

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from shoal.errors import FileError, InputError
 from shoal.files import Source, read_source
 from shoal.files.source import READING
-from shoal.recipe import Coarsening, Synthesis, read_recipe
-from shoal.release.coarsening import held_to, run_coarseners
-from shoal.release.release import Progress, Release, quiet
-from shoal.release.run import run_masks
+from shoal.recipe import Progress, read_recipe
+from shoal.release.make import make
+from shoal.release.release import Release
 from shoal.schema import Schema
 
 __all__ = ["read_replay", "replay"]
@@ -35,18 +33,19 @@ def replay(
     """
     words = read_replay(Path(path))
     recipe, schema = read_recipe(words["recipe"]), Schema.from_dict(words["schema"])
-    if isinstance(recipe, Synthesis):
+    if not recipe.repeats:
         raise InputError("replay", "can't repeat a synthetic table: its protective noise is drawn once and never kept")
-    source = None if table is not None else _same_input(words, schema, input)
-    given = {"seed": words["seed"], "key": words["pairing"], "progress": progress or quiet}
-    frame = table if source is None else source.frame
-    if isinstance(recipe, Coarsening):
-        release = run_coarseners(frame, schema, recipe, **given)
-        if "preset" in words:
-            release = held_to(release, recipe, words["preset"], accept=True)
-    else:
-        release = run_masks(frame, schema, recipe, **given)
-    return replace(release, source=source)
+    given = table if table is not None else _same_input(words, schema, input)
+    return make(
+        given,
+        schema,
+        recipe,
+        seed=words["seed"],
+        key=words["pairing"],
+        preset=words.get("preset"),
+        accept=True,
+        progress=progress,
+    )
 
 
 def read_replay(path: Path) -> dict[str, Any]:

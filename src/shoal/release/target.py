@@ -17,8 +17,9 @@ from typing import Any
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.fact import Fact
 from shoal.files import Source
-from shoal.release.release import Progress, Release, quiet
-from shoal.release.run import anonymize
+from shoal.recipe import Progress, quiet
+from shoal.release.make import anonymize
+from shoal.release.release import Release
 from shoal.risk import linkage
 from shoal.schema import Schema
 
@@ -58,12 +59,12 @@ def anonymize_to_linkage(
         raise ParameterError("anonymize", "target linkage must be between 0 and 1", got=repr(target)[:40])
     native = table.frame if isinstance(table, Source) else table
     group, found = _large_enough(native, schema, target, group, method.get("mask"), progress or quiet)
-    release = anonymize(native, schema, group=group, progress=progress, **method)
+    release = anonymize(table, schema, group=group, progress=progress, **method)
     chosen = Fact(
         says="k = {k} was chosen on pilot releases, whose mean linkage was {found:.2%} (target {target:.2%})",
         values={"k": group.k, "found": found, "target": target},
     )
-    return replace(release, facts=(*release.facts, chosen), source=table if native is not table else None)
+    return replace(release, facts=(*release.facts, chosen))
 
 
 def _large_enough(
@@ -87,4 +88,4 @@ def _raised(group: Any, n: int, found: float, target: float) -> Any:
             got=f"{found:.2%} at k = {group.k}, the largest tried",
             hint="Raise the target, or choose another mask.",
         )
-    return replace(group, k=k)
+    return group.clone().set_params(**{group.size_parameter: k})

@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from shoal import report
-from shoal.canonical import plain
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.files import read_table, sha256, write_table, write_text
-from shoal.frame import Frame, enter, series
+from shoal.frame import enter, series
 from shoal.release.evidence import gathered
 from shoal.release.layout import FORMATS, MANIFEST, MODEL, REPLAY, REPORT, inside_of
 from shoal.release.manifest import manifest, replay_text
 from shoal.release.staging import staged
 from shoal.report.signing import Decision, with_decision
-from shoal.risk import classes
+from shoal.risk.class_sizes import table_classes
 from shoal.rng import fresh_key, is_repeatable
 
 if TYPE_CHECKING:
@@ -66,13 +65,7 @@ def write(release: Release, directory: Path, *, format: str, overwrite: bool, pr
 def write_released(release: Release, path: Path) -> None:
     """Write the released table, with the labels that its file came with."""
     labels = release.source.labels if release.source is not None else None
-    frame = enter(release.table)
-    write_table(frame.to_polars() if release.is_synthetic else _in_plain_types(frame), path, labels=labels)
-
-
-def _in_plain_types(frame: Frame) -> pl.DataFrame:
-    """The types of the file follow from the released rows, not from the input; synthetic ones follow the schema."""
-    return pl.DataFrame([plain(series(frame, name)) for name in frame.columns])
+    write_table(release.in_file_types(), path, labels=labels)
 
 
 def check_written(release: Release, path: Path) -> None:
@@ -140,9 +133,9 @@ def smallest_class(release: Release, written: pl.DataFrame) -> int:
     """k of the written table, in persons where the schema names a unit."""
     unit = release.schema.unit
     if unit is None:
-        return classes(written, release.schema).k
+        return table_classes(enter(written), release.schema).k
     people = series(enter(release.original), unit).gather(release.source_rows)
-    return classes(written.with_columns(people.alias(unit)), release.schema).k
+    return table_classes(enter(written.with_columns(people.alias(unit))), release.schema).k
 
 
 def _plain(column: pl.Series, dtype: Any = None) -> pl.Series:

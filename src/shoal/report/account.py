@@ -10,13 +10,55 @@ import numpy as np
 
 from shoal.errors import ColumnError
 from shoal.frame import series
+from shoal.method import FAMILIES, Family, Telling, find
 from shoal.pair import Pair
 from shoal.record import Record
-from shoal.report.method_words import COLUMN_WORDS, KEPT_WORDS, METHOD_WORDS, PARTS, REASONS, ROLES
 from shoal.report.numbers import listed
 from shoal.schema import Column, Schema
 
-__all__ = ["ColumnAccount", "accounts_of", "known_limits", "method_words", "methods_in"]
+__all__ = ["ColumnAccount", "Named", "accounts_of", "known_limits", "method_words", "methods_in"]
+
+ROLES = {
+    "identifier": "identifier",
+    "quasi": "quasi-identifier",
+    "sensitive": "sensitive",
+    "weight": "survey weight",
+    "unit": "person number",
+    "other": "other",
+}
+REASONS = {
+    "identifier": "It names a person.",
+    "quasi": "It can be matched against outside knowledge.",
+    "sensitive": "It is what the release is about; it must not be learnt of a known person.",
+    "weight": "Analyses need it.",
+    "unit": "It links the rows of one person.",
+    "other": "It was declared neither identifying nor sensitive.",
+}
+
+
+_UNTOLD = Telling()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """A method as a recipe's words name it, and what it says of itself; one that isn't known is told by its name."""
+
+    name: str
+    telling: Telling = _UNTOLD
+    starts_from_rows: bool = False
+    collapses: bool = False
+
+    @classmethod
+    def of(cls, family: Family, words: Any) -> Named:
+        """Read the words of one method: a text, or a table with its parameters."""
+        given = {"method": words.partition(":")[0]} if isinstance(words, str) else words
+        name = str(given.get("method", "unnamed"))
+        known = find(family, name)
+        if known is None:
+            return cls(name=name)
+        aware = getattr(known, "is_aware", False)
+        collapses = getattr(known, "collapses", False)
+        return cls(name=name, telling=known.told(given), starts_from_rows=aware, collapses=collapses)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +116,8 @@ def _kept(column: Column, done: str, recipe: Mapping[str, Any]) -> str:
         return "Nothing."
     if done in (UNCHANGED, AS_IT_IS):
         return "Everything."
-    names = _steps_on(column, recipe)
-    return KEPT_WORDS.get(names[-1], "What the method leaves.") if names else "What the method leaves."
+    steps = _steps_on(column, recipe)
+    return (steps[-1].telling.keeps if steps else "") or "What the method leaves."
 
 
 def _reason(column: Column, done: str, recipe: Mapping[str, Any]) -> str:
@@ -86,15 +128,15 @@ def _reason(column: Column, done: str, recipe: Mapping[str, Any]) -> str:
     return REASONS[column.role]
 
 
-def methods_in(recipe: Mapping[str, Any], part: str) -> list[str]:
-    """The names of the methods in one part of a recipe: ``"group"`` or ``"mask"``."""
-    return [_method(words) for words in _listed(recipe.get(part))]
+def methods_in(recipe: Mapping[str, Any], family: Family) -> list[Named]:
+    """The methods of one family in a recipe's words."""
+    return [Named.of(family, words) for words in _listed(recipe.get(family))]
 
 
 def method_words(recipe: Mapping[str, Any], pair: Pair, k: int) -> list[str]:
     """How the release was made, one sentence each step."""
-    names = [name for part in PARTS for name in methods_in(recipe, part)]
-    steps = [METHOD_WORDS[name].format(k=k) if name in METHOD_WORDS else f"Method: {name}." for name in names]
+    named = [one for family in FAMILIES for one in methods_in(recipe, family)]
+    steps = [one.telling.done.format(k=k) or f"Method: {one.name}." for one in named]
     if pair.schema.identifier:
         steps.append("Columns that name a person were removed.")
     if (np.diff(pair.source_rows) < 0).any():
@@ -118,18 +160,18 @@ def known_limits(recipe: Mapping[str, Any], schema: Schema) -> list[str]:
         )
     if "coarsen" in recipe:
         limits += _coarse_limits(recipe)
-    if masks and masks[-1] in AWARE:
+    if masks and masks[-1].starts_from_rows:
         limits.append(
             "What was written started from each person's own row: nothing is proved about re-identification, it is "
             "measured only."
         )
-    elif masks and masks[-1] != "centroid":
+    elif masks and not masks[-1].collapses:
         limits.append(
             "The released table is not made of classes of k equal rows. What is promised is a limit on the probability "
             "of re-identification, not k-anonymity of the file. A rare combination may be real, but the rest of its "
             "row belongs to every member of the group with the same probability."
         )
-    if masks == ["centroid"]:
+    if len(masks) == 1 and masks[0].collapses:
         limits.append("Averages shrink variances and correlations, and distributions collapse onto fewer values.")
     elif masks and kept:
         limits.append(
@@ -146,7 +188,6 @@ SYNTHETIC_LIMITS = (
     "Intervals and tests computed as if the rows were real people are too optimistic.",
     "Whatever is promised holds for the rows; a second table drawn by another fit costs anew.",
 )
-AWARE = ("push-back", "flatten", "shuffle")
 
 
 def _coarse_limits(recipe: Mapping[str, Any]) -> list[str]:
@@ -161,13 +202,6 @@ def _coarse_limits(recipe: Mapping[str, Any]) -> list[str]:
     return said[1:] if any(asked) else said
 
 
-def _method(words: Any) -> str:
-    if isinstance(words, str):
-        return words.partition(":")[0]
-    name = str(words.get("method", "unnamed"))
-    return "resample-permuted" if name == "resample" and words.get("replace") is False else name
-
-
 REMOVED, UNCHANGED, AS_IT_IS = "removed", "published unchanged", "left as it is"
 
 
@@ -176,17 +210,17 @@ def _done(column: Column, pair: Pair, recipe: Mapping[str, Any]) -> str:
         return REMOVED
     if column.role != "quasi" and "synthesize" not in recipe and _is_unchanged(pair, column.name):
         return UNCHANGED
-    names = _steps_on(column, recipe)
-    if not names or ("coarsen" in recipe and _is_unchanged(pair, column.name)):
+    steps = _steps_on(column, recipe)
+    if not steps or ("coarsen" in recipe and _is_unchanged(pair, column.name)):
         return AS_IT_IS if _is_unchanged(pair, column.name) else "changed"
-    return "; then ".join(COLUMN_WORDS.get(name, f"changed ({name})") for name in names)
+    return "; then ".join(one.telling.writes or f"changed ({one.name})" for one in steps)
 
 
-def _steps_on(column: Column, recipe: Mapping[str, Any]) -> list[str]:
+def _steps_on(column: Column, recipe: Mapping[str, Any]) -> list[Named]:
     """The methods that write this column: those that name columns write only these, others the quasi-identifiers."""
     synthetic = "synthesize" in recipe
-    given = [words for part in PARTS[1:] for words in _listed(recipe.get(part))]
-    return [_method(words) for words in given if synthetic or _writes(words, column)]
+    given = [(family, words) for family in FAMILIES[1:] for words in _listed(recipe.get(family))]
+    return [Named.of(family, words) for family, words in given if synthetic or _writes(words, column)]
 
 
 def _writes(words: Any, column: Column) -> bool:

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
-from shoal.equivalence import equal_rows
 from shoal.pair import Pair
 from shoal.report.marginal import people_of
 from shoal.report.numbers import count, percent
@@ -72,15 +71,13 @@ class SmallClasses:
 
 def class_sizes(pair: Pair, k: int) -> tuple[Bands, SmallClasses]:
     """Records by the size of their class, before and after: in bands for everybody, and exactly for inside."""
-    first, second, n = equal_rows(pair.original_codes, pair.released_codes)
-    if pair.cells is not None:
-        second = pair.cells[1]
-        n = max(n, int(second.max()) + 1)
+    first, second = pair.original_classes(), pair.released_classes()
     people = people_of(pair)
-    before, after = Tally.of(first, people[0], n).counts, Tally.of(second, people[1], n).counts
+    before = Tally.of(first.labels, people[0], first.n_classes).counts
+    after = Tally.of(second.labels, people[1], second.n_classes).counts
     return (
-        _size_bands((before[first], after[second]), people, k),
-        _small_classes(before[before > 0], after[after > 0], k),
+        _size_bands((before[first.labels], after[second.labels]), people, k),
+        _small_classes(before, after, k),
     )
 
 

@@ -12,12 +12,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from html import escape
 from typing import Any
+
+from markupsafe import escape
 
 from shoal.report.markup import Html
 from shoal.report.numbers import number
@@ -33,7 +32,6 @@ __all__ = [
     "hover",
     "picture",
     "short_names",
-    "unchecked",
 ]
 
 BEFORE, BEFORE_FILL, AFTER, INK, LINE = "#857e70", "#cfc9bd", "#0b6470", "#2b2a27", "#d9d5cc"
@@ -65,21 +63,6 @@ def altair() -> Any:
     import altair as alt
 
     return alt
-
-
-@contextmanager
-def unchecked() -> Iterator[None]:
-    """Build charts without Altair's check of every part, half the time of a page: ours are fixed, and tested.
-
-    Where Altair isn't loaded, as for a report of `vega` charts, there is nothing to check.
-    """
-    if "altair" not in sys.modules:
-        yield
-        return
-    from altair.utils.schemapi import debug_mode
-
-    with debug_mode(False):
-        yield
 
 
 def picture(chart: Any, label: str) -> Html:

@@ -25,7 +25,8 @@ from shoal.report.bands import Bands, SmallClasses, class_sizes, risk_bands
 from shoal.report.correlation import Correlations, correlations_of
 from shoal.report.marginal import Marginal, marginals_of, people_of
 from shoal.report.mosaic import Mosaic, mosaic_of
-from shoal.risk import Attackers, RiskReport, attackers
+from shoal.risk import Attackers, RiskReport
+from shoal.risk import attacker_models as models
 from shoal.utility import UtilityReport
 
 __all__ = ["Evidence", "gather"]
@@ -231,8 +232,8 @@ def gather(
         withheld=withheld,
         blanked=_blanked_shares(pair) if withheld else {},
         attackers=(
-            attackers(pair.original.frame, pair.schema, threshold=1 / k),
-            attackers(pair.released, pair.schema, threshold=1 / k),
+            models.measure(pair.original.frame, pair.schema, threshold=1 / k, found=pair.original_classes()),
+            models.measure(pair.released, pair.schema, threshold=1 / k, found=pair.released_classes()),
         ),
         risk=risk,
         utility=utility,

@@ -1,22 +1,18 @@
 """HTML that can't forget to escape: what is not `Html` is text, and text is escaped.
 
 Column names, levels and schema words reach the page only through `tag`, which escapes every child and attribute that
-isn't `Html` already.
+isn't `Html` already. `Html` is MarkupSafe's `Markup`, so templates and joins of other libraries keep the same rule.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import TypeAlias
 
+from markupsafe import Markup as Html
+from markupsafe import escape
+
 __all__ = ["Child", "Html", "details", "figure", "join", "rows_table", "section", "tag"]
-
-
-class Html(str):
-    """Text that is HTML already."""
-
-    __slots__ = ()
 
 
 Child: TypeAlias = "str | Html | None"
@@ -33,7 +29,7 @@ def tag(element: str, /, *children: Child, **attributes: str | bool | None) -> H
 
 def join(children: Iterable[Child]) -> Html:
     """Children one after the other, texts escaped."""
-    return Html("".join(_safe(child) for child in children if child is not None))
+    return Html("").join(child for child in children if child is not None)
 
 
 def section(name: str, heading: str, *children: Child) -> Html:
@@ -91,12 +87,8 @@ def _flush(i: int, numeric: Sequence[int]) -> str | None:
     return "number" if i in numeric else None
 
 
-def _safe(child: str) -> str:
-    return child if isinstance(child, Html) else escape(str(child))
-
-
 def _attribute(key: str, value: str | bool | None) -> str:
     if value is None or value is False:
         return ""
     name = key.rstrip("_").replace("_", "-")
-    return f" {name}" if value is True else f' {name}="{escape(str(value))}"'
+    return f" {name}" if value is True else f' {name}="{escape(value)}"'

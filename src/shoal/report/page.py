@@ -10,7 +10,6 @@ from typing import Any, Literal, get_args
 
 from shoal.errors import ParameterError
 from shoal.report.columns import columns
-from shoal.report.drawing import unchecked
 from shoal.report.evidence import Evidence
 from shoal.report.inside import inside
 from shoal.report.layout import shell
@@ -63,7 +62,7 @@ def render(evidence: Evidence, audience: Audience, *, internal: Mapping[str, Any
 
     Returns
     -------
-    A complete HTML document. Drawing takes some 0.05 s a picture, once for both audiences.
+    A complete HTML document. Drawing takes about a millisecond a picture.
 
     Examples
     --------
@@ -82,8 +81,7 @@ def render(evidence: Evidence, audience: Audience, *, internal: Mapping[str, Any
         raise ParameterError("report", "audience must be external or internal", got=repr(audience)[:40])
     if audience == "external" and internal is not None:
         raise ParameterError("report", "internal facts must not be given to the external report")
-    with unchecked():
-        parts = _sections(evidence, audience == "internal", internal or {})
+    parts = _sections(evidence, audience == "internal", internal or {})
     contents = {name: _TITLES[name] for name in parts}
     name = f"{evidence.title} ({audience} report)"
     return shell(evidence.title, _header(evidence, audience), contents, join(parts.values()), name=name)

@@ -12,65 +12,55 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import FloatArray
-from shoal.report import vega
 from shoal.report.bands import Band, Bands
 from shoal.report.correlation import Correlations
-from shoal.report.drawing import AFTER, BEFORE, BEFORE_FILL, INK, data, hover, picture, short_names
+from shoal.report.drawing import AFTER, BEFORE, BEFORE_FILL, INK, short_names
 from shoal.report.marginal import Cell, Marginal
 from shoal.report.markup import Html
 from shoal.report.numbers import percent
+from shoal.report.svg import Panel, Scale, bands, beside, share_scale
 
-__all__ = ["class_size_plot", "correlation_plot", "marginal_plot", "picture", "risk_plot", "short_names", "two_digits"]
+__all__ = ["class_size_plot", "correlation_plot", "marginal_plot", "risk_plot", "two_digits"]
 
-BAND, BOTTOM = "band:N", "people who share the combination"
+_SIDES = (("before", BEFORE_FILL, BEFORE), ("after", AFTER, AFTER))
+_LOW, _MIDDLE, _HIGH = (0x9A, 0x4A, 0x1F), (0xF7, 0xF5, 0xF0), (0x0B, 0x64, 0x70)
 
 
-def class_size_plot(bands: Bands, label: str) -> Html:
+def class_size_plot(sizes: Bands, label: str) -> Html:
     """Share of the records by the size of their class, before and after."""
-    alt = vega
-    rows = [
-        {"band": band.label, "when": when, "share": share}
-        for band in bands.bands
-        for when, share in zip(("before", "after"), band.shares, strict=True)
-    ]
-    said = [{"band": band.label, "said": f"{_sharing(band)}: {_both(*band.shares)}"} for band in bands.bands]
-    bars = (
-        alt.Chart(data(alt, rows))
-        .mark_bar(strokeWidth=0.75, aria=False)
-        .encode(
-            x=alt.X(BAND, sort=None, title=BOTTOM, axis=_slanted(alt, bands)),
-            xOffset=alt.XOffset("when:N", sort=["before", "after"]),
-            y=_shares(alt),
-            **_when(alt),
-        )
-    )
-    return picture(alt.layer(bars, _columns(alt, said, 180, BOTTOM), width=640, height=180), label)
+    panel = _columns(sizes, 180, "people who share the combination", turn=-35 if len(sizes.bands) > 9 else 0)
+    panel.legend(_SIDES, y=-12)
+    panel.top = 28
+    said = [f"{_sharing(band)}: {_both(*band.shares)}" for band in sizes.bands]
+    return _with_words(panel, said, label)
 
 
-def risk_plot(bands: Bands, label: str) -> Html:
+def risk_plot(risks: Bands, label: str) -> Html:
     """Share of the records by their probability of being found."""
-    alt = vega
-    title = "probability of being found"
-    rows = [{"band": band.label, "share": band.shares[0]} for band in bands.bands]
-    said = [
-        {"band": band.label, "said": f"Probability {band.label}: {percent(band.shares[0])} of the records"}
-        for band in bands.bands
-    ]
-    bars = (
-        alt.Chart(data(alt, rows))
-        .mark_bar(color=AFTER, aria=False)
-        .encode(x=alt.X(BAND, sort=None, title=title, axis=alt.Axis(labelAngle=0)), y=_shares(alt))
-    )
-    return picture(alt.layer(bars, _columns(alt, said, 160, title), width=640, height=160), label)
+    panel = _columns(risks, 160, "probability of being found")
+    said = [f"Probability {band.label}: {percent(band.shares[0])} of the records" for band in risks.bands]
+    return _with_words(panel, said, label)
 
 
-def _shares(alt: Any) -> Any:
-    return alt.Y("share:Q", title="share of records", axis=alt.Axis(format="~%", tickCount=4))
+def _columns(found: Bands, height: int, title: str, turn: float = 0) -> Panel:
+    """Bars of shares over bands: those before and after side by side, or one bar where there is one share."""
+    panel, places = Panel(width=640, height=height), bands(len(found.bands), 640)
+    up = share_scale(max((max(band.shares) for band in found.bands), default=0), height, 0, about=4)
+    panel.left_axis(up, _tick_percent, title="share of records")
+    for band, (start, wide) in zip(found.bands, places, strict=True):
+        sides = _SIDES[-len(band.shares) :]
+        for i, ((_, fill, edge), share) in enumerate(zip(sides, band.shares, strict=True)):
+            each = wide / len(sides)
+            panel.rect(start + i * each, up(share), each, height - up(share), fill=fill, stroke=edge, stroke_width=0.75)
+    panel.bottom_names([band.label for band in found.bands], places, turn=turn, title=title)
+    return panel
 
 
-def _columns(alt: Any, said: list[dict[str, Any]], height: int, title: str) -> Any:
-    """What each band of a bar chart says, over its whole height."""
-    return hover(alt, said, x=alt.X(BAND, sort=None, title=title), y=alt.YValue(0), y2=alt.Y2Value(height))
+def _with_words(panel: Panel, said: Sequence[str], label: str) -> Html:
+    """The panel with what each band says, over its whole height."""
+    for words, (start, wide) in zip(said, bands(len(said), panel.width, gap=0), strict=True):
+        panel.unseen(start, 0, wide, panel.height, words)
+    return beside(panel, label=label)
 
 
 def _sharing(band: Band) -> str:
@@ -83,67 +73,39 @@ def _both(before: float, after: float) -> str:
 
 def correlation_plot(correlations: Correlations, label: str) -> Html:
     """Two correlation matrices side by side on one scale."""
-    alt = vega
+    sides = (("Before", correlations.before), ("After", correlations.after))
+    return beside(*(_heat_map(correlations, matrix, title) for title, matrix in sides), label=label)
+
+
+def _heat_map(correlations: Correlations, matrix: FloatArray, title: str) -> Panel:
     names = short_names(correlations.names)
     size = 26 if len(names) > 6 else 34
-    sides = [
-        _heat_map(alt, names, _spoken(correlations, matrix), title, size)
-        for title, matrix in (("Before", correlations.before), ("After", correlations.after))
-    ]
-    return picture(alt.hconcat(*sides), label)
+    side = size * (len(names) - 1)
+    panel, places = Panel(width=side, height=side), bands(len(names) - 1, side, gap=0)
+    for i in range(1, len(names)):
+        for j in range(i):
+            if np.isfinite(matrix[i, j]):
+                _heat(panel, correlations, (i, j), float(matrix[i, j]), size)
+    panel.left_names(names[1:], places)
+    panel.bottom_names(names[:-1], places, turn=-90)
+    panel.headed(title)
+    return panel
 
 
-def _spoken(correlations: Correlations, matrix: FloatArray) -> list[dict[str, Any]]:
-    """The correlations of one side, each with both in words."""
-    full, short = correlations.names, short_names(correlations.names)
-    return [
-        {
-            "row": short[i],
-            "column": short[j],
-            "r": float(matrix[i, j]),
-            "text": two_digits(matrix[i, j]),
-            "said": f"{full[j]} and {full[i]}: {two_digits(correlations.before[i, j])} before, "
-            f"{two_digits(correlations.after[i, j])} after",
-        }
-        for i in range(len(full))
-        for j in range(i)
-        if np.isfinite(matrix[i, j])
-    ]
+def _heat(panel: Panel, correlations: Correlations, at: tuple[int, int], r: float, size: int) -> None:
+    """One cell: its colour, its number, and both numbers in words."""
+    (i, j), full = at, correlations.names
+    before, after = (two_digits(matrix[i, j]) for matrix in (correlations.before, correlations.after))
+    words = f"{full[j]} and {full[i]}: {before} before, {after} after"
+    x, y, ink = j * size, (i - 1) * size, "#ffffff" if abs(r) > 0.55 else INK
+    panel.rect(x, y, size, size, words=words, fill=_shade(r))
+    panel.text(two_digits(r), x + size / 2, y + size / 2 + 4, size=10 if size > 30 else 8, fill=ink)
 
 
-def marginal_plot(marginal: Marginal, label: str) -> Html:
-    """The distribution of one column, before and after."""
-    bins = [cell for cell in marginal.cells if cell.low is not None or cell.high is not None]
-    chart = _histogram(marginal, bins) if bins else _bars(marginal)
-    return picture(chart, label)
-
-
-def _cell_words(marginal: Marginal, cell: Cell) -> str:
-    return f"{marginal.column} {cell.label}: {_both(cell.before_share, cell.after_share)}"
-
-
-def _slanted(alt: Any, bands: Bands) -> Any:
-    """Labels that would run into each other lean."""
-    return alt.Axis(labelAngle=-35) if len(bands.bands) > 9 else alt.Axis(labelAngle=0)
-
-
-def _when(alt: Any, **legend: Any) -> dict[str, Any]:
-    fill = alt.Scale(domain=["before", "after"], range=[BEFORE_FILL, AFTER])
-    edge = alt.Scale(domain=["before", "after"], range=[BEFORE, AFTER])
-    return {"fill": alt.Fill("when:N", scale=fill, **legend), "stroke": alt.Stroke("when:N", scale=edge, **legend)}
-
-
-def _heat_map(alt: Any, names: Sequence[str], rows: list[dict[str, Any]], title: str, size: int) -> Any:
-    chart = alt.Chart(data(alt, rows), title=title, width=size * (len(names) - 1), height=size * (len(names) - 1))
-    across = alt.X("column:N", sort=list(names), title=None, scale=alt.Scale(domain=list(names[:-1])))
-    down = alt.Y("row:N", sort=list(names), title=None, scale=alt.Scale(domain=list(names[1:])))
-    scale = alt.Scale(domain=[-1, 0, 1], range=["#9a4a1f", "#f7f5f0", "#0b6470"])
-    colour = alt.Color("r:Q", scale=scale, legend=None)
-    boxes = chart.mark_rect().encode(x=across, y=down, color=colour, description=alt.Description("said:N"))
-    pale = alt.ColorValue(INK, condition={"test": "abs(datum.r) > 0.55", "value": "#ffffff"})
-    return boxes + chart.mark_text(fontSize=10 if size > 30 else 8).encode(
-        x=across, y=down, text=alt.Text("text:N"), color=pale
-    )
+def _shade(r: float) -> str:
+    end, share = (_HIGH if r > 0 else _LOW), min(1.0, abs(r))
+    mixed = (round(middle + share * (far - middle)) for middle, far in zip(_MIDDLE, end, strict=True))
+    return "#" + "".join(f"{part:02x}" for part in mixed)
 
 
 def two_digits(r: float) -> str:
@@ -153,59 +115,65 @@ def two_digits(r: float) -> str:
     return f"{round(r, 2) + 0.0:.2f}".replace("-", "−")
 
 
-def _histogram(marginal: Marginal, bins: Sequence[Cell]) -> Any:
-    """Bars before, a line of steps after."""
-    alt, step = vega, marginal.step or 1.0
-    rows, points = [], []
-    for cell in bins:
-        low = cell.low if cell.low is not None else (cell.high or 0.0) - step
-        high = cell.high if cell.high is not None else low + step
-        scale = step / (high - low)  # a merged bin is as high as its share per step
-        said = _cell_words(marginal, cell)
-        rows.append({"low": low, "high": high, "share": cell.before_share * scale, "said": said})
-        points += [(low, cell.after_share * scale), (high, cell.after_share * scale)]
-    outline = [(points[0][0], 0.0), *points, (points[-1][0], 0.0)]
-    line = [{"x": x, "y": y, "i": i, "when": "after"} for i, (x, y) in enumerate(outline)]
-    span = alt.Scale(domain=[points[0][0], points[-1][0]], nice=False)
-    wide = points[-1][0] - points[0][0] >= 100
-    axis = alt.Axis(grid=False, tickCount=4, format=",d" if wide else ",~f")
-    bars = (
-        alt.Chart(data(alt, rows))
-        .mark_rect(stroke=BEFORE, strokeWidth=0.75, color=BEFORE_FILL, aria=False)
-        .encode(
-            x=alt.X("low:Q", scale=span, axis=axis, title=None),
-            x2=alt.X2("high:Q"),
-            y=alt.Y("share:Q", axis=alt.Axis(format="~%", tickCount=3), title=None),
-            y2=alt.Y2Datum(0),
-        )
-    )
-    steps = (
-        alt.Chart(data(alt, line))
-        .mark_line(color=AFTER, strokeWidth=1.75, strokeJoin="miter", aria=False)
-        .encode(x=alt.X("x:Q", scale=span), y=alt.Y("y:Q"), order=alt.Order("i:O"))
-    )
-    whole = {"x": alt.X("low:Q", scale=span), "x2": alt.X2("high:Q"), "y": alt.YValue(0), "y2": alt.Y2Value(110)}
-    return alt.layer(bars, steps, hover(alt, rows, **whole), width=230, height=110)
+def marginal_plot(marginal: Marginal, label: str) -> Html:
+    """The distribution of one column, before and after."""
+    bins = [cell for cell in marginal.cells if cell.low is not None or cell.high is not None]
+    return beside(_histogram(marginal, bins) if bins else _bars(marginal), label=label)
 
 
-def _bars(marginal: Marginal) -> Any:
-    alt, cells = vega, marginal.cells
-    names = short_names([cell.label for cell in cells])
-    rows = [
-        {"level": name, "when": when, "share": share}
-        for name, cell in zip(names, cells, strict=True)
-        for when, share in (("before", cell.before_share), ("after", cell.after_share))
-    ]
-    said = [{"level": name, "said": _cell_words(marginal, cell)} for name, cell in zip(names, cells, strict=True)]
-    bars = (
-        alt.Chart(data(alt, rows))
-        .mark_bar(strokeWidth=0.75, aria=False)
-        .encode(
-            y=alt.Y("level:N", sort=names, title=None, axis=alt.Axis(labelLimit=0)),
-            yOffset=alt.YOffset("when:N", sort=["before", "after"]),
-            x=alt.X("share:Q", title=None, axis=alt.Axis(format="~%", tickCount=3)),
-            **_when(alt, legend=None),
-        )
-    )
-    whole = {"y": alt.Y("level:N", sort=names, title=None), "x": alt.XValue(0), "x2": alt.X2Value(150)}
-    return alt.layer(bars, hover(alt, said, **whole), width=150, height=max(60, 20 * len(cells)))
+def _cell_words(marginal: Marginal, cell: Cell) -> str:
+    return f"{marginal.column} {cell.label}: {_both(cell.before_share, cell.after_share)}"
+
+
+def _histogram(marginal: Marginal, bins: Sequence[Cell]) -> Panel:
+    """Bars before, a line of steps after; a merged bin is as high as its share per step."""
+    step, height = marginal.step or 1.0, 110
+    ends = [_ends(cell, step) for cell in bins]
+    per_step = [step / (high - low) for low, high in ends]
+    tallest = max(max(cell.before_share, cell.after_share) * scale for cell, scale in zip(bins, per_step, strict=True))
+    x = Scale.over(ends[0][0], ends[-1][1], 0, 230, about=4)
+    y = share_scale(tallest, height, 0, about=3)
+    panel, outline = Panel(width=230, height=height), [(x(ends[0][0]), y(0))]
+    panel.left_axis(y, _tick_percent)
+    panel.bottom_axis(x, _tick_number, grid=False)
+    for cell, (low, high), scale in zip(bins, ends, per_step, strict=True):
+        top, after = y(cell.before_share * scale), y(cell.after_share * scale)
+        look: dict[str, Any] = {"fill": BEFORE_FILL, "stroke": BEFORE, "stroke_width": 0.75}
+        panel.rect(x(low), top, x(high) - x(low), height - top, **look)
+        outline += [(x(low), after), (x(high), after)]
+    panel.path([*outline, (x(ends[-1][1]), y(0))], stroke=AFTER, stroke_width=1.75)
+    for cell, (low, high) in zip(bins, ends, strict=True):
+        panel.unseen(x(low), 0, x(high) - x(low), height, _cell_words(marginal, cell))
+    return panel
+
+
+def _ends(cell: Cell, step: float) -> tuple[float, float]:
+    """The ends of a bin; an open one is as wide as a step."""
+    low = cell.low if cell.low is not None else (cell.high or 0.0) - step
+    return low, cell.high if cell.high is not None else low + step
+
+
+def _bars(marginal: Marginal) -> Panel:
+    cells = marginal.cells
+    width, height = 150, max(60, 20 * len(cells))
+    panel, places = Panel(width=width, height=height), bands(len(cells), height)
+    largest = max((max(cell.before_share, cell.after_share) for cell in cells), default=0)
+    x = share_scale(largest, 0, width, about=3)
+    panel.bottom_axis(x, _tick_percent)
+    panel.left_names(short_names([cell.label for cell in cells]), places)
+    for cell, (start, wide) in zip(cells, places, strict=True):
+        for i, share in enumerate((cell.before_share, cell.after_share)):
+            _, fill, edge = _SIDES[i]
+            panel.rect(0, start + i * wide / 2, x(share), wide / 2, fill=fill, stroke=edge, stroke_width=0.75)
+        panel.unseen(0, start, width, wide, _cell_words(marginal, cell))
+    return panel
+
+
+def _tick_percent(share: float) -> str:
+    return f"{100 * share:.6g}%"
+
+
+def _tick_number(value: float) -> str:
+    plain = f"{value:,.6f}".rstrip("0").rstrip(".")
+    is_exact = abs(value) < 1e12 and float(plain.replace(",", "")) == value
+    return (plain if is_exact else f"{value:.3g}").replace("-", "−")

@@ -65,7 +65,7 @@ def with_decision(page: str, decided: Decision | None) -> str:
         if page.count(begin) != 1 or page.count(end) != 1:
             raise InputError("report", "must be a page with room for a decision", got=f"none for '{name}'")
         head, _, rest = page.partition(begin)
-        page = head + made(decided) + rest.partition(end)[2]
+        page = f"{head}{made(decided)}{rest.partition(end)[2]}"
     return page
 
 

@@ -94,8 +94,7 @@ def assess(
     of rows is matched; results say so (`sampled`, `n_targets`).
     """
     matches = match_pair(pair, seed=seed)
-    released, schema, persons = pair.released, pair.schema, class_sizes.released_persons(pair)
-    found = class_sizes.table_classes(released, schema, persons)
+    released, schema, found = pair.released, pair.schema, pair.released_classes()
     classes = class_sizes.measure(released, schema, found=found)
     tied = determined_by_quasi(pair, seed=seed)
     return RiskReport(

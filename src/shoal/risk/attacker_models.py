@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.arrays import FloatArray
-from shoal.equivalence import Classes, Codes
+from shoal.equivalence import Classes
 from shoal.errors import ParameterError
 from shoal.frame import Frame, enter
 from shoal.record import Record
@@ -101,13 +101,12 @@ def measure(
     population: float | None = None,
     threshold: float = 0.2,
     *,
-    persons: Codes | None = None,
     found: Classes | None = None,
 ) -> Attackers:
-    """`attackers` of a frame that has already entered; `persons` and `found` as in `equivalence.measure`."""
+    """`attackers` of a frame that has already entered; `found` are its classes, where they are already known."""
     if not 0 <= threshold <= 1:
         raise ParameterError("attackers", "threshold must be a number from 0 to 1", got=repr(threshold)[:60])
-    found = table_classes(frame, schema, persons) if found is None else found
+    found = table_classes(frame, schema) if found is None else found
     size, F = _population_sizes(frame, schema, found, population)
     prosecutor = 1.0 / found.row_sizes
     journalist = 1.0 / F[found.labels]

@@ -50,12 +50,12 @@ def _climb(signs: FloatArray, starts: IntArray, right: FloatArray) -> FloatArray
         free = (beta > 0) | (gradient < 0)
         step = np.zeros(len(beta))
         step[free] = np.linalg.solve(curvature[np.ix_(free, free)], gradient[free])
-        tried = [np.maximum(0.0, beta - step / 2**halved) for halved in range(8)]
-        better = next((b for b in tried if _loss(b, signs, starts, right) < value), None)
-        if better is None:
+        tried = (np.maximum(0.0, beta - step / 2**halved) for halved in range(8))
+        losses = ((_loss(b, signs, starts, right), b) for b in tried)
+        found = next(((loss, b) for loss, b in losses if loss < value), None)
+        if found is None:
             break
-        gain, beta = value - _loss(better, signs, starts, right), better
-        value -= gain
+        gain, (value, beta) = value - found[0], found
         if gain < _ENOUGH:
             break
     return beta

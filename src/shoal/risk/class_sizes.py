@@ -18,11 +18,10 @@ from shoal.conform import kind_of, levels_like
 from shoal.equivalence import Classes, Codes, Contents, classes_of, codes, contents_of, ranks
 from shoal.errors import InputError, SchemaError
 from shoal.frame import Frame, enter, series
-from shoal.pair import Pair
 from shoal.record import Record
 from shoal.schema import Column, Kind, Schema
 
-__all__ = ["ClassReport", "Diversity", "classes", "measure", "released_persons", "table_classes"]
+__all__ = ["ClassReport", "Diversity", "classes", "measure", "table_classes"]
 
 _C = 3.0
 
@@ -134,14 +133,10 @@ def measure(
     schema: Schema,
     sensitive: Sequence[str] | str | None = None,
     *,
-    persons: Codes | None = None,
     found: Classes | None = None,
 ) -> ClassReport:
-    """`classes` of a frame that has already entered; `persons` stand in for a unit column that it lost.
-
-    `found` are its classes, where they are already known.
-    """
-    found = table_classes(frame, schema, persons) if found is None else found
+    """`classes` of a frame that has already entered; `found` are its classes, where they are already known."""
+    found = table_classes(frame, schema) if found is None else found
     records = _records_by_size(found)
     return ClassReport(
         k=found.k,
@@ -154,24 +149,11 @@ def measure(
     )
 
 
-def table_classes(frame: Frame, schema: Schema, persons: Codes | None = None) -> Classes:
-    """The classes over the quasi-identifiers; persons count where they are given or the table has the unit column."""
+def table_classes(frame: Frame, schema: Schema) -> Classes:
+    """The classes over the quasi-identifiers; persons count where the table has the unit column."""
     if len(frame) == 0:
         raise InputError("table", "must have at least one row", got="0 rows")
-    unit = schema.unit if schema.unit in frame.columns else None
-    return classes_of(frame, schema.quasi, unit if persons is None else persons)
-
-
-def released_persons(pair: Pair) -> Codes | None:
-    """The person of each released row, for a schema with a unit; a row without a known source is its own person.
-
-    A release has no unit column. Counted by rows, one person with k rows in a class would pass for k persons.
-    """
-    if pair.schema.unit is None:
-        return None
-    person, source = pair.original.units(), pair.source_rows
-    n = int(person.max()) + 1
-    return Codes(values=np.where(source >= 0, person[source], n + np.arange(len(source))), n=n + len(source))
+    return classes_of(frame, schema.quasi, schema.unit if schema.unit in frame.columns else None)
 
 
 def _records_by_size(found: Classes) -> dict[int, int]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from shoal.equivalence import Classes, Codes
+from shoal.equivalence import Classes
 from shoal.frame import Frame, enter
 from shoal.record import Record
 from shoal.risk.class_sizes import table_classes
@@ -108,11 +108,10 @@ def measure(
     schema: Schema,
     population: float | None = None,
     *,
-    persons: Codes | None = None,
     found: Classes | None = None,
 ) -> Uniqueness:
-    """`uniqueness` of a frame that has already entered; `persons` and `found` as in `equivalence.measure`."""
-    found = table_classes(frame, schema, persons) if found is None else found
+    """`uniqueness` of a frame that has already entered; `found` are its classes, where they are already known."""
+    found = table_classes(frame, schema) if found is None else found
     histogram = found.histogram()
     n, unique = int(found.sizes.sum()), histogram.get(1, 0)
     N = estimated_size(frame, schema, found, population)

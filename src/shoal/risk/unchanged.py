@@ -343,7 +343,7 @@ def _content(pair: Pair, trial: _Trial, names: tuple[str, ...]) -> list[FloatArr
     for name in names:
         for levels in unchanged_levels(series(pair.released, name)):
             signs.append(_goes_with_person(pair, trial, levels, [true for true, _ in quasi], left_out))
-            signs.append(-_goes_with_row(levels, [shown for _, shown in quasi])[trial.rows.row])
+            signs.append(-_goes_with_row(levels, [shown for _, shown in quasi], trial.rows.row))
     return signs
 
 
@@ -391,16 +391,17 @@ def _goes_with_person(
     return total
 
 
-def _goes_with_row(column: Levels, quasi: list[Levels]) -> FloatArray:
-    """log P(s_j | x'_j) / P(s_j) of each released row, from the release itself."""
-    n_value = np.bincount(column.values, minlength=column.n)[column.values]
-    total, n_all = np.zeros(len(column.values)), np.full(len(column.values), len(column.values))
+def _goes_with_row(column: Levels, quasi: list[Levels], candidate: IntArray) -> FloatArray:
+    """log P(s_j | x'_j) / P(s_j) of each candidate's released row, from the release itself."""
+    rows, place = np.unique(candidate, return_inverse=True)
+    n_value = np.bincount(column.values, minlength=column.n)[column.values[rows]]
+    total, n_all = np.zeros(len(rows)), np.full(len(rows), len(column.values))
     for levels in quasi:
         key = column.values * levels.n + levels.values
-        both = np.bincount(key, minlength=column.n * levels.n)[key]
-        n_asked = np.bincount(levels.values, minlength=levels.n)[levels.values]
+        both = np.bincount(key, minlength=column.n * levels.n)[key[rows]]
+        n_asked = np.bincount(levels.values, minlength=levels.n)[levels.values[rows]]
         total += _log_ratio(both, n_value, n_asked, n_all)
-    return total
+    return total[place]
 
 
 def _log_ratio(both: IntArray, n_value: IntArray, n_asked: IntArray, n_all: IntArray) -> FloatArray:

@@ -9,7 +9,7 @@ from shoal.score.alpha_tree import AlphaTree
 from shoal.score.certified_forest import CertifiedForest
 from shoal.score.certified_tree import CertifiedTree
 from shoal.score.evaluation import Evaluation, evaluate
-from shoal.score.features import Feature, Features
+from shoal.score.features import Features
 from shoal.score.model import RiskModel
 from shoal.score.stable import StableForest, StableTree
 from shoal.score.store import load
@@ -19,7 +19,6 @@ __all__ = [
     "CertifiedForest",
     "CertifiedTree",
     "Evaluation",
-    "Feature",
     "Features",
     "RiskModel",
     "StableForest",

@@ -189,7 +189,7 @@ class CertifiedForest(Certified, RiskModel):
 
     def _free(self, records: Records) -> bool:
         """Whether there are numbers that the schema leaves uncut."""
-        return any(f.numeric and _without_edges(self.schema, f.name) for f in records.features.items)
+        return any(f.numeric and _without_edges(self.schema, f.name) for f in records.features.axes)
 
     def _draws(self, d: int) -> bool:
         """Whether the number of features is to be decided."""
@@ -198,8 +198,8 @@ class CertifiedForest(Certified, RiskModel):
     def _cells(self, records: Records) -> list[int]:
         """Cells of each feature's histogram; numbers that are left uncut count with the fewest cuts."""
         fewest = _FEWEST_CUTS + 1
-        free = [f.numeric and self.cuts is None and _without_edges(self.schema, f.name) for f in records.features.items]
-        return [min(f.size, fewest) if open_ else f.size for f, open_ in zip(records.features.items, free, strict=True)]
+        free = [f.numeric and self.cuts is None and _without_edges(self.schema, f.name) for f in records.features.axes]
+        return [min(f.size, fewest) if open_ else f.size for f, open_ in zip(records.features.axes, free, strict=True)]
 
     def _noisy_size(self, records: Records, size: Budget, more: Budget) -> tuple[float, Budget]:
         """A noisy number of records, and what is left of `more`: all of it where one look is enough."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from markupsafe import escape
 
 from shoal.arrays import FloatArray
 from shoal.score.features import Features
@@ -54,7 +54,7 @@ def draw_points(points: Points, features: Features) -> str:
     """Bars of the points of every cell: to the right the risk rises, to the left it falls."""
     largest = max(1e-9, max(float(np.abs(points.slope * table).max()) for table in points.points))
     parts, y = [], 20.0
-    for feature, table in zip(features.items, points.points, strict=True):
+    for feature, table in zip(features.axes, points.points, strict=True):
         parts.append(_text(8, y, feature.name, weight="bold"))
         y += 18
         for cell, value in enumerate(points.slope * table):

@@ -1,4 +1,4 @@
-"""scikit-learn's conventions without loading it: parameters by name, `clone`, tags, accuracy.
+"""What scikit-learn expects of a classifier, without loading it: parameters by name, tags, accuracy.
 
 scikit-learn asks an estimator for methods, not for its ancestors. It is loaded only where one of its own parts is
 needed: a service that answers with a fitted model starts in a third of the time.
@@ -9,12 +9,12 @@ from __future__ import annotations
 from inspect import signature
 from typing import Any, ClassVar
 
-from shoal.errors import ParameterError
+from shoal.method import Estimator
 
 __all__ = ["Classifier"]
 
 
-class Classifier:
+class Classifier(Estimator):
     """What scikit-learn expects of a classifier, beside `fit`, `predict` and `predict_proba`.
 
     Examples
@@ -27,23 +27,6 @@ class Classifier:
     """
 
     _estimator_type: ClassVar[str] = "classifier"
-
-    @classmethod
-    def _get_param_names(cls) -> list[str]:
-        return sorted(name for name in signature(cls.__init__).parameters if name != "self")
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name; none of them has parameters of its own, so `deep` changes nothing."""
-        return {name: getattr(self, name) for name in self._get_param_names()}
-
-    def set_params(self, **params: Any) -> Any:
-        """Set parameters by name."""
-        for name, value in params.items():
-            if name not in self._get_param_names():
-                hint = f"Known are {', '.join(self._get_param_names())}."
-                raise ParameterError(type(self).__name__, f"has no parameter '{name}'", hint=hint)
-            setattr(self, name, value)
-        return self
 
     def __repr__(self) -> str:
         defaults = {name: part.default for name, part in signature(type(self).__init__).parameters.items()}

@@ -82,7 +82,7 @@ class Points:
     def lines(self, features: Features) -> list[str]:
         """The table as text: one line a cell, in calibrated log-odds."""
         out = [f"log-odds start at {self.shift + self.slope * self.base:+.2f}"]
-        for feature, table in zip(features.items, self.points, strict=True):
+        for feature, table in zip(features.axes, self.points, strict=True):
             out.append(feature.name)
             if not table.any():
                 out.append("|   not asked about")
@@ -117,7 +117,7 @@ def points_of(tables: Sequence[FloatArray], scales: Sequence[float], features: F
     totals = class_totals(tables, scales)
     variances = [2.0 * scale**2 for scale in scales]
     points, shares = [], []
-    for table, variance, feature in zip(tables, variances, features.items, strict=True):
+    for table, variance, feature in zip(tables, variances, features.axes, strict=True):
         ratios, spreads = _log_ratios(table, totals, variance)
         points.append(_shrunk(ratios, spreads, feature.n_ordered))
         weight = np.maximum(table.sum(axis=1), 0.0) + 0.5

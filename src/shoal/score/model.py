@@ -46,7 +46,7 @@ class Records:
     def recut(self, schema: Schema | None, cuts: int, *, public: bool, owner: str) -> Records:
         """The same records with `cuts` equal cuts in numbers that declare bounds only."""
         features = settle(self.frame, schema, cuts=cuts, public=public, owner=owner)
-        codes = features.encode(self.frame)[0][self.kept]
+        codes = features.rows(self.frame)[0][self.kept]
         return Records(frame=self.frame, features=features, codes=codes, y=self.y, weights=self.weights, kept=self.kept)
 
 
@@ -139,7 +139,7 @@ class RiskModel(Classifier):
             that `clone` and grid searches copy settings, never an account.)
         """
         self._check()
-        records = self._records(X, y, sample_weight)
+        records = self.records(X, y, sample_weight)
         self._check_records(records)
         if account is not None:
             self._charge(account)
@@ -147,7 +147,8 @@ class RiskModel(Classifier):
         self.model_ = self._learn(records)
         return self
 
-    def _records(self, X: Any, y: Any, sample_weight: Any) -> Records:
+    def records(self, X: Any, y: Any, sample_weight: Any) -> Records:
+        """The rows as coded by the features of this model, checked."""
         owner = type(self).__name__
         if self.schema is not None and not isinstance(self.schema, Schema):
             raise ParameterError(owner, "schema must be a Schema", got=type(self.schema).__name__)
@@ -155,7 +156,7 @@ class RiskModel(Classifier):
         target, classes = read_target(y, self.classes, self.schema, len(frame), owner, public=self.public)
         weights = read_weights(sample_weight, len(frame), owner, whole=self.whole)
         features = settle(frame, self.schema, cuts=self._cuts(), public=self.public, owner=owner)
-        codes, kept = features.encode(frame)
+        codes, kept = features.rows(frame)
         kept = kept if weights is None else kept & (weights > 0)
         kept = self._within_unit(frame, np.column_stack([codes, target]), kept)
         if not self.public and len(np.unique(target[kept])) < 2:
@@ -200,7 +201,7 @@ class RiskModel(Classifier):
         if unknown:
             words = f"The feature names should match those that were passed during fit: '{unknown[0]}' is unknown"
             raise InputError("X", words)
-        codes, kept = self.features_.encode(frame)
+        codes, kept = self.features_.rows(frame)
         if not kept.all():
             raise InputError("X", "must have no missing number where the schema names none to put in its place")
         return codes

@@ -6,7 +6,7 @@ import polars as pl
 
 from shoal.arrays import BoolArray, IntArray
 from shoal.claim import Claim
-from shoal.declared import canonical, content_of
+from shoal.domain.values import canonical, content_of
 from shoal.dp import Budget, ProtectedUnit
 from shoal.dp.unit import FIT_STOPS, rows_within
 from shoal.frame import Frame

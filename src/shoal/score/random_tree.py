@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.arrays import Generator
-from shoal.score.features import Feature, Features
+from shoal.domain import Axis
+from shoal.score.features import Features
 from shoal.score.tree import Tree
 
 __all__ = ["random_tree"]
@@ -25,7 +26,7 @@ def random_tree(features: Features, max_depth: int, rng: Generator) -> Tree:
         if depth >= max_depth or not asked:
             return node
         variable = int(rng.choice(asked))
-        spans = _spans(features.items[variable], open_cells[variable])
+        spans = _spans(features.axes[variable], open_cells[variable])
         low, high = spans[int(rng.integers(len(spans)))]
         yes = frozenset(cell for cell in open_cells[variable] if low <= cell < high)
         sides = (open_cells[variable] - yes, yes)
@@ -45,9 +46,9 @@ def random_tree(features: Features, max_depth: int, rng: Generator) -> Tree:
     )
 
 
-def _spans(feature: Feature, cells: frozenset[int]) -> list[tuple[int, int]]:
+def _spans(axis: Axis, cells: frozenset[int]) -> list[tuple[int, int]]:
     """Questions about the cells left that have two answers."""
-    ordered = feature.n_ordered
+    ordered = axis.n_ordered
     spans = [(cut, ordered) for cut in range(1, ordered)]
-    spans += [(cell, cell + 1) for cell in range(ordered, feature.size)]
+    spans += [(cell, cell + 1) for cell in range(ordered, axis.size)]
     return [span for span in spans if 0 < sum(span[0] <= cell < span[1] for cell in cells) < len(cells)]

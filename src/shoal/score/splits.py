@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
-from shoal.score.features import Feature, Features
+from shoal.domain import Axis
+from shoal.score.features import Features
 
 __all__ = ["Splits"]
 
@@ -30,7 +31,7 @@ class Splits:
     @classmethod
     def of(cls, features: Features) -> Splits:
         """All questions about the features."""
-        rows = [(j, *span) for j, feature in enumerate(features.items) for span in _spans(feature)]
+        rows = [(j, *span) for j, feature in enumerate(features.axes) for span in _spans(feature)]
         table = np.array(rows, dtype=np.int64).reshape(-1, 3)
         sizes = np.array(features.sizes, dtype=np.int64)
         offsets = np.concatenate([[0], np.cumsum(sizes)])
@@ -62,8 +63,8 @@ class Splits:
         return np.stack([total - yes, yes], axis=1), total
 
 
-def _spans(feature: Feature) -> list[tuple[int, int]]:
-    ordered = feature.n_ordered
+def _spans(axis: Axis) -> list[tuple[int, int]]:
+    ordered = axis.n_ordered
     cuts = [(cut, ordered) for cut in range(1, ordered)]
-    alone = [(cell, cell + 1) for cell in range(ordered, feature.size)]
+    alone = [(cell, cell + 1) for cell in range(ordered, axis.size)]
     return cuts + alone

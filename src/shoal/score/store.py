@@ -37,7 +37,7 @@ def to_dict(model: RiskModel) -> dict[str, Any]:
         "data": getattr(model, "data_", None),
         "held": getattr(model, "held_", False),
         "classes": model.classes_.tolist(),
-        "features": model.features_.to_dict(),
+        "features": model.features_.to_words(),
         "claims": [claim.to_dict() for claim in model.claims],
         "spent": None if model.spent is None else model.spent.to_dict(),
         "cost": None if model.cost is None else model.cost.to_dict(),
@@ -101,7 +101,7 @@ def _read(path: Path) -> dict[str, Any]:
 def _rebuilt(words: Mapping[str, Any]) -> RiskModel:
     model: RiskModel = _kinds()[words["kind"]](**_read_params(words["params"]))
     model.classes_ = np.array(words["classes"])
-    model.features_ = Features.from_dict(words["features"])
+    model.features_ = Features.from_words(words["features"])
     model.n_features_in_ = len(model.features_)
     model.feature_names_in_ = np.array(model.features_.names, dtype=object)
     model.data_ = words.get("data")

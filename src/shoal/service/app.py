@@ -36,7 +36,7 @@ from shoal.service.health import Pulse
 from shoal.service.metrics import CONTENT_TYPE, Metrics
 from shoal.service.middleware import Frame
 from shoal.service.models import Loaded, enrol, read_folder
-from shoal.service.openapi import ABOUT, IDEMPOTENCY, KEYED, SECURITY, body_of, for_models
+from shoal.service.openapi import ABOUT, KEY, KEYED, Once, for_models
 from shoal.service.page import PAGE, PAGE_HEADERS
 from shoal.service.scoring import Scorer
 from shoal.service.settings import Settings
@@ -48,8 +48,8 @@ __all__ = ["create_app", "from_environment"]
 _ABOUT_MODEL = ("out-of-scope", "no-such-model")
 _BODY = ("bad-json", "bad-header", "too-slow", "too-large", "wrong-media-type")
 _PRICED = ("bad-features", "key-reuse", "budget-exhausted", "answer-failed")
+_BUDGET: dict[str, Any] = {"response_model": shapes.BudgetView, "response_model_exclude_unset": True}
 _SCORING = problem_responses(*KEYED, *_ABOUT_MODEL, *_BODY, *_PRICED)
-_SECURED: dict[str, Any] = {"security": [{"key": []}]}
 
 
 def create_app(models: Iterable[Loaded], ledger: Ledger, settings: Settings | None = None) -> FastAPI:
@@ -93,7 +93,7 @@ def create_app(models: Iterable[Loaded], ledger: Ledger, settings: Settings | No
     _add_scores(app, scorer)
     _add_reading(app, scorer, ledger, bounded)
     _add_service(app, metrics, Pulse(ledger, bounded))
-    _declare_keys(app)
+    _declare_problems(app)
     return app
 
 
@@ -116,40 +116,38 @@ def _add_scores(app: FastAPI, scorer: Scorer) -> None:
     # Plain routes answer, in half the time of declared ones; the declared ones below, never reached, are the document.
     app.add_route("/v1/models/{name}/score", score, methods=["POST"])
     app.add_route("/v1/models/{name}/scores", scores, methods=["POST"])
-    one = {"parameters": [IDEMPOTENCY], "requestBody": body_of("ScoreQuery"), **_SECURED}
-    several = {"requestBody": body_of("BatchQuery"), **_SECURED}
 
-    @app.post("/v1/models/{name}/score", response_model=shapes.Score, responses=_SCORING, openapi_extra=one)
-    async def score_one(name: str) -> None:
+    @app.post("/v1/models/{name}/score", response_model=shapes.Score, responses=_SCORING, dependencies=[KEY])
+    async def score_one(name: str, query: shapes.ScoreQuery, once: Once = None) -> None:
         """The risk of one person."""
 
-    @app.post("/v1/models/{name}/scores", response_model=shapes.BatchScores, responses=_SCORING, openapi_extra=several)
-    async def score_several(name: str) -> None:
+    @app.post("/v1/models/{name}/scores", response_model=shapes.BatchScores, responses=_SCORING, dependencies=[KEY])
+    async def score_several(name: str, query: shapes.BatchQuery) -> None:
         """The risk of several people: one price, charged together or not at all."""
 
 
 def _add_reading(app: FastAPI, scorer: Scorer, ledger: Ledger, bounded: Bounded) -> None:
     keyed, of_model = problem_responses(*KEYED), problem_responses(*KEYED, *_ABOUT_MODEL)
 
-    @app.get("/v1/models", response_model=shapes.ModelList, responses=keyed, openapi_extra=_SECURED)
-    async def models(request: Request) -> Response:
+    @app.get("/v1/models", response_model=shapes.ModelList, responses=keyed, dependencies=[KEY])
+    async def models(request: Request) -> Any:
         """The models that the key may ask."""
         key = await scorer.admit(request)
-        return _json({"models": [m.line() for m in scorer.catalogue.values() if key.allows(m.name)]})
+        return {"models": [m.line() for m in scorer.catalogue.values() if key.allows(m.name)]}
 
-    @app.get("/v1/models/{name}", response_model=shapes.Card, responses=of_model, openapi_extra=_SECURED)
-    async def model(request: Request, name: str) -> Response:
+    @app.get("/v1/models/{name}", response_model=shapes.Card, responses=of_model, dependencies=[KEY])
+    async def model(request: Request, name: str) -> Any:
         """Schema, claims and words of a model."""
-        return _json(scorer.model(request, await scorer.admit(request), name).card())
+        return scorer.model(request, await scorer.admit(request), name).card()
 
-    @app.get("/v1/budget", response_model=shapes.BudgetView, responses=keyed, openapi_extra=_SECURED)
-    async def budget(request: Request) -> Response:
+    @app.get("/v1/budget", responses=keyed, dependencies=[KEY], **_BUDGET)
+    async def budget(request: Request) -> Any:
         """What is spent, reserved and left, over all uses."""
         key = await scorer.admit(request)
         allowed = [m for m in scorer.catalogue.values() if key.allows(m.name)]
         wanted = {("client", key.name), *(("model", m.name) for m in allowed), *(("data", m.data) for m in allowed)}
         balances = await bounded.call(lambda: ledger.balances())
-        return _json({"accounts": [b.to_dict() for b in balances if key.sees_all or _names(b) in wanted]})
+        return {"accounts": [b.to_dict() for b in balances if key.sees_all or _names(b) in wanted]}
 
     @app.get("/v1/openapi.json", include_in_schema=False)
     async def document(request: Request) -> Response:
@@ -159,13 +157,13 @@ def _add_reading(app: FastAPI, scorer: Scorer, ledger: Ledger, bounded: Bounded)
 
 def _add_service(app: FastAPI, metrics: Metrics, pulse: Pulse) -> None:
     @app.get("/livez", response_model=shapes.Health)
-    async def livez() -> Response:
+    async def livez() -> Any:
         """Whether the process answers."""
-        return _json({"status": "ok"})
+        return {"status": "ok"}
 
-    async def ready() -> Response:
+    async def ready() -> Any:
         await pulse.check()
-        return _json({"status": "ok"})
+        return {"status": "ok"}
 
     down = problem_responses("ledger-down")
     app.get("/readyz", response_model=shapes.Health, responses=down, summary="Whether a charge can be made")(ready)
@@ -177,34 +175,34 @@ def _add_service(app: FastAPI, metrics: Metrics, pulse: Pulse) -> None:
         return Response(metrics.text(await pulse.balances()), headers={"Content-Type": CONTENT_TYPE})
 
     @app.get("/problems/{kind}", response_model=shapes.Explanation, responses=problem_responses("not-found"))
-    async def explain(kind: str) -> Response:
+    async def explain(kind: str) -> Any:
         """What an error means."""
         if kind not in KINDS:
             raise Problem("not-found")
         found = KINDS[kind]
-        return _json({"title": found.title, "status": found.status, "meaning": found.meaning})
+        return {"title": found.title, "status": found.status, "meaning": found.meaning}
 
     @app.get("/", include_in_schema=False)
     async def page() -> Response:
         return HTMLResponse(PAGE, headers=PAGE_HEADERS)
 
 
-def _declare_keys(app: FastAPI) -> None:
-    """Add to FastAPI's document what no route of its own refers to: how a key is sent, and bodies read by hand."""
+def _declare_problems(app: FastAPI) -> None:
+    """Put the shape of every error into FastAPI's document, in place of its own, which no reply has."""
     made = app.openapi
 
     def openapi() -> dict[str, Any]:
         document = made()
-        parts = document.setdefault("components", {})
-        parts["securitySchemes"] = SECURITY
-        template = "#/components/schemas/{model}"
-        for shape in (shapes.ScoreQuery, shapes.BatchQuery, shapes.ProblemDocument):
-            schema = shape.model_json_schema(ref_template=template)
-            parts.setdefault("schemas", {}).update(schema.pop("$defs", {}))
-            parts["schemas"][shape.__name__] = schema
+        parts = document.setdefault("components", {}).setdefault("schemas", {})
+        schema = shapes.ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
+        parts.update({**schema.pop("$defs", {}), "ProblemDocument": schema})
+        for name in ("HTTPValidationError", "ValidationError"):
+            parts.pop(name, None)
         for operation in (found for path in document["paths"].values() for found in path.values()):
-            if "application/json" in operation["responses"].get("422", {}).get("content", {}):
-                del operation["responses"]["422"]  # FastAPI's own shape, which no reply has
+            replies = operation["responses"]
+            replies.get("422", {}).get("content", {}).pop("application/json", None)
+            if "content" in replies.get("422", {}) and not replies["422"]["content"]:
+                del replies["422"]
         return document
 
     app.openapi = openapi  # type: ignore[method-assign]

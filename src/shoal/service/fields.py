@@ -9,108 +9,16 @@ again.
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from shoal.errors import InputError
+from shoal.domain import Axis, Domain
+from shoal.errors import ColumnError
 from shoal.service.errors import Problem
 
-__all__ = ["Field", "Form", "Reading"]
+__all__ = ["Reading", "read"]
 
 Value: TypeAlias = float | str | bool | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
-    """One feature of a model: a number within bounds, or one of some levels.
-
-    Examples
-    --------
-    >>> Field(name="age", bounds=(0, 120)).read(130)
-    (120, 'age was above its public bound and counted as the bound')
-    """
-
-    name: str
-    kind: str = "numeric"
-    levels: tuple[Any, ...] = ()
-    bounds: tuple[float, float] | None = None
-    may_miss: bool = False
-
-    @classmethod
-    def of(cls, name: str, entry: Any) -> Field:
-        """Read a feature as a model declares it: a mapping or a record with kind, levels, bounds, missing.
-
-        Where a rule for missing values is declared, a level may always be null (missing is a level of its own) and a
-        number where the rule is a number to put in its place.
-        """
-        get = entry.get if isinstance(entry, Mapping) else lambda word, default=None: getattr(entry, word, default)
-        bounds, missing = get("bounds"), get("missing")
-        return cls(
-            name=name,
-            kind=str(get("kind") or "numeric"),
-            levels=tuple(get("levels") or ()),
-            bounds=(float(bounds[0]), float(bounds[1])) if bounds else None,
-            may_miss=missing is not None and (bool(get("levels")) or not isinstance(missing, str)),
-        )
-
-    def read(self, value: object) -> tuple[Value, str]:
-        """The canonical value and a note; a ValueError with the rule where it does not fit."""
-        if value is None:
-            if self.may_miss:
-                return None, ""
-            raise ValueError("must not be missing")
-        return (self._level(value), "") if self.levels else self._number(value)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The field as JSON-safe words."""
-        bounds = list(self.bounds) if self.bounds else None
-        words: dict[str, Any] = {"name": self.name, "kind": self.kind, "required": True, "nullable": self.may_miss}
-        return {**words, "levels": list(self.levels) or None, "bounds": bounds}
-
-    def json_schema(self) -> dict[str, Any]:
-        """The field's JSON schema."""
-        empty = [None] if self.may_miss else []
-        if self.levels:
-            return {"enum": [*self.levels, *empty]}
-        words: dict[str, Any] = {"type": ["number", "null"] if self.may_miss else "number"}
-        if self.bounds:
-            words["description"] = (
-                f"Public bounds {self.bounds[0]:g} to {self.bounds[1]:g}; a number outside is moved to them."
-            )
-        return words
-
-    def example(self) -> Any:
-        """A value that fits."""
-        if self.levels:
-            return self.levels[0]
-        return round((self.bounds[0] + self.bounds[1]) / 2, 6) if self.bounds else 0.0
-
-    def _level(self, value: object) -> Any:
-        text = _text(value)
-        for level in self.levels:
-            if text == _text(level):
-                return level
-        raise ValueError(f"must be one of {len(self.levels)} levels; see the model's card")
-
-    def _number(self, value: object) -> tuple[float, str]:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ValueError("must be a number")
-        try:
-            number = float(value) + 0.0  # -0.0 and 0.0 are one number
-        except OverflowError:
-            number = math.inf
-        if not math.isfinite(number):
-            raise ValueError("must be a finite number")
-        low, high = self.bounds or (-math.inf, math.inf)
-        if number < low:
-            return low, f"{self.name} was below its public bound and counted as the bound"
-        return (
-            (number, "")
-            if number <= high
-            else (high, f"{self.name} was above its public bound and counted as the bound")
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,70 +34,39 @@ class Reading:
         return json.dumps(self.values, sort_keys=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
-    """The fields of one model.
+def read(domain: Domain, features: object) -> Reading:
+    """Hold a query to the model's domain; a `Problem` names every field that does not fit.
 
     Examples
     --------
-    >>> form = Form.of({"age": {"kind": "numeric", "bounds": (0, 120)}})
-    >>> form.read({"age": 41}).canonical == form.read({"age": 41.0}).canonical
+    >>> from shoal.domain import Axis, Domain
+    >>> domain = Domain(axes=(Axis(name="age", kind="numeric", bounds=(0, 120)),))
+    >>> read(domain, {"age": 41}).canonical == read(domain, {"age": 41.0}).canonical
     True
     """
-
-    fields: tuple[Field, ...]
-
-    @classmethod
-    def of(cls, features: Mapping[str, Any]) -> Form:
-        """The form for a model's features."""
-        if not features:
-            raise InputError("model", "must have at least one feature")
-        return cls(fields=tuple(Field.of(name, entry) for name, entry in features.items()))
-
-    def read(self, features: object) -> Reading:
-        """Hold a query to the form; a `Problem` that names every field that does not fit."""
-        if not isinstance(features, dict):
-            raise Problem("bad-json", "The member 'features' must be an object of field names and values.")
-        errors, values, notes = self._unknown(features), {}, []
-        for field in self.fields:
-            try:
-                values[field.name], note = field.read(features[field.name])
-            except KeyError:
-                errors.append({"field": field.name, "rule": "is missing"})
-            except ValueError as error:
-                errors.append({"field": field.name, "rule": str(error)})
-            else:
-                notes += [note] if note else []
-        if errors:
-            raise Problem("bad-features", _said(errors), errors=errors)
-        return Reading(values=values, notes=tuple(notes))
-
-    def json_schema(self) -> dict[str, Any]:
-        """The JSON schema of a query's features."""
-        return {
-            "type": "object",
-            "properties": {field.name: field.json_schema() for field in self.fields},
-            "required": [field.name for field in self.fields],
-            "additionalProperties": False,
-        }
-
-    def example(self) -> dict[str, Any]:
-        """A query that fits."""
-        return {field.name: field.example() for field in self.fields}
-
-    def _unknown(self, features: dict[str, Any]) -> list[dict[str, str]]:
-        known = {field.name for field in self.fields}
-        unknown = [name for name in features if name not in known][:20]
-        return [{"field": _printable(name), "rule": "is not a field of this model"} for name in unknown]
+    if not isinstance(features, dict):
+        raise Problem("bad-json", "The member 'features' must be an object of field names and values.")
+    errors, values, notes = _unknown(domain, features), {}, []
+    for axis in domain.axes:
+        try:
+            values[axis.name], note = _value(axis, features)
+            notes += [note] if note else []
+        except ColumnError as error:
+            errors.append({"field": axis.name, "rule": error.rule})
+    if errors:
+        raise Problem("bad-features", _said(errors), errors=errors)
+    return Reading(values=values, notes=tuple(notes))
 
 
-def _text(value: object) -> str | None:
-    """One spelling for a level, so that 1, 1.0 and "1" are the same; none for what can't be a level."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value) if isinstance(value, str | int | float) else None
+def _value(axis: Axis, features: dict[str, Any]) -> tuple[Value, str]:
+    if axis.name not in features:
+        raise ColumnError(axis.name, "is missing")
+    return axis.read(features[axis.name])
+
+
+def _unknown(domain: Domain, features: dict[str, Any]) -> list[dict[str, str]]:
+    unknown = [name for name in features if name not in domain.names][:20]
+    return [{"field": _printable(name), "rule": "is not a field of this model"} for name in unknown]
 
 
 def _printable(name: str) -> str:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from shoal.claim import Claim
+from shoal.domain import Domain
 from shoal.dp.budget import Budget
 from shoal.errors import FileError, GuaranteeError, InputError, ShoalError
 from shoal.ledger import Admission, Balance, Ledger
 from shoal.ledger.amount import cost_units, limit_units, to_text
-from shoal.service.fields import Form
 from shoal.service.settings import Settings
 
 __all__ = [
@@ -43,8 +43,8 @@ class Servable(Protocol):
         """Its name in the address."""
 
     @property
-    def features(self) -> Mapping[str, Any]:
-        """Field name to kind, levels and bounds, all public."""
+    def features(self) -> Domain:
+        """Kind, levels and bounds of each field, all public."""
 
     @property
     def cost(self) -> Budget:
@@ -85,10 +85,9 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """A model in service: its form, its accounts, and its price in units."""
+    """A model in service: its accounts, and its price in units."""
 
     model: Servable
-    form: Form
     digest: str
     data: str
     account: int
@@ -99,6 +98,11 @@ class Served:
     def name(self) -> str:
         """The model's name."""
         return self.model.name
+
+    @property
+    def domain(self) -> Domain:
+        """The fields of a query."""
+        return self.model.features
 
     def line(self) -> dict[str, Any]:
         """The model in a list."""
@@ -111,9 +115,9 @@ class Served:
             "outcome": getattr(self.model, "outcome", None),
             "digest": self.digest,
             "data": self.data,
-            "features": [field.to_dict() for field in self.form.fields],
+            "features": [axis.form_field() for axis in self.domain.axes],
             "claims": [claim.to_dict() for claim in self.model.claims],
-            "example": {"features": self.form.example()},
+            "example": {"features": self.domain.example()},
         }
 
 
@@ -139,9 +143,9 @@ class FileModel:
         return cls(name=file.stem, cost=source.cost, source=source)
 
     @property
-    def features(self) -> Mapping[str, Any]:
-        """Field name to kind, levels and bounds."""
-        return {feature.name: feature for feature in self.source.features.items}
+    def features(self) -> Domain:
+        """Kind, levels and bounds of each field."""
+        return cast("Domain", self.source.features)
 
     @property
     def claims(self) -> Sequence[Claim]:
@@ -289,7 +293,6 @@ def _enrolled(item: Loaded, ledger: Ledger, settings: Settings) -> Served:
         _reserve(ledger, known, given)
     return Served(
         model=item.model,
-        form=Form.of(item.model.features),
         digest=item.digest,
         data=item.data,
         account=accounts.model,

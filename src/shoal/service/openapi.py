@@ -7,31 +7,31 @@ model. ``/v1/openapi.json`` adds a path, a schema and an example for each model 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Annotated, Any
+
+from fastapi import Depends, Header
+from fastapi.security import HTTPBearer
 
 from shoal.service.models import Served
 
-__all__ = ["ABOUT", "IDEMPOTENCY", "KEYED", "SECURITY", "body_of", "for_models"]
+__all__ = ["ABOUT", "KEY", "KEYED", "Once", "for_models"]
 
 ABOUT = (
     "Risk scores from models that make a promise about their data. Certified models are free to ask. "
     "Published ones cost epsilon for each new query, charged before it is answered; the same query again is free."
 )
 KEYED = ("unauthorized", "rate-limited", "headers-too-large", "ledger-down", "internal")
-SECURITY = {"key": {"type": "http", "scheme": "bearer", "bearerFormat": "shoal_<id>_<secret>"}}
-IDEMPOTENCY = {
-    "name": "Idempotency-Key",
-    "in": "header",
-    "required": False,
-    "description": "Sent again with the same query it is charged once and answered the same; with another query, 422.",
-    "schema": {"type": "string", "pattern": "^[!-~]{1,200}$"},
-}
+KEY = Depends(HTTPBearer(scheme_name="key", bearerFormat="shoal_<id>_<secret>", auto_error=False))
+"""What a route says that needs a key; the key itself is read by `shoal.service.authentication`."""
 
-
-def body_of(shape: str) -> dict[str, Any]:
-    """The request body of a route that reads it by hand."""
-    schema = {"$ref": f"#/components/schemas/{shape}"}
-    return {"required": True, "content": {"application/json": {"schema": schema}}}
+Once = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        pattern="^[!-~]{1,200}$",
+        description="Sent again with the same query it is charged once and answered the same; with another query, 422.",
+    ),
+]
 
 
 def for_models(document: dict[str, Any], models: Iterable[Served]) -> dict[str, Any]:
@@ -42,12 +42,12 @@ def for_models(document: dict[str, Any], models: Iterable[Served]) -> dict[str, 
 
 
 def _named(general: dict[str, Any], model: Served) -> dict[str, Any]:
-    features = {"features": model.form.json_schema()}
+    features = {"features": model.domain.json_schema()}
     schema = {"type": "object", "properties": features, "required": ["features"], "additionalProperties": False}
-    content = {"schema": schema, "example": {"features": model.form.example()}}
+    content = {"schema": schema, "example": {"features": model.domain.example()}}
     return {
         **general,
         "operationId": f"score_{model.name}",
-        "parameters": [IDEMPOTENCY],
+        "parameters": [parameter for parameter in general["parameters"] if parameter["in"] == "header"],
         "requestBody": {"required": True, "content": {"application/json": content}},
     }

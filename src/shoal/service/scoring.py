@@ -28,7 +28,7 @@ from shoal.ledger.records import Outcome
 from shoal.service.authentication import Guard
 from shoal.service.deadline import Bounded
 from shoal.service.errors import Problem
-from shoal.service.fields import Reading
+from shoal.service.fields import Reading, read
 from shoal.service.metrics import Metrics
 from shoal.service.models import Served
 from shoal.service.settings import Settings
@@ -78,7 +78,7 @@ class Scorer:
         key = await self.admit(request)
         served = self.model(request, key, name)
         token = _idempotency_key(request)
-        reading = served.form.read(_member(await self._body(request, self._settings.max_body), "features"))
+        reading = read(served.domain, _member(await self._body(request, self._settings.max_body), "features"))
         if not served.amount:
             self._metrics.score(name, "free")
             return _words(served, _finite(served.model.score(reading.values)), reading, Charged(mark="", amount=0))
@@ -182,11 +182,11 @@ class Scorer:
 
 
 def _readings(served: Served, rows: list[Any]) -> list[Reading]:
-    """Each row held to the form; a problem that names the first row that does not fit."""
+    """Each row held to the domain; a problem that names the first row that does not fit."""
     readings = []
     for number, row in enumerate(rows):
         try:
-            readings.append(served.form.read(row))
+            readings.append(read(served.domain, row))
         except Problem as problem:
             raise Problem(problem.name, f"Row {number}: {problem.detail}", row=number, **problem.more) from None
     return readings

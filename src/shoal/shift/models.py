@@ -24,7 +24,7 @@ import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
 from shoal.errors import ColumnError, ParameterError
-from shoal.shift.logistic import newton_logit
+from shoal.shift.logistic import market_logit
 from shoal.shift.tally import ratio, sums_by
 
 __all__ = ["MODELS", "Fitter", "Predictor", "check_costs", "fitter_of", "least_squares", "model_name"]
@@ -107,7 +107,7 @@ def _fit_two_part(X: FloatArray, row: IntArray, y: FloatArray, w: FloatArray) ->
     amount = _fit_gamma(X, row[spends], y[spends], w[spends])
     if zeros.sum() == 0:
         return amount
-    any_cost = newton_logit(X, zeros, ones)
+    any_cost = market_logit(X, zeros, ones)
     return lambda new: any_cost.probability(new) * amount(new)
 
 

@@ -28,7 +28,7 @@ from shoal.params import Help, Range, check
 from shoal.schema import Schema
 from shoal.shift.balance import effective_sample_size
 from shoal.shift.design import Design, joint_cells, midpoints, weighted_quantiles
-from shoal.shift.logistic import newton_logit
+from shoal.shift.logistic import market_logit
 from shoal.shift.people import Members, read_market, read_members
 from shoal.shift.populations import Populations, meet
 from shoal.shift.tally import ratio, sums_by
@@ -200,7 +200,7 @@ def _logistic(options: _Transfer, members: list[Members], t: int, populations: P
     X = populations.design.matrix(populations.points, "dummy")[_points(populations)]
     X = np.column_stack((X, z, z**2))
     is_target = np.repeat(np.arange(len(members)) == t, [table.n for table in members])
-    fit = newton_logit(X, v * ~is_target, v * is_target)
+    fit = market_logit(X, v * ~is_target, v * is_target)
     return fit.probability(X) * _second_factor(options, t, populations)[_points(populations)]
 
 

@@ -30,7 +30,7 @@ from shoal.params import Help, Range, check
 from shoal.schema import Schema
 from shoal.shift.balance import LevelBalance, balance_table, effective_sample_size
 from shoal.shift.design import Design
-from shoal.shift.logistic import newton_logit
+from shoal.shift.logistic import market_logit
 from shoal.shift.people import MEMBERS, People, read_market, settle
 from shoal.shift.populations import Population, Populations, meet
 from shoal.shift.tally import ratio
@@ -132,7 +132,7 @@ class Shift:
 
     def _odds(self, populations: Populations, existing: FloatArray, new: FloatArray) -> FloatArray:
         X = populations.design.matrix(populations.points, self.coding)
-        fit = newton_logit(X, existing / existing.sum(), new / new.sum())
+        fit = market_logit(X, existing / existing.sum(), new / new.sum())
         if fit.separated:
             raise InputError(
                 "logistic weights",

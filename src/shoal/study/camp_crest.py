@@ -22,7 +22,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -30,6 +29,7 @@ import polars as pl
 
 from shoal.arrays import FloatArray, IntArray
 from shoal.conform import Prepared, prepare
+from shoal.datasets import nmes1988
 from shoal.encode import Encoder
 from shoal.errors import InputError, ParameterError
 from shoal.group import MDAV, MST, Crest, Grouper, KMember, TCloseMST
@@ -41,15 +41,14 @@ from shoal.risk import ClassMix, class_mix
 from shoal.risk.record_linkage import measure as linkage_of
 from shoal.rng import stream
 from shoal.schema import Schema
+from shoal.study.study import Flag, Progress, quiet
 from shoal.utility.moment import moments_of
 
 __all__ = [
     "GROUPERS",
     "LEVELS",
     "MASKS",
-    "PAPER",
     "CampCrestStudy",
-    "PaperRow",
     "Point",
     "Settings",
     "group_sizes",
@@ -58,7 +57,6 @@ __all__ = [
     "simulated",
 ]
 
-Progress = Callable[[int, int], None]
 LEVELS = (0.05, 0.01)
 MASKS: dict[str, BlindMask] = {
     "centroid": Centroid(),
@@ -75,106 +73,24 @@ GROUPERS: dict[str, Callable[[int, float], Grouper]] = {
     "MDAV": lambda k, t: MDAV(k=k),
     "KMember": lambda k, t: KMember(k=k),
 }
-PAPER_METHODS = {
-    "Benchmark": ("TCloseMST", "centroid"),
-    "Partial CAMP-CREST": ("Partial CREST", "published"),
-    "CAMP-CREST": ("CREST", "published"),
-}
 
 _NEAR = (0.5, 1.5)  # times a level: farther from every level one draw is enough
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PaperRow:
-    """A row of the paper's Table 1 as printed; shares for its percentages."""
-
-    data: str
-    method: str
-    level: float
-    seconds: float
-    linkage: float
-    chi_square: float
-    abim: float
-    abisd: float
-    abico: float
-
-
-def _printed(data: str, level: float, *rows: tuple[float, ...]) -> list[PaperRow]:
-    return [
-        PaperRow(
-            data=data,
-            method=method,
-            level=level,
-            seconds=seconds,
-            linkage=linkage / 100,
-            chi_square=chi_square,
-            abim=abim / 100,
-            abisd=abisd / 100,
-            abico=abico / 100,
-        )
-        for method, (seconds, linkage, chi_square, abim, abisd, abico) in zip(PAPER_METHODS, rows, strict=True)
-    ]
-
-
-PAPER: tuple[PaperRow, ...] = (
-    *_printed(
-        "Offer", 0.05,
-        (0.6, 4.97, 4.34, 0, 47.75, 438.16), (0.6, 4.83, 4.14, 2.55, 3.44, 112.16),
-        (1.4, 4.74, 3.59, 2.28, 2.87, 113.71),
-    ),
-    *_printed(
-        "Diabetes", 0.05,
-        (1.3, 4.30, 2.27, 0, 36.10, 118.42), (1.3, 4.24, 2.04, 1.54, 2.94, 24.98), (4.1, 4.17, 1.37, 1.46, 3.68, 28.62),
-    ),
-    *_printed(
-        "Medicare", 0.05,
-        (33.4, 4.29, 2.65, 0, 37.59, 392.54), (34.9, 4.21, 2.64, 2.70, 2.54, 127.51),
-        (126.2, 4.09, 1.89, 2.11, 2.96, 118.51),
-    ),
-    *_printed(
-        "Offer", 0.01,
-        (0.6, 1.13, 7.00, 0, 69.39, 1343.74), (0.6, 0.95, 6.60, 3.37, 2.52, 108.31),
-        (1.5, 0.86, 5.90, 3.09, 2.70, 106.14),
-    ),
-    *_printed(
-        "Diabetes", 0.01,
-        (1.3, 1.04, 3.59, 0, 55.23, 171.87), (1.3, 0.86, 3.35, 1.96, 2.18, 29.94), (4.5, 0.86, 2.56, 1.66, 1.86, 32.36),
-    ),
-    *_printed(
-        "Medicare", 0.01,
-        (33.1, 0.98, 3.39, 0, 50.93, 692.33), (34.2, 0.97, 3.29, 2.53, 1.15, 141.82),
-        (132.6, 0.96, 2.31, 2.79, 1.18, 136.40),
-    ),
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The numbers of a study.
-
-    Parameters
-    ----------
-    levels
-        Linkage levels of the table.
-    draws
-        Masked files over which a perturbation is averaged; the paper took 5. More of them steady the numbers.
-    growth
-        Factor from one k to the next. Nearer to 1 comes nearer to each level and takes longer.
-    t
-        The t of t-closeness; "TCloseMST strict" takes a quarter of it. Lowering it evens the class mix of TCloseMST and
-        makes its groups larger.
-    n
-        Records of the simulated file, where there is no other.
-    seed
-        Seed of everything.
+    """The numbers of a study. More draws steady them; a smaller growth comes nearer to each level and takes longer;
+    a lower t evens the class mix of TCloseMST and makes its groups larger ("TCloseMST strict" takes a quarter of it).
     """
 
-    levels: tuple[float, ...] = LEVELS
-    draws: Annotated[int, Range(low=1), Help("masked files a perturbation is averaged over")] = 3
-    growth: Annotated[float, Range(low=1.01, high=4), Help("factor from one k to the next")] = 1.3
-    t: Annotated[float, Range(low=0, high=1), Help("t of t-closeness")] = 0.2
-    n: Annotated[int, Range(low=100), Help("records of the simulated file")] = 1500
-    seed: Annotated[int, Range(low=0), Help("seed of everything")] = 0
+    levels: Annotated[tuple[float, ...], Flag("--level"), Help("Linkage levels; repeat. [default: 0.05, 0.01]")] = (
+        LEVELS
+    )
+    draws: Annotated[int, Range(low=1), Help("Masked files per perturbation; the paper took 5.")] = 3
+    growth: Annotated[float, Range(low=1.01, high=4), Help("Factor from one k to the next.")] = 1.3
+    t: Annotated[float, Range(low=0, high=1), Help("The t of t-closeness.")] = 0.2
+    n: Annotated[int, Range(low=100), Flag("--rows"), Help("Records of the simulated file.")] = 1500
+    seed: Annotated[int, Range(low=0), Help("Seed of everything.")] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,16 +148,8 @@ class CampCrestStudy:
     def at(self, level: float) -> tuple[Point, ...]:
         """The first point of each combination whose linkage is at or below `level`; those that never are, are left
         out."""
-        found = (_first(self.curve(g, m), level) for g in GROUPERS for m in MASKS)
-        return tuple(point for point in found if point is not None)
-
-    def table(self) -> list[dict[str, Any]]:
-        """The rows of every level and, after them, the paper's, as one flat table."""
-        ours = [
-            {"source": self.data, "level": level, **asdict(p)} for level in self.settings.levels for p in self.at(level)
-        ]
-        theirs = [_paper_words(row) for row in PAPER]
-        return [*ours, *theirs]
+        below = ([p for p in self.curve(g, m) if p.linkage <= level] for g in GROUPERS for m in MASKS)
+        return tuple(points[0] for points in below if points)
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON-safe words."""
@@ -249,26 +157,19 @@ class CampCrestStudy:
 
 
 def run(
-    table: Any = None,
-    schema: Schema | None = None,
+    table: Annotated[
+        Any, Flag("--data"), Help("A file with a class column. [default: NMES1988 if installed, else simulated]")
+    ] = None,
+    schema: Annotated[Schema | None, Flag("--schema", "-s"), Help("Its schema in TOML.")] = None,
     *,
     name: str = "the file given",
     settings: Settings | None = None,
-    progress: Progress | None = None,
+    progress: Progress = quiet,
 ) -> CampCrestStudy:
     """Try every grouping with every masking at growing k.
 
-    Parameters
-    ----------
-    table, schema
-        A file with a nominal or ordinal sensitive column, the class. Left out: NMES1988 (the paper's Medicare, extra
-        ``data``) if it is installed, simulated records otherwise.
-    name
-        What to call the file.
-    settings
-        The numbers of the study.
-    progress
-        Called with the steps done and all steps.
+    `table` has a nominal or ordinal sensitive column, the class. Left out: NMES1988 (the paper's Medicare, extra
+    ``data``) if it is installed, simulated records otherwise.
 
     Examples
     --------
@@ -289,7 +190,7 @@ def run(
         quasi=bench.prepared.schema.quasi,
         class_columns=class_names(bench.prepared.schema),
         class_shares=tuple(float(share) for share in bench.classes.mean(axis=0)),
-        points=bench.all_points(progress or _quiet),
+        points=bench.all_points(progress),
     )
 
 
@@ -303,8 +204,6 @@ def group_sizes(n: int, growth: float) -> Iterator[int]:
 
 def medicare() -> tuple[pl.DataFrame, Schema]:
     """NMES1988 as the paper had it: classes none, one, several chronic diseases; the other 21 columns as numbers."""
-    from shoal.datasets import nmes1988
-
     table = nmes1988()
     flags = [
         *((column, level) for column, level in (("health", "excellent"), ("health", "poor"), ("adl", "limited"))),
@@ -370,19 +269,17 @@ class _Bench:
         sizes = list(group_sizes(self.prepared.n, self.settings.growth))
         if not sizes:
             raise InputError("study", "needs at least four records", got=f"{self.prepared.n}")
-        points: list[Point] = []
-        total = len(GROUPERS) * len(sizes)
-        for i, grouping in enumerate(GROUPERS):
-            points += self._sweep(grouping, sizes, partial(_say, progress, i * len(sizes), total))
+        points = [point for grouping in GROUPERS for point in self._sweep(grouping, sizes, progress)]
         order = list(MASKS)
         return tuple(sorted(points, key=lambda p: (list(GROUPERS).index(p.grouping), order.index(p.masking), p.k)))
 
-    def _sweep(self, grouping: str, sizes: Sequence[int], say: Callable[[int], None]) -> list[Point]:
+    def _sweep(self, grouping: str, sizes: Sequence[int], progress: Progress) -> list[Point]:
         """One grouping at growing k, until every masking is at or below the lowest level."""
         points: list[Point] = []
         waiting = list(MASKS)
+        before, total = list(GROUPERS).index(grouping) * len(sizes), len(GROUPERS) * len(sizes)
         for at, k in enumerate(sizes):
-            say(at)
+            progress(before + at, total)
             start = time.perf_counter()
             labels = GROUPERS[grouping](k, self.settings.t).group(self.prepared, self.settings.seed).labels
             took = time.perf_counter() - start
@@ -392,7 +289,7 @@ class _Bench:
             waiting = [p.masking for p in measured if p.linkage > min(self.settings.levels)]
             if not waiting:
                 break
-        say(len(sizes))
+        progress(before + len(sizes), total)
         return points
 
     def _point(self, grouping: str, masking: str, k: int, labels: IntArray, mix: ClassMix, took: float) -> Point:
@@ -462,10 +359,6 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return float(np.mean(known)) if known else None
 
 
-def _first(points: Sequence[Point], level: float) -> Point | None:
-    return next((point for point in points if point.linkage <= level), None)
-
-
 def _is_near(share: float, levels: Sequence[float]) -> bool:
     """Whether a share could stand in the table of some level."""
     low, high = _NEAR
@@ -502,17 +395,3 @@ def _warm_up(settings: Settings) -> None:
     small = prepare(*simulated(100, 0))
     for grouper in GROUPERS.values():
         grouper(3, settings.t).group(small, 0)
-
-
-def _paper_words(row: PaperRow) -> dict[str, Any]:
-    words = asdict(row)
-    grouping, masking = PAPER_METHODS[words.pop("method")]
-    return {**words, "source": f"paper, {words.pop('data')}", "grouping": grouping, "masking": masking}
-
-
-def _say(progress: Progress, before: int, total: int, at: int) -> None:
-    progress(before + at, total)
-
-
-def _quiet(done: int, total: int) -> None:
-    """Say nothing."""

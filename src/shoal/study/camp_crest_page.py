@@ -1,24 +1,25 @@
-"""The CAMP-CREST study on paper: a report, and its numbers as CSV."""
+"""The CAMP-CREST study: its table beside the paper's, and its figures."""
 
 from __future__ import annotations
 
-from functools import partial
-from pathlib import Path
+from dataclasses import asdict, dataclass
 from typing import Any
 
-import polars as pl
-
-from shoal.files import write_table, write_text
-from shoal.report.document import altair, data, document, draw
+from shoal.report.document import altair, data, draw
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
 from shoal.report.numbers import listed, number, percent
-from shoal.study.camp_crest import GROUPERS, MASKS, PAPER, PAPER_METHODS, CampCrestStudy, PaperRow, Point
+from shoal.study.camp_crest import GROUPERS, MASKS, CampCrestStudy, Point, Settings, run
 from shoal.study.camp_crest_findings import best, clean, findings
-from shoal.study.folder import check_study_folder
+from shoal.study.page import colours, multiples, paragraph, rule
+from shoal.study.study import Study
 
-__all__ = ["check_folder", "render", "write"]
+__all__ = ["PAPER", "STUDY", "PaperRow", "table"]
 
-_FILES = ("report.html", "table.csv", "curves.csv")
+PAPER_METHODS = {
+    "Benchmark": ("TCloseMST", "centroid"),
+    "Partial CAMP-CREST": ("Partial CREST", "published"),
+    "CAMP-CREST": ("CREST", "published"),
+}
 _MASK_COLOURS = {"centroid": "#9a4a1f", "published": "#b5892b", "centred": "#6a5fa5", "exact": "#0b6470"}
 _GROUP_COLOURS = {
     "MST": "#857e70",
@@ -32,44 +33,107 @@ _GROUP_COLOURS = {
 _WIDEST = 0.15  # linkage; curves start there
 
 
-check_folder = partial(check_study_folder, _FILES)
-"""Refuse a folder that holds anything but an older study of this kind that may be replaced."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaperRow:
+    """A row of the paper's Table 1 as printed; shares for its percentages."""
+
+    data: str
+    method: str
+    level: float
+    seconds: float
+    linkage: float
+    chi_square: float
+    abim: float
+    abisd: float
+    abico: float
 
 
-def write(study: CampCrestStudy, out: Path) -> None:
-    """Write report.html, table.csv (with the paper's rows) and curves.csv (every k) to the folder `out`."""
-    page = render(study)
-    out.mkdir(parents=True, exist_ok=True)
-    write_table(pl.DataFrame(study.table(), infer_schema_length=None), out / "table.csv")
-    write_table(pl.DataFrame(study.to_dict()["points"], infer_schema_length=None), out / "curves.csv")
-    write_text(out / "report.html", page)
+def _printed(data: str, level: float, *rows: tuple[float, ...]) -> list[PaperRow]:
+    return [
+        PaperRow(
+            data=data,
+            method=method,
+            level=level,
+            seconds=seconds,
+            linkage=linkage / 100,
+            chi_square=chi_square,
+            abim=abim / 100,
+            abisd=abisd / 100,
+            abico=abico / 100,
+        )
+        for method, (seconds, linkage, chi_square, abim, abisd, abico) in zip(PAPER_METHODS, rows, strict=True)
+    ]
 
 
-def render(study: CampCrestStudy) -> str:
-    """The report as one HTML page."""
+PAPER: tuple[PaperRow, ...] = (
+    *_printed(
+        "Offer", 0.05,
+        (0.6, 4.97, 4.34, 0, 47.75, 438.16), (0.6, 4.83, 4.14, 2.55, 3.44, 112.16),
+        (1.4, 4.74, 3.59, 2.28, 2.87, 113.71),
+    ),
+    *_printed(
+        "Diabetes", 0.05,
+        (1.3, 4.30, 2.27, 0, 36.10, 118.42), (1.3, 4.24, 2.04, 1.54, 2.94, 24.98), (4.1, 4.17, 1.37, 1.46, 3.68, 28.62),
+    ),
+    *_printed(
+        "Medicare", 0.05,
+        (33.4, 4.29, 2.65, 0, 37.59, 392.54), (34.9, 4.21, 2.64, 2.70, 2.54, 127.51),
+        (126.2, 4.09, 1.89, 2.11, 2.96, 118.51),
+    ),
+    *_printed(
+        "Offer", 0.01,
+        (0.6, 1.13, 7.00, 0, 69.39, 1343.74), (0.6, 0.95, 6.60, 3.37, 2.52, 108.31),
+        (1.5, 0.86, 5.90, 3.09, 2.70, 106.14),
+    ),
+    *_printed(
+        "Diabetes", 0.01,
+        (1.3, 1.04, 3.59, 0, 55.23, 171.87), (1.3, 0.86, 3.35, 1.96, 2.18, 29.94), (4.5, 0.86, 2.56, 1.66, 1.86, 32.36),
+    ),
+    *_printed(
+        "Medicare", 0.01,
+        (33.1, 0.98, 3.39, 0, 50.93, 692.33), (34.2, 0.97, 3.29, 2.53, 1.15, 141.82),
+        (132.6, 0.96, 2.31, 2.79, 1.18, 136.40),
+    ),
+)  # fmt: skip
+
+
+def table(study: CampCrestStudy) -> list[dict[str, Any]]:
+    """The rows of every level and, after them, the paper's, as one flat table."""
+    levels = study.settings.levels
+    ours = [{"source": study.data, "level": level, **asdict(p)} for level in levels for p in study.at(level)]
+    return [*ours, *(_paper_words(row) for row in PAPER)]
+
+
+def _paper_words(row: PaperRow) -> dict[str, Any]:
+    words = asdict(row)
+    grouping, masking = PAPER_METHODS[words.pop("method")]
+    return {**words, "source": f"paper, {words.pop('data')}", "grouping": grouping, "masking": masking}
+
+
+def _heading(study: CampCrestStudy) -> str:
     shares = ", ".join(percent(share) for share in study.class_shares[:6])
     more = ", …" if len(study.class_shares) > 6 else ""
-    kicker = (
+    return (
         f"{study.data}: {study.n_records:,} records, {len(study.quasi)} quasi-identifiers, "
         f"{len(study.class_shares)} classes of {listed(study.class_columns)} ({shares}{more}); "
         f"seed {study.settings.seed}"
     )
+
+
+def _findings(study: CampCrestStudy) -> list[str]:
+    return [f"{_at(level)}: {text}" for level in study.settings.levels for text in findings(study, level)]
+
+
+def _figures(study: CampCrestStudy) -> dict[str, Html]:
     levels = study.settings.levels
-    parts = {
-        "What came out": join(_told(study, level) for level in levels),
+    return {
         "The paper's Table 1 and ours": join([_table_words(study), *(_paper_table(study, level) for level in levels)]),
         "Every grouping with every masking": join(
             [_all_words(study), *(_full_table(study, level) for level in levels)]
         ),
         "Loss against linkage": _loss_figures(study),
         "Class mix against linkage": _mix_figure(study),
-        "How it was measured": _method(study),
     }
-    return document("CAMP-CREST study", kicker, "A study: measured, not promised", parts)
-
-
-def _told(study: CampCrestStudy, level: float) -> Html:
-    return join([tag("h3", _at(level)), tag("ul", *(tag("li", text) for text in findings(study, level)))])
 
 
 def _at(level: float) -> str:
@@ -78,8 +142,7 @@ def _at(level: float) -> str:
 
 def _table_words(study: CampCrestStudy) -> Html:
     same = f" This file is the paper's {study.paper_data}." if study.paper_data else ""
-    return tag(
-        "p",
+    return paragraph(
         "Benchmark is TCloseMST with centroid; Partial CAMP-CREST and CAMP-CREST are Partial CREST and CREST with "
         f"published noise.{same} The paper's rows are as printed (Offer, printed with 403 records, has 443); they are "
         "for about the level, ours for the first k at or below it. The paper doesn't tell its k, its t or its scale of "
@@ -116,8 +179,7 @@ def _paper_row(row: PaperRow) -> list[Child]:
 
 
 def _all_words(study: CampCrestStudy) -> Html:
-    return tag(
-        "p",
+    return paragraph(
         "Read down a masking to compare groupings, and inside a grouping to compare maskings. TCloseMST has "
         f"t = {number(study.settings.t)}, TCloseMST strict t = {number(study.settings.t / 4)}. X² beside "
         f"{study.random_chi_square}, its value for random groups; one class: groups whose records all have one class; "
@@ -161,14 +223,14 @@ def _loss_figures(study: CampCrestStudy) -> Html:
         "paper prints no numbers for its figure; black diamonds are its Table 1"
         + (f" for {study.paper_data}." if study.paper_data else ", which has no such file.")
     )
-    return join([tag("p", words), tag("div", *(_loss_figure(study, g) for g in GROUPERS), class_="multiples")])
+    return join([paragraph(words), multiples(_loss_figure(study, g) for g in GROUPERS)])
 
 
 def _loss_figure(study: CampCrestStudy, grouping: str) -> Html:
     alt = altair()
     rows = [row for masking in MASKS for row in _curve(study, grouping, masking, "abico")]
     lines = alt.Chart(data(alt, rows), width=215, height=170).mark_line(point=True)
-    chart = lines.encode(**_axes(alt, study, "ABICO (%)"), color=_colour(alt, _MASK_COLOURS, columns=2))
+    chart = lines.encode(**_axes(alt, study, "ABICO (%)"), color=colours(_MASK_COLOURS, columns=2))
     printed = [
         {"line": PAPER_METHODS[row.method][1], "linkage": 100 * row.linkage, "value": 100 * row.abico}
         for row in PAPER
@@ -185,15 +247,14 @@ def _mix_figure(study: CampCrestStudy) -> Html:
     alt = altair()
     rows = [row for grouping in GROUPERS for row in _curve(study, grouping, "centred", "chi_square", 1.0)]
     chart = alt.Chart(data(alt, rows), width=640, height=260).mark_line(point=True)
-    chart = chart.encode(**_axes(alt, study, "X²"), color=_colour(alt, _GROUP_COLOURS))
-    rule = alt.Chart(data(alt, [{"value": study.random_chi_square}])).mark_rule(strokeDash=[4, 3], color="#57544c")
-    picture = draw(chart + rule.encode(y=alt.Y("value:Q")), "X² against linkage, one line for each grouping")
+    chart = chart.encode(**_axes(alt, study, "X²"), color=colours(_GROUP_COLOURS))
+    picture = draw(chart + rule(study.random_chi_square), "X² against linkage, one line for each grouping")
     caption = f"Centred noise. Dashed: {study.random_chi_square}, about what groups drawn at random have."
     words = (
         "X² at equal linkage: lower is a more even mix. It counts records, so the same shares give a larger X² in "
         "larger groups; and at low linkage few groups are left, so single values swing."
     )
-    return join([tag("p", words), figure(picture, caption)])
+    return join([paragraph(words), figure(picture, caption)])
 
 
 def _curve(study: CampCrestStudy, grouping: str, masking: str, key: str, scale: float = 100.0) -> list[dict[str, Any]]:
@@ -217,14 +278,23 @@ def _axes(alt: Any, study: CampCrestStudy, title: str) -> dict[str, Any]:
     }
 
 
-def _colour(alt: Any, colours: dict[str, str], columns: int = 7) -> Any:
-    scale = alt.Scale(domain=list(colours), range=list(colours.values()))
-    return alt.Color("line:N", scale=scale, legend=alt.Legend(columns=columns))
+def _hundred(value: float | None) -> str:
+    """A share in percent, two digits, as the paper prints it."""
+    cleaned = clean(value)
+    return "–" if cleaned is None else "0" if cleaned == 0 else f"{100 * cleaned:,.2f}"
 
 
-def _method(study: CampCrestStudy) -> Html:
+def _three_digits(value: float | None) -> str:
+    return "–" if value is None else "0" if value == 0 else f"{value:.3f}"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.2f}" if value < 10 else f"{value:,.0f}"
+
+
+def _measured(study: CampCrestStudy) -> tuple[str, ...]:
     settings = study.settings
-    said = (
+    return (
         f"k grows by about {number(settings.growth)} from 2; the first k whose linkage is at or below a level is in "
         f"its table. Numbers of perturbations are means over {settings.draws} draws (one far from every level); "
         "centroid needs one. Times are for grouping and masking once.",
@@ -239,18 +309,21 @@ def _method(study: CampCrestStudy) -> Html:
         "Exact keeps moments of the quasi-identifiers only. The link to the class is lost inside groups whatever the "
         "masking: see the last column of the tables.",
     )
-    return tag("ul", *(tag("li", text) for text in said))
 
 
-def _hundred(value: float | None) -> str:
-    """A share in percent, two digits, as the paper prints it."""
-    cleaned = clean(value)
-    return "–" if cleaned is None else "0" if cleaned == 0 else f"{100 * cleaned:,.2f}"
-
-
-def _three_digits(value: float | None) -> str:
-    return "–" if value is None else "0" if value == 0 else f"{value:.3f}"
-
-
-def _seconds(value: float) -> str:
-    return f"{value:.2f}" if value < 10 else f"{value:,.0f}"
+STUDY = Study(
+    title="CAMP-CREST study",
+    summary="Class restricted groups and micro-perturbation: every grouping with every masking at equal linkage.",
+    examples=(
+        "shoal study camp-crest --out study",
+        "shoal study camp-crest --data diabetes.csv --schema diabetes.toml --out study",
+    ),
+    counted="sizes of groups",
+    settings=Settings,
+    run=run,
+    heading=_heading,
+    findings=_findings,
+    figures=_figures,
+    measured=_measured,
+    exports={"table.csv": table, "curves.csv": lambda study: study.to_dict()["points"]},
+)

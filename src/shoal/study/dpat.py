@@ -12,6 +12,7 @@ by how many noise scales an answer moves; the exact privacy loss of noise that i
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, ClassVar
@@ -20,6 +21,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import FloatArray, IntArray
+from shoal.datasets.pima import pima_like, pima_like_schema
 from shoal.errors import InputError
 from shoal.frame import enter, series
 from shoal.params import Help, Range, check
@@ -27,28 +29,28 @@ from shoal.rng import stream
 from shoal.schema import Schema
 from shoal.score import AlphaTree, CertifiedForest, CertifiedTree, StableForest, StableTree
 from shoal.score.evaluation import auroc, roc_curve
+from shoal.score.features import question
 from shoal.score.gain import alpha_gain, gain_range
 from shoal.score.model import Records
 from shoal.score.splits import Splits
 from shoal.score.stable import leaf_range, stable_choice
 from shoal.score.tree import Tree, grow
-from shoal.study.dpat_peers import peers
+from shoal.study.study import Flag, Progress, quiet
 
 __all__ = ["EPSILONS", "DpatStudy", "Settings", "laplace_loss", "run"]
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 ALPHAS = (0.5, 1.0, 2.0)
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """How much to do."""
 
-    n: Annotated[int, Range(low=100), Help("records of the simulated table")] = 768
-    halves: Annotated[int, Range(low=2), Help("random halves; the paper took 30")] = 10
-    deletions: Annotated[int, Range(low=1), Help("one-record deletions tried, at most")] = 768
-    seed: Annotated[int, Range(low=0), Help("seed of the table and of the halves")] = 0
+    n: Annotated[int, Range(low=100), Help("Records of the simulated table.")] = 768
+    halves: Annotated[int, Range(low=2), Help("Random halves; the paper took 30.")] = 10
+    deletions: Annotated[int, Range(low=1), Help("One-record deletions tried, at most.")] = 768
+    seed: Annotated[int, Range(low=0), Help("Seed of the table and of the halves.")] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,13 +126,15 @@ class DpatStudy:
 
 
 def run(
-    table: Any = None,
-    schema: Schema | None = None,
-    target: str = "diabetes",
+    table: Annotated[Any, Flag("--data"), Help("A table in the Pima layout. [default: a simulated one]")] = None,
+    schema: Annotated[
+        Schema | None, Flag("--schema", "-s"), Help("Schema of a table in another layout, in TOML.")
+    ] = None,
+    target: Annotated[str, Flag("--target", "-t"), Help("Column with the two classes.")] = "diabetes",
     *,
     name: str = "a simulated table",
     settings: Settings | None = None,
-    progress: Progress = lambda done, total: None,
+    progress: Progress = quiet,
 ) -> DpatStudy:
     """Run the study on `table` (any dataframe with a schema), or on a simulated one."""
     settings = settings or Settings()
@@ -138,7 +142,7 @@ def run(
     X, y, rules = _data(table, schema, target, settings)
     full = AlphaTree(1.0, max_depth=4, schema=rules).fit(X, y)
     stable = StableTree(1.0, schema=rules).fit(X, y)
-    records = stable._records(X, y, None)
+    records = stable.records(X, y, None)
     total = settings.halves + len(ALPHAS)
     found, roc, absent = _curves(X, y, rules, settings, lambda done: progress(done, total))
     deletions = []
@@ -168,8 +172,6 @@ def laplace_loss(answer: float, one: tuple[float, float], other: tuple[float, fl
 
 
 def _data(table: Any, schema: Schema | None, target: str, settings: Settings) -> tuple[pl.DataFrame, IntArray, Schema]:
-    from shoal.datasets.pima import pima_like, pima_like_schema
-
     rules = schema or pima_like_schema()
     frame = enter(pima_like(settings.n, settings.seed) if table is None else table)
     if target not in frame.columns:
@@ -199,7 +201,7 @@ def _models(rules: Schema, queries: int) -> dict[str, tuple[str, Callable[[float
             lambda e: StableForest(ALPHAS, e / queries, schema=rules),
         ),
         "C4.5, no privacy": ("none", lambda e: AlphaTree(1.0, schema=rules)),
-        **peers(),
+        **_peers(),
     }
 
 
@@ -228,7 +230,7 @@ def _curves(
         )
         for name, values in found.items()
     )
-    return curves, roc, "" if peers() else "diffprivlib is not installed, so its models are not shown."
+    return curves, roc, "" if _peers() else "diffprivlib is not installed, so its models are not shown."
 
 
 def _asked(model: Any, X: pl.DataFrame) -> FloatArray:
@@ -255,12 +257,12 @@ def _split(node: str, keys: IntArray, splits: Splits, records: Records) -> Split
     gains = alpha_gain(tables, 1.0)
     low, high = gain_range(tables, 1.0)
     rows = []
-    for j, feature in enumerate(records.features.items):
+    for j, feature in enumerate(records.features.axes):
         own = np.flatnonzero(splits.variable == j)
         if len(own):
             best = int(own[gains[own].argmax()])
-            question = feature.question(int(splits.low[best]))
-            rows.append((question, float(gains[best]), float(low[best]), float(high[own].max())))
+            asked = question(feature, int(splits.low[best]))
+            rows.append((asked, float(gains[best]), float(low[best]), float(high[own].max())))
     rows.sort(key=lambda row: -row[1])
     admissible = stable_choice(1.0, splits, 1)(tables, total, 0) >= 0
     return Split(node=node, admissible=admissible, questions=tuple(rows))
@@ -320,3 +322,40 @@ def _loss(n1: int, n: int) -> Loss:
 def _law(n1: int, n: int) -> tuple[float, float]:
     low, high = leaf_range(n1, n)
     return (n1 / n if n else 0.5), high - low
+
+
+def _peers() -> dict[str, tuple[str, Callable[[float], Any]]]:
+    """diffprivlib's models: names, promises and makers; nothing where it can't be imported."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from diffprivlib import models  # type: ignore[import-not-found, unused-ignore]
+    except Exception:  # it subclasses private classes of scikit-learn, so its import can fail in any way
+        return {}
+    promise = "ε for the model, proved"
+    unit = (0.0, 1.0)
+    return {
+        "diffprivlib naive Bayes": (promise, lambda e: _Scaled(models.GaussianNB(epsilon=e, bounds=unit))),
+        "diffprivlib logistic": (promise, lambda e: _Scaled(models.LogisticRegression(epsilon=e, data_norm=3.0))),
+    }
+
+
+class _Scaled:
+    """A peer on numbers scaled by the range of the training half (which is kind to it: the range is not public)."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def fit(self, X: Any, y: Any) -> _Scaled:
+        values = X.to_numpy().astype(np.float64)
+        self.low, self.span = values.min(axis=0), np.maximum(np.ptp(values, axis=0), 1e-9)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.model.fit((values - self.low) / self.span, y)
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        values = np.clip((X.to_numpy().astype(np.float64) - self.low) / self.span, 0, 1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return np.nan_to_num(self.model.predict_proba(values))

@@ -1,58 +1,113 @@
-"""The study of private trees on paper: a report, and its numbers as JSON."""
+"""The study of private trees: what its numbers say, its tables and its figures."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from functools import partial
 from itertools import cycle
-from pathlib import Path
 from typing import Any
 
-from shoal.files import write_text
-from shoal.report.document import altair, data, document, draw
+from shoal.report.document import altair, data, draw
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
 from shoal.report.numbers import number
-from shoal.study.dpat import EPSILONS, DpatStudy, Split
-from shoal.study.dpat_findings import findings
-from shoal.study.folder import check_study_folder
+from shoal.study.dpat import EPSILONS, Deletions, DpatStudy, Settings, Split, run
+from shoal.study.page import paragraph
+from shoal.study.study import BADGE, Study
 
-__all__ = ["check_folder", "render", "write"]
+__all__ = ["STUDY", "findings"]
 
-_FILES = ("report.html", "study.json")
 _DASHES = {"proved": [1, 0], "refuted": [6, 3], "none": [2, 3]}
 _COLOURS = ("#0b6470", "#3f7d3a", "#b5892b", "#9a4a1f", "#6a5fa5", "#857e70", "#57544c", "#c25b78", "#4a7fb5")
 
 
-check_folder = partial(check_study_folder, _FILES)
-"""Refuse a folder that holds anything but an older study of this kind that may be replaced."""
+def findings(study: DpatStudy) -> list[str]:
+    """The sentences."""
+    return [
+        _certified(study),
+        _queries(study),
+        *_said_deletions(study),
+        _said_losses(study),
+        _said_structure(study),
+        _said_split(study),
+    ]
 
 
-def write(study: DpatStudy, out: Path) -> None:
-    """Write report.html and study.json to the folder `out`."""
-    page = render(study)
-    out.mkdir(parents=True, exist_ok=True)
-    write_text(out / "study.json", json.dumps(study.to_dict(), ensure_ascii=False, indent=1))
-    write_text(out / "report.html", page)
+def _said_structure(study: DpatStudy) -> str:
+    lines = {name: text.count("risk ") for name, text in study.trees.items()}
+    plain, stable = lines.values()
+    return (
+        f"C4.5 has {plain} leaves at depth 4; the 0-DiffStructure stops at {stable}, where no question beats all "
+        "others by more than single records can change."
+    )
 
 
-def render(study: DpatStudy) -> str:
-    """The report as one HTML page."""
-    kicker = (
+def _said_deletions(study: DpatStudy) -> list[str]:
+    return [_changed(found) for found in study.deletions if found.changed] + _unchanged(study)
+
+
+def _changed(found: Deletions) -> str:
+    return (
+        f"α = {number(found.alpha)}: {found.changed} of {found.tried} one-record deletions change the structure that "
+        f"is said to be 0-private; one answer moves by up to {number(found.largest_move)} of its noise scales (ε = 1)."
+    )
+
+
+def _unchanged(study: DpatStudy) -> list[str]:
+    """Said as what it is: no counter-example among those tried."""
+    orders = [number(found.alpha) for found in study.deletions if not found.changed]
+    if not orders:
+        return []
+    tried = study.deletions[0].tried
+    return [f"α = {' and '.join(orders)}: none of {tried} one-record deletions changed the structure; others may."]
+
+
+def _said_losses(study: DpatStudy) -> str:
+    worst = max(study.losses, key=lambda loss: loss.at_hundred)
+    return (
+        f"Noise scaled to the leaf: at ε = 1 the exact privacy loss of an answer reaches {number(worst.inside)} for "
+        f"answers between 0 and 1, {number(worst.at_ten)} at ±10 and {number(worst.at_hundred)} at ±100: it has no "
+        "bound."
+    )
+
+
+def _queries(study: DpatStudy) -> str:
+    at = EPSILONS.index(1.0)
+    each, all_ = study.curve("EDPaT").mean[at], study.curve("EDPaT, ε for all queries").mean[at]
+    return (
+        f"At ε = 1 a query the published forest has an AUROC of {each:.3f}; if ε = 1 has to cover one query for each "
+        f"person of the test half, {all_:.3f}."
+    )
+
+
+def _certified(study: DpatStudy) -> str:
+    ours, plain = study.curve("CertifiedForest"), study.curve("C4.5, no privacy")
+    values = ", ".join(f"{m:.3f} at {number(e)}" for e, m in zip(EPSILONS, ours.mean, strict=True))
+    return (
+        f"AUROC of the certified forest, whose ε is proved and covers the model and all its answers: {values}. C4.5 "
+        f"without privacy has {plain.mean[0]:.3f}."
+    )
+
+
+def _said_split(study: DpatStudy) -> str:
+    words = [f"{split.node}: {'admissible' if split.admissible else 'not admissible'}" for split in study.splits]
+    return "Splits shown, " + "; ".join(words) + "."
+
+
+def _heading(study: DpatStudy) -> str:
+    return (
         f"{study.data}: {study.n_records:,} records, {study.n_features} features; {study.settings.halves} random "
         f"halves; seed {study.settings.seed}"
     )
-    parts = {
-        "What came out": tag("ul", *(tag("li", text) for text in findings(study))),
+
+
+def _figures(study: DpatStudy) -> dict[str, Html]:
+    return {
         "C4.5 and 0-DiffStructure (figures 5.3, 5.4)": _trees(study),
         "Admissible and not (figure 5.5)": join([_split(split) for split in study.splits]),
         "AUROC against ε (figures 5.6, 5.7)": _curves(study),
         "ROC at ε = 1": _roc(study),
         "How private is the 0-private structure": _deletions(study),
         "Exact loss of the leaf noise": _losses(study),
-        "How it was measured": _method(study),
     }
-    return document("Private trees", kicker, "A study: measured, not promised. For inside: exact trees", parts)
 
 
 def _trees(study: DpatStudy) -> Html:
@@ -99,7 +154,7 @@ def _curves(study: DpatStudy) -> Html:
         f"published ones pay for every answer, and their guarantee is refuted (dashed). {study.absent}"
     )
     chart = draw(lines + points, "AUROC against epsilon, a line for each model; the table below has the numbers")
-    return join([tag("p", words), figure(chart, "AUROC against ε, mean over the halves."), _curve_table(study)])
+    return join([paragraph(words), figure(chart, "AUROC against ε, mean over the halves."), _curve_table(study)])
 
 
 def _coloured(alt: Any, study: DpatStudy, shown: Iterable[str] | None = None) -> Any:
@@ -153,7 +208,7 @@ def _roc(study: DpatStudy) -> Html:
         color=_coloured(alt, study, study.roc),
     )
     words = "The higher a line, the more people with the outcome are found for the same number of false alarms."
-    return join([tag("p", words), figure(draw(chart, "ROC curves at epsilon 1"), "One half of the records, ε = 1.")])
+    return join([paragraph(words), figure(draw(chart, "ROC curves at epsilon 1"), "One half of the records, ε = 1.")])
 
 
 def _deletions(study: DpatStudy) -> Html:
@@ -166,7 +221,7 @@ def _deletions(study: DpatStudy) -> Html:
         "deletion that changes it is a counter-example, and one is enough; where none was found among those tried, "
         "that shows nothing."
     )
-    return join([tag("p", words), rows_table("One-record deletions", head, rows, numeric=range(3))])
+    return join([paragraph(words), rows_table("One-record deletions", head, rows, numeric=range(3))])
 
 
 def _losses(study: DpatStudy) -> Html:
@@ -176,11 +231,11 @@ def _losses(study: DpatStudy) -> Html:
     ]
     head = ("Leaf", "Answers in 0 to 1", "At ±10", "At ±100")
     words = "At ε = 1, against the worst one-record change of the leaf. A mechanism that keeps ε = 1 never exceeds 1."
-    return join([tag("p", words), rows_table("Exact privacy loss of one answer", head, rows, numeric=range(1, 4))])
+    return join([paragraph(words), rows_table("Exact privacy loss of one answer", head, rows, numeric=range(1, 4))])
 
 
-def _method(study: DpatStudy) -> Html:
-    said = (
+def _measured(study: DpatStudy) -> tuple[str, ...]:
+    return (
         "Numbers are cut at public bounds of the schema; the paper's thresholds come from the data's own maximum.",
         "φ and χ are corrected, cuts are cumulative, and the rivals of a question are those about other variables.",
         "Published answers carry Laplace noise on a grid of 2⁻²⁰, drawn by OpenDP; they are not clipped here.",
@@ -188,4 +243,23 @@ def _method(study: DpatStudy) -> Html:
         "The paper's second data set (MIMIC-II) is not at hand (access on request); give any file with a "
         "schema in its place.",
     )
-    return tag("ul", *(tag("li", text) for text in said))
+
+
+STUDY = Study(
+    title="Private trees",
+    summary="Private trees: C4.5 against 0-DiffStructure, AUROC against ε, and how private the published structure is.",
+    examples=(
+        "shoal study dpat --out study",
+        "shoal study dpat --data pima_diabetes.csv --halves 30 --out study",
+        "shoal study dpat --data sepsis.csv --schema sepsis.toml --target shock --out study",
+    ),
+    counted="steps",
+    settings=Settings,
+    run=run,
+    heading=_heading,
+    findings=findings,
+    figures=_figures,
+    measured=_measured,
+    exports={"study.json": DpatStudy.to_dict},
+    badge=f"{BADGE}. For inside: exact trees",
+)

@@ -15,7 +15,7 @@ mix*, which is what real counties have, and the error against the number of iter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -27,12 +27,11 @@ from shoal.aggregate.problem import pose
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.params import Help, Range, check
 from shoal.rng import stream
-from shoal.study.ludia_inpatient import InpatientPart, inpatient_part
-from shoal.study.ludia_seeds import SeedErrors, over_seeds
+from shoal.study.ludia_inpatient import InpatientPart, SeedErrors, inpatient_part, over_seeds
+from shoal.study.study import Flag, Progress, quiet
 
 __all__ = ["KINDS", "METHODS", "Error", "LudiaStudy", "Settings", "Start", "run", "simulate"]
 
-Progress = Callable[[int, int], None]
 KINDS = ("LR", "FE", "RE1", "RE2")
 METHODS: dict[str, Reconstructor] = {
     "MP": PseudoInverse(),
@@ -56,30 +55,16 @@ _MANY = ((40, 50), (300, 20))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The numbers of a study.
+    """The numbers of a study; the chapter has five groups. More runs steady the means."""
 
-    Parameters
-    ----------
-    runs
-        Simulated tables of each kind and size. More of them steady the means.
-    n_groups
-        Groups of the simulated tables; the chapter has five.
-    sizes
-        Points per group.
-    rows
-        Stays of the simulated inpatient table.
-    seeds
-        How many such tables are drawn to compare methods in pairs.
-    seed
-        Seed of everything.
-    """
-
-    runs: Annotated[int, Range(low=1), Help("tables of each kind and size")] = 5
-    n_groups: Annotated[int, Range(low=2), Help("groups of the simulated tables")] = 5
-    sizes: tuple[int, ...] = (10, 30, 100)
-    rows: Annotated[int, Range(low=200), Help("stays of the inpatient table")] = 3000
-    seeds: Annotated[int, Range(low=2), Help("draws of the inpatient table")] = 12
-    seed: Annotated[int, Range(low=0), Help("seed of everything")] = 0
+    runs: Annotated[int, Range(low=1), Help("Simulated tables of each kind and size.")] = 5
+    n_groups: Annotated[int, Range(low=2), Flag("--groups"), Help("Groups of the simulated tables.")] = 5
+    sizes: Annotated[tuple[int, ...], Flag("--size"), Help("Points per group; repeat. [default: 10, 30, 100]")] = (
+        10, 30, 100,
+    )  # fmt: skip
+    rows: Annotated[int, Range(low=200), Help("Stays of the simulated inpatient table.")] = 3000
+    seeds: Annotated[int, Range(low=2), Help("Draws of that table, to compare methods in pairs.")] = 12
+    seed: Annotated[int, Range(low=0), Help("Seed of everything.")] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,16 +110,22 @@ class LudiaStudy:
 
 
 def run(
-    table: Any = None,
+    table: Annotated[Any, Flag("--data"), Help("An inpatient file in the place of the simulated one.")] = None,
     *,
-    value: str = "charge",
-    by: Sequence[str] = ("county", "hospital", "zip"),
-    covariates: Sequence[str] | None = None,
-    days: str | None = "days",
-    log: bool = True,
+    value: Annotated[str, Help("Its column of charges.")] = "charge",
+    by: Annotated[Sequence[str], Help("Its levels, coarse to fine; repeat. [default: county, hospital, zip]")] = (
+        "county",
+        "hospital",
+        "zip",
+    ),
+    covariates: Annotated[
+        Sequence[str] | None, Flag("--covariate", "-x"), Help("Its covariates; repeat. [default: all other columns]")
+    ] = None,
+    days: Annotated[str | None, Help("Its length of stay; 'none' for none.")] = "days",
+    log: Annotated[bool, Help("Take logarithms of charge and length of stay.")] = True,
     name: str = "the file given",
     settings: Settings | None = None,
-    progress: Progress | None = None,
+    progress: Progress = quiet,
 ) -> LudiaStudy:
     """Run every part of the study.
 
@@ -214,14 +205,13 @@ def simulate(
 class _Steps:
     """Counts simulated tables for the progress bar."""
 
-    def __init__(self, progress: Progress | None, settings: Settings) -> None:
+    def __init__(self, progress: Progress, settings: Settings) -> None:
         self.progress, self.done = progress, 0
         self.total = settings.runs * (len(KINDS) * (len(settings.sizes) + len(_MANY)) + 3) + 1
 
     def __call__(self) -> None:
         self.done += 1
-        if self.progress is not None:
-            self.progress(self.done, self.total)
+        self.progress(self.done, self.total)
 
 
 def _errors(

@@ -1,28 +1,22 @@
-"""The LUDIA study on paper: a report, and its numbers as JSON and CSV."""
+"""The LUDIA study: its tables and its figures."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from functools import partial
-from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from shoal.aggregate import CAUTION
-from shoal.files import write_table, write_text
-from shoal.report.document import altair, data, document, draw
+from shoal.report.document import altair, data, draw
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
 from shoal.report.numbers import number
-from shoal.study.folder import check_study_folder
-from shoal.study.ludia import KINDS, METHODS, Error, LudiaStudy
+from shoal.study.ludia import KINDS, METHODS, Error, LudiaStudy, Settings, run
 from shoal.study.ludia_findings import findings
 from shoal.study.ludia_inpatient import InpatientPart, LevelError
+from shoal.study.page import colours, multiples, paragraph
+from shoal.study.study import Study
 
-__all__ = ["check_folder", "render", "write"]
+__all__ = ["STUDY"]
 
-_FILES = ("report.html", "results.json", "errors.csv")
 _COLOURS = {
     "original": "#cfc9bd",
     "MP": "#857e70",
@@ -46,28 +40,23 @@ _TABLE_4_3 = (
 )
 
 
-check_folder = partial(check_study_folder, _FILES)
-"""Refuse a folder that holds anything but an older study of this kind that may be replaced."""
-
-
-def write(study: LudiaStudy, out: Path) -> None:
-    """Write report.html, results.json and errors.csv (all errors on simulated tables) to the folder `out`."""
-    page = render(study)
-    out.mkdir(parents=True, exist_ok=True)
+def _errors(study: LudiaStudy) -> list[dict[str, Any]]:
+    """All errors on simulated tables, a row each."""
     told = study.to_dict()
-    errors = [(part, row) for part in ("few", "many", "knob") for row in told[part]]
-    rows = [{"part": part, **{name: cell for name, cell in row.items() if name != "runs"}} for part, row in errors]
-    write_table(pl.DataFrame(rows), out / "errors.csv")
-    write_text(out / "results.json", json.dumps({"findings": findings(study), **told}, indent=1))
-    write_text(out / "report.html", page)
+    return [
+        {"part": part, **{name: cell for name, cell in row.items() if name != "runs"}}
+        for part in ("few", "many", "knob")
+        for row in told[part]
+    ]
 
 
-def render(study: LudiaStudy) -> str:
-    """The report as one HTML page."""
+def _heading(study: LudiaStudy) -> str:
     settings = study.settings
-    kicker = f"Chapter 4, sections 4.5.1 and 4.5.2; {settings.runs} tables of each kind and size; seed {settings.seed}"
-    parts = {
-        "What came out": tag("ul", *(tag("li", text) for text in findings(study))),
+    return f"Chapter 4, sections 4.5.1 and 4.5.2; {settings.runs} tables of each kind and size; seed {settings.seed}"
+
+
+def _figures(study: LudiaStudy) -> dict[str, Html]:
+    return {
         "Error against points per group": _few(study),
         "Many groups of different case mix": _many(study),
         "Iterations are the tuning knob": _knob(study),
@@ -76,9 +65,7 @@ def render(study: LudiaStudy) -> str:
         "Table 4.3 as printed": rows_table(
             "The paper's numbers on its Texas file, which isn't at hand", ("Level", "Method", "MAE", "MSE"), _TABLE_4_3
         ),
-        "How it was measured": _method(),
     }
-    return document("LUDIA study", kicker, "A study: measured, not promised", parts)
 
 
 def _few(study: LudiaStudy) -> Html:
@@ -87,8 +74,8 @@ def _few(study: LudiaStudy) -> Html:
         "line; ER has the one that the paper gave to LUDIA only. The axis is logarithmic: with few groups ER swings "
         "wildly."
     )
-    charts = tag("div", *(_few_figure(study, kind) for kind in KINDS), class_="multiples")
-    return join([tag("p", words), charts, _error_table("Mean absolute error (standard error)", study.few)])
+    charts = multiples(_few_figure(study, kind) for kind in KINDS)
+    return join([paragraph(words), charts, _error_table("Mean absolute error (standard error)", study.few)])
 
 
 def _few_figure(study: LudiaStudy, kind: str) -> Html:
@@ -100,7 +87,7 @@ def _few_figure(study: LudiaStudy, kind: str) -> Html:
         .encode(
             x=alt.X("size:Q", title="points per group", scale=alt.Scale(type="log")),
             y=alt.Y("mae:Q", title="mean absolute error", scale=alt.Scale(type="log")),
-            color=_colour(alt, columns=2),
+            color=colours(_COLOURS, tuple(METHODS), columns=2),
         )
     )
     return figure(draw(chart, f"Error against points per group on {kind}, one line for each method"), f"{kind}.")
@@ -128,7 +115,7 @@ def _many(study: LudiaStudy) -> Html:
         "Groups whose mean covariates differ, as those of counties do: slopes can then be learnt from means. Not in "
         "the paper, which has five groups of the same mix."
     )
-    return join([tag("p", words), _error_table("Mean absolute error (standard error)", study.many)])
+    return join([paragraph(words), _error_table("Mean absolute error (standard error)", study.many)])
 
 
 def _knob(study: LudiaStudy) -> Html:
@@ -147,7 +134,7 @@ def _knob(study: LudiaStudy) -> Html:
         "The objective (4.9) can be brought to 0 for any slope, so its minimum says nothing. Few iterations give group "
         "means, more move towards ecological regression, many overshoot."
     )
-    return join([tag("p", words), figure(draw(chart, "LUDIA's error against its number of iterations"), "RE1.")])
+    return join([paragraph(words), figure(draw(chart, "LUDIA's error against its number of iterations"), "RE1.")])
 
 
 def _starts(study: LudiaStudy) -> Html:
@@ -165,7 +152,7 @@ def _starts(study: LudiaStudy) -> Html:
         )
         label = f"Rebuilt against original values, LUDIA from {start.start}"
         figures.append(figure(draw(chart + line, label), f"From {start.start}: error {number(start.mae)} over runs."))
-    return join([tag("p", "Figure 4.5, on one table of kind RE1."), tag("div", *figures, class_="multiples")])
+    return join([paragraph("Figure 4.5, on one table of kind RE1."), multiples(figures)])
 
 
 def _inpatient(part: InpatientPart) -> Html:
@@ -199,7 +186,7 @@ def _daily_figure(part: InpatientPart) -> Html:
     chart = lines.encode(
         x=alt.X("low:Q", title="dollars a day", axis=alt.Axis(format=",d")),
         y=alt.Y("share:Q", title="share of stays", axis=alt.Axis(format="~%")),
-        color=_colour(alt, shown, columns=5),
+        color=colours(_COLOURS, shown, columns=5),
     )
     means = ", ".join(f"{d.method} {d.mean:,.0f}" for d in part.daily)
     caption = f"Figure 4.6b: daily charges rebuilt from hospital means. Average daily charge: {means}."
@@ -212,13 +199,8 @@ def _effects_table(part: InpatientPart) -> Html:
     return rows_table("Figure 4.7: hospital intercepts fitted to rebuilt charges", head, rows, numeric=(1, 2, 3))
 
 
-def _colour(alt: Any, shown: Sequence[str] = tuple(METHODS), columns: int = 7) -> Any:
-    scale = alt.Scale(domain=list(shown), range=[_COLOURS[name] for name in shown])
-    return alt.Color("line:N", scale=scale, legend=alt.Legend(columns=columns))
-
-
-def _method() -> Html:
-    said = (
+def _measured(study: LudiaStudy) -> tuple[str, ...]:
+    return (
         "Every method has an intercept. y is centred and divided by a guess of its spread from the known means; "
         "LUDIA's covariates are as given, or standardised where said, and it makes 50 iterations.",
         "v_y is updated with W = (AAᵀ)⁻¹; Algorithm 2 prints AAᵀ there, which raises the objective.",
@@ -226,4 +208,22 @@ def _method() -> Html:
         "Standard errors are over tables; the ± of charges is the spread over people, as in the paper.",
         CAUTION,
     )
-    return tag("ul", *(tag("li", text) for text in said))
+
+
+STUDY = Study(
+    title="LUDIA study",
+    summary="Individual values from aggregates: LUDIA and CUDIA beside group means, ecological regression and ridge.",
+    examples=(
+        "shoal study ludia --out study",
+        "shoal study ludia --runs 50 --out study",
+        "shoal study ludia --data discharges.csv --value charge --by county --by hospital --days los --out study",
+    ),
+    counted="tables",
+    settings=Settings,
+    run=run,
+    heading=_heading,
+    findings=findings,
+    figures=_figures,
+    measured=_measured,
+    exports={"errors.csv": _errors, "results.json": lambda study: {"findings": findings(study), **study.to_dict()}},
+)

@@ -1,72 +1,113 @@
-"""The market-risk study on paper: a report, and its numbers as JSON and CSV."""
+"""The market-risk study: the numbers it was to reach, its tables and its figures."""
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterable, Sequence
-from functools import partial
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
-import polars as pl
+import numpy as np
 
-from shoal.files import write_table, write_text
-from shoal.report.document import altair, data, document, draw
+from shoal.arrays import FloatArray
+from shoal.report.document import altair, data, draw
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
 from shoal.report.numbers import number, percent
-from shoal.study.folder import check_study_folder
-from shoal.study.market_risk import MarketRiskStudy, summary
+from shoal.study.market_risk import MarketRiskStudy, Settings, run, summary
 from shoal.study.market_split import CODINGS, MASKS, SHIFTS
+from shoal.study.page import multiples, paragraph, rule
+from shoal.study.study import Study
 
-__all__ = ["check_folder", "render", "write"]
+__all__ = ["STUDY", "Check", "checks", "findings"]
 
 Curves: TypeAlias = Sequence[dict[str, Any]]
 
 _COLOURS = {"centroid": "#9a4a1f", "resample": "#0b6470", "gaussian": "#6a5fa5"}
 _SHIFT_COLOURS = {"none": "#857e70", "logistic": "#b5892b", "ratio": "#0b6470"}
-_FILES = ("report.html", "results.json", "curves.csv")
 
 
-check_folder = partial(check_study_folder, _FILES)
-"""Refuse a folder that holds anything but an older study of this kind that may be replaced."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One number that the study was to reach."""
+
+    name: str
+    value: float
+    rule: str
+    holds: bool
 
 
-def write(study: MarketRiskStudy, out: Path) -> None:
-    """Write report.html, results.json and curves.csv to the folder `out`."""
-    page = render(study)
-    out.mkdir(parents=True, exist_ok=True)
-    write_text(out / "results.json", json.dumps(_plain(study.to_dict()), indent=1))
-    write_table(pl.DataFrame(study.curves()), out / "curves.csv")
-    write_text(out / "report.html", page)
+def findings(study: MarketRiskStudy) -> list[str]:
+    """The numbers that the study was to reach, and whether it did."""
+    return [f"{'holds' if c.holds else 'fails'} {c.value:.3g} ({c.rule}): {c.name}" for c in checks(study)]
 
 
-def render(study: MarketRiskStudy) -> str:
-    """The report as one HTML page."""
+def checks(study: MarketRiskStudy) -> list[Check]:
+    """The numbers that the study was to reach."""
+    return list(_checks(study))
+
+
+def _checks(study: MarketRiskStudy) -> Iterator[Check]:
+    none, weighted = (study.values("intersection", "", 1, shift)[:, 1:].mean(axis=0) for shift in ("none", "ratio"))
+    gain = float((weighted - none).min())
+    yield _at_least("histogram intersection gained by ratio weights, least over the regions", gain, 0.0)
+    plain, shifted = (_absolute_bias(study, shift, "numeric") for shift in ("none", "ratio"))
+    yield _at_least(
+        "points of |bias| that ratio weights save, numeric coding, mean over the regions", plain - shifted, 0.0
+    )
+    small = [k for k in study.ks if k <= 200]
+    for mask, most in (("resample", 3.0), ("gaussian", 6.0)) if small else ():
+        name = f"paired bias difference of {mask} up to k = {small[-1]}, ratio weights, either coding"
+        mean = max(_change(study, mask, k).mean(axis=1).max() for k in small)
+        worst = max(_change(study, mask, k).max() for k in small)
+        yield _at_most(f"{name}, mean of its size over the regions", float(mean), most)
+        yield _at_most(f"{name}, worst region", float(worst), most)
+    if 200 in study.ks:
+        yield from _centroid_checks(study)
+
+
+def _centroid_checks(study: MarketRiskStudy) -> Iterator[Check]:
+    bias = float(np.abs(study.difference("bias", "centroid", 200, "ratio")[:, 1:].mean(axis=0)).max())
+    fit = float(study.values("r_squared", "centroid", 200, "ratio")[:, 1:].mean())
+    ruined = bias > 10 or fit < 0
+    rule = "more than 10 points, or R² below 0"
+    yield Check(name="paired bias difference of centroid at k = 200, dummy coding", value=bias, rule=rule, holds=ruined)
+    yield Check(name="R² of centroid at k = 200, dummy coding", value=fit, rule=rule, holds=ruined)
+
+
+def _at_least(name: str, value: float, least: float) -> Check:
+    return Check(name=name, value=value, rule=f"greater than {least:g}", holds=value > least)
+
+
+def _at_most(name: str, value: float, most: float) -> Check:
+    return Check(name=name, value=value, rule=f"at most {most:g} points", holds=value <= most)
+
+
+def _absolute_bias(study: MarketRiskStudy, shift: str, coding: str) -> float:
+    return float(np.abs(study.values("bias", "", 1, shift, coding)[:, 1:].mean(axis=0)).mean())
+
+
+def _change(study: MarketRiskStudy, mask: str, k: int) -> FloatArray:
+    """Size of the mean paired difference of each coding (down) and region (across)."""
+    means = [study.difference("bias", mask, k, "ratio", coding)[:, 1:].mean(axis=0) for coding in CODINGS]
+    sizes: FloatArray = np.abs(np.array(means))
+    return sizes
+
+
+def _heading(study: MarketRiskStudy) -> str:
     settings = study.settings
     size = f"{settings.splits} half splits of {study.n_records:,} records"
-    kicker = f"{size}, {len(study.regions)} regions, seed {settings.seed}"
+    return f"{size}, {len(study.regions)} regions, seed {settings.seed}"
+
+
+def _figures(study: MarketRiskStudy) -> dict[str, Html]:
     curves = study.curves()
-    parts = {
-        "Numbers to reach": _checks(study),
+    return {
         "Market shift without protection": _tables(study),
         "Protection without market shift": _no_shift(curves),
         "Protection and market shift": _both(study, curves),
         "What happens at large k": _decay(study),
         "Re-identification": _risks(study),
     }
-    return document("Market-risk study", kicker, "A study: measured, not promised", parts)
-
-
-def _checks(study: MarketRiskStudy) -> Html:
-    rows: list[list[Child]] = [
-        [item.name, number(item.value), item.rule, "holds" if item.holds else "fails"] for item in study.checks()
-    ]
-    words = (
-        "Differences are taken from the unprotected model in the same split: the error of a bias itself is nearly all "
-        "common to the methods. Splits come in pairs that exchange training and test half; standard errors count pairs."
-    )
-    return join([tag("p", words), rows_table("Numbers to reach", ("Number", "Value", "Rule", ""), rows, numeric=(1,))])
 
 
 def _tables(study: MarketRiskStudy) -> Html:
@@ -74,7 +115,7 @@ def _tables(study: MarketRiskStudy) -> Html:
         "R² and relative bias (predicted minus true, in percent, with standard error) for each region as new market, "
         "and the histogram intersection of the weighted members with the true new enrolment. Tables 1 and 2."
     )
-    return join([tag("p", words), *(_table(study, coding) for coding in CODINGS)])
+    return join([paragraph(words), *(_table(study, coding) for coding in CODINGS)])
 
 
 def _table(study: MarketRiskStudy, coding: str) -> Html:
@@ -109,7 +150,7 @@ def _no_shift(curves: Curves) -> Html:
     ]
     panels += [_figure(curves, "no_shift_r_squared", "R²", "none", coding, clip=(-0.05, 0.05)) for coding in CODINGS]
     panels += [_figure(curves, "no_shift_intersection", "histogram intersection", "none", "dummy", clip=(0.0, 1.0))]
-    return join([tag("p", words), tag("div", *panels, class_="multiples")])
+    return join([paragraph(words), multiples(panels)])
 
 
 def _both(study: MarketRiskStudy, curves: Curves) -> Html:
@@ -125,7 +166,7 @@ def _both(study: MarketRiskStudy, curves: Curves) -> Html:
             )
             panels.append(_mask_figure(curves, mask, "r_squared", "R²", coding, (-0.05, 0.05)))
         panels.append(_mask_figure(curves, mask, "intersection", "histogram intersection", "dummy", (0.0, 1.0)))
-    return join([tag("p", words), tag("div", *panels, class_="multiples"), _difference_table(study, curves)])
+    return join([paragraph(words), multiples(panels), _difference_table(study, curves)])
 
 
 def _difference_table(study: MarketRiskStudy, curves: Curves) -> Html:
@@ -166,7 +207,7 @@ def _decay(study: MarketRiskStudy) -> Html:
             rows.append([f"{mask}, k = {k:,}", *cells])
     caption = "Slopes of the numeric model, cost per standard deviation of a column (± error of the paired change)"
     regions = _region_differences(study, large)
-    return join([tag("p", words), rows_table(caption, head, rows, numeric=range(1, len(head))), regions])
+    return join([paragraph(words), rows_table(caption, head, rows, numeric=range(1, len(head))), regions])
 
 
 def _region_differences(study: MarketRiskStudy, k: int) -> Html:
@@ -200,7 +241,7 @@ def _risks(study: MarketRiskStudy) -> Html:
     ]
     better = [_better(study, k) for k in (5, 10) if k in study.ks]
     table = rows_table("Chance of re-identification", head, rows, numeric=range(8))
-    return join([tag("p", words), *panels, table, *(tag("p", text, class_="note") for text in better)])
+    return join([paragraph(words), *panels, table, *(tag("p", text, class_="note") for text in better)])
 
 
 def _better(study: MarketRiskStudy, k: int) -> str:
@@ -256,8 +297,7 @@ def _lines(rows: list[dict[str, Any]], raw: float | None, title: str, caption: s
     y = alt.Y("value:Q", title=title, scale=alt.Scale(zero=False))
     chart = base.mark_line(point=True).encode(x=x, y=y, color=alt.Color("line:N", scale=scale))
     if raw is not None:
-        rule = alt.Chart(data(alt, [{"value": raw}])).mark_rule(strokeDash=[4, 3], color="#57544c")
-        chart = chart + rule.encode(y=alt.Y("value:Q"))
+        chart = chart + rule(raw)
     return figure(draw(chart, caption), f"{caption[0].upper()}{caption[1:]}.")
 
 
@@ -265,10 +305,34 @@ def _with_error(value: float, error: float) -> str:
     return number(value) if math.isnan(error) else f"{number(value)} ± {number(error)}"
 
 
-def _plain(value: Any) -> Any:
-    """JSON has no NaN."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def _measured(study: MarketRiskStudy) -> list[str]:
+    return [
+        "Differences are taken from the unprotected model in the same split: the error of a bias itself is nearly all "
+        "common to the methods.",
+        "Splits come in pairs that exchange training and test half; standard errors count pairs.",
+    ]
+
+
+def _results(study: MarketRiskStudy) -> dict[str, Any]:
+    return {**study.to_dict(), "checks": [asdict(c) for c in checks(study)]}
+
+
+STUDY = Study(
+    title="Market-risk study",
+    summary="Market risk under covariate shift on anonymised members: bias, R² and histograms by mask, k, shift and "
+    "region.",
+    examples=(
+        "shoal study market-risk --out study",
+        "shoal study market-risk --splits 200 --out study",
+        "shoal study market-risk --table meps.csv --schema meps.toml --regions acs.csv --region-column area "
+        "--out study",
+    ),
+    counted="splits",
+    settings=Settings,
+    run=run,
+    heading=_heading,
+    findings=findings,
+    figures=_figures,
+    measured=_measured,
+    exports={"results.json": _results, "curves.csv": MarketRiskStudy.curves},
+)

@@ -21,14 +21,17 @@ with the distance of the market.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import get_context
 from typing import Annotated, Any
 
 import numpy as np
 
 from shoal.arrays import FloatArray
+from shoal.datasets import health_survey, health_survey_schema
 from shoal.errors import InputError, ParameterError
 from shoal.params import Help, Range, check
 from shoal.schema import Schema
@@ -36,59 +39,29 @@ from shoal.shift.tally import sums_by
 from shoal.study.market_reidentification import ClassRisks, class_risks
 from shoal.study.market_scene import PLAN, Scene, set_scene
 from shoal.study.market_split import CODINGS, MASKS, SHIFTS, SplitResult, halves, run_split
+from shoal.study.study import Flag, Progress, quiet
 
-__all__ = ["KS", "Check", "MarketRiskStudy", "Settings", "run"]
+__all__ = ["KS", "MarketRiskStudy", "Settings", "run", "summary"]
 
 KS = (2, 5, 10, 20, 50, 100, 200, 500, 1000)
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The numbers of a study.
+    """The numbers of a study. `seed` also drives regions, splits and masks; sizes above a quarter are left out."""
 
-    Parameters
-    ----------
-    splits
-        Random half splits; the papers took 20 and 200. More of them narrow the standard errors.
-    ks
-        Sizes of groups; those above half of the records are left out.
-    n, seed
-        Size and seed of the simulated survey; `seed` also drives regions, splits and masks.
-    n_regions, strength
-        Simulated regions and how much they differ.
-    age, plan
-        The column that enrolment depends on, and its distribution among the enrolled.
-    draws
-        Masked files per mask and k for re-identification.
-    workers
-        Processes.
-    """
-
-    splits: Annotated[int, Range(low=2), Help("random half splits")] = 50
-    ks: tuple[int, ...] = KS
-    n: Annotated[int, Range(low=200), Help("records of the simulated survey")] = 15_000
-    seed: Annotated[int, Range(low=0), Help("seed of everything")] = 0
-    n_regions: Annotated[int, Range(low=1), Help("simulated regions")] = 18
-    strength: Annotated[float, Range(low=0), Help("how much simulated regions differ")] = 1.0
-    age: str | None = "age_group"
-    plan: tuple[float, ...] | None = PLAN
-    draws: Annotated[int, Range(low=1), Help("masked files for re-identification")] = 5
-    workers: Annotated[int, Range(low=1), Help("processes")] = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One number that the study was to reach."""
-
-    name: str
-    value: float
-    rule: str
-    holds: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-safe words."""
-        return {"name": self.name, "value": self.value, "rule": self.rule, "holds": self.holds}
+    splits: Annotated[int, Range(low=2), Help("Random half splits; the papers took 20 and 200.")] = 50
+    ks: Annotated[tuple[int, ...], Flag("--k", "-k"), Help("Sizes of groups; repeat. [default: 2 to 1000]")] = KS
+    n: Annotated[int, Range(low=200), Flag("--rows"), Help("People of the simulated survey.")] = 15_000
+    n_regions: Annotated[int, Range(low=1), Flag("--simulated-regions"), Help("Simulated regions.")] = 18
+    strength: Annotated[float, Range(low=0), Help("How much simulated regions differ.")] = 1.0
+    age: Annotated[str | None, Help("Column that enrolment depends on; 'none' for none.")] = "age_group"
+    plan: Annotated[
+        tuple[float, ...] | None, Flag(commas=True), Help("Shares of its levels among the enrolled, by commas.")
+    ] = PLAN
+    draws: Annotated[int, Range(low=1), Help("Masked files per mask and k for re-identification.")] = 5
+    workers: Annotated[int | None, Range(low=1), Help("Processes. [default: one a core]")] = None
+    seed: Annotated[int, Range(low=0), Help("Seed of everything.")] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,17 +124,12 @@ class MarketRiskStudy:
             )
         return rows
 
-    def checks(self) -> tuple[Check, ...]:
-        """The numbers that the study was to reach."""
-        return tuple(_checks(self))
-
     def to_dict(self) -> dict[str, Any]:
-        """Settings, checks, tables and curves as JSON-safe words."""
+        """Settings, tables and curves as JSON-safe words."""
         return {
             "settings": {name: getattr(self.settings, name) for name in self.settings.__slots__},
             "regions": list(self.regions),
             "n_records": self.n_records,
-            "checks": [item.to_dict() for item in self.checks()],
             "tables": {coding: self.table(coding) for coding in CODINGS},
             "curves": self.curves(),
             "slopes": [row for k in self.ks for mask in MASKS for row in self.slope_changes(mask, k)],
@@ -219,13 +187,13 @@ class MarketRiskStudy:
 
 
 def run(
-    table: Any = None,
-    schema: Schema | None = None,
-    regions: Any = None,
+    table: Annotated[Any, Help("A survey with costs, in place of the simulated one.")] = None,
+    schema: Annotated[Schema | None, Flag("--schema", "-s"), Help("Its schema in TOML.")] = None,
+    regions: Annotated[Any, Help("People of the new markets, in place of simulated ones.")] = None,
     *,
-    region_column: str = "region",
+    region_column: Annotated[str, Help("Column that names the region of each person.")] = "region",
     settings: Settings | None = None,
-    progress: Progress | None = None,
+    progress: Progress = quiet,
 ) -> MarketRiskStudy:
     """Run the study.
 
@@ -247,7 +215,7 @@ def run(
     Examples
     --------
     >>> from shoal.study.market_risk import Settings, run
-    >>> study = run(settings=Settings(splits=2, ks=(5,), n=600, n_regions=2, draws=1))
+    >>> study = run(settings=Settings(splits=2, ks=(5,), n=600, n_regions=2, draws=1, workers=1))
     >>> study.bias.shape
     (2, 4, 3, 2, 3)
     """
@@ -257,7 +225,7 @@ def run(
     ks = tuple(k for k in sorted(set(settings.ks)) if 1 < k <= scene.n // 4)
     if not ks:
         raise ParameterError("study", "ks must hold a size from 2 to a quarter of the records", got=repr(settings.ks))
-    results = _all_splits(scene, ks, settings, progress or _quiet)
+    results = _all_splits(scene, ks, settings, progress)
     members = scene.members(halves(scene.n, 0, settings.seed)[0])
     base = _shares(sums_by(scene.cell, scene.weights, scene.n_cells))
     return MarketRiskStudy(
@@ -290,8 +258,6 @@ def _scene(table: Any, schema: Schema | None, regions: Any, region_column: str, 
     if (table is None) != (schema is None):
         raise ParameterError("study", "a table needs its schema, and a schema its table")
     if table is None or schema is None:
-        from shoal.datasets import health_survey, health_survey_schema
-
         table, schema = health_survey(settings.n, settings.seed), health_survey_schema()
     scene = set_scene(
         table,
@@ -311,12 +277,9 @@ def _scene(table: Any, schema: Schema | None, regions: Any, region_column: str, 
 
 def _all_splits(scene: Scene, ks: Sequence[int], settings: Settings, progress: Progress) -> list[SplitResult]:
     progress(0, settings.splits)
-    if settings.workers == 1:
+    workers = min(settings.workers or os.cpu_count() or 1, settings.splits)
+    if workers == 1:
         return [_told(run_split(scene, i, ks, settings.seed), i, settings, progress) for i in range(settings.splits)]
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-    from multiprocessing import get_context
-
-    workers = min(settings.workers, settings.splits)
     # Threads of a forked process can hang in Polars, and kernels on all cores in each process get in each other's way.
     with _one_thread_each(), ProcessPoolExecutor(workers, get_context("spawn"), _enter, (scene,)) as pool:
         jobs = {pool.submit(_split, i, tuple(ks), settings.seed): i for i in range(settings.splits)}
@@ -359,57 +322,6 @@ def _one_thread_each() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _checks(study: MarketRiskStudy) -> Iterator[Check]:
-    none, weighted = (study.values("intersection", "", 1, shift)[:, 1:].mean(axis=0) for shift in ("none", "ratio"))
-    gain = float((weighted - none).min())
-    yield _at_least("histogram intersection gained by ratio weights, least over the regions", gain, 0.0)
-    plain, shifted = (_absolute_bias(study, shift, "numeric") for shift in ("none", "ratio"))
-    yield _at_least(
-        "points of |bias| that ratio weights save, numeric coding, mean over the regions", plain - shifted, 0.0
-    )
-    small = [k for k in study.ks if k <= 200]
-    for mask, most in (("resample", 3.0), ("gaussian", 6.0)) if small else ():
-        name = f"paired bias difference of {mask} up to k = {small[-1]}, ratio weights, either coding"
-        mean = max(_change(study, mask, k).mean(axis=1).max() for k in small)
-        worst = max(_change(study, mask, k).max() for k in small)
-        yield _at_most(f"{name}, mean of its size over the regions", float(mean), most)
-        yield _at_most(f"{name}, worst region", float(worst), most)
-    if 200 in study.ks:
-        yield from _centroid_checks(study)
-
-
-def _centroid_checks(study: MarketRiskStudy) -> Iterator[Check]:
-    bias = float(np.abs(study.difference("bias", "centroid", 200, "ratio")[:, 1:].mean(axis=0)).max())
-    fit = float(study.values("r_squared", "centroid", 200, "ratio")[:, 1:].mean())
-    ruined = bias > 10 or fit < 0
-    rule = "more than 10 points, or R² below 0"
-    yield Check(name="paired bias difference of centroid at k = 200, dummy coding", value=bias, rule=rule, holds=ruined)
-    yield Check(name="R² of centroid at k = 200, dummy coding", value=fit, rule=rule, holds=ruined)
-
-
-def _at_least(name: str, value: float, least: float) -> Check:
-    return Check(name=name, value=value, rule=f"greater than {least:g}", holds=value > least)
-
-
-def _at_most(name: str, value: float, most: float) -> Check:
-    return Check(name=name, value=value, rule=f"at most {most:g} points", holds=value <= most)
-
-
-def _absolute_bias(study: MarketRiskStudy, shift: str, coding: str) -> float:
-    return float(np.abs(study.values("bias", "", 1, shift, coding)[:, 1:].mean(axis=0)).mean())
-
-
-def _change(study: MarketRiskStudy, mask: str, k: int) -> FloatArray:
-    """Size of the mean paired difference of each coding (down) and region (across)."""
-    means = [study.difference("bias", mask, k, "ratio", coding)[:, 1:].mean(axis=0) for coding in CODINGS]
-    sizes: FloatArray = np.abs(np.array(means))
-    return sizes
-
-
 def _shares(mass: FloatArray) -> FloatArray:
     shares: FloatArray = mass / mass.sum(axis=-1, keepdims=True)
     return shares
-
-
-def _quiet(done: int, total: int) -> None:
-    """Say nothing."""

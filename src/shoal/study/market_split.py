@@ -23,7 +23,7 @@ from shoal.encode import Encoder
 from shoal.group import KMember
 from shoal.mask import BlindMask, Centroid, GaussianDither, Resample, ValueSets, pair_up
 from shoal.rng import stream
-from shoal.shift.logistic import newton_logit
+from shoal.shift.logistic import market_logit
 from shoal.shift.models import least_squares
 from shoal.shift.tally import ratio, sums_by
 from shoal.study.market_scene import Scene
@@ -156,7 +156,7 @@ def _weights(shift: str, existing: FloatArray, new: FloatArray, X: FloatArray) -
         return np.ones_like(new)
     if shift == "ratio":
         return ratio(new, np.broadcast_to(existing, new.shape))
-    return np.array([np.exp(newton_logit(X, existing, market).log_odds(X)) for market in new])
+    return np.array([np.exp(market_logit(X, existing, market).log_odds(X)) for market in new])
 
 
 def _shares(mass: FloatArray) -> FloatArray:

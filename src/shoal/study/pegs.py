@@ -24,6 +24,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from shoal.arrays import IntArray
+from shoal.datasets.discharges import discharge, discharge_schema
+from shoal.domain import Domain
 from shoal.errors import InputError
 from shoal.frame import enter
 from shoal.params import Help, Range, check
@@ -44,14 +46,14 @@ from shoal.study.pegs_measures import (
     regressions,
     shares,
 )
+from shoal.study.study import Flag, Progress, quiet
 from shoal.synth import MarginalBootstrap, PeGS, PerturbedImputation
 from shoal.synth.by_row import RowModel
-from shoal.synth.domain import Domain, settle
+from shoal.synth.domain import settle
 from shoal.synth.imputation import ImputationModel
 
 __all__ = ["EPSILONS", "ROW_METHODS", "TABLE_METHODS", "PegsStudy", "Point", "Settings", "run"]
 
-Progress = Callable[[int, int], None]
 EPSILONS = (0.1, 0.5, 1.0, 5.0, 10.0, 50.0, 100.0)
 TOTALS = (0.1, 1.0, 10.0, 100.0)
 BLOCK = 10
@@ -73,30 +75,14 @@ HISTOGRAMS = (AGE, ZIP, STAY, CHARGE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The numbers of a study.
+    """The numbers of a study; `seed` is of the table and of what is not protective noise."""
 
-    Parameters
-    ----------
-    n
-        Records of the simulated table, where there is no other.
-    rows
-        Synthetic rows of a file; the paper drew 1,000.
-    draws
-        Files that a number is averaged over.
-    parents
-        Parents m of a column in PeGS by row.
-    fit_rows
-        Records that the regressions of imputation are fitted to.
-    seed
-        Seed of the table and of what is not protective noise.
-    """
-
-    n: Annotated[int, Range(low=500), Help("records of the simulated table")] = 20_000
-    rows: Annotated[int, Range(low=50), Help("synthetic rows of a file")] = 1_000
-    draws: Annotated[int, Range(low=1), Help("files a number is averaged over")] = 1
-    parents: Annotated[int, Range(low=1, high=4), Help("parents of a column in PeGS by row")] = 2
-    fit_rows: Annotated[int, Range(low=100), Help("records that imputation is fitted to")] = 1_500
-    seed: Annotated[int, Range(low=0), Help("seed of the table")] = 0
+    n: Annotated[int, Range(low=500), Help("Records of the simulated table.")] = 20_000
+    rows: Annotated[int, Range(low=50), Help("Synthetic rows of a file; the paper drew 1,000.")] = 1_000
+    draws: Annotated[int, Range(low=1), Help("Files that a number is averaged over.")] = 1
+    parents: Annotated[int, Range(low=1, high=4), Help("Parents of a column in PeGS by row.")] = 2
+    fit_rows: Annotated[int, Range(low=100), Help("Records that imputation is fitted to.")] = 1_500
+    seed: Annotated[int, Range(low=0), Help("Seed of the table.")] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,12 +146,12 @@ class PegsStudy:
 
 
 def run(
-    table: Any = None,
-    schema: Schema | None = None,
+    table: Annotated[Any, Flag("--data"), Help("A discharge table. [default: a simulated one]")] = None,
+    schema: Annotated[Schema | None, Flag("--schema", "-s"), Help("Its schema in TOML.")] = None,
     *,
     name: str = "the file given",
     settings: Settings | None = None,
-    progress: Progress | None = None,
+    progress: Progress = quiet,
 ) -> PegsStudy:
     """Draw every file of the study and measure it.
 
@@ -193,11 +179,9 @@ def run(
     settings = settings or Settings()
     check(settings)
     if table is None or schema is None:
-        from shoal.datasets.discharges import discharge, discharge_schema
-
         table, schema, name = discharge(settings.n, settings.seed), discharge_schema(), "simulated discharges"
     bench = _Bench(table, schema, settings)
-    return bench.study(name, progress or (lambda done, total: None))
+    return bench.study(name, progress)
 
 
 class _Bench:
@@ -257,7 +241,7 @@ class _Bench:
         )
         self.row_model = self.published.fit(self.table, self.schema)
         margins = MarginalBootstrap(epsilon=POOL_EPSILON, missing="refuse").fit(self.table, self.schema)
-        self.pool = margins._draw(5_000, None, stream(self.settings.seed, "pegs study", "pool"))
+        self.pool = margins.draw_codes(5_000, None, stream(self.settings.seed, "pegs study", "pool"))
         imputation = PerturbedImputation(fit_rows=self.settings.fit_rows, missing="refuse")
         self.imputation = imputation.fit(self.table, self.schema, seed=self.settings.seed)
 
@@ -275,11 +259,11 @@ class _Bench:
                 notes=(),
                 account=None,
             )
-            return model._walk(n, None, rng, None)
+            return model.draw_codes(n, None, rng)
         with_reset, pool = method.startswith("PeGS with reset"), self.pool if method.endswith(POOLED) else None
         assert isinstance(self.row_model, RowModel)
         again = _row_model(self.row_model, epsilon * block if with_reset else epsilon, block if with_reset else None)
-        return again._walk(n, pool, rng, None)
+        return again.draw_codes(n, pool, rng)
 
     def _by_table(self, method: str, epsilon: float, k: int) -> IntArray:
         """A file of the same number of rows at ε for the data set."""
@@ -292,7 +276,7 @@ class _Bench:
             options = {"design": design, "epsilon": epsilon, "delta": 1e-9 if delta else None, "missing": "refuse"}
             model = PeGS(**options).fit(self.table, self.schema, seed=k)  # type: ignore[arg-type]
         rng = stream(self.settings.seed, "pegs study", method, k)
-        return np.asarray(model._draw(self.settings.rows, None, rng), dtype=np.int64)
+        return np.asarray(model.draw_codes(self.settings.rows, None, rng), dtype=np.int64)
 
     def _point(self, method: str, per_row: float | None, total: float | None, draw: Callable[[int], IntArray]) -> Point:
         files = [self._measured(draw(k)) for k in range(self.settings.draws)]

@@ -15,12 +15,14 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import FloatArray, IntArray
+from shoal.logistic import Matrix, newton_logit, sigmoid
 
 __all__ = ["Regression", "conditional_gaps", "intruder", "marginal_gaps", "pair_variation", "rank_ties", "regressions"]
 
 AGE, STAY, CHARGE, SEVERITY, KIND, CATEGORY, SEX, ZIP = (
     "age_yrs", "los", "charge", "sev", "cat", "mdc", "sex", "patzip",
 )  # fmt: skip
+_RIDGE = 1e-4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,15 +119,11 @@ def _linear(X: FloatArray, y: FloatArray) -> Regression:
 
 def _logistic(X: FloatArray, y: FloatArray) -> Regression:
     """Newton's method with a trace of ridge, so that separated data have an answer too."""
-    beta, ridge = np.zeros(X.shape[1]), 1e-4 * np.eye(X.shape[1])
-    for _ in range(30):
-        p = 1 / (1 + np.exp(-np.clip(X @ beta, -30, 30)))
-        hessian = (X * (p * (1 - p))[:, None]).T @ X + ridge
-        step = np.linalg.solve(hessian, X.T @ (y - p) - ridge @ beta)
-        beta = beta + step
-        if np.abs(step).max() < 1e-8:
-            break
-    return _made(beta, np.sqrt(np.diag(np.linalg.inv(hessian))))
+    design = Matrix(X)
+    beta = newton_logit(design, y, ridge=_RIDGE).coefficients
+    p = sigmoid(design.dot(beta))
+    curvature = design.gram(p * (1 - p)) + _RIDGE * np.eye(design.width)
+    return _made(beta, np.sqrt(np.diag(np.linalg.inv(curvature))))
 
 
 def _made(beta: FloatArray, errors: FloatArray) -> Regression:

@@ -18,7 +18,7 @@ stirs the clusters.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
@@ -42,10 +42,9 @@ from shoal.params import Help, Range, check
 from shoal.risk import linkage
 from shoal.rng import stream
 from shoal.study.quantize_data import TOY_RADIUS, Planted, planted, toy
+from shoal.study.study import Flag, Progress, quiet
 
 __all__ = ["CHAINS", "Found", "MappedColumn", "QuantizeStudy", "Settings", "Step", "run"]
-
-Progress = Callable[[int, int], None]
 
 CHAINS: dict[str, tuple[AwareMask, ...]] = {
     "nothing": (),
@@ -68,10 +67,10 @@ RADII = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 class Settings:
     """How large the study is."""
 
-    n: Annotated[int, Range(low=200), Help("records of the simulated table")] = 3000
-    share: Annotated[float, Range(above=0, high=0.2), Help("share of planted outliers")] = 0.01
-    minimum: Annotated[int, Range(low=2), Help("persons a group must hold not to be small")] = 5
-    seed: Annotated[int, Range(low=0), Help("seed of everything")] = 0
+    n: Annotated[int, Range(low=200), Flag("--rows"), Help("Records of the simulated table.")] = 3000
+    share: Annotated[float, Range(above=0, high=0.2), Help("Share of planted outliers.")] = 0.01
+    minimum: Annotated[int, Range(low=2), Help("Persons a group must hold not to be small.")] = 5
+    seed: Annotated[int, Range(low=0), Help("Seed of everything.")] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +130,7 @@ class QuantizeStudy:
         return asdict(self)
 
 
-def run(settings: Settings | None = None, progress: Progress | None = None) -> QuantizeStudy:
+def run(settings: Settings | None = None, progress: Progress = quiet) -> QuantizeStudy:
     """Run the study.
 
     Examples
@@ -144,14 +143,13 @@ def run(settings: Settings | None = None, progress: Progress | None = None) -> Q
     """
     chosen = settings or Settings()
     check(chosen)
-    say = progress or (lambda done, total: None)
     data = planted(chosen.n, share=chosen.share, seed=chosen.seed)
     bench = _Bench.of(data, chosen)
     steps = []
     for i, (name, masks) in enumerate(CHAINS.items()):
-        say(i, len(CHAINS) + 1)
+        progress(i, len(CHAINS) + 1)
         steps.append(bench.step(name, masks))
-    say(len(CHAINS), len(CHAINS) + 1)
+    progress(len(CHAINS), len(CHAINS) + 1)
     return QuantizeStudy(
         settings=chosen,
         toy=_toy_tables(chosen.seed),

@@ -1,58 +1,23 @@
-"""The vector-quantization study on paper: a report, and its numbers as JSON."""
+"""The vector-quantization study: what its numbers say, its tables and its figures."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from shoal.files import write_text
-from shoal.report.document import altair, data, document, draw
+from shoal.report.document import altair, data, draw
 from shoal.report.markup import Html, figure, join, rows_table, tag
 from shoal.report.numbers import number, percent
-from shoal.study.folder import check_study_folder
-from shoal.study.quantize import MappedColumn, QuantizeStudy, Step
+from shoal.study.page import paragraph
+from shoal.study.quantize import MappedColumn, QuantizeStudy, Settings, Step, run
+from shoal.study.study import Study
 
-__all__ = ["check_folder", "findings", "render", "write"]
+__all__ = ["STUDY", "findings"]
 
-_FILES = ("report.html", "study.json")
 _SHAPES = {"clique": "#0b6470", "ball": "#b5892b"}
 _WHEN = {"before": "#857e70", "after": "#0b6470"}
-
-
-check_folder = partial(check_study_folder, _FILES)
-"""Refuse a folder that holds anything but an older study of this kind that may be replaced."""
-
-
-def write(study: QuantizeStudy, out: Path) -> None:
-    """Write report.html and study.json to the folder `out`."""
-    page = render(study)
-    out.mkdir(parents=True, exist_ok=True)
-    write_text(out / "study.json", json.dumps(study.to_dict(), indent=2))
-    write_text(out / "report.html", page)
-
-
-def render(study: QuantizeStudy) -> str:
-    """The report as one HTML page."""
-    settings = study.settings
-    kicker = (
-        f"{settings.n:,} simulated records in eight columns of five metrics, {percent(settings.share)} planted far "
-        "away; "
-        f"groups of fewer than {settings.minimum} are small; seed {settings.seed}"
-    )
-    parts = {
-        "What came out": tag("ul", *(tag("li", text) for text in findings(study))),
-        "The paper's toy table": _toy(study),
-        "Distances made comparable": _mapping(study),
-        "Who is found": _recall(study),
-        "After each step": _steps(study),
-        "How it was measured": _method(study),
-    }
-    return document("Vector-quantization study", kicker, "A study: measured, not promised", parts)
 
 
 def findings(study: QuantizeStudy) -> list[str]:
@@ -82,9 +47,25 @@ def findings(study: QuantizeStudy) -> list[str]:
     ]
 
 
+def _heading(study: QuantizeStudy) -> str:
+    settings = study.settings
+    return (
+        f"{settings.n:,} simulated records in eight columns of five metrics, {percent(settings.share)} planted far "
+        f"away; groups of fewer than {settings.minimum} are small; seed {settings.seed}"
+    )
+
+
+def _figures(study: QuantizeStudy) -> dict[str, Html]:
+    return {
+        "The paper's toy table": _toy(study),
+        "Distances made comparable": _mapping(study),
+        "Who is found": _recall(study),
+        "After each step": _steps(study),
+    }
+
+
 def _toy(study: QuantizeStudy) -> Html:
-    said = tag(
-        "p",
+    said = paragraph(
         "Radii: 20 in zip, 10 years of age, any nationality; at least 4 in a group. The fifth record stands out. "
         "Age and "
         "zip are farther out than any member's and change; a nationality that differs is no farther out than those "
@@ -98,8 +79,7 @@ _TOY = ("zip", "age", "nationality", "condition")
 
 
 def _mapping(study: QuantizeStudy) -> Html:
-    said = tag(
-        "p",
+    said = paragraph(
         "Distances between random pairs, in ten bins from 0 to the largest, before and after the metric mapping "
         "(1). Mapped "
         "distances of numbers follow the reference law of |U − U'|, 19%, 17%, … 1%; those of levels keep their few "
@@ -207,9 +187,9 @@ def _step_figure(study: QuantizeStudy) -> Html:
 _SIDES = ("#9a4a1f", "#0b6470")
 
 
-def _method(study: QuantizeStudy) -> Html:
+def _measured(study: QuantizeStudy) -> tuple[str, ...]:
     largest = max((s.linkage for s in study.steps if s.linkage is not None), default=np.nan)
-    said = (
+    return (
         "Groups come from Ball (clique) at the smallest common radius that leaves at most 5% of the records in "
         "small groups.",
         "Distortion is the sum over columns of the mapped distance between a record's values before and after, "
@@ -223,4 +203,21 @@ def _method(study: QuantizeStudy) -> Html:
         f"{percent(largest)}.",
         "The paper calls its clusters differential privacy. They aren't, and nothing here is.",
     )
-    return tag("ul", *(tag("li", text) for text in said))
+
+
+STUDY = Study(
+    title="Vector-quantization study",
+    summary="Outliers found, pushed back and stirred: recall, distortion, cluster shape and linkage after each step.",
+    examples=(
+        "shoal study quantize --out study",
+        "shoal study quantize --rows 10000 --share 0.02 --minimum 10 --out study",
+    ),
+    counted="steps",
+    settings=Settings,
+    run=run,
+    heading=_heading,
+    findings=findings,
+    figures=_figures,
+    measured=_measured,
+    exports={"study.json": QuantizeStudy.to_dict},
+)

@@ -16,12 +16,14 @@ import numpy as np
 
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.claim import Claim
+from shoal.domain import Domain
 from shoal.dp import Budget, ProtectedUnit
 from shoal.errors import ParameterError
+from shoal.method import Telling
 from shoal.params import Help, Range
 from shoal.schema import Schema
 from shoal.synth.claims import assumptions, dp_claim
-from shoal.synth.domain import Domain, Missing, settle
+from shoal.synth.domain import Missing, settle
 from shoal.synth.margins import NoisyTables
 from shoal.synth.pegs import can_pay, charge
 from shoal.synth.spend import Purse, total_budget
@@ -57,6 +59,16 @@ class MarginalBootstrap(Synthesizer):
     >>> MarginalBootstrap(epsilon=1.0).fit(table, schema).sample(10, seed=1).shape
     (10, 2)
     """
+
+    title = "columns on their own"
+    summary = "Every column from its own margin; all ties between columns are gone. For test files."
+    promise = "One epsilon for all rows ever drawn; without epsilon nothing."
+    telling = Telling(
+        done="Each column was drawn by itself; links between columns are lost.",
+        writes="synthetic: drawn from the column's own distribution",
+        keeps="The column's own distribution; no link to another column.",
+    )
+    rank = 3
 
     epsilon: Annotated[float | None, Range(above=0), Help("privacy loss of the data set; none: no claim")] = 1.0
     delta: Annotated[float | None, Range(above=0, below=1), Help("none: pure epsilon; a number: zCDP")] = None
@@ -146,7 +158,8 @@ class BootstrapModel(Model):
         """Number of records: noisy if the margins are."""
         return self._total
 
-    def _draw(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+    def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+        """Draw rows of cells."""
         if start is not None:
             raise ParameterError(
                 "sample", "start rows are of no use here: rows are drawn exactly", hint="Leave it out."

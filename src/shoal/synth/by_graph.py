@@ -51,7 +51,8 @@ class GraphModel(TableModel):
     def _allowed(self) -> list[BoolArray]:
         return [share > _NOTHING for share in self.graphical.shares()]
 
-    def _draw(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+    def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+        """Draw rows of cells."""
         if start is not None:
             raise ParameterError(
                 "sample", "start rows are of no use here: rows are drawn exactly", hint="Leave it out."

@@ -23,13 +23,13 @@ import polars as pl
 
 from shoal.arrays import Generator, IntArray
 from shoal.claim import Claim
+from shoal.domain import Domain
 from shoal.dp import Budget, ProtectedUnit
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
 from shoal.synth.claims import DATA_CHOSEN, assumptions, dp_claim
 from shoal.synth.constraints import obeying
 from shoal.synth.diversity import check_diversity, diverse_blocks
-from shoal.synth.domain import Domain
 from shoal.synth.exact import GRAIN, below, check_weights, pick_cell, virtual_records
 from shoal.synth.parents import Parents, by_mutual_information, choose_parents
 from shoal.synth.spend import Purse
@@ -231,7 +231,8 @@ class RowModel(Model):
         what = "rows" if self.pegs.block is None else "blocks"
         charge(self.account, Budget(epsilon=self.pegs.epsilon) * units, f"PeGS by row: {units:,} {what}")
 
-    def _draw(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+    def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+        """Draw rows of cells."""
         return self._walk(n, start, rng, None)
 
     def _walk(self, n: int, start: IntArray | None, rng: Generator, exact: Generator | None) -> IntArray:

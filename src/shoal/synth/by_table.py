@@ -16,11 +16,12 @@ import numpy as np
 
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.claim import Claim
+from shoal.domain import Domain
 from shoal.dp import Budget, ProtectedUnit
 from shoal.errors import ParameterError
 from shoal.synth.chain import Chain, fit_chain
 from shoal.synth.claims import DATA_CHOSEN, assumptions, dp_claim
-from shoal.synth.domain import Domain, Settled
+from shoal.synth.domain import Settled
 from shoal.synth.margins import NoisyTables
 from shoal.synth.measure import measure
 from shoal.synth.parents import Parents, all_pairs, by_mutual_information, choose_parents
@@ -92,7 +93,8 @@ class ChainModel(TableModel):
         super().__init__(total=chain.total, **rest)
         self.chain = chain
 
-    def _draw(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+    def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+        """Draw rows of cells."""
         if start is not None:
             raise ParameterError(
                 "sample", "start rows are of no use here: rows are drawn exactly", hint="Leave it out."
@@ -127,7 +129,8 @@ class ConditionalsModel(TableModel):
         self.shares, self.parents, self.blocks, self.passes = tuple(shares), dict(parents), tuple(blocks), passes
         self._cumulative = [np.cumsum(block, axis=1) for block in self.blocks]
 
-    def _draw(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+    def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+        """Draw rows of cells."""
         sizes = self.domain.sizes
         Y = self._margins(n, rng) if start is None else start[rng.integers(0, len(start), n)].copy()
         Y = np.asfortranarray(Y)

@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, Generator, IntArray
+from shoal.domain import Domain
 from shoal.errors import GuaranteeError
-from shoal.synth.domain import Domain
 
 __all__ = ["obeying", "put"]
 

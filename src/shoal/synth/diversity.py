@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
+from shoal.domain import Domain
 from shoal.errors import ParameterError
-from shoal.synth.domain import Domain
 
 __all__ = ["check_diversity", "diverse_blocks", "diverse_probabilities", "entropy"]
 

@@ -22,15 +22,17 @@ import polars as pl
 
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.claim import Claim
+from shoal.domain import Domain
 from shoal.dp import Budget
 from shoal.errors import GuaranteeError
+from shoal.method import Telling
 from shoal.params import Help, Range
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
 from shoal.synth.by_row import uniform_starts
 from shoal.synth.claims import assumptions, dp_claim
 from shoal.synth.constraints import obeying
-from shoal.synth.domain import Domain, Missing, settle
+from shoal.synth.domain import Missing, settle
 from shoal.synth.exact import GRAIN, below, check_weights, pick_cell, virtual_records
 from shoal.synth.pegs import charge
 from shoal.synth.regression import Logistic, fit_logistic
@@ -69,6 +71,16 @@ class PerturbedImputation(Synthesizer):
     >>> model.sample(10).shape, str(model.spent)
     ((10, 2), 'ε = 50')
     """
+
+    title = "perturbed imputation"
+    summary = "Logistic regressions with noise, row by row; to compare with."
+    promise = "Epsilon for each row: n rows cost n times as much."
+    telling = Telling(
+        done="Rows were drawn from regressions of each column on the others, perturbed.",
+        writes="synthetic: drawn from perturbed regressions",
+        keeps="What a perturbed regression on the other columns holds of it.",
+    )
+    rank = 2
 
     epsilon: Annotated[float, Range(above=0), Help("privacy loss of each row")] = 1.0
     fit_rows: Annotated[int, Range(low=10), Help("rows that the models are fitted to")] = 2_000
@@ -161,7 +173,8 @@ class ImputationModel(Model):
         self._rows += n
         return drawn
 
-    def _draw(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+    def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+        """Draw rows of cells."""
         return self._walk(n, start, rng, None)
 
     def _walk(self, n: int, start: IntArray | None, rng: Generator, exact: Generator | None) -> IntArray:

@@ -29,12 +29,14 @@ import polars as pl
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.claim import Claim
 from shoal.conform import floats
+from shoal.domain import Axis, Domain
 from shoal.errors import ColumnError, GuaranteeError, ParameterError
 from shoal.frame import enter, series
+from shoal.method import Telling
 from shoal.params import Help, Range
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
-from shoal.synth.domain import Axis, Domain, settle
+from shoal.synth.domain import settle
 from shoal.synth.output import give
 from shoal.synth.regression import indicator_block, solve_logistic
 from shoal.synth.synthesizer import Model, Price, Synthesizer
@@ -77,6 +79,15 @@ class MultipleImputation(Synthesizer):
     >>> model.claims
     ()
     """
+
+    title = "multiple imputation"
+    summary = "Tables from regressions, for analysts who are trusted and need valid intervals."
+    telling = Telling(
+        done="Rows were drawn from regressions of each column on those before it.",
+        writes="synthetic: drawn from regressions",
+        keeps="What a regression on the columns before it holds of it.",
+    )
+    rank = 4
 
     K: Annotated[int, Range(low=2), Help("number of synthetic tables")] = 5
     columns: Annotated[Sequence[str] | None, Help("columns to synthesise; none: all")] = None
@@ -207,7 +218,8 @@ class MultipleModel(Model):
         absent = _logistic_draw(X[rows], (~has[rows]).astype(np.int64), new, rng) > 0
         return np.where(absent, np.nan, drawn)
 
-    def _draw(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+    def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+        """Draw rows of cells."""
         raise NotImplementedError  # rows are drawn table by table, never as cells
 
     def _body(self) -> dict[str, Any]:

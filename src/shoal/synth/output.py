@@ -9,25 +9,16 @@ data came in.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, cast
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 
 from shoal.errors import InputError
+from shoal.frame import Backend
 
-__all__ = ["Backend", "backend_of", "dtype_named", "dtype_word", "give"]
-
-Backend: TypeAlias = Literal["polars", "lazy", "pandas", "pyarrow", "duckdb", "narwhals"]
-
-_TYPES: dict[str, Any] = {
-    str(kind): kind
-    for kind in (
-        pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64,
-        pl.Float32, pl.Float64, pl.Boolean, pl.String, pl.Date,
-    )
-}  # fmt: skip
+__all__ = ["backend_of", "give"]
 
 
 def backend_of(table: Any) -> Backend:
@@ -76,21 +67,3 @@ def _with_missing(column: pl.Series) -> Any:
     values = pd.array(column.fill_null(0 if whole else False).to_numpy(), dtype="Int64" if whole else "boolean")
     values[column.is_null().to_numpy()] = pd.NA
     return values
-
-
-def dtype_word(dtype: pl.DataType) -> str:
-    """The name under which a column's type is saved; unusual ones are saved as texts."""
-    if dtype == pl.Enum:
-        return "Enum"
-    if dtype == pl.Categorical:
-        return "Categorical"
-    return str(dtype) if str(dtype) in _TYPES else "String"
-
-
-def dtype_named(word: str, levels: list[Any] | None) -> Any:
-    """The type of that name."""
-    if word == "Enum":
-        return pl.Enum([str(level) for level in levels or []])
-    if word == "Categorical":
-        return pl.Categorical()
-    return _TYPES[word]() if word in _TYPES else pl.String()

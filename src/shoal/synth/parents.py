@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
+from shoal.domain import Domain
 from shoal.dp import Budget
 from shoal.errors import ParameterError
 from shoal.synth.allocation import expected_noise
-from shoal.synth.domain import Domain
 from shoal.synth.spend import Purse
 from shoal.synth.tables import check_keys, dependence, distance, mutual_information, n_keys, pair_counts
 

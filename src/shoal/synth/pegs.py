@@ -40,6 +40,7 @@ from typing import Annotated, Any, Literal
 from shoal.arrays import Generator
 from shoal.dp import Budget, ProtectedUnit
 from shoal.errors import ParameterError
+from shoal.method import Telling
 from shoal.params import Help, Range
 from shoal.schema import Schema
 from shoal.synth.domain import Missing, Settled, settle
@@ -119,6 +120,20 @@ class PeGS(Synthesizer):
     >>> print(model.spent)
     ε = 1
     """
+
+    name = "pegs"
+    title = "PeGS"
+    summary = "New rows from noisy tables of columns and pairs: the usual choice for a public file."
+    promise = "One epsilon (or epsilon, delta) for all rows ever drawn, if the declared domain is public."
+    telling = Telling(
+        done=(
+            "The table was taken apart into small tables of counts, noise was put on them, and rows were "
+            "drawn from them (Perturbed Gibbs Sampler)."
+        ),
+        writes="synthetic: drawn from noisy building blocks of the table",
+        keeps="What the noisy building blocks hold of it.",
+    )
+    rank = 1
 
     epsilon: Annotated[float, Range(above=0), Help("privacy loss of the data set, or of a row or block")] = 1.0
     delta: Annotated[float | None, Range(above=0, below=1), Help("none: pure epsilon; a number: zCDP")] = None

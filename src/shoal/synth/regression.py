@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
-from shoal.synth.domain import Axis, Domain
+from shoal.domain import Axis, Domain
 
 __all__ = ["Logistic", "features", "fit_logistic", "indicator_block", "logistic_of", "solve_logistic"]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from shoal.claim import Claim
+from shoal.domain import Domain
 from shoal.dp import Budget
 from shoal.errors import FileError
-from shoal.synth.domain import Domain
 from shoal.synth.synthesizer import FORMAT, Model
 
 __all__ = ["load"]

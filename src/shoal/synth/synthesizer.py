@@ -18,14 +18,15 @@ import polars as pl
 
 from shoal.arrays import Generator, IntArray
 from shoal.claim import Claim
+from shoal.domain import Domain
 from shoal.dp import Budget
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.files import write_text
+from shoal.method import Method
 from shoal.params import check
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
 from shoal.synth.constraints import obeying
-from shoal.synth.domain import Domain
 from shoal.synth.output import give
 
 __all__ = ["Model", "Price", "Synthesizer"]
@@ -69,8 +70,10 @@ class Price:
         }
 
 
-class Synthesizer(ABC):
+class Synthesizer(Method):
     """Learns a model of a table, from which rows of no real person are drawn."""
+
+    family = "synthesize"
 
     @abstractmethod
     def price(self, rows: int | None = None) -> Price:
@@ -165,7 +168,7 @@ class Model(ABC):
         Returns
         -------
         Rows with the released columns (no identifier, unit or weight) in the order of the schema and of the types that
-        it declares (see `shoal.declared`), in no particular order of rows. Rules of the schema hold in every row.
+        it declares (see `shoal.domain.values`), in no particular order of rows. Rules of the schema hold in every row.
         """
         if self.detached:
             raise GuaranteeError(
@@ -175,7 +178,7 @@ class Model(ABC):
             )
         rows, codes = self._checked(n), None
         if start is not None:
-            codes = self.domain.encode(start)
+            codes = self.domain.encode(start, "start rows")
             if len(codes) == 0:
                 raise ParameterError("sample", "start must have at least one row", got="0 rows")
         if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or seed < 0):
@@ -185,10 +188,10 @@ class Model(ABC):
 
     def _sample(self, n: int, start: IntArray | None, seed: int | None) -> pl.DataFrame:
         rng = stream(fresh_seed() if seed is None else seed, "synth", "sample")
-        return obeying(self.domain, lambda m: self._draw(m, start, rng), n, rng)
+        return obeying(self.domain, lambda m: self.draw_codes(m, start, rng), n, rng)
 
     @abstractmethod
-    def _draw(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+    def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
         """Draw rows of cells."""
 
     @abstractmethod

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import FloatArray
+from shoal.logistic import newton_logit, sigmoid
 from shoal.pair import Pair
 from shoal.record import Record
 from shoal.rng import stream
 from shoal.schema import Schema
 from shoal.utility.design import Design, designs, stack
-from shoal.utility.logistic import logistic_probabilities
 from shoal.utility.tables import Both, both_columns, check_whole, sample_rows, side_by_side
 
 __all__ = ["Propensity", "propensity", "propensity_of"]
@@ -118,7 +118,7 @@ def distinguish(pair: Pair, columns: Sequence[Both], interactions: bool, most_ro
     if interactions:
         design = _with_products(design, n_codes)
     labels = np.repeat([0.0, 1.0], [len(kept[0]), len(kept[1])])
-    probabilities, converged = logistic_probabilities(design, labels)
+    probabilities, converged = fitted_probabilities(design, labels)
     sampled = len(kept[0]) < pair.original.n or len(kept[1]) < len(pair.released)
     return replace(
         compare_to_null(probabilities, labels, _rank(design)),
@@ -126,6 +126,12 @@ def distinguish(pair: Pair, columns: Sequence[Both], interactions: bool, most_ro
         sampled=sampled,
         converged=converged,
     )
+
+
+def fitted_probabilities(design: Design, labels: FloatArray) -> tuple[FloatArray, bool]:
+    """Probability of label 1 by logistic regression, steady on separable data; and whether it converged."""
+    fit = newton_logit(design, labels, ridge=1e-4, tolerance=1e-9, reuse=0.1, most_steps=40)
+    return sigmoid(design.dot(fit.coefficients)), fit.converged
 
 
 def compare_to_null(probabilities: FloatArray, labels: FloatArray, n_parameters: int) -> Propensity:

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import ParameterError
-from shoal.release.headlines import risk_lines, utility_lines
 from shoal.web.inspect import Opened, open_file
 from shoal.web.job import write_result
 
 if TYPE_CHECKING:
     from shoal.dp import Account
     from shoal.files import Source
-    from shoal.recipe import AnyRecipe, Synthesis
+    from shoal.recipe import Recipe
     from shoal.release import Release
     from shoal.schema import Schema
 
@@ -50,17 +49,15 @@ def look(words: Words, folder: Path, say: Say) -> dict[str, Any]:
 
 def release(words: Words, folder: Path, say: Say) -> dict[str, Any]:
     """Make a release and write it to ``release`` in the job's folder."""
-    from shoal.recipe import Synthesis
+    from shoal.release import make
     from shoal.web.forms import read_words
 
     source, schema = _table(words, say)
     recipe = read_words(words["recipe"])
-    if isinstance(recipe, Synthesis):
-        with _account(source, recipe, words) as book:
-            made = _synthesized(source, schema, recipe, book, words, say)
-            spent = None if book is None else _spent(book)
-    else:
-        made, spent = _made(source, schema, recipe, words, say), None
+    held = {"preset": words.get("preset"), "accept": words.get("accept", False)}
+    with _account(source, recipe, words) as book:
+        made = make(source, schema, recipe, seed=words.get("seed"), account=book, progress=say, **held)
+        spent = None if book is None else _spent(book)
     target = made.write(folder / "release", format=words.get("format") or _format(source), progress=say)
     return {**_told(made, target), "account": spent}
 
@@ -92,7 +89,7 @@ def compare(words: Words, folder: Path, say: Say) -> dict[str, Any]:
     }
 
 
-def _recipes(words: Words, source: Source, schema: Schema) -> list[AnyRecipe]:
+def _recipes(words: Words, source: Source, schema: Schema) -> list[Recipe]:
     """The recipes that were named, or the default ones for this table; then the others, each once."""
     from shoal.comparison import default_recipes
     from shoal.web.forms import read_words
@@ -114,33 +111,12 @@ def _table(words: Words, say: Say) -> tuple[Source, Schema]:
     return source_of(Opened.from_dict(words["opened"])), schema
 
 
-def _made(source: Source, schema: Schema, recipe: AnyRecipe, words: Words, say: Say) -> Release:
-    from shoal.recipe import Recipe
-    from shoal.release.coarsening import coarsen_source
-    from shoal.release.run import anonymize_source
-
-    seed = words.get("seed")
-    if isinstance(recipe, Recipe):
-        return anonymize_source(source, schema, group=recipe.group, mask=recipe.masks, seed=seed, progress=say)
-    held = {"preset": words.get("preset"), "accept": words.get("accept", False)}
-    return coarsen_source(source, schema, recipe.methods, seed=seed, progress=say, **held)  # type: ignore[union-attr]
-
-
-def _synthesized(
-    source: Source, schema: Schema, recipe: Synthesis, book: Account | None, words: Words, say: Say
-) -> Release:
-    from shoal.release.synthesizing import synthesize_source
-
-    options = {"rows": recipe.rows, "account": book, "seed": words.get("seed"), "progress": say}
-    return synthesize_source(source, schema, recipe.method, **options)
-
-
-def _account(source: Source, recipe: Synthesis, words: Words) -> AbstractContextManager[Account | None]:
+def _account(source: Source, recipe: Recipe, words: Words) -> AbstractContextManager[Account | None]:
     from shoal.release.charge import account_of
 
     if not words.get("account", True):
         return nullcontext()
-    return account_of(Path(source.path), recipe.method, recipe.rows, _limit(words.get("limit")))
+    return account_of(Path(source.path), recipe, _limit(words.get("limit")))
 
 
 def _limit(given: Any) -> float | None:
@@ -173,13 +149,13 @@ def _told(made: Release, target: Path) -> dict[str, Any]:
         "rows": len(made.source_rows),
         "rows_before": len(enter(made.original)),
         "columns": len(enter(made.table).columns),
-        "synthetic": made.is_synthetic,
+        "synthetic": made.model is not None,
         "recipe": made.recipe.to_dict(),
         "recipe_text": str(made.recipe),
         "claims": [claim.to_dict() for claim in made.claims],
         "notes": list(made.notes),
-        "risk": [line.to_dict() for line in risk_lines(made)],
-        "utility": [line.to_dict() for line in utility_lines(made)],
+        "risk": [line.to_dict() for line in made.risk_lines],
+        "utility": [line.to_dict() for line in made.utility_lines],
         "folder": str(target),
         "files": {
             "table": str(table),

@@ -9,31 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 from shoal.coarsening import Generalize, Mondrian
 from shoal.compliance import SafeHarbor
 from shoal.errors import ParameterError
 from shoal.group import MDAV, Ball, Crest, KMember
 from shoal.mask import Centroid, GaussianDither, MicroPerturb, PushBack, Resample, Shuffle
-from shoal.recipe import (
-    COARSENERS,
-    GROUPERS,
-    MASKS,
-    AnyRecipe,
-    Coarsening,
-    Recipe,
-    Synthesis,
-    method_name,
-    synthesizers,
-)
+from shoal.method import Family
+from shoal.method import methods as registered
+from shoal.recipe import Anonymization, Coarsening, Recipe, Synthesis
 from shoal.schema import Schema
 from shoal.web.forms import ROWS, Field, fields
-from shoal.web.wording import wording
 
 __all__ = ["Family", "Goal", "Method", "goal", "goals", "methods"]
-
-Family = Literal["group", "mask", "coarsen", "synthesize"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,9 +97,7 @@ class Goal:
 @cache
 def methods(family: Family) -> tuple[Method, ...]:
     """The methods of a family, the usual one first."""
-    known: dict[str, tuple[type[Any], ...]] = {"group": GROUPERS, "mask": MASKS, "coarsen": COARSENERS}
-    classes = synthesizers() if family == "synthesize" else known[family]
-    return tuple(_method(cls, family) for cls in classes)
+    return tuple(_method(cls) for cls in registered(family))
 
 
 @cache
@@ -146,7 +133,7 @@ def _distribution() -> Goal:
         title="Keep the distribution",
         words="Shares, tables and weights of the quasi-identifiers stay exactly as they were; types stay too.",
         families=("group", "mask"),
-        recipe=_words(Recipe.of(KMember(k=5), GaussianDither(exact=True))),
+        recipe=_words(Anonymization.of(KMember(k=5), GaussianDither(exact=True))),
     )
 
 
@@ -156,7 +143,7 @@ def _regressions() -> Goal:
         title="Keep regressions",
         words="Groups are alike in the numeric sensitive columns too, so their regressions on the others survive best.",
         families=("group", "mask"),
-        recipe=_words(Recipe.of(KMember(k=5, response_weight=1.0), Resample(replace=False))),
+        recipe=_words(Anonymization.of(KMember(k=5, response_weight=1.0), Resample(replace=False))),
         lacking=lambda schema: _lacks_sensitive(schema, ("numeric", None), "a numeric column whose regression matters"),
     )
 
@@ -168,7 +155,7 @@ def _classes() -> Goal:
         words="Groups are near each other and mixed in their sensitive class, so that a group gives no diagnosis away; "
         "means and covariances of numbers stay exact.",
         families=("group", "mask"),
-        recipe=_words(Recipe.of(Crest(k=5), MicroPerturb(noise="exact"))),
+        recipe=_words(Anonymization.of(Crest(k=5), MicroPerturb(noise="exact"))),
         lacking=lambda schema: _lacks_sensitive(schema, ("nominal", "ordinal", None), "a nominal or ordinal column"),
     )
 
@@ -180,7 +167,7 @@ def _clusters() -> Goal:
         words="Works for codes, places and anything with a distance; outliers move into the nearest crowd, then values "
         "change places inside it. The risk that is left is measured, not bounded.",
         families=("group", "mask"),
-        recipe=_words(Recipe.of(Ball(minimum=5), [PushBack(), Shuffle()])),
+        recipe=_words(Anonymization.of(Ball(minimum=5), [PushBack(), Shuffle()])),
     )
 
 
@@ -190,7 +177,7 @@ def _moments() -> Goal:
         title="Classical microaggregation",
         words="Every group of k is written as its mean, as sdcMicro does. Anybody can count k; variances shrink.",
         families=("group", "mask"),
-        recipe=_words(Recipe.of(MDAV(k=5), Centroid())),
+        recipe=_words(Anonymization.of(MDAV(k=5), Centroid())),
     )
 
 
@@ -240,7 +227,7 @@ def _safe_harbor() -> Goal:
     )
 
 
-def _words(recipe: AnyRecipe) -> dict[str, Any]:
+def _words(recipe: Recipe) -> dict[str, Any]:
     return recipe.to_dict()
 
 
@@ -262,14 +249,13 @@ def _lacks_domain(schema: Schema) -> str:
 # Methods
 
 
-def _method(cls: type, family: Family) -> Method:
-    title, words, promise = wording(cls)
+def _method(cls: type[Any]) -> Method:
     questions = fields(cls)
     return Method(
-        name=method_name(cls),
-        family=family,
-        title=title,
-        words=words,
-        promise=promise,
-        fields=(*questions, ROWS) if family == "synthesize" else questions,
+        name=cls.name,
+        family=cls.family,
+        title=cls.title,
+        words=cls.summary,
+        promise=cls.promise,
+        fields=(*questions, ROWS) if cls.family == "synthesize" else questions,
     )

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shoal.comparison.naming import name_of
 from shoal.errors import FileError, InputError, ParameterError, ShoalError
 from shoal.schema import Schema
 from shoal.web.access import Access
@@ -335,7 +334,7 @@ def title_of(job: Job) -> str:
     if job.kind == "open":
         return f"Reading {Path(str(job.words.get('path', ''))).name}"
     try:
-        name = name_of(read_words(job.words["recipe"]))
+        name = read_words(job.words["recipe"]).title
     except (ShoalError, KeyError):
         return "Release"
     return name if len(name) <= LONGEST_TITLE else f"{name[:LONGEST_TITLE]}…"

@@ -15,21 +15,12 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from shoal.errors import ParameterError
+from shoal.method import Family
 from shoal.params import Parameter, build, number, parameters
-from shoal.recipe import (
-    COARSENERS,
-    GROUPERS,
-    MASKS,
-    AnyRecipe,
-    Coarsening,
-    Recipe,
-    Synthesis,
-    method_name,
-    synthesizers,
-)
+from shoal.recipe import Recipe, known_method, read_recipe
 from shoal.web.recoding import read_step, split_steps
 
-__all__ = ["ROWS", "Field", "FieldError", "FieldKind", "class_of", "fields", "read", "read_words"]
+__all__ = ["ROWS", "Field", "FieldError", "FieldKind", "fields", "read", "read_words"]
 
 M = TypeVar("M")
 
@@ -145,34 +136,20 @@ def read(cls: type[M], answers: Mapping[str, Any]) -> M:
         raise FieldError(cls.__name__, f"{asked} must be given", field=asked) from None
 
 
-def read_words(words: Mapping[str, Any]) -> AnyRecipe:
+def read_words(words: Mapping[str, Any]) -> Recipe:
     """Read a recipe whose values may be texts, as forms give them."""
-    if "synthesize" in words:
-        parts = dict(words["synthesize"])
-        rows = _rows(parts.pop("rows", None))
-        return Synthesis.of(_method("synthesize", parts), rows)
-    if "coarsen" in words:
-        return Coarsening.of([_method("coarsen", part) for part in words["coarsen"]])
-    return Recipe.of(_method("group", words["group"]), [_method("mask", part) for part in words["mask"]])
-
-
-def class_of(family: str, name: str) -> type[Any]:
-    """The class of a method by its family and its name in recipes."""
-    known: dict[str, Sequence[type[Any]]] = {"group": GROUPERS, "mask": MASKS, "coarsen": COARSENERS}
-    classes = synthesizers() if family == "synthesize" else known[family]
-    for cls in classes:
-        if method_name(cls) == name:
-            return cls
-    offer = f"Choose one of: {', '.join(map(method_name, classes))}."
-    raise ParameterError("recipe", "must name a known method", got=repr(name)[:40], hint=offer)
+    given = words.get("synthesize")
+    if isinstance(given, Mapping):
+        words = {**words, "synthesize": {**given, "rows": _rows(given.get("rows"))}}
+    return read_recipe(words, _method)
 
 
 _DEFAULT = object()
 
 
-def _method(family: str, words: Mapping[str, Any]) -> Any:
+def _method(family: Family, words: Mapping[str, Any]) -> Any:
     answers = {name: value for name, value in words.items() if name != "method"}
-    return read(class_of(family, str(words.get("method", ""))), answers)
+    return read(known_method(family, str(words.get("method", ""))), answers)
 
 
 def _rows(given: Any) -> int | None:

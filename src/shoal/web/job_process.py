@@ -1,6 +1,6 @@
 """What a child does: read its job, do it, and write how it goes.
 
-Run as ``python -m shoal.web.job_process``; the first line on standard input is the job's folder. Exit codes are those
+Run by `shoal.web.jobs`; the first line on standard input is the job's folder. Exit codes are those
 of the command line, and 28 where the disk is so full that not even that could be written.
 """
 
@@ -14,7 +14,6 @@ import shutil
 import signal
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -23,6 +22,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from shoal.processes import follow_parent
 from shoal.web.error_text import DISK_FULL, Failure, explain, is_disk_full, without_paths
 from shoal.web.job import Job, read_job, write_job, write_result
 
@@ -38,7 +38,7 @@ def main() -> int:
     folder = sys.stdin.readline().strip()
     if not folder:
         return 0  # nobody needs it any more
-    threading.Thread(target=_end_with_workbench, daemon=True).start()
+    follow_parent()
     return do(Path(folder))
 
 
@@ -168,19 +168,5 @@ def _is_asked() -> bool:
     return bool(select.select([sys.stdin], [], [], 0)[0]) if sys.platform != "win32" else True
 
 
-def _end_with_workbench() -> None:
-    """Stop, with everything started here, when standard input closes: the workbench is gone."""
-    sys.stdin.read()
-    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
-        os.killpg(os.getpid(), signal.SIGKILL)
-    os._exit(1)
-
-
 def _leave(signum: int, frame: object) -> None:
     sys.exit(128 + signum)  # so that folders in the making are removed
-
-
-if __name__ == "__main__":
-    code = main()
-    sys.stdout.flush()
-    os._exit(code)  # libraries' threads may take their time

@@ -23,18 +23,23 @@ from pathlib import Path
 from typing import Any, get_args
 
 from shoal.errors import FileError, ParameterError, ShoalError
+from shoal.processes import Child, interpreter
 from shoal.web.error_text import DISK_FULL, Failure, explain, is_disk_full, out_of_disk
 from shoal.web.job import Job, Kind, forget_read, read_job, write_job, write_request
-from shoal.web.process import Child
 from shoal.web.workspace import Room
 
-__all__ = ["Jobs"]
+__all__ = ["Jobs", "spawn_child"]
 
 AT_ONCE = 2
 TO_SETTLE = 10.0  # seconds for the last records to be written
 
 _QUICK = ("open", "look")
 _KEPT = {"job.json", "request.json", "fault.txt"}
+
+
+def spawn_child() -> Child:
+    """A child that loads the libraries and waits for a line with the folder of its job."""
+    return Child.spawn(interpreter("shoal.web.job_process"))
 
 
 class Jobs:
@@ -63,7 +68,7 @@ class Jobs:
     """
 
     def __init__(
-        self, room: Room, *, at_once: int = AT_ONCE, warm: bool = True, spawn: Callable[[], Child] = Child.spawn
+        self, room: Room, *, at_once: int = AT_ONCE, warm: bool = True, spawn: Callable[[], Child] = spawn_child
     ) -> None:
         self._room, self._at_once, self._warm, self._spawn = room, at_once, warm, spawn
         self._lock = threading.RLock()
@@ -197,7 +202,7 @@ class Jobs:
         self._jobs[id], self._children[id] = job, child
         with suppress(ShoalError):
             write_job(job)
-        child.give(job.folder)
+        child.tell(str(job.folder))
         threading.Thread(target=self._watch, args=(id, child), daemon=True, name=f"job {id}").start()
         self._spare = None
         if self._warm:

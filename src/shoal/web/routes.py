@@ -16,8 +16,8 @@ from fastapi import FastAPI, Request, Response
 from starlette.requests import ClientDisconnect
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse
 
-from shoal.command import recipe_toml
 from shoal.errors import ShoalError
+from shoal.recipe import recipe_toml
 from shoal.web.controller import Shop
 from shoal.web.error_text import is_disk_full
 from shoal.web.export import bundle

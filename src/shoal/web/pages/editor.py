@@ -10,16 +10,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from shoal.errors import ParameterError
+from shoal.method import Family
+from shoal.recipe import known_method
 from shoal.report.markup import Html, join, tag
 from shoal.web.catalogue import Method, methods
-from shoal.web.forms import Field, FieldError, class_of, read
+from shoal.web.forms import Field, FieldError, read
 from shoal.web.pages.controls import control, option
 from shoal.web.pages.lines import Columns, change_line, draw_lines
 from shoal.web.pages.screen import field as labelled
 
 __all__ = ["Fault", "Slot", "add_slot", "change_slot", "draw_slots", "fault", "remove_slot", "slots_of", "words_of"]
 
-LEGENDS = {
+LEGENDS: dict[Family, str] = {
     "group": "Who hides with whom",
     "mask": "What is written instead",
     "coarsen": "How the table is coarsened",
@@ -32,7 +34,7 @@ CHAINED = ("mask", "coarsen")
 class Slot:
     """One method of a recipe and what was answered for its parameters."""
 
-    family: str
+    family: Family
     method: str
     answers: Mapping[str, Any] = field(default_factory=dict)
 
@@ -52,7 +54,7 @@ def fault(slots: Sequence[Slot]) -> Fault | None:
     for place, slot in enumerate(slots):
         answers = {name: value for name, value in slot.answers.items() if name != "rows"}
         try:
-            read(class_of(slot.family, slot.method), answers)
+            read(known_method(slot.family, slot.method), answers)
         except FieldError as error:
             return Fault(place=place, field=error.field, words=str(error), column=error.column)
         except ParameterError as error:
@@ -97,7 +99,7 @@ def change_slot(slots: Sequence[Slot], name: str, value: Any) -> tuple[Slot, ...
     return tuple(changed if i == int(place) else other for i, other in enumerate(slots))
 
 
-def add_slot(slots: Sequence[Slot], family: str) -> tuple[Slot, ...]:
+def add_slot(slots: Sequence[Slot], family: Family) -> tuple[Slot, ...]:
     """The slots with one more method of a family that can be chained, at the end."""
     return (*slots, Slot(family=family, method=methods(family)[0].name))
 
@@ -141,12 +143,12 @@ def _draw(place: int, slot: Slot, columns: Columns, *, first: bool, wrong: Fault
     )
 
 
-def _slot(family: str, entry: Mapping[str, Any]) -> Slot:
+def _slot(family: Family, entry: Mapping[str, Any]) -> Slot:
     answers = {name: value for name, value in entry.items() if name != "method"}
     return Slot(family=family, method=str(entry["method"]), answers=answers)
 
 
-def _method(family: str, name: str) -> Method:
+def _method(family: Family, name: str) -> Method:
     return next(method for method in methods(family) if method.name == name)
 
 

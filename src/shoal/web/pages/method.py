@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from nicegui import ui
 
-from shoal.command import command_line
 from shoal.errors import ShoalError
+from shoal.method import Family
+from shoal.recipe import command_line
 from shoal.report.markup import Html, join, tag
 from shoal.schema import Schema
 from shoal.web.catalogue import Goal, goals
@@ -152,7 +153,7 @@ class _Method:
         elif do == "undo":
             self.shop.undo(self.bench)
         elif do in ("add", "remove"):
-            changed = add_slot(slots, of) if do == "add" else remove_slot(slots, int(of))
+            changed = add_slot(slots, cast(Family, of)) if do == "add" else remove_slot(slots, int(of))
             self.shop.change_recipe(self.bench, words_of(changed))
         self._redraw()
 

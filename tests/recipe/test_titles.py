@@ -4,10 +4,9 @@ import pytest
 
 import shoal
 from shoal.comparison import default_recipes
-from shoal.comparison.naming import command_of, family_of, methods_of, name_of
-from shoal.comparison.recipes import as_recipe
 from shoal.datasets import health_survey_schema
-from shoal.recipe import COARSENERS, GROUPERS, MASKS, read_method, synthesizers
+from shoal.errors import ParameterError
+from shoal.recipe import as_recipe, command_line, read_method
 
 CASES = {
     "k-member:k=5, then gaussian-dither:exact=true": (shoal.KMember(k=5), shoal.GaussianDither(exact=True)),
@@ -23,31 +22,34 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_names_are_short(name):
-    assert name_of(as_recipe(CASES[name])) == name
+    assert as_recipe(CASES[name]).title == name
 
 
 def test_names_of_the_grid_are_distinct_and_read_back():
     recipes = default_recipes(health_survey_schema())
-    assert len({name_of(recipe) for recipe in recipes}) == len(recipes)
-    choices = (*GROUPERS, *MASKS, *COARSENERS, *synthesizers())
+    assert len({recipe.title for recipe in recipes}) == len(recipes)
     for recipe in recipes:
-        again = tuple(read_method(part, choices) for part in name_of(recipe).split(", then "))
-        assert again == methods_of(recipe)
+        parts = zip(recipe.title.split(", then "), recipe.methods, strict=True)
+        assert tuple(read_method(part, method.family) for part, method in parts) == recipe.methods
 
 
 def test_a_recode_is_named_by_its_columns():
     steps = {"age": {"kind": "bins", "edges": list(range(0, 100, 5))}, "pay": {"kind": "cap", "high": 90.0}}
     assert (
-        name_of(as_recipe([shoal.Recode(steps=steps), shoal.Mondrian(k=5)]))
+        as_recipe([shoal.Recode(steps=steps), shoal.Mondrian(k=5)]).title
         == "recode:age=bins,pay=cap, then mondrian:k=5"
     )
 
 
 def test_families_tell_proved_from_measured():
-    assert family_of(as_recipe(CASES["ball:minimum=5, then push-back, then shuffle"])) == "aware masks"
-    assert family_of(as_recipe((shoal.MDAV(), shoal.Resample()))) == "blind masks"
-    assert family_of(as_recipe(shoal.Suppress())) == "coarsening"
-    assert family_of(as_recipe(shoal.PeGS())) == "synthesis"
+    assert as_recipe(CASES["ball:minimum=5, then push-back, then shuffle"]).family == "aware masks"
+    assert as_recipe((shoal.MDAV(), shoal.Resample())).family == "blind masks"
+    assert as_recipe(shoal.Suppress()).family == "coarsening"
+    assert as_recipe(shoal.PeGS()).family == "synthesis"
+
+
+def command_of(recipe):
+    return command_line(recipe, "FILE", "SCHEMA", "FOLDER")
 
 
 def test_commands():
@@ -58,5 +60,6 @@ def test_commands():
     assert command_of(as_recipe(shoal.Mondrian(k=9))) == (
         "shoal coarsen FILE --schema SCHEMA --out FOLDER --method mondrian --k 9"
     )
-    assert command_of(as_recipe([shoal.SafeHarbor(), shoal.Mondrian()])) is None
+    with pytest.raises(ParameterError, match="has no words"):
+        command_of(as_recipe([shoal.SafeHarbor(), shoal.Mondrian()]))
     assert command_of(as_recipe(shoal.PeGS(epsilon=2.0))).endswith("--method pegs:epsilon=2.0")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,14 +20,15 @@ from shoal.conform import Prepared
 from shoal.encode import Encoder
 from shoal.errors import GuaranteeError
 from shoal.fact import Step
-from shoal.group import Grouping
+from shoal.group import Grouper, Grouping
 from shoal.mask import AwareMask, BlindMask, Masking, ValueSets, draw_chain, pair_up
 from shoal.pair import Pair
-from shoal.recipe import Mask, Recipe, method_name
 from shoal.risk import matching, record_linkage
 from shoal.rng import secret, stream
 
 __all__ = ["Chained", "run_chain"]
+
+Mask: TypeAlias = BlindMask | AwareMask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,26 +43,33 @@ class Chained:
 
 
 def run_chain(
-    recipe: Recipe, prepared: Prepared, encoder: Encoder, grouping: Grouping, *, seed: int, key: str
+    grouper: Grouper,
+    masks: Sequence[Mask],
+    prepared: Prepared,
+    encoder: Encoder,
+    grouping: Grouping,
+    *,
+    seed: int,
+    key: str,
 ) -> Chained:
-    """Apply the masks of `recipe` in turn; a group that is still too small at the end is a GuaranteeError.
+    """Apply the masks in turn to a grouper's groups; one that is still too small at the end is a GuaranteeError.
 
     Masks draw from the seed; which record of a group gets which row comes from the secret key.
     """
-    codes = encoder.codes(prepared.frame)
-    state = Masking(prepared=prepared, encoder=encoder, codes=codes, labels=grouping.labels, minimum=recipe.k)
-    runs = list(_runs(recipe.masks))
+    codes = encoder.own_codes(prepared)
+    state = Masking(prepared=prepared, encoder=encoder, codes=codes, labels=grouping.labels, minimum=grouper.k)
+    runs = list(_runs(masks))
     watched = not all(run.is_blind for run in runs)
     steps = [_measured("before any mask", state)] if watched else []
     caveats: list[str] = []
     claims: tuple[Claim, ...] = ()
     for run in runs:
         caveats += run.caveats(state)
-        claims = run.claims(state) if len(recipe.masks) == 1 else ()
+        claims = run.claims(state) if len(masks) == 1 else ()
         n_said = len(state.records)
         state = run.apply(state, seed, key)
         steps += [_measured(run.name, state, state.records[n_said:])] if watched else []
-    _require_sizes(recipe, state)
+    _require_sizes(grouper, state)
     return Chained(
         codes=state.codes,
         labels=state.labels,
@@ -84,7 +92,7 @@ class _Run:
 
     @property
     def name(self) -> str:
-        return ", then ".join(method_name(type(mask)) for mask in self.masks)
+        return ", then ".join(mask.name for mask in self.masks)
 
     def caveats(self, state: Masking) -> list[str]:
         seen: Any = _sets(state) if self.is_blind else state
@@ -129,7 +137,7 @@ def _measured(name: str, state: Masking, said: Sequence[Mapping[str, Any]] = ())
         released=prepared.frame,
         source_rows=np.arange(prepared.n),
         encoder=encoder,
-        original_codes=encoder.codes(prepared.frame),
+        original_codes=encoder.own_codes(prepared),
         released_codes=state.codes,
     )
     return Step(
@@ -140,13 +148,13 @@ def _measured(name: str, state: Masking, said: Sequence[Mapping[str, Any]] = ())
     )
 
 
-def _require_sizes(recipe: Recipe, state: Masking) -> None:
-    small = state.persons() < recipe.k
+def _require_sizes(grouper: Grouper, state: Masking) -> None:
+    small = state.persons() < grouper.k
     if small.any():
         n_records = int(state.sizes[small].sum())
         raise GuaranteeError(
-            type(recipe.group).__name__,
-            f"leaves records in groups of fewer than {recipe.k} persons",
+            type(grouper).__name__,
+            f"leaves records in groups of fewer than {grouper.k} persons",
             got=f"{n_records} records in {int(small.sum())} groups",
             hint="Put PushBack first in the chain of masks (--mask push-back), or choose larger radii.",
         )

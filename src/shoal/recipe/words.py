@@ -1,4 +1,4 @@
-"""Recipes as people write them: methods, pairs of a grouper and masks, words of a TOML file.
+"""Read a recipe from whatever names one: methods, pairs of a grouper and masks, words, a command line, a TOML file.
 
 A file of recipes holds one ``[[recipe]]`` table for each, in the words of `recipe.to_dict()` or as on the command
 line::
@@ -26,27 +26,69 @@ from typing import Any
 from shoal.coarsening import Coarsener
 from shoal.errors import FileError, ParameterError, ShoalError
 from shoal.group import Grouper
-from shoal.recipe import (
-    COARSENERS,
-    GROUPERS,
-    MASKS,
-    AnyRecipe,
-    Coarsening,
-    Recipe,
-    Synthesis,
-    read_method,
-    read_recipe,
-    synthesizers,
-)
+from shoal.method import Family, find
+from shoal.params import build, check
+from shoal.recipe.anonymization import Anonymization
+from shoal.recipe.coarsening import Coarsening
+from shoal.recipe.recipe import ReadMethod, Recipe, offer
+from shoal.recipe.synthesis import Synthesis
 from shoal.synth.synthesizer import Synthesizer
 
-__all__ = ["as_recipe", "as_recipes", "read_entry", "read_recipes"]
+__all__ = ["as_recipe", "as_recipes", "known_method", "read_method", "read_recipe", "read_recipes"]
 
+KINDS: tuple[type[Recipe], ...] = (Anonymization, Coarsening, Synthesis)
 _FORM = "must be a recipe, a pair (grouper, mask or masks), a coarsener or a list of them, or a synthesizer"
-_ENTRIES = ({"group", "mask"}, {"coarsen"}, {"synthesize"}, {"synthesize", "rows"})
 
 
-def as_recipes(given: Sequence[Any]) -> tuple[AnyRecipe, ...]:
+def read_method(text: str, family: Family, defaults: Mapping[str, Any] | None = None) -> Any:
+    """Read a method such as ``gaussian-dither:alpha=0.2`` of a family.
+
+    Examples
+    --------
+    >>> from shoal.recipe import read_method
+    >>> read_method("gaussian-dither:alpha=1/4", "mask").alpha
+    0.25
+    """
+    name, _, rest = text.partition(":")
+    words: dict[str, Any] = {}
+    for item in filter(None, (part.strip() for part in rest.split(","))):
+        key, equals, value = item.partition("=")
+        if not equals:
+            raise ParameterError(name, "parameters must be written name=value", got=repr(item[:40]))
+        words[key.strip().replace("-", "_")] = value.strip()
+    return build(known_method(family, name), {**(defaults or {}), **words})
+
+
+def known_method(family: Family, name: str) -> type[Any]:
+    """The class of a method by its name in recipes."""
+    cls = find(family, name)
+    if cls is None:
+        raise ParameterError("recipe", "must name a known method", got=repr(name[:40]), hint=offer(family))
+    return cls
+
+
+def read_recipe(words: Any, method: ReadMethod | None = None) -> Recipe:
+    """Read a recipe of any kind from its words: those of `to_dict`, or methods as they are written on the command line.
+
+    `method` reads one method from its words; a form has words of its own.
+    """
+    names = frozenset(words) if isinstance(words, Mapping) else frozenset()
+    for kind in KINDS:
+        if names in kind.entries:
+            return kind.read(words, method or _method)
+    raise ParameterError("recipe", "must have group and mask, or coarsen, or synthesize (and rows)", got=_keys(words))
+
+
+def _method(family: Family, given: Any) -> Any:
+    if isinstance(given, str):
+        return read_method(given, family)
+    if not isinstance(given, Mapping) or not isinstance(given.get("method"), str):
+        raise ParameterError("recipe", "a method must be a text or a table that names its method")
+    name = str(given["method"]).partition(":")[0]
+    return build(known_method(family, name), {key: value for key, value in given.items() if key != "method"})
+
+
+def as_recipes(given: Sequence[Any]) -> tuple[Recipe, ...]:
     """Each of `given` as a recipe, in order, without repeats."""
     if isinstance(given, str | Mapping) or not isinstance(given, Sequence):
         raise ParameterError("compare", "recipes must be a list of recipes", got=type(given).__name__)
@@ -56,68 +98,49 @@ def as_recipes(given: Sequence[Any]) -> tuple[AnyRecipe, ...]:
     return _once(recipes)
 
 
-def _once(recipes: list[AnyRecipe]) -> tuple[AnyRecipe, ...]:
+def _once(recipes: list[Recipe]) -> tuple[Recipe, ...]:
     words = [recipe.to_dict() for recipe in recipes]  # a list and a tuple are the same words
     return tuple(recipe for i, recipe in enumerate(recipes) if words[i] not in words[:i])
 
 
-def as_recipe(given: Any) -> AnyRecipe:
+def as_recipe(given: Any) -> Recipe:
     """A recipe from whatever names one."""
     if isinstance(given, Recipe):
-        return Recipe.of(given.group, given.masks)
-    if isinstance(given, Coarsening):
-        return Coarsening.of(given.methods)
-    if isinstance(given, Synthesis):
-        return Synthesis.of(given.method, given.rows)
+        for method in given.methods:
+            check(method)
+        return given
     if isinstance(given, Synthesizer):
         return Synthesis.of(given)
     if isinstance(given, Mapping):
-        return read_entry(given)
+        return read_recipe(given)
     return _of_methods(given)
 
 
-def _of_methods(given: Any) -> AnyRecipe:
+def _of_methods(given: Any) -> Recipe:
     methods = [given] if isinstance(given, Coarsener) else given
     if isinstance(methods, list | tuple) and methods:
         if all(isinstance(method, Coarsener) for method in methods):
             return Coarsening.of(methods)
         if len(methods) == 2 and isinstance(methods[0], Grouper):
-            return Recipe.of(methods[0], methods[1])
+            return Anonymization.of(methods[0], methods[1])
     raise ParameterError("recipe", _FORM, got=type(given).__name__)
 
 
-def read_recipes(path: str | PathLike[str]) -> tuple[AnyRecipe, ...]:
+def read_recipes(path: str | PathLike[str]) -> tuple[Recipe, ...]:
     """Read the recipes of a TOML file; an error names the entry.
 
     Examples
     --------
     >>> import tempfile, pathlib
-    >>> from shoal.comparison import read_recipes
+    >>> from shoal.recipe import read_recipes
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "recipes.toml"
     >>> _ = path.write_text('[[recipe]]\\ngroup = "mdav:k=5"\\nmask = "centroid"\\n')
     >>> [str(recipe) for recipe in read_recipes(path)]
     ['mdav:k=5, then centroid:center=mean']
     """
     entries = _entries(Path(path))
-    recipes = [_named(f"{path}, recipe {i}", read_entry, entry) for i, entry in enumerate(entries, start=1)]
+    recipes = [_named(f"{path}, recipe {i}", read_recipe, entry) for i, entry in enumerate(entries, start=1)]
     return _once(recipes)
-
-
-def read_entry(words: Any) -> AnyRecipe:
-    """One recipe from its words: those of `to_dict`, or methods as they are written on the command line."""
-    if not isinstance(words, Mapping) or set(words) not in _ENTRIES:
-        raise ParameterError(
-            "recipe", "must have group and mask, or coarsen, or synthesize (and rows)", got=_keys(words)
-        )
-    if "group" in words:
-        return Recipe.of(_method(words["group"], GROUPERS), [_method(m, MASKS) for m in _listed(words["mask"])])
-    if "coarsen" in words:
-        return Coarsening.of([_method(method, COARSENERS) for method in _listed(words["coarsen"])])
-    given = words["synthesize"]
-    if isinstance(given, str):
-        return Synthesis.of(_method(given, synthesizers()), words.get("rows"))
-    whole = read_recipe({"synthesize": {**given, **({"rows": words["rows"]} if "rows" in words else {})}})
-    return as_recipe(whole)
 
 
 def _entries(path: Path) -> list[Any]:
@@ -133,23 +156,10 @@ def _entries(path: Path) -> list[Any]:
     return entries
 
 
-def _method(given: Any, choices: Sequence[type[Any]]) -> Any:
-    if isinstance(given, str):
-        return read_method(given, choices)
-    if not isinstance(given, Mapping) or not isinstance(given.get("method"), str):
-        raise ParameterError("recipe", "a method must be a text or a table that names its method")
-    name = str(given["method"])
-    return read_method(name.partition(":")[0], choices, {key: value for key, value in given.items() if key != "method"})
-
-
-def _listed(given: Any) -> list[Any]:
-    return list(given) if isinstance(given, list | tuple) else [given]
-
-
-def _named(place: str, read: Any, given: Any) -> AnyRecipe:
+def _named(place: str, read: Any, given: Any) -> Recipe:
     """Read one entry; an error says which it was."""
     try:
-        recipe: AnyRecipe = read(given)
+        recipe: Recipe = read(given)
     except ShoalError as error:
         raise ParameterError(f"{place}, {error.owner}", error.rule, got=error.got, hint=error.hint) from None
     except (TypeError, ValueError, KeyError, AttributeError) as error:

@@ -1,6 +1,10 @@
-"""A recipe as a command line and as TOML, so that what was tried in the browser can be run anywhere.
+"""Spell a recipe: as a text, as a short name, as a command line, as TOML; `shoal.recipe.words` reads them all.
 
-The command line is read back before it is given out; a recipe that it can't spell (a column whose name holds a comma, a
+Methods are written by their name, parameters after a colon::
+
+    k-member:k=5,response_weight=0.5        gaussian-dither:alpha=1/3,exact=true        mondrian:k=5
+
+A command line is read back before it is given out; a recipe that it can't spell (a column whose name holds a comma, a
 chain that no option builds) is an error that says so, and has its TOML.
 """
 
@@ -9,28 +13,21 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from shoal.coarsening import Coarsener, Recode
+from shoal.coarsening import Recode
 from shoal.compliance import preset as preset_of
 from shoal.errors import ParameterError
-from shoal.params import number, parameters, to_dict
-from shoal.recipe import (
-    COARSENERS,
-    GROUPERS,
-    MASKS,
-    AnyRecipe,
-    Coarsening,
-    Recipe,
-    Synthesis,
-    method_name,
-    read_method,
-    synthesizers,
-)
+from shoal.method import Method
+from shoal.params import Parameter, number, parameters, to_dict
 
-__all__ = ["command_line", "recipe_toml"]
+if TYPE_CHECKING:
+    from shoal.coarsening import Coarsener
+    from shoal.recipe.recipe import Recipe
+
+__all__ = ["argument", "coarsen_options", "command_line", "recipe_toml", "short", "spell", "unspoken"]
 
 _PAIRS = {"importance": "--importance", "limits": "--limit"}
 _LONGEST = 300  # letters of a comment
@@ -38,8 +35,53 @@ _PROTECT = ("k", "minimum", "epsilon")
 _TEXTS = {"diversity": "--diversity", "closeness": "--closeness"}
 
 
+def spell(method: Method) -> str:
+    """A method with all its parameters, as it is written on the command line; numbers to six digits."""
+    return _joined(method, {name: _short(value) for name, value in to_dict(method).items() if value != "none"})
+
+
+def short(method: Method) -> str:
+    """A method with the parameters that aren't at their defaults; of a recode its columns and what is done to them.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> from shoal.recipe import short
+    >>> short(shoal.GaussianDither(exact=True))
+    'gaussian-dither:exact=true'
+    """
+    words = to_dict(method)
+    steps = words.get("steps")
+    if isinstance(steps, Mapping):  # its trees and edges fill pages
+        return _joined(method, {column: step["kind"] for column, step in steps.items()})
+    told = [name for name in _telling(method) if words[name] != "none" and (name, words[name]) != ("k", 1)]
+    return _joined(method, {name: _short(words[name]) for name in told})
+
+
+def _joined(method: Method, parts: Mapping[str, str]) -> str:
+    return ":".join(filter(None, (method.name, ",".join(f"{name}={text}" for name, text in parts.items()))))
+
+
+def argument(method: Method, given: Mapping[str, Any] | None = None) -> str:
+    """A method as an argument of the command line, held to be read back as it is.
+
+    `given` are the parameters that have options of their own.
+    """
+    from shoal.recipe.words import read_method
+
+    apart, words = given or {}, to_dict(method)
+    text = _joined(method, {name: _text(words[name]) for name in _telling(method) if name not in apart})
+    try:
+        same = to_dict(read_method(text, method.family, apart)) == words
+    except ParameterError:
+        same = False
+    if not same:
+        raise unspoken(f"these parameters of {method.name}")
+    return text
+
+
 def command_line(
-    recipe: AnyRecipe,
+    recipe: Recipe,
     file: str | Path,
     schema_file: str | Path,
     out: str | Path,
@@ -73,31 +115,23 @@ def command_line(
     Examples
     --------
     >>> import shoal
-    >>> from shoal.recipe import Recipe
-    >>> from shoal.command import command_line
-    >>> print(command_line(Recipe.of(shoal.MDAV(k=10), shoal.Centroid()), "my people.csv", "schema.toml", "release"))
+    >>> from shoal.recipe import Anonymization, command_line
+    >>> recipe = Anonymization.of(shoal.MDAV(k=10), shoal.Centroid())
+    >>> print(command_line(recipe, "my people.csv", "schema.toml", "release"))
     shoal anonymize 'my people.csv' --schema schema.toml --out release --group mdav:k=10 --mask centroid
     """
-    if isinstance(recipe, Recipe):
-        command, options = "anonymize", _anonymize(recipe)
-    elif isinstance(recipe, Coarsening):
-        command, options = "coarsen", _coarsen(recipe, preset, accept)
-    else:
-        command, options = "synthesize", _synthesize(recipe, limit, account)
-        if seed is not None:
-            raise _unspoken("a seed of a synthesis")
-    places = [command, _path(file), "--schema", str(schema_file), "--out", str(out)]
+    options = recipe.options(seed=seed, preset=preset, accept=accept, limit=limit, account=account)
+    places = [recipe.command, _path(file), "--schema", str(schema_file), "--out", str(out)]
     return shlex.join(["shoal", *places, *options, *_rest(seed, format, reading)])
 
 
-def recipe_toml(recipe: AnyRecipe, *, preset: str | None = None) -> str:
+def recipe_toml(recipe: Recipe, *, preset: str | None = None) -> str:
     """The recipe as a ``[[recipe]]`` table of TOML, as ``shoal compare --recipes`` reads it.
 
     Examples
     --------
     >>> import shoal, tomllib
-    >>> from shoal.recipe import Coarsening, read_recipe
-    >>> from shoal.command import recipe_toml
+    >>> from shoal.recipe import Coarsening, read_recipe, recipe_toml
     >>> text = recipe_toml(Coarsening.of(shoal.Mondrian(k=5)))
     >>> str(read_recipe(tomllib.loads(text)["recipe"][0]))
     'mondrian:k=5,relaxed=false,write=sets'
@@ -112,24 +146,14 @@ def _one_line(text: str) -> str:
     return plain if len(plain) <= _LONGEST else f"{plain[:_LONGEST]}…"
 
 
-def _anonymize(recipe: Recipe) -> list[str]:
-    masks = [part for mask in recipe.masks for part in ("--mask", _spelled(mask, MASKS))]
-    return ["--group", _spelled(recipe.group, GROUPERS), *masks]
-
-
-def _synthesize(recipe: Synthesis, limit: float | None, account: bool) -> list[str]:
-    rows = [] if recipe.rows is None else ["--rows", str(recipe.rows)]
-    most = [] if limit is None else ["--limit", repr(float(limit))]
-    return ["--method", _spelled(recipe.method, synthesizers()), *rows, *most, *([] if account else ["--no-account"])]
-
-
-def _coarsen(recipe: Coarsening, preset: str | None, accept: bool) -> list[str]:
-    rest = list(recipe.methods)
+def coarsen_options(methods: Sequence[Coarsener], preset: str | None, accept: bool) -> list[str]:
+    """The options of a chain of coarseners: fixed steps, the steps of a preset, then the one that sees to k."""
+    rest = list(methods)
     options = _recoded(rest.pop(0)) if isinstance(rest[0], Recode) else []
     if preset is not None:
         options += ["--preset", preset, *_of_preset(preset, rest)]
     if len(rest) > 1 or any(isinstance(method, Recode) for method in rest):
-        raise _unspoken("this chain of coarseners")
+        raise unspoken("this chain of coarseners")
     options += _last(rest[0]) if rest else ["--method", "none"]
     return [*options, *(["--accept"] if accept else [])]
 
@@ -140,7 +164,7 @@ def _recoded(recode: Coarsener) -> list[str]:
     for column, words in to_dict(recode)["steps"].items():
         parts = {name: value for name, value in words.items() if name != "kind" and value != "none"}
         if "=" in column or not column or not all(_is_plain(value) for value in parts.values()):
-            raise _unspoken(f"the step of the column '{column}'")
+            raise unspoken(f"the step of the column '{column}'")
         said = ",".join(f"{name}={_text(value)}" for name, value in parts.items())
         options += ["--recode", f"{column}={words['kind']}{':' if said else ''}{said}"]
     return options
@@ -157,11 +181,11 @@ def _of_preset(name: str, rest: list[Coarsener]) -> list[str]:
     allowed: tuple[str, ...] = ()
     for wanted in preset_of(name).first:
         if not rest or type(rest[0]) is not type(wanted):
-            raise _unspoken(f"the preset {name} without its own first step")
+            raise unspoken(f"the preset {name} without its own first step")
         given = rest.pop(0)
         allowed = tuple(getattr(given, "allow", ()))
         if {**to_dict(given), "allow": []} != {**to_dict(wanted), "allow": []}:
-            raise _unspoken(f"other parameters of {method_name(type(given))} under the preset {name}")
+            raise unspoken(f"other parameters of {given.name} under the preset {name}")
     return [part for column in allowed for part in ("--allow", column)]
 
 
@@ -174,42 +198,42 @@ def _last(method: Coarsener) -> list[str]:
     if method.k >= 2:
         options = ["--k", str(method.k), *options]
         given["k"] = method.k
-    return ["--method", _spelled(method, COARSENERS, given), *options]
+    return ["--method", argument(method, given), *options]
 
 
 def _apart(name: str, value: Any) -> list[str]:
     if name in _TEXTS:
         return [_TEXTS[name], _text(value)]
     if any("=" in column for column in value):
-        raise _unspoken(f"the {name} of a column with = in its name")
+        raise unspoken(f"the {name} of a column with = in its name")
     return [part for column, item in value.items() for part in (_PAIRS[name], f"{column}={_text(item)}")]
 
 
-def _spelled(method: Any, choices: Sequence[type[Any]], given: Mapping[str, Any] | None = None) -> str:
-    """A method with the parameters that differ from their defaults, held to be read back as it is."""
-    apart, words = given or {}, to_dict(method)
-    parts = [f"{name}={_text(words[name])}" for name in _telling(method) if name not in apart]
-    text = ":".join(part for part in (method_name(type(method)), ",".join(parts)) if part)
-    try:
-        same = to_dict(read_method(text, choices, apart)) == words
-    except ParameterError:
-        same = False
-    if not same:
-        raise _unspoken(f"these parameters of {method_name(type(method))}")
-    return text
-
-
-def _telling(method: Any) -> list[str]:
+def _telling(method: Method) -> list[str]:
     """The parameters worth saying: those that protect, and those that aren't as usual."""
-    return [p.name for p in parameters(type(method)) if p.name in _PROTECT or getattr(method, p.name) != p.default]
+    return [p.name for p in parameters(type(method)) if p.name in _PROTECT or not _is_usual(method, p)]
 
 
-def _text(value: Any) -> str:
+def _is_usual(method: Method, parameter: Parameter) -> bool:
+    given, usual = (
+        tuple(v) if isinstance(v, list) else v for v in (getattr(method, parameter.name), parameter.default)
+    )
+    return bool(given == usual)
+
+
+def _short(value: Any) -> str:
+    """A value as text, numbers to six digits; an empty list is none."""
+    return "none" if value in ([], {}) else _text(value, "g")
+
+
+def _text(value: Any, digits: str = "") -> str:
     if isinstance(value, Mapping):
-        return "/".join(f"{name}={_text(item)}" for name, item in value.items())
+        return "/".join(f"{name}={_text(item, digits)}" for name, item in value.items())
     if isinstance(value, list | tuple):
-        return "/".join(map(_text, value))
-    return str(value).lower() if isinstance(value, bool) else str(value)
+        return "/".join(_text(item, digits) for item in value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return format(value, digits) if isinstance(value, float) else str(value)
 
 
 def _rest(seed: int | None, format: str | None, reading: Mapping[str, Any] | None) -> list[str]:
@@ -223,5 +247,6 @@ def _path(file: str | Path) -> str:
     return f"./{file}" if str(file).startswith("-") else str(file)
 
 
-def _unspoken(what: str) -> ParameterError:
+def unspoken(what: str) -> ParameterError:
+    """The error of what only TOML can say."""
     return ParameterError("command line", f"has no words for {what}", hint="Take the recipe as TOML.")

@@ -1,23 +1,18 @@
 """Recipes from Python, from words and from files."""
 
-import json
-
 import pytest
 import tomli_w
 
 import shoal
-from shoal.comparison import default_recipes, read_recipes
-from shoal.comparison.naming import family_of, name_of
-from shoal.comparison.recipes import as_recipes, read_entry
-from shoal.errors import FileError, ParameterError, SchemaError
-from shoal.recipe import Coarsening, Recipe, Synthesis, read_recipe
-from shoal.schema import Schema
+from shoal.comparison import default_recipes
+from shoal.errors import FileError, ParameterError
+from shoal.recipe import Anonymization, Coarsening, Synthesis, as_recipes, read_recipes
 
 
 def test_whatever_names_a_recipe_is_one():
     pair = (shoal.MDAV(k=5), shoal.Centroid())
     given = [
-        Recipe.of(*pair),
+        Anonymization.of(*pair),
         (shoal.MDAV(k=6), [shoal.PushBack(), shoal.Shuffle()]),
         shoal.Mondrian(k=5),
         [shoal.SafeHarbor(), shoal.Mondrian(k=5)],
@@ -28,7 +23,7 @@ def test_whatever_names_a_recipe_is_one():
     ]
     recipes = as_recipes([*given, pair, shoal.Mondrian(k=5)])
     assert len(recipes) == len(given), "what is given twice is run once"
-    assert recipes[-1] == Recipe.of(shoal.KMember(k=9), shoal.Resample(replace=False))
+    assert recipes[-1] == Anonymization.of(shoal.KMember(k=9), shoal.Resample(replace=False))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +54,7 @@ def test_files_hold_words_or_texts(tmp_path):
         '[[recipe]]\ncoarsen = ["safe-harbor", "mondrian:k=3"]\n'
         '[[recipe]]\nsynthesize = "pegs:epsilon=2"\nrows = 50\n'
     )
-    assert [name_of(recipe) for recipe in read_recipes(path)] == [
+    assert [recipe.title for recipe in read_recipes(path)] == [
         "mdav:k=7, then centroid",
         "mdav:k=8, then centroid",
         "safe-harbor, then mondrian:k=3",
@@ -95,33 +90,3 @@ def test_a_bad_entry_is_named(tmp_path, text, words):
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(FileError, match="readable"):
         read_recipes(tmp_path / "none.toml")
-
-
-def test_the_grid_covers_every_family_and_survives_json(survey, survey_schema):
-    recipes = default_recipes(survey_schema, survey)
-    assert {family_of(recipe) for recipe in recipes} == {"blind masks", "aware masks", "coarsening", "synthesis"}
-    assert 12 <= len(recipes) <= 18
-    assert len(set(map(name_of, recipes))) == len(recipes)
-    for recipe in recipes:
-        for again in (read_recipe(json.loads(json.dumps(recipe.to_dict()))), read_entry(recipe.to_dict())):
-            assert again.to_dict() == recipe.to_dict()
-            assert name_of(again) == name_of(recipe)
-
-
-def test_the_grid_leaves_out_what_can_not_be(survey, survey_schema):
-    def names(schema, table=None):
-        return " ".join(map(name_of, default_recipes(schema, table)))
-
-    assert "crest" in names(survey_schema, survey)
-    assert "pegs" in names(survey_schema)
-    plain = Schema.of(identifier=["name"], quasi=["age", "sex", "town"], sensitive=["cost"], other=["ill"])
-    assert "crest" not in names(plain, survey)
-    assert "pegs" not in names(plain, survey)
-    assert "safe-harbor" in names(plain, survey), "a town is a place smaller than a state"
-    hidden = Schema.of(identifier=["name", "town"], quasi=["age", "sex"], sensitive=["cost"], other=["ill"])
-    assert "safe-harbor" not in names(hidden, survey)
-    assert "safe-harbor" in names(hidden, survey.with_columns(age=survey["age"] + 20)), "some are over 89"
-    wide = Schema.of(quasi=[f"c{i}" for i in range(11)], kinds={f"c{i}": "numeric" for i in range(11)})
-    assert "suppress" not in names(wide)
-    with pytest.raises(SchemaError, match="quasi-identifier"):
-        default_recipes(Schema.of(sensitive=["cost"]))

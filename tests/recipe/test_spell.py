@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from typer.main import get_command
 
 import shoal.release
-import shoal.release.run
 from shoal import (
     MDAV,
     Ball,
@@ -30,10 +29,9 @@ from shoal import (
 )
 from shoal.cli import anonymize, coarsen, synthesize
 from shoal.cli.main import app
-from shoal.command import command_line, recipe_toml
 from shoal.compliance import LimitedDataSet
 from shoal.errors import ParameterError
-from shoal.recipe import Coarsening, Recipe, Synthesis, read_recipe
+from shoal.recipe import Anonymization, Coarsening, Synthesis, command_line, read_recipe, recipe_toml
 from shoal.synth import MarginalBootstrap
 
 
@@ -51,23 +49,13 @@ def run():
         seen.update(file=str(file), schema=str(schema), out=str(target), reading=reading)
         return None, Schema(())
 
-    def anonymized(source, rules, *, group, mask, seed, progress):
-        seen.update(recipe=Recipe.of(group, mask), seed=seed)
-        raise Stop
-
-    def coarsened(source, rules, methods, *, preset, accept, seed, progress):
-        seen.update(recipe=Coarsening.of(methods), preset=preset, accept=accept, seed=seed)
-        raise Stop
-
-    def synthesized(source, rules, method, *, rows, account, progress):
-        seen.update(recipe=Synthesis.of(method, rows))
+    def made(source, rules, recipe, *, preset=None, accept=False, seed=None, account=None, progress):
+        seen.update(recipe=recipe, preset=preset, accept=accept, seed=seed)
         raise Stop
 
     for module in (anonymize, coarsen, synthesize):
         patch.setattr(module, "open_input", opened)
-    patch.setattr(shoal.release.run, "anonymize_source", anonymized)
-    patch.setattr(shoal.release, "coarsen_source", coarsened)
-    patch.setattr(shoal.release, "synthesize_source", synthesized)
+    patch.setattr(shoal.release, "make", made)
 
     command = get_command(app)  # made once: the whole command line is large
 
@@ -143,7 +131,7 @@ SYNTHESES = st.builds(
     st.none() | st.integers(1, 10**6),
 )
 RECIPES = st.one_of(
-    st.builds(Recipe.of, GROUPS, st.lists(MASKS, min_size=1, max_size=3)),
+    st.builds(Anonymization.of, GROUPS, st.lists(MASKS, min_size=1, max_size=3)),
     CHAINS.map(Coarsening.of),
     SYNTHESES,
 )
@@ -182,7 +170,7 @@ def test_a_strange_column_name_stays_in_its_comment():
 
 
 def test_seed_format_and_reading(run):
-    recipe = Recipe.of(MDAV(k=3), Centroid())
+    recipe = Anonymization.of(MDAV(k=3), Centroid())
     reading = {"delimiter": ";", "encoding": "cp1252", "decimal": ","}
     ran = same(recipe, run, seed=7, format="parquet", reading=reading)
     assert (ran["seed"], ran["reading"]) == (7, reading)

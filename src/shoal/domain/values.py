@@ -1,4 +1,4 @@
-"""A column read by what its schema entry declares, whatever type the values came in.
+"""When two values are the same, and a column read by what its schema entry declares, whatever type it came in.
 
 One person can change the type of a whole column: a missing value turns pandas' whole numbers into floats, one "1.0" or
 "n/a" in a file turns them into floats or texts. Where a promise is made, nothing that goes out may follow from a type,
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any, TypeVar
 
@@ -37,8 +37,14 @@ __all__ = [
     "declared_kind",
     "declared_levels",
     "each_of",
+    "floats",
+    "identity",
     "is_whole",
     "numbers_of",
+    "plain",
+    "spellings",
+    "type_named",
+    "type_word",
 ]
 
 T = TypeVar("T")
@@ -94,12 +100,57 @@ def content_of(frame: Frame, name: str) -> pl.Series:
 
 def codes_of(content: pl.Series, levels: pl.Series) -> IntArray:
     """The place of each value among the levels; their number for a missing value, −1 for one that is no level."""
+    if content.dtype in _TEXTS and levels.dtype in _TEXTS:
+        content, levels = content.cast(pl.String), levels.cast(pl.String)
+    if content.dtype == levels.dtype:  # the common case: equal as they stand
+        found = _places(content, levels)
+        if (found >= 0).all():
+            return found
     keys, values = canonical(levels), canonical(content)
-    if keys.null_count() or keys.n_unique() < len(keys):
+    if _ambiguous(keys):
         keys, values = levels.cast(pl.String), _texts_only(content)
+    return _places(values, keys)
+
+
+def _places(values: pl.Series, keys: pl.Series) -> IntArray:
     places = pl.Series(np.arange(len(keys)), dtype=pl.Int64)
     found = values.replace_strict(keys, places, default=-1, return_dtype=pl.Int64)
     return np.where(values.is_null().to_numpy(), len(keys), found.fill_null(-1).to_numpy()).astype(np.int64)
+
+
+def _ambiguous(keys: pl.Series) -> bool:
+    """Whether levels can only be told apart as texts."""
+    return bool(keys.null_count()) or keys.n_unique() < len(keys)
+
+
+def plain(levels: pl.Series) -> list[Level]:
+    """Levels as JSON has them: numbers and true or false as they are, all else as texts."""
+    simple = levels.dtype.is_numeric() or levels.dtype == pl.Boolean
+    return levels.to_list() if simple else levels.cast(pl.String).to_list()
+
+
+def spellings(levels: pl.Series) -> list[list[Level]]:
+    """The values of JSON that mean each level, the level itself first: 1 and "1" (1.0 is 1 there), true and "true"."""
+    own, keys = plain(levels), canonical(levels)
+    if _ambiguous(keys):
+        return [[level] for level in own]
+    return [_spelled(level, key) for level, key in zip(own, keys, strict=True)]
+
+
+def _spelled(level: Level, key: str) -> list[Level]:
+    found: list[Level] = [level, _text(level), key]
+    if re.match(_NUMBER, key) and not re.match(_LONG, key):
+        found.append(int(key) if re.match(_WHOLE, key) else float(key))
+    distinct: dict[Hashable, Level] = {}
+    for one in found:
+        distinct.setdefault(identity(one), one)
+    return list(distinct.values())
+
+
+def identity(value: Any) -> Hashable:
+    """What JSON takes for one value: 1 is 1.0, and neither is true."""
+    own = value.item() if isinstance(value, np.generic) else value
+    return (isinstance(own, bool), own) if isinstance(own, str | int | float) else None
 
 
 def numbers_of(content: pl.Series) -> FloatArray:
@@ -119,6 +170,15 @@ def numbers_of(content: pl.Series) -> FloatArray:
                 hint="Convert it (a decimal comma: read it with decimal=','), or declare it ordinal or nominal.",
             )
     return values.fill_null(float("nan")).to_numpy().astype(np.float64)
+
+
+def floats(column: pl.Series) -> FloatArray:
+    """A column of numbers as floats; missing ones become NaN."""
+    if not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
+        raise ColumnError(
+            column.name, "is declared numeric and must hold numbers", got=f"type {column.dtype.base_type()}"
+        )
+    return column.cast(pl.Float64).fill_null(float("nan")).to_numpy().astype(np.float64)
 
 
 def conformed(frame: Frame, schema: Schema) -> pl.DataFrame:
@@ -248,3 +308,30 @@ def _is_absent(value: Any) -> bool:
     return (
         value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
     )
+
+
+_TYPES: dict[str, Any] = {
+    str(kind): kind
+    for kind in (
+        pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64,
+        pl.Float32, pl.Float64, pl.Boolean, pl.String, pl.Date,
+    )
+}  # fmt: skip
+
+
+def type_word(dtype: pl.DataType) -> str:
+    """The name under which a column's type is saved; unusual ones are saved as texts."""
+    if dtype == pl.Enum:
+        return "Enum"
+    if dtype == pl.Categorical:
+        return "Categorical"
+    return str(dtype) if str(dtype) in _TYPES else "String"
+
+
+def type_named(word: str, levels: Sequence[Level]) -> Any:
+    """The type of that name."""
+    if word == "Enum":
+        return pl.Enum([str(level) for level in levels])
+    if word == "Categorical":
+        return pl.Categorical()
+    return _TYPES[word]() if word in _TYPES else pl.String()

@@ -1,0 +1,415 @@
+"""One column as a short list of cells, or as a number: the one place where a value meets its code.
+
+An axis has `levels`, or the `edges` of bins, or neither: then its code is the number itself. Cells are numbered from 0.
+What is done with values that are none of these is an argument, not a habit of the caller:
+
+- *missing*: ``"level"``, a cell of its own after the last; ``"refuse"``, an error; ``"drop"``, the code −1, for the
+  caller to leave the row out; or a number to put in its place;
+- *unknown* (no level, or outside the edges): ``"refuse"``, an error; ``"clip"``, the nearest bin; ``"missing"``, as if
+  it were missing;
+- *reasons*: values that stand for an absence (−8, "not applicable"): one more cell each, after the missing one.
+
+Levels meet values as `shoal.domain.values` says: 1, 1.0 and "1" are one level, in a table, in a file and in a query.
+
+An axis made by `Axis.declare` follows from its schema entry and nothing else: the function is given no data, so that no
+person can change it. `Axis.learn` reads from the data what the entry leaves open, and `declared` says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from shoal.arrays import FloatArray, Generator, IntArray
+from shoal.domain.learning import equal_edges, learn_levels, learn_range
+from shoal.domain.values import (
+    codes_of,
+    declared_kind,
+    declared_levels,
+    floats,
+    identity,
+    is_whole,
+    numbers_of,
+    plain,
+    spellings,
+    type_named,
+    type_word,
+)
+from shoal.errors import ColumnError
+from shoal.schema import Column, Kind, Level
+
+__all__ = ["Axis", "Missing", "Unknown"]
+
+Missing: TypeAlias = Literal["level", "refuse", "drop"] | float
+Unknown = Literal["refuse", "clip", "missing"]
+Value: TypeAlias = float | str | bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Axis:
+    """The cells of one column.
+
+    Parameters
+    ----------
+    levels, edges
+        The levels in their own type, or the edges of bins, ends included. Neither: the code is the number itself.
+    closed
+        Which end belongs to a bin: ``"left"`` (the last one has both) or ``"right"`` (the first one has both).
+    bounds, whole
+        The public range of a number, and whether it is written whole.
+    missing, unknown, reasons
+        See the module.
+    declared
+        Whether all of it follows from the schema alone.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from shoal.schema import Column
+    >>> stage = Axis.declare(Column(name="stage", role="quasi", levels=(1, 2, 3)))
+    >>> stage.encode(pl.Series("stage", ["1", "3.0", None])).tolist()
+    [0, 2, 3]
+    """
+
+    name: str
+    kind: Kind
+    levels: pl.Series | None = None
+    edges: FloatArray | None = None
+    closed: Literal["left", "right"] = "left"
+    bounds: tuple[float, float] | None = None
+    whole: bool = False
+    missing: Missing = "level"
+    unknown: Unknown = "refuse"
+    reasons: tuple[Level, ...] = ()
+    declared: bool = False
+    _index: dict[Hashable, int] = field(default_factory=dict, init=False, repr=False)
+
+    @classmethod
+    def declare(cls, column: Column, bins: int = 10, missing: Missing = "level", unknown: Unknown = "refuse") -> Axis:
+        """The axis of a column by its schema entry alone; bounds without edges are cut into `bins` bins."""
+        kind = declared_kind(column)
+        if kind is None or _is_open(column):
+            raise ColumnError(
+                column.name,
+                "has no public domain, and one read from the data would break the promise",
+                hint="Declare its levels (categories), or bounds or edges (numbers), from public knowledge.",
+            )
+        if kind == "numeric":
+            axis = cls._binned(column, column.bounds, bins, is_whole(column))
+        else:
+            axis = cls(name=column.name, kind=kind, levels=declared_levels(column))
+        return replace(axis, missing=missing, unknown=unknown, declared=True)
+
+    @classmethod
+    def learn(
+        cls,
+        contents: Sequence[pl.Series],
+        column: Column,
+        bins: int = 10,
+        missing: Missing = "level",
+        unknown: Unknown = "refuse",
+    ) -> Axis:
+        """The axis of a column whose kind is known; what its entry leaves open is read from the data.
+
+        Levels are those that occur in any of `contents`, in sorted order; bins lie between the least and the largest
+        number of the first, which also tells by its type whether numbers are whole.
+        """
+        told = not _is_open(column) and (column.kind != "numeric" or column.whole is not None)
+        if column.kind == "numeric":
+            bounds = None if column.edges is not None else column.bounds or learn_range(contents[0])
+            whole = contents[0].dtype.is_integer() if column.whole is None else column.whole
+            axis = cls._binned(column, bounds, bins, whole)
+        else:
+            levels = declared_levels(column) if column.levels is not None else learn_levels(contents, column)
+            axis = cls(name=column.name, kind=column.kind or "nominal", levels=levels)
+        return replace(axis, missing=missing, unknown=unknown, declared=told)
+
+    @classmethod
+    def cut(cls, name: str, cuts: FloatArray) -> Axis:
+        """Bins of all numbers: bin j holds cuts[j−1] < x ≤ cuts[j]."""
+        return cls(name=name, kind="numeric", edges=np.array([-np.inf, *cuts, np.inf]), closed="right")
+
+    @classmethod
+    def _binned(cls, column: Column, bounds: tuple[float, float] | None, bins: int, whole: bool) -> Axis:
+        if column.edges is not None:
+            bounds = column.edges[0], column.edges[-1]
+        ends = bounds or (0.0, 1.0)
+        edges = equal_edges(column, ends, bins, whole)
+        return cls(name=column.name, kind="numeric", edges=edges, bounds=ends, whole=whole)
+
+    # ---- its cells
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it holds numbers, in bins or as they are."""
+        return self.levels is None
+
+    @property
+    def n_known(self) -> int:
+        """Number of levels or bins."""
+        if self.levels is not None:
+            return len(self.levels)
+        return 0 if self.edges is None else len(self.edges) - 1
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether a missing value has a cell of its own, number `n_known`."""
+        return self.missing == "level"
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return self.n_known + self.has_missing + len(self.reasons)
+
+    @property
+    def n_ordered(self) -> int:
+        """How many of the cells, from the first, stand in an order; 0 for a nominal column."""
+        return 0 if self.kind == "nominal" else self.n_known
+
+    @property
+    def cuts(self) -> tuple[float, ...]:
+        """The edges between bins."""
+        return () if self.edges is None else tuple(self.edges[1:-1].tolist())
+
+    @property
+    def dtype(self) -> pl.DataType:
+        """The type of its values."""
+        return self.levels.dtype if self.levels is not None else pl.Int64() if self.whole else pl.Float64()
+
+    def label(self, cell: int) -> str:
+        """What a cell holds, in words."""
+        if cell >= self.n_known:
+            return "missing" if cell < self.n_known + self.has_missing else self._reason(cell)
+        return str(plain(self.levels)[cell]) if self.levels is not None else self._bin_label(cell)
+
+    def _bin_label(self, cell: int) -> str:
+        first, last = ("below {}", "{} and above") if self.closed == "left" else ("up to {}", "above {}")
+        ends = [f"{cut:g}" for cut in self.cuts]
+        between = [f"{low} to {high}" for low, high in pairwise(ends)]
+        return [first.format(ends[0]), *between, last.format(ends[-1])][cell] if ends else "any number"
+
+    def _reason(self, cell: int) -> str:
+        return str(self.reasons[cell - self.n_known - self.has_missing])
+
+    # ---- from values to codes
+
+    def encode(self, content: pl.Series) -> IntArray:
+        """The cell of each value; −1 only where a missing one is to be dropped."""
+        excused = self._excused(content)
+        if excused is None:
+            return self._by_rules(self._places(content))
+        codes = np.where(excused < 0, 0, self.n_known + self.has_missing + excused)
+        codes[excused < 0] = self._by_rules(self._places(content.filter(pl.Series(excused < 0))))
+        return codes
+
+    def numbers(self, content: pl.Series) -> FloatArray:
+        """The codes as floats: the number itself where the axis has no cells, NaN where it is missing."""
+        if self.levels is None and self.edges is None:
+            return floats(content)
+        return self.encode(content).astype(np.float64)
+
+    def bins(self, values: FloatArray) -> IntArray:
+        """The bin of each number; `n_known` for NaN, −1 outside the edges unless these are clipped."""
+        edges = self._edges
+        found = np.searchsorted(edges[1:-1], values, side="right" if self.closed == "left" else "left")
+        if self.unknown != "clip":
+            found = np.where((values >= edges[0]) & (values <= edges[-1]), found, -1)
+        return np.where(np.isnan(values), self.n_known, found).astype(np.int64)
+
+    def _places(self, content: pl.Series) -> IntArray:
+        """The cell of each value before any rule: `n_known` for a missing, −1 for an unknown one."""
+        if self.levels is not None:
+            return codes_of(content, self.levels)
+        values = numbers_of(content)
+        if np.isinf(values).any():
+            raise ColumnError(self.name, "must hold finite numbers (infinity found)")
+        return self.bins(values)
+
+    def _by_rules(self, found: IntArray) -> IntArray:
+        unknown = found < 0
+        if self.unknown != "missing" and unknown.any():
+            raise self._outside(int(unknown.sum()))
+        absent = unknown | (found == self.n_known)
+        if self.missing == "refuse" and absent.any():
+            raise ColumnError(
+                self.name,
+                "has missing values (NaN) and no rule for them",
+                got=f"{int(absent.sum())} missing",
+                hint="Give them a level of their own, drop those rows, or put a value in their place.",
+            )
+        return np.where(absent, self._stand_in(), found).astype(np.int64)
+
+    def _stand_in(self) -> int:
+        """The code of a missing value."""
+        if isinstance(self.missing, str):
+            return -1 if self.missing == "drop" else self.n_known
+        return int(self.bins(np.array([float(self.missing)]))[0])
+
+    def _excused(self, content: pl.Series) -> IntArray | None:
+        """Which reason each value is, −1 for none."""
+        if not self.reasons:
+            return None
+        found = codes_of(content, declared_levels(Column(name=self.name, role="other", levels=self.reasons)))
+        return np.where(found == len(self.reasons), -1, found)
+
+    def _outside(self, count: int) -> ColumnError:
+        if self.declared or self.levels is None:
+            rule = f"must hold only the public {'levels' if self.levels is not None else 'domain'}"
+            hint = "Correct the values, or widen levels, bounds, edges or the rule for missing values."
+        else:
+            rule, hint = "holds levels that the original does not have", "Compare tables that share their levels."
+        return ColumnError(self.name, rule, got=f"{count} values outside", hint=hint)
+
+    # ---- from codes to values
+
+    def decode(self, codes: IntArray, rng: Generator | None = None) -> pl.Series:
+        """Values for cells: levels as they are, bins by a uniform draw of `rng`, all else missing."""
+        absent = codes >= self.n_known
+        known = np.where(absent, 0, codes)
+        values = self.levels.gather(pl.Series(known)) if self.levels is not None else self._drawn(known, rng)
+        values = values.alias(self.name)
+        values = values.set(pl.Series(absent), None) if absent.any() else values
+        return self._with_reasons(values, codes) if self.reasons else values
+
+    def _with_reasons(self, values: pl.Series, codes: IntArray) -> pl.Series:
+        first = self.n_known + self.has_missing
+        for place, reason in enumerate(self.reasons):
+            own = pl.Series([reason]).cast(values.dtype)[0]
+            values = values.set(pl.Series(codes == first + place), own)
+        return values
+
+    def _drawn(self, codes: IntArray, rng: Generator | None) -> pl.Series:
+        edges = self._edges
+        u = np.full(len(codes), 0.5) if rng is None else rng.random(len(codes))
+        if not self.whole:
+            low, high = edges[codes], edges[codes + 1]
+            return pl.Series(low + (high - low) * u, dtype=pl.Float64)
+        first, last = np.ceil(edges[:-1]), np.ceil(edges[1:]) - 1
+        last[-1] = math.floor(edges[-1])
+        whole = first[codes] + np.floor(u * (last - first + 1)[codes])
+        return pl.Series(whole.astype(np.int64))
+
+    @property
+    def _edges(self) -> FloatArray:
+        if self.edges is None:
+            raise ColumnError(self.name, "has no bins")
+        return self.edges
+
+    # ---- one value, as a query gives it
+
+    @property
+    def nullable(self) -> bool:
+        """Whether a query may leave the value missing."""
+        return self.missing not in ("refuse", "drop")
+
+    def read(self, value: object) -> tuple[Value, str]:
+        """One value as it counts (a level in its own spelling, a number within bounds), and a note where it was moved.
+
+        What is read is what `json_schema` allows. A ColumnError names the rule and never the value.
+        """
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            if not self.nullable:
+                raise ColumnError(self.name, "must not be missing")
+            return None, ""
+        return (plain(self.levels)[self._level(value)], "") if self.levels is not None else self._number(value)
+
+    def code(self, value: object) -> int:
+        """The cell of one value."""
+        read, _ = self.read(value)
+        if read is None:
+            return self._stand_in()
+        return self._level(read) if self.levels is not None else int(self.bins(np.array([float(read)]))[0])
+
+    def json_schema(self) -> dict[str, Any]:
+        """The JSON schema of one value."""
+        if self.levels is not None:
+            known = [one for level in spellings(self.levels) for one in level]
+            return (
+                {"enum": [*known, None], "description": "null is a missing value"} if self.nullable else {"enum": known}
+            )
+        words: dict[str, Any] = {"type": ["number", "null"] if self.nullable else "number"}
+        if self.bounds is not None:
+            low, high = self.bounds
+            words["description"] = f"Public bounds {low:g} to {high:g}; a number outside is moved to them."
+        return words
+
+    def form_field(self) -> dict[str, Any]:
+        """What a form needs to ask for one value."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "required": True,
+            "nullable": self.nullable,
+            "levels": None if self.levels is None else plain(self.levels),
+            "bounds": None if self.bounds is None else [float(end) for end in self.bounds],
+        }
+
+    def example(self) -> Value:
+        """A value that fits."""
+        if self.levels is not None:
+            return plain(self.levels)[0]
+        return 0.0 if self.bounds is None else round((self.bounds[0] + self.bounds[1]) / 2, 6)
+
+    def _level(self, value: object) -> int:
+        if not self._index and self.levels is not None:
+            known = spellings(self.levels)
+            self._index.update({identity(one): place for place, level in enumerate(known) for one in level})
+        place = self._index.get(identity(value))
+        if place is None:
+            raise ColumnError(self.name, f"must be one of {self.n_known} public levels; see the model's card")
+        return place
+
+    def _number(self, value: object) -> tuple[float, str]:
+        if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+            raise ColumnError(self.name, "must be a number")
+        try:
+            number = float(value) + 0.0  # -0.0 and 0.0 are one number
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            raise ColumnError(self.name, "must be a finite number")
+        low, high = self.bounds or (-math.inf, math.inf)
+        if low <= number <= high:
+            return number, ""
+        side, end = ("below", low) if number < low else ("above", high)
+        return float(end), f"{self.name} was {side} its public bound and counted as the bound"
+
+    # ---- words
+
+    def to_dict(self) -> dict[str, Any]:
+        """The cells as JSON-safe words."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "dtype": type_word(self.dtype),
+            "levels": None if self.levels is None else plain(self.levels),
+            "edges": None if self.edges is None else self.edges.tolist(),
+            "whole": self.whole,
+            "missing": self.has_missing,
+        }
+
+    @classmethod
+    def from_dict(cls, words: Mapping[str, Any]) -> Axis:
+        """Read the cells back from their words; what a file says is declared."""
+        levels = words["levels"]
+        return cls(
+            name=words["name"],
+            kind=words["kind"],
+            levels=None
+            if levels is None
+            else pl.Series(words["name"], levels).cast(type_named(words["dtype"], levels)),
+            edges=None if words["edges"] is None else np.array(words["edges"], dtype=np.float64),
+            whole=words["whole"],
+            missing="level" if words["missing"] else "refuse",
+            declared=True,
+        )
+
+
+def _is_open(column: Column) -> bool:
+    return column.levels is None and column.bounds is None and column.edges is None

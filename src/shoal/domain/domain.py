@@ -1,0 +1,129 @@
+"""The cells of a table: its axes, and the rules between them.
+
+`Domain.encode` turns rows into cells and `Domain.decode` cells into rows; `read` takes one person's values, as a query
+gives them. A domain is `declared` if all of its axes are: then nothing in it tells of a person.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+
+from shoal.arrays import BoolArray, Generator, IntArray
+from shoal.domain.axis import Axis
+from shoal.domain.values import content_of, each_of
+from shoal.errors import InputError, ParameterError
+from shoal.frame import Backend, enter
+from shoal.schema.constraint import Rule
+
+__all__ = ["Domain"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Domain:
+    """The axes of some columns, the rules between them, and the kind of dataframe that rows come back as."""
+
+    axes: tuple[Axis, ...]
+    rules: tuple[Rule, ...] = ()
+    backend: Backend = "polars"
+
+    def __len__(self) -> int:
+        return len(self.axes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns, in order."""
+        return tuple(axis.name for axis in self.axes)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of cells of each column."""
+        return tuple(axis.size for axis in self.axes)
+
+    @property
+    def declared(self) -> bool:
+        """Whether all of it follows from the schema alone."""
+        return all(axis.declared for axis in self.axes)
+
+    @property
+    def nullable(self) -> tuple[str, ...]:
+        """Names of the columns that can have missing values."""
+        return tuple(axis.name for axis in self.axes if axis.has_missing)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells of the full cross-table."""
+        return math.prod(self.sizes)
+
+    def position(self, name: str, owner: str) -> int:
+        """Where a column stands; a name that is not there is an error of `owner`."""
+        if name not in self.names:
+            raise ParameterError(owner, f"there is no released column '{name}'", hint=f"There are: {self.names}.")
+        return self.names.index(name)
+
+    def encode(self, table: Any, owner: str = "table") -> IntArray:
+        """The cells of a table's rows, one column for each axis; what is wrong is said of all columns at once."""
+        frame = enter(table)
+        absent = [name for name in self.names if name not in frame.columns]
+        if absent:
+            raise InputError(owner, f"must have the column '{absent[0]}'")
+        return self.encode_columns({name: content_of(frame, name) for name in self.names}, len(frame))
+
+    def encode_columns(self, contents: Mapping[str, pl.Series], n: int) -> IntArray:
+        """The cells of columns that are at hand."""
+        columns = each_of(lambda axis: axis.encode(contents[axis.name]), self.axes)
+        return np.asfortranarray(np.column_stack(columns)) if columns else np.empty((n, 0), dtype=np.int64)
+
+    def decode(self, codes: IntArray, rng: Generator) -> pl.DataFrame:
+        """Rows of values for rows of cells."""
+        return pl.DataFrame([axis.decode(codes[:, j], rng) for j, axis in enumerate(self.axes)])
+
+    def broken(self, rows: pl.DataFrame) -> BoolArray:
+        """Which rows break a rule."""
+        columns = {name: rows[name] for name in rows.columns}
+        found = np.zeros(len(rows), dtype=np.bool_)
+        for rule in self.rules:
+            found |= rule.broken(columns)
+        return found
+
+    def uniform(self, n: int, rng: Generator) -> IntArray:
+        """Rows drawn uniformly from the domain: they know nothing of the data."""
+        columns = [rng.integers(0, size, n) for size in self.sizes]
+        return np.asfortranarray(np.column_stack(columns)).astype(np.int64)
+
+    def only(self, places: IntArray) -> Self:
+        """Some of the axes, by their places."""
+        return type(self)(axes=tuple(self.axes[int(j)] for j in places), backend=self.backend)
+
+    def json_schema(self) -> dict[str, Any]:
+        """The JSON schema of one person's values: it allows what `Axis.read` takes."""
+        return {
+            "type": "object",
+            "properties": {axis.name: axis.json_schema() for axis in self.axes},
+            "required": list(self.names),
+            "additionalProperties": False,
+        }
+
+    def example(self) -> dict[str, Any]:
+        """One person's values that fit."""
+        return {axis.name: axis.example() for axis in self.axes}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The domain as JSON-safe words; the kind of dataframe is the caller's affair and isn't among them."""
+        return {
+            "columns": [axis.to_dict() for axis in self.axes],
+            "rules": [rule.to_dict() for rule in self.rules],
+        }
+
+    @classmethod
+    def from_dict(cls, words: Mapping[str, Any]) -> Self:
+        """Read a domain back from its words."""
+        return cls(
+            axes=tuple(Axis.from_dict(axis) for axis in words["columns"]),
+            rules=tuple(Rule.from_dict(rule) for rule in words["rules"]),
+        )

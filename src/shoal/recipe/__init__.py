@@ -1,0 +1,31 @@
+"""What to do: a recipe of any kind, with one verb, one reader and one speller."""
+
+from shoal.recipe.anonymization import Anonymization, Mask
+from shoal.recipe.coarsening import Coarsening
+from shoal.recipe.recipe import FAMILIES, Made, Progress, Recipe, Run, quiet
+from shoal.recipe.spell import command_line, recipe_toml, short, spell
+from shoal.recipe.synthesis import Synthesis
+from shoal.recipe.words import as_recipe, as_recipes, known_method, read_method, read_recipe, read_recipes
+
+__all__ = [
+    "FAMILIES",
+    "Anonymization",
+    "Coarsening",
+    "Made",
+    "Mask",
+    "Progress",
+    "Recipe",
+    "Run",
+    "Synthesis",
+    "as_recipe",
+    "as_recipes",
+    "command_line",
+    "known_method",
+    "quiet",
+    "read_method",
+    "read_recipe",
+    "read_recipes",
+    "recipe_toml",
+    "short",
+    "spell",
+]
