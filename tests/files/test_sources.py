@@ -324,7 +324,7 @@ def test_thousands_marks_are_read_where_they_are_named(tmp_path):
         ("YYYYMMDD", "20210403", dt.date(2021, 4, 3)),
         ("YYYYMM", "202104", dt.date(2021, 4, 1)),
         ("HH:MM", "7:30", dt.time(7, 30)),
-        ("HH:MM:SS", "07:30:15", dt.time(7, 30, 15)),
+        ("HH:MM:SS", "7:30:15", dt.time(7, 30, 15)),
     ],
 )
 def test_dates_are_read_by_declaration(tmp_path, form, cell, value):

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.cli.releasing import format_of, open_input, required, tell
 from shoal.errors import ParameterError
 
@@ -27,8 +28,9 @@ shoal coarsen people.csv -s schema.toml -o release --preset cms --hierarchy zip=
 """
 
 
+@reads
 def coarsen(
-    file: Annotated[Path | None, typer.Argument(help="CSV, TSV, Parquet, SAS, Stata or SPSS file.")] = None,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
     schema: Annotated[Path | None, typer.Option("--schema", "-s", help="Schema in TOML: every column's role.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the release; must not exist yet.")] = None,
     method: Annotated[
@@ -61,12 +63,9 @@ def coarsen(
     accept: Annotated[bool, typer.Option("--accept", help="Release although a check of the preset fails.")] = False,
     seed: Annotated[int | None, typer.Option(help="Decides ties and row order; leave out when you publish.")] = None,
     format: Annotated[str | None, typer.Option("--format", "-f", help="csv, tsv, parquet, dta, sav, xpt.")] = None,
-    delimiter: Annotated[
-        str | None, typer.Option(help="Delimiter of a CSV input; found by itself if left out.")
-    ] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV input; found by itself if left out.")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV input.")] = ".",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older release in that folder.")] = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Coarsen the quasi-identifiers of FILE until every combination is shared by at least k people.
 
@@ -79,7 +78,6 @@ def coarsen(
     from shoal.release import make
 
     target = required(out, "--out FOLDER", "coarsen")
-    reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     options = {
         "k": k,
         "diversity": diversity,

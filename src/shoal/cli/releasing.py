@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from shoal.cli.reading import Reading
 from shoal.errors import ParameterError
 
 __all__ = ["format_of", "open_input", "required", "tell"]
@@ -22,21 +23,20 @@ def open_input(
     schema: Path | None,
     target: Path,
     overwrite: bool,
-    reading: dict[str, Any],
+    reading: Reading,
     step: Any,
     command: str,
 ) -> tuple[Any, Any]:
     """The input and its schema; a target in use is refused before any work is done."""
-    from shoal.files import read_source
     from shoal.release.staging import check_target
     from shoal.schema import Schema
 
-    path, rules = required(file, "FILE", command), Schema.read(required(schema, "--schema FILE", command))
-    if path.resolve() == target.resolve():
+    rules = Schema.read(required(schema, "--schema FILE", command))
+    if file is not None and file.resolve() == target.resolve():
         raise ParameterError("--out", "must not be the input file", hint="Name a new folder.")
     check_target(target, overwrite=overwrite)
     step("reading")
-    return read_source(path, **reading), rules
+    return reading.source(file, command, rules), rules
 
 
 def format_of(release: Any, replay: Path | None = None) -> str:

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from shoal.cli.reading import FILE_HELP, Reading, reads
+
 __all__ = ["EXAMPLES", "risk"]
 
 EXAMPLES = """Examples:
@@ -21,8 +23,10 @@ shoal risk stays.csv --schema schema.toml --aggregates county --aggregates hospi
 """
 
 
+@reads
 def risk(
-    file: Annotated[Path, typer.Argument(help="The table to look at.")],
+    *,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
     schema: Annotated[Path, typer.Option("--schema", "-s", help="Its schema in TOML.")],
     original: Annotated[
         Path | None, typer.Option(help="The table it was made from, in the same row order: adds matching attacks.")
@@ -32,21 +36,17 @@ def risk(
         list[str] | None, typer.Option(help="Columns whose averages you plan to publish: what would they give away?")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    delimiter: Annotated[str | None, typer.Option(help="Delimiter of CSV files; found by itself if left out.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of CSV files; found by itself if left out.")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal sign of CSV files.")] = ".",
+    reading: Reading,
 ) -> None:
     """Measure equivalence classes, uniqueness and attackers; with --original also re-identification and linkage."""
     from shoal.cli.console import out, steps
-    from shoal.files import read_table
     from shoal.schema import Schema
 
     rules = Schema.read(schema)
-    reading: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     with steps(3) as step:
         step("reading")
-        table = read_table(file, **reading)
-        before = None if original is None else read_table(original, **reading)
+        table = reading.table(file, "risk", rules)
+        before = None if original is None else reading.table(original, "risk", rules)
         step("measuring")
         found = _measure(table, before, rules, population)
         if aggregates:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from shoal.cli.reading import FILE_HELP, Reading, reads
+
 __all__ = ["app"]
 
 app = typer.Typer(help="Propose and check schemas: what each column is.", no_args_is_help=True)
@@ -22,22 +24,22 @@ shoal schema check people.csv --schema schema.toml
 
 
 @app.command(epilog=_INFER)
+@reads
 def infer(
-    file: Annotated[Path, typer.Argument(help="The table to look at.")],
+    *,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write there; the screen if left out.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
-    delimiter: Annotated[str | None, typer.Option(help="Delimiter of a CSV file; found by itself if left out.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV file; found by itself if left out.")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV file.")] = ".",
+    reading: Reading,
 ) -> None:
     """Propose a commented schema for FILE; correct it before you use it."""
     from shoal.errors import FileError
-    from shoal.files import read_table, write_text
+    from shoal.files import write_text
     from shoal.schema.infer import propose
 
     if out is not None and out.exists() and not overwrite:
         raise FileError(str(out), "already exists", hint="Name another file, or allow overwriting (--overwrite).")
-    text = propose(read_table(file, delimiter=delimiter, encoding=encoding, decimal=decimal)).to_toml()
+    text = propose(reading.table(file, "schema infer")).to_toml()
     if out is None:
         typer.echo(text)
     else:
@@ -46,21 +48,20 @@ def infer(
 
 
 @app.command(epilog=_CHECK)
+@reads
 def check(
-    file: Annotated[Path, typer.Argument(help="The table.")],
+    *,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
     schema: Annotated[Path, typer.Option("--schema", "-s", help="Its schema in TOML.")],
-    delimiter: Annotated[str | None, typer.Option(help="Delimiter of a CSV file; found by itself if left out.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV file; found by itself if left out.")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV file.")] = ".",
+    reading: Reading,
 ) -> None:
     """Hold FILE to its schema and say what each column is."""
     from shoal.cli.console import out, print_table
     from shoal.conform import prepare
-    from shoal.files import read_table
     from shoal.schema import Schema
 
-    table = read_table(file, delimiter=delimiter, encoding=encoding, decimal=decimal)
-    prepared = prepare(table, Schema.read(schema))
+    rules = Schema.read(schema)
+    prepared = prepare(reading.table(file, "schema check", rules), rules)
     rows = [[c.name, c.role, c.kind or "", str(c.missing)] for c in prepared.schema.columns]
     print_table(f"{prepared.n:,} of {prepared.n_original:,} rows usable", ["column", "role", "kind", "missing"], rows)
     for note in prepared.notes:

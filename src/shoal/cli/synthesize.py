@@ -8,7 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.cli.releasing import format_of, open_input, required
+from shoal.errors import ParameterError
 
 __all__ = ["EXAMPLES", "synthesize"]
 
@@ -24,8 +26,9 @@ shoal synthesize people.csv -s schema.toml --epsilon 1 --price
 """
 
 
+@reads
 def synthesize(
-    file: Annotated[Path | None, typer.Argument(help="CSV, TSV, Parquet, SAS, Stata or SPSS file.")] = None,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
     schema: Annotated[
         Path | None, typer.Option("--schema", "-s", help="Schema in TOML: roles, and the public domain of each column.")
     ] = None,
@@ -53,12 +56,9 @@ def synthesize(
     ] = False,
     price: Annotated[bool, typer.Option("--price", help="Say what it would cost, and stop.")] = False,
     format: Annotated[str | None, typer.Option("--format", "-f", help="csv, tsv, parquet, dta, sav, xpt.")] = None,
-    delimiter: Annotated[
-        str | None, typer.Option(help="Delimiter of a CSV input; found by itself if left out.")
-    ] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV input; found by itself if left out.")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV input.")] = ".",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older release in that folder.")] = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Draw a synthetic table from FILE, and write it with report and manifest.
 
@@ -79,8 +79,10 @@ def synthesize(
         return
     target = required(out, "--out FOLDER", "synthesize")
     with steps(6) as step:
-        reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
         source, rules = open_input(file, schema, target, overwrite, reading, step, "synthesize")
+        if account and not source.single:
+            hint = "Save the rows to one file first, or name --no-account if the budget is kept elsewhere."
+            raise ParameterError("synthesize", "keeps an account of one file, not of a folder, pipe or query", hint=hint)
         where: dict[str, Any] = {"ledger": ledger, "data": data, "changed": "continue" if corrected else "refuse"}
         with account_of(Path(source.path), recipe, limit, **where) if account else nullcontext() as book:
             release = make(source, rules, recipe, account=book, progress=step)

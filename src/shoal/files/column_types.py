@@ -24,6 +24,7 @@ _NOT_FINITE = r"^(?:NaN|nan|-?inf|-?Infinity)$"
 _TRUTH = r"^(?:true|True|TRUE|false|False|FALSE)$"
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?"
+_TIME = r"^[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?$"
 _COMMA = r"^-?(?:0|[1-9][0-9]*)(?:,[0-9]+)?$"
 _SURELY_COMMA = r"^-?0,|,(?:[0-9]{1,2}|[0-9]{4,})$"
 
@@ -45,7 +46,7 @@ def typed(cells: pl.Series, decimal: str, thousands: str | None = None) -> pl.Se
         return cells
     if thousands is not None:
         trimmed = _ungrouped(trimmed, decimal, thousands)
-    for read in (_integers, _floats(decimal), _truths, _dates, _moments):
+    for read in (_integers, _floats(decimal), _truths, _dates, _moments, _times):
         column = read(trimmed)
         if column is not None and column.null_count() == trimmed.null_count():
             return column
@@ -108,3 +109,7 @@ def _moments(cells: pl.Series) -> pl.Series | None:
         return None
     cells = cells.str.strip_suffix("Z")
     return cells.str.replace("T", " ").str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False)
+
+
+def _times(cells: pl.Series) -> pl.Series | None:
+    return cells.str.to_time("%H:%M:%S%.f", strict=False) if _all(cells, _TIME) else None

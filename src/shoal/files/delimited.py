@@ -83,7 +83,8 @@ def delimited(frame: pl.DataFrame, ending: str, delimiter: str | None) -> bytes:
     separator = delimiter or ("\t" if ending.startswith("tsv") else ",")
     # In a table of one column an empty cell would be an empty line, which readers skip.
     null = '""' if frame.width == 1 else ""
-    letters = without_nan(frame).write_csv(separator=separator, null_value=null, line_terminator="\n").encode()
+    marks = {"separator": separator, "null_value": null, "line_terminator": "\n", "time_format": "%H:%M:%S%.f"}
+    letters = without_nan(frame).write_csv(**marks).encode()
     return gzip.compress(letters, mtime=0) if ending.endswith(".gz") else letters
 
 
