@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.table import Table
 
 from shoal.claim import Claim
+from shoal.errors import ProblemsError, ShoalError
 
-__all__ = ["complain", "out", "print_claims", "print_table", "steps"]
+__all__ = ["complain", "complain_of", "out", "print_claims", "print_table", "steps"]
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -22,6 +23,21 @@ _PATIENCE = 2.0  # seconds before a progress bar appears
 def complain(message: str) -> None:
     """One line on standard error."""
     err.print(f"[bold red]shoal:[/] {_escape(message)}", soft_wrap=True)
+
+
+def complain_of(error: ShoalError) -> None:
+    """An error as one line, or several problems as a table, each with its remedy, on standard error."""
+    if not isinstance(error, ProblemsError):
+        complain(str(error))
+        return
+    complain(f"the table doesn't fit its schema; {len(error.problems)} problems, nothing was written.")
+    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="bold")
+    for name in ("where", "problem", "remedy"):
+        table.add_column(name, overflow="fold")
+    for problem in error.problems:
+        found = f"{problem.rule}; {problem.got}" if problem.got else problem.rule
+        table.add_row(_escape(problem.owner), _escape(found), _escape(problem.hint))
+    err.print(table)
 
 
 @contextmanager

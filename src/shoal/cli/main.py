@@ -21,6 +21,7 @@ from shoal.cli import (
     coarsen,
     compare,
     demo,
+    export,
     handover,
     keys,
     ledger,
@@ -39,7 +40,7 @@ from shoal.cli import (
     warm_up,
     web,
 )
-from shoal.cli.console import complain
+from shoal.cli.console import complain, complain_of
 from shoal.cli.listing import ListsMethods
 from shoal.errors import ShoalError
 
@@ -61,6 +62,7 @@ app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("risk", epilog=risk.EXAMPLES)(risk.risk)
 app.command("verify", epilog=verify.EXAMPLES)(verify.verify)
 app.command("sign", epilog=sign.EXAMPLES)(sign.sign)
+app.command("export", epilog=export.EXAMPLES)(export.export)
 app.command("handover", epilog=handover.EXAMPLES)(handover.handover)
 app.command("outliers", epilog=outliers.EXAMPLES)(outliers.outliers)
 app.command("reconstruct", epilog=reconstruct.EXAMPLES)(reconstruct.reconstruct)
@@ -99,7 +101,7 @@ def run() -> None:
     try:
         app()
     except ShoalError as error:
-        complain(str(error))
+        complain_of(error)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         complain(_stopped())

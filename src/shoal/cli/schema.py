@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,6 +17,12 @@ app = typer.Typer(help="Propose and check schemas: what each column is.", no_arg
 _INFER = """Examples:
 
 shoal schema infer people.csv --out schema.toml
+"""
+_FIX = """Examples:
+
+shoal schema fix people.csv --schema schema.toml
+
+shoal schema fix people.csv --schema schema.toml --yes
 """
 _CHECK = """Examples:
 
@@ -66,3 +73,43 @@ def check(
     print_table(f"{prepared.n:,} of {prepared.n_original:,} rows usable", ["column", "role", "kind", "missing"], rows)
     for note in prepared.notes:
         out.print(note, markup=False)
+
+
+@app.command(epilog=_FIX)
+@reads
+def fix(
+    *,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
+    schema: Annotated[Path, typer.Option("--schema", "-s", help="The schema to correct, in TOML.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write the changes without asking.")] = False,
+    reading: Reading,
+) -> None:
+    """Make the changes of a schema that are safe, after asking; name what is left for you to decide.
+
+    Safe is what never lets more be learnt: an entry for a column that is not there goes, a column without a role gets
+    a cautious one, codes become nominal. Comments in the file stay. Exit code 4 if something is left.
+    """
+    from shoal.cli.console import out
+    from shoal.errors import Problems
+    from shoal.files import write_text
+    from shoal.repair import problems_of, safe_fixes
+    from shoal.schema import Schema
+    from shoal.schema.amend import amended
+
+    rules = Schema.read(schema)
+    table = reading.table(file, "schema fix", rules)
+    fixes = safe_fixes(table, rules)
+    for one in fixes:
+        entries = "remove its entry" if one.entries is None else _spelled(one.entries)
+        out.print(f"{one.column}: {entries}  ({one.reason})", markup=False)
+    if fixes and (yes or typer.confirm(f"Write {len(fixes)} changes to {schema}?")):
+        text = schema.read_text(encoding="utf-8-sig")
+        write_text(schema, amended(text, {one.column: one.entries for one in fixes}))
+        out.print(f"Wrote {schema}.", markup=False)
+        rules = Schema.read(schema)
+    Problems(problems_of(table, rules)).settle()
+    out.print("The table fits its schema.")
+
+
+def _spelled(entries: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {value!r}" for name, value in entries.items() if name != "levels")

@@ -82,7 +82,9 @@ def synthesize(
         source, rules = open_input(file, schema, target, overwrite, reading, step, "synthesize")
         if account and not source.single:
             hint = "Save the rows to one file first, or name --no-account if the budget is kept elsewhere."
-            raise ParameterError("synthesize", "keeps an account of one file, not of a folder, pipe or query", hint=hint)
+            raise ParameterError(
+                "synthesize", "keeps an account of one file, not of a folder, pipe or query", hint=hint
+            )
         where: dict[str, Any] = {"ledger": ledger, "data": data, "changed": "continue" if corrected else "refuse"}
         with account_of(Path(source.path), recipe, limit, **where) if account else nullcontext() as book:
             release = make(source, rules, recipe, account=book, progress=step)
