@@ -17,6 +17,7 @@ from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.domain.values import codes_of, declared_kind, declared_levels, floats
 from shoal.errors import ColumnError, InputError, Problems, SchemaError
 from shoal.fact import Fact, sentences
+from shoal.files.dates import as_dates
 from shoal.frame import Frame, adopt, enter, pick, series, with_columns
 from shoal.schema import Column, Kind, Schema
 
@@ -96,6 +97,7 @@ def prepare(table: Any, schema: Schema) -> Prepared:
     if len(frame) == 0:
         problems.settle()
         raise InputError("table", "must have at least one row", got="0 rows")
+    frame = _dated(frame, schema, problems)
     here = [column for column in schema.columns if _is_used(column) and column.name in frame.columns]
     columns = problems.each(lambda column: _settle(series(frame, column.name), column), here)
     left, rows, facts = _treat_missing(frame, columns, problems)
@@ -145,8 +147,15 @@ def _misfits(frame: Frame, schema: Schema) -> list[InputError]:
     return [*gone, *new]
 
 
+def _dated(frame: Frame, schema: Schema, problems: Problems) -> Frame:
+    """The table with the columns that declare a format as dates or times; those that are already stay."""
+    declared = [name for name in schema.formats if name in frame.columns]
+    texts = [name for name in declared if not series(frame, name).dtype.is_temporal()]
+    found = problems.each(lambda name: (name, as_dates(series(frame, name), schema.formats[name])), texts)
+    return with_columns(frame, {name: adopt(content, frame) for name, content in found})
+
+
 def _settle(content: pl.Series, column: Column) -> Column:
-    _check_format(content, column)
     if column.kind is None and column.levels is None:
         _check_not_mixed(content, column)
     kind = column.kind or kind_of(content, column)
@@ -154,16 +163,6 @@ def _settle(content: pl.Series, column: Column) -> Column:
     if kind == "ordinal" and levels is None and content.dtype == pl.Enum:
         levels = tuple(content.dtype.categories)  # type: ignore[attr-defined]
     return replace(column, kind=kind, levels=levels)
-
-
-def _check_format(content: pl.Series, column: Column) -> None:
-    if column.format is not None and not content.dtype.is_temporal() and content.dtype != pl.Null:
-        raise ColumnError(
-            column.name,
-            f"declares dates or times written as {column.format} and must hold dates or times",
-            got=f"type {content.dtype.base_type()}",
-            hint="Read the file with these forms: shoal.read_table(file, formats=schema.formats).",
-        )
 
 
 def _check_not_mixed(content: pl.Series, column: Column) -> None:

@@ -30,7 +30,7 @@ def complain_of(error: ShoalError) -> None:
     if not isinstance(error, ProblemsError):
         complain(str(error))
         return
-    complain(f"the table doesn't fit its schema; {len(error.problems)} problems, nothing was written.")
+    complain(f"the table doesn't fit its schema; {len(error.problems)} problems.")
     table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="bold")
     for name in ("where", "problem", "remedy"):
         table.add_column(name, overflow="fold")

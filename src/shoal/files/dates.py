@@ -17,7 +17,7 @@ import polars as pl
 
 from shoal.errors import ColumnError, InputError
 
-__all__ = ["FORMS", "forms_of", "with_dates"]
+__all__ = ["FORMS", "as_dates", "forms_of", "with_dates"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ FORMS: Mapping[str, _Form] = {
 
 def with_dates(frame: pl.DataFrame, formats: Mapping[str, str]) -> pl.DataFrame:
     """Read the columns that `formats` names (column to form) as dates or times; those that are already stay."""
-    found = [_read(frame[name], form) for name, form in formats.items() if name in frame.columns]
+    found = [as_dates(frame[name], form) for name, form in formats.items() if name in frame.columns]
     return frame.with_columns(found)
 
 
@@ -81,7 +81,8 @@ def _fits(known: pl.Series, form: _Form) -> bool:
     return all(form.read(part).null_count() == 0 for part in (known.head(32), known))
 
 
-def _read(column: pl.Series, form: str) -> pl.Series:
+def as_dates(column: pl.Series, form: str) -> pl.Series:
+    """A column of texts or whole numbers as the dates or times that it writes in `form`."""
     if form not in FORMS:
         raise InputError(f"column '{column.name}'", "format must be a known one", hint=f"Known: {', '.join(FORMS)}.")
     if column.dtype.is_temporal():
