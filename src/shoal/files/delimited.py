@@ -83,9 +83,10 @@ def delimited(frame: pl.DataFrame, ending: str, delimiter: str | None) -> bytes:
     separator = delimiter or ("\t" if ending.startswith("tsv") else ",")
     # In a table of one column an empty cell would be an empty line, which readers skip.
     null = '""' if frame.width == 1 else ""
-    marks = {"separator": separator, "null_value": null, "line_terminator": "\n", "time_format": "%H:%M:%S%.f"}
-    letters = without_nan(frame).write_csv(**marks).encode()
-    return gzip.compress(letters, mtime=0) if ending.endswith(".gz") else letters
+    letters = without_nan(frame).write_csv(
+        separator=separator, null_value=null, line_terminator="\n", time_format="%H:%M:%S%.f"
+    )
+    return gzip.compress(letters.encode(), mtime=0) if ending.endswith(".gz") else letters.encode()
 
 
 def _unpacked(file: Path, ending: str, data: bytes) -> bytes:
