@@ -14,7 +14,7 @@ help:
 	@echo "make test-full  the same, with ten times as many faults"
 	@echo "make check  lint, types and layers only"
 	@echo "make bench  speed and quality against the peers, as ratios in one run"
-	@echo "make docs   regenerate the command reference from the code"
+	@echo "make docs   regenerate the command reference and the floor plan from the code"
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -63,6 +63,7 @@ bench: $(STAMP)
 
 docs: $(STAMP)
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/floor_plan.py
 
 clean:
 	rm -rf $(VENV) demo-release demo-release.internal .mypy_cache .ruff_cache .hypothesis

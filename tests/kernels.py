@@ -30,8 +30,8 @@ PUBLIC = shoal.Schema.of(quasi=["sex"], sensitive=["ill"], levels={"sex": ["f", 
 
 
 def release(grouper, mask):
-    group = Ball(minimum=4) if grouper is Ball else grouper(k=4)
-    masks = [PushBack(), mask()] if grouper is Ball and mask is not PushBack else [mask()]
+    group = grouper(**{grouper.size_parameter: 4})
+    masks = [PushBack(), mask()] if grouper.leaves_small and mask is not PushBack else [mask()]
     assert shoal.anonymize(PEOPLE, SCHEMA, group=group, mask=masks, seed=1).risk
 
 

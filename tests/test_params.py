@@ -1,7 +1,12 @@
+import math
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+import pydantic
 import pytest
+from annotated_types import Ge, Gt, Interval, Le
+from hypothesis import find
+from hypothesis import strategies as st
 
 from shoal.errors import ParameterError
 from shoal.params import Help, Range, build, check, json_schema, parameters, to_dict
@@ -62,3 +67,25 @@ def test_json_schema():
     assert schema["mode"]["enum"] == ["a", "b"]
     assert schema["alpha"]["exclusiveMinimum"] == 0
     assert schema["cap"]["type"] == ["integer", "null"]
+
+
+def test_a_range_is_read_by_pydantic_and_hypothesis():
+    kind = Annotated[int, Range(low=2, below=7), Help("a size")]
+    assert pydantic.TypeAdapter(kind).json_schema() == {"type": "integer", "minimum": 2, "exclusiveMaximum": 7}
+    assert {find(st.from_type(kind), lambda x, n=n: x >= n) for n in range(2, 7)} == {2, 3, 4, 5, 6}
+    with pytest.raises(pydantic.ValidationError):
+        pydantic.TypeAdapter(kind).validate_python(7)
+
+
+@pytest.mark.parametrize(
+    ("extras", "low", "high", "above", "below"),
+    [
+        ((Ge(2),), 2, math.inf, -math.inf, math.inf),
+        ((Gt(0), Le(1)), -math.inf, 1, 0, math.inf),
+        ((Interval(ge=1, lt=3),), 1, math.inf, -math.inf, 3),
+        ((Range(low=1, high=2),), 1, 2, -math.inf, math.inf),
+    ],
+)
+def test_bounds_of_annotated_types_are_ranges(extras, low, high, above, below):
+    assert Range.of(extras) == Range(low=low, high=high, above=above, below=below)
+    assert Range.of(()) is None

@@ -4,8 +4,11 @@
     python benchmarks/speed/end_to_end.py --sizes 100000 1000000 --jobs anonymize mondrian
     python benchmarks/speed/end_to_end.py --mask resample                    another mask than the default one
     python benchmarks/speed/end_to_end.py --discharges                       1,000 discharges of 34 columns as well
+    python benchmarks/speed/end_to_end.py --peers --jobs anonymize           MDAV in NumPy and a linkage by hand as well
+    python benchmarks/speed/end_to_end.py --cold --sizes 1000                with nothing compiled beforehand
 
-The table is simulated claims: eight quasi-identifiers, one of them a county of 200 levels, with diagnosis and cost.
+The table is simulated claims (claims.py): eight quasi-identifiers, one of them a county of 200 levels, with diagnosis
+and cost.
 Each job is a process of its own; its CPU seconds (user and system, children included) and its largest resident set
 are what the operating system counted, start-up and imports included. `growth` is the exponent b of CPU ~ rows^b since
 the size before. A first run on a small table compiles the kernels and is not counted.
@@ -16,64 +19,26 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
-import polars as pl
+from claims import claims, claims_schema
 
 import shoal
-from shoal import Schema
 
 MIB = 2**20
+ON_WORD = 5  # verify: nothing fails, something rests on the publisher's word
+PEER = str(Path(__file__).with_name("mdav_and_linkage.py"))
+LARGEST_PEER = 20_000  # rows: the peer is quadratic
 COARSENERS = ("mondrian", "generalize", "suppress")
-JOBS = ("anonymize", *COARSENERS, "synthesize", "risk", "verify")
-
-
-def claims(n, seed=0):
-    """Insurance claims of simulated people, and what their columns are."""
-    rng = np.random.default_rng(seed)
-    age = np.clip(rng.normal(52, 21, n), 0, 99).astype(int)
-    county = np.minimum(rng.zipf(1.15, n) - 1 + rng.integers(0, 40, n), 199)
-    stay = 1 + rng.poisson(2 + age / 25)
-    diagnosis = (age // 12 + rng.integers(0, 25, n)) % 30
-    table = pl.DataFrame(
-        {
-            "age": age,
-            "sex": rng.choice(["female", "male"], n),
-            "county": [f"county {c:03d}" for c in county],
-            "race": rng.choice(["a", "b", "c", "d", "e"], n, p=[0.6, 0.18, 0.12, 0.06, 0.04]),
-            "payer": rng.choice(["public", "private", "self", "other"], n, p=[0.45, 0.4, 0.1, 0.05]),
-            "admission": rng.choice(["emergency", "urgent", "elective"], n, p=[0.5, 0.2, 0.3]),
-            "month": rng.integers(1, 13, n),
-            "stay": stay,
-            "diagnosis": [f"D{d:02d}" for d in diagnosis],
-            "cost": np.round(rng.lognormal(8 + 0.01 * age + 0.08 * stay, 0.7), 2),
-        }
-    )
-    names = table.columns
-    schema = Schema.of(
-        quasi=names[:8],
-        sensitive=names[8:],
-        kinds={"month": "ordinal"},
-        bounds={"age": (0, 99), "stay": (0, 60), "cost": (0.0, 1e6)},
-        levels={
-            "sex": ["female", "male"],
-            "county": [f"county {c:03d}" for c in range(200)],
-            "race": list("abcde"),
-            "payer": ["public", "private", "self", "other"],
-            "admission": ["emergency", "urgent", "elective"],
-            "month": list(range(1, 13)),
-            "diagnosis": [f"D{d:02d}" for d in range(30)],
-        },
-    )
-    return table.with_columns(pl.col("stay").clip(0, 60), pl.col("cost").clip(0, 1e6)), schema
+JOBS = ("anonymize", *COARSENERS, "synthesize", "risk", "verify", "compare")
 
 
 def write_claims(folder, n):
-    return _written(folder / f"claims{n}", *claims(n))
+    return _written(folder / f"claims{n}", claims(n), claims_schema())
 
 
 def write_discharges(folder, n=1000):
@@ -100,27 +65,32 @@ def command(job, folder, mask, n):
         return ["synthesize", file, *schema, *out, "--rows", str(n), "--no-account"]
     if job == "risk":
         return ["risk", file, *schema]
+    if job == "compare":
+        return ["compare", file, *schema, *out]
     return ["verify", str(folder / "mondrian")]
 
 
 def environment(folder):
     """What a command runs in: compiled modules are kept, as on a machine where it ran before."""
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return {**env, "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
+    return {**env, "PYTHONPYCACHEPREFIX": str(folder / "bytecode"), "NUMBA_CACHE_DIR": str(folder / "kernels")}
+
+
+def program(words):
+    """A command of Shoal's, or a script beside this one."""
+    return [sys.executable, *words] if words[0].endswith(".py") else [sys.executable, "-m", "shoal", *words]
 
 
 def run(words, env, limit):
     """Run one command; None where it failed or ran past the limit."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "shoal", *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env
-    )
+    process = subprocess.Popen(program(words), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env)
     try:
         _, said = process.communicate(timeout=limit) if limit else process.communicate()
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
         return None
-    if process.returncode:
+    if process.returncode not in (0, ON_WORD):
         print(said.decode()[-500:])
         return None
     return said
@@ -160,6 +130,8 @@ def main():
     parser.add_argument("--mask", help="mask of anonymize; the default one if left out")
     parser.add_argument("--limit", type=float, help="wall-clock seconds after which a job is given up")
     parser.add_argument("--discharges", action="store_true")
+    parser.add_argument("--peers", action="store_true", help="MDAV in NumPy and linkage in scikit-learn, up to 20,000")
+    parser.add_argument("--cold", action="store_true", help="nothing is compiled before a job that is measured")
     options = parser.parse_args()
     if "verify" in options.jobs and "mondrian" not in options.jobs:
         options.jobs.insert(0, "mondrian")
@@ -167,16 +139,22 @@ def main():
         folder = Path(scratch)
         env = environment(folder)
         small = write_claims(folder, 500)
-        for job in options.jobs:
+        for job in () if options.cold else options.jobs:
             run(command(job, small, options.mask, 500), env, options.limit)
         print(f"{'job':<12}{'rows':>10}{'CPU s':>10}{'MiB':>10}{'growth':>8}")
         last = {}
         for n in options.sizes:
             place = write_claims(folder, n)
             for job in options.jobs:
+                if options.cold:
+                    shutil.rmtree(folder / "kernels", ignore_errors=True)
                 found = measured(command(job, place, options.mask, n), env, options.limit)
                 report(job, n, found, last.get(job))
                 last[job] = None if found is None else (n, found[0])
+            if options.peers and n <= LARGEST_PEER:
+                found = measured([PEER, str(place / "table.csv")], env, options.limit)
+                report("peer", n, found, last.get("peer"))
+                last["peer"] = None if found is None else (n, found[0])
         if options.discharges:
             place = write_discharges(folder)
             for job in options.jobs:

@@ -17,12 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any, Literal, get_args
 
 from shoal.errors import ParameterError
 from shoal.record import Record
 
-__all__ = ["Basis", "Claim", "Kind", "Unit"]
+__all__ = ["Basis", "Claim", "Kind", "Unit", "rounded_up"]
 
 Basis = Literal["proved", "verified", "measured", "published"]
 Unit = Literal["records", "persons"]
@@ -125,3 +126,15 @@ def _require_one_of(name: str, value: Any, choices: tuple[Any, ...]) -> None:
     if value not in choices:
         told = ", ".join(map(str, choices))
         raise ParameterError("Claim", f"{name} must be one of {told}", got=repr(value)[:60])
+
+
+def rounded_up(limit: float, digits: int) -> float:
+    """A limit as it may be printed: the smallest number of so many significant digits that is not below it.
+
+    Examples
+    --------
+    >>> from shoal.claim import rounded_up
+    >>> rounded_up(1 / 3, 4), rounded_up(0.2, 4)
+    (0.3334, 0.2)
+    """
+    return float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(repr(float(limit)))))

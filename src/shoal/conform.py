@@ -14,14 +14,15 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
-from shoal.domain.values import codes_of, declared_kind, declared_levels, floats
+from shoal.domain.declared import declared_kind, declared_levels, floats
 from shoal.errors import ColumnError, InputError, Problems, SchemaError
 from shoal.fact import Fact, sentences
 from shoal.files.dates import as_dates
 from shoal.frame import Frame, adopt, enter, pick, series, with_columns
 from shoal.schema import Column, Kind, Schema
+from shoal.value import codes_of
 
-__all__ = ["Prepared", "check_columns", "floats", "kind_of", "levels_like", "prepare"]
+__all__ = ["Prepared", "check_columns", "floats", "kind_of", "levels_like", "prepare", "unit_numbers"]
 
 Value = TypeVar("Value")
 
@@ -74,7 +75,7 @@ class Prepared:
 
     def _units(self) -> IntArray:
         name = self.schema.unit
-        return np.arange(self.n) if name is None else _dense(series(self.frame, name))
+        return np.arange(self.n) if name is None else unit_numbers(series(self.frame, name))
 
 
 def prepare(table: Any, schema: Schema) -> Prepared:
@@ -328,7 +329,7 @@ def _own_levels(content: pl.Series, column: Column) -> pl.Series | None:
     return None if rounded and (levels.cast(declared.dtype) != declared).any() else levels
 
 
-def _dense(column: pl.Series) -> IntArray:
+def unit_numbers(column: pl.Series) -> IntArray:
     """Equal values get equal numbers from 0 up; each missing value is a person of their own."""
     ranks = column.cast(pl.String).rank("dense").cast(pl.Int64).fill_null(0).to_numpy() - 1
     absent = np.flatnonzero(ranks < 0)

@@ -14,11 +14,11 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
-from shoal.domain.values import codes_of
 from shoal.encode import Coding, Encoder
 from shoal.equivalence import codes as cells_of
 from shoal.errors import ColumnError
 from shoal.frame import Frame, series
+from shoal.value import codes_of
 
 __all__ = ["Reading", "read_column", "read_release"]
 

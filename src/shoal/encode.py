@@ -28,10 +28,10 @@ from shoal.arrays import FloatArray, IntArray
 from shoal.conform import Prepared, floats, levels_like
 from shoal.domain import Axis
 from shoal.domain.learning import learn_levels
-from shoal.domain.values import codes_of
 from shoal.errors import ColumnError
 from shoal.frame import Frame, enter, series, with_columns
 from shoal.schema import Column, Kind
+from shoal.value import codes_of
 
 __all__ = ["Coding", "Encoder"]
 

@@ -17,6 +17,7 @@ from shoal import (
     SchemaError,
     anonymize,
 )  # fmt: skip
+from shoal.method import methods
 
 TABLE = pl.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "s": ["w", "x", "y", "z"]})
 SCHEMA = Schema.of(quasi=["a", "s"])
@@ -29,10 +30,10 @@ def test_fewer_people_than_k(grouper):
 
 
 @pytest.mark.parametrize("k", [1, 0, -3, 2.5, "5", None, True])
-@pytest.mark.parametrize("grouper", [KMember, MDAV])
+@pytest.mark.parametrize("grouper", methods("group"))
 def test_k_must_be_a_whole_number_from_two(grouper, k):
-    with pytest.raises(ParameterError, match="k must be a whole number at least 2"):
-        anonymize(TABLE, SCHEMA, group=grouper(k=k), mask=Resample())
+    with pytest.raises(ParameterError, match=f"{grouper.size_parameter} must be a whole number at least 2"):
+        anonymize(TABLE, SCHEMA, group=grouper(**{grouper.size_parameter: k}), mask=Resample())
 
 
 def test_one_row():

@@ -10,14 +10,16 @@ import pytest
 import shoal
 from shoal import Generalize, GuaranteeError, Mondrian, ParameterError, Recode, SafeHarbor, Schema, Suppress, risk
 from shoal.frame import enter
+from shoal.method import methods
+from shoal.params import parameters
 from shoal.rng import repeatable
 
+SEE_TO_K = [cls for cls in methods("coarsen") if any(p.name == "k" and p.accepts(2) for p in parameters(cls))]
 METHODS = {
-    "mondrian": lambda k: Mondrian(k=k),
+    **{cls.name: (lambda k, cls=cls: cls(k=k)) for cls in SEE_TO_K},
     "relaxed": lambda k: Mondrian(k=k, relaxed=True),
     "means": lambda k: Mondrian(k=k, write="means"),
-    "generalize": lambda k: Generalize(k=k, suppression=0.2),
-    "suppress": lambda k: Suppress(k=k),
+    "leaves out": lambda k: Generalize(k=k, suppression=0.2),
 }
 
 

@@ -23,9 +23,9 @@ BLIND_PAIRS = [(g, m) for g, m in EVERY_PAIR if m in BLIND]
 
 
 def run(table, schema, grouper, mask, seed=SEED, k=4, key=0):
-    """Group and mask; Ball leaves small groups, which are pushed back first."""
-    group = Ball(minimum=k) if grouper is Ball else grouper(k=k)
-    masks = [PushBack(), mask()] if grouper is Ball and mask is not PushBack else [mask()]
+    """Group and mask; where a grouper leaves small groups, they are pushed back first."""
+    group = grouper(**{grouper.size_parameter: k})
+    masks = [PushBack(), mask()] if grouper.leaves_small and mask is not PushBack else [mask()]
     with repeatable(key):
         return anonymize(table, schema, group=group, mask=masks, seed=seed)
 

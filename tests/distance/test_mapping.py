@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.distance.kernels import joint
+from shoal.distance._kernels import joint
 from shoal.distance.mapping import line_pairs, map_distances, reference_quantile, table_pairs
 from shoal.distance.medoid import medoids
 from shoal.distance.person import person_positions

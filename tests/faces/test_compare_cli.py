@@ -70,12 +70,10 @@ def test_a_second_run_goes_by_what_is_kept(place, first, monkeypatch):
 
 
 def test_ctrl_c_tells_what_is_kept(place, tmp_path, monkeypatch):
-    from shoal import comparison
-
     def stop(*_given, **_more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(comparison, "compare", stop)
+    monkeypatch.setattr(compare, "run", stop)
     stopped = run(place, "--recipes", place / "recipes.toml", "--out", tmp_path / "out")
     assert stopped.exit_code == 130
     assert "run the same command to go on" in " ".join(stopped.output.split())

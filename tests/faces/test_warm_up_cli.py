@@ -7,7 +7,8 @@ from numba.core import event
 from typer.testing import CliRunner
 
 import shoal
-from shoal.cli.warm_up import EXAMPLES, cache_folder, warm_up
+from shoal.cli.compiled import cache_folder, is_warm
+from shoal.cli.warm_up import EXAMPLES, warm_up
 from shoal.group import packs
 
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -30,3 +31,11 @@ def test_kernels_kept_elsewhere_are_found(monkeypatch, tmp_path):
     kernel = SimpleNamespace(stats=SimpleNamespace(cache_path=str(tmp_path / "group_1")))
     monkeypatch.setattr(packs, "distances", kernel)
     assert cache_folder() == tmp_path
+
+
+def test_a_place_without_kernels_is_cold(monkeypatch, tmp_path):
+    kernel = SimpleNamespace(stats=SimpleNamespace(cache_path=str(tmp_path)))
+    monkeypatch.setattr(packs, "distances", kernel)
+    assert not is_warm("anonymize")
+    (tmp_path / "packs.distances-1.py311.nbi").touch()
+    assert is_warm("anonymize")

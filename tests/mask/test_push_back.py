@@ -12,8 +12,8 @@ from shoal.distance.medoid import medoids
 from shoal.encode import Encoder
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.group.ball import Ball
+from shoal.mask._crowd_kernels import noisy
 from shoal.mask.aware import Masking
-from shoal.mask.crowd_kernels import noisy
 from shoal.mask.push_back import PushBack
 from shoal.mask.shape import bins_of, divergence
 from shoal.schema import Schema

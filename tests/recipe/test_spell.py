@@ -1,3 +1,4 @@
+import json
 import shlex
 import tomllib
 
@@ -6,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.main import get_command
 
-import shoal.release
 from shoal import (
     MDAV,
     Ball,
@@ -55,7 +55,7 @@ def run():
 
     for module in (anonymize, coarsen, synthesize):
         patch.setattr(module, "open_input", opened)
-    patch.setattr(shoal.release, "make", made)
+        patch.setattr(module, "make", made)
 
     command = get_command(app)  # made once: the whole command line is large
 
@@ -156,6 +156,11 @@ def names_of(recipe):
     values = [value for part in recipe.to_dict().values() if isinstance(part, dict) for value in part.values()]
     values += [value for part in methods for method in part for value in method.values()]
     return {name for value in values if isinstance(value, dict | list) for name in value}
+
+
+@given(RECIPES)
+def test_words_come_back(recipe):
+    assert read_recipe(json.loads(json.dumps(recipe.to_dict()))).to_dict() == recipe.to_dict()
 
 
 @given(RECIPES)

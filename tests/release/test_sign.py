@@ -48,7 +48,7 @@ def test_the_decision_is_in_manifest_and_report(there):
     shoal.sign(there / "out", key=there / "publisher.key", **FACTS)
     assert words_of(there)["decision"] == FACTS
     page = (there / "out/report.html").read_text()
-    for text in ("May go &lt;script&gt;", "R. &amp; R. Roe", "The &quot;clinic&quot;", "2999-12-31"):
+    for text in ("May go &lt;script&gt;", "R. &amp; R. Roe", "The &#34;clinic&#34;", "2999-12-31"):
         assert f"<td>{text}</td>" in page
     assert "May go <script>" not in page
     inside = there / "out.internal/report.html"

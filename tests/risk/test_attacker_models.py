@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -17,6 +18,14 @@ SCHEMA = Schema.of(quasi=["q"], weight="w")
 rows = st.lists(st.tuples(st.integers(0, 4), st.floats(0, 50)), min_size=1, max_size=25)
 
 
+def expected_inverse(f, p):
+    """E(1/F) of F = f + negative binomial, summed one by one."""
+    total, chance, h = 0.0, p**f, f
+    while h < 400 * f / p and chance > 1e-18:
+        total, chance, h = total + chance / h, chance * (1 - p) * h / (h - f + 1), h + 1
+    return total
+
+
 @settings(max_examples=40, deadline=None)
 @given(rows, st.sampled_from([0.0, 0.2, 0.5]))
 def test_weights_give_the_size_in_the_population(given_rows, threshold):
@@ -28,7 +37,7 @@ def test_weights_give_the_size_in_the_population(given_rows, threshold):
         f = sum(1 for other, _ in given_rows if other == q)
         F = max(f, sum(w for other, w in given_rows if other == q)) if total > n * (1 + 1e-6) else f
         prosecutor.append(1 / f)
-        journalist.append(1 / F)
+        journalist.append(expected_inverse(f, f / F))
     for attacker, risks in ((found.prosecutor, prosecutor), (found.journalist, journalist)):
         assert attacker.largest == pytest.approx(max(risks))
         assert attacker.mean == pytest.approx(sum(risks) / n)
@@ -37,11 +46,22 @@ def test_weights_give_the_size_in_the_population(given_rows, threshold):
     assert found.journalist.largest <= found.prosecutor.largest
 
 
-def test_a_number_scales_every_class():
-    table = pl.DataFrame({"q": [1, 1, 2, 3]})
-    found = risk.attackers(table, Schema.of(quasi=["q"]), population=40)
-    assert (found.prosecutor.largest, found.prosecutor.mean, found.prosecutor.above_share) == (1.0, 0.75, 1.0)
-    assert (found.journalist.largest, found.marketer, found.population) == pytest.approx((0.1, 0.075, 40.0))
+def test_a_size_alone_never_gives_the_sampling_fraction():
+    table = pl.DataFrame({"q": np.repeat(np.arange(27), [1] * 20 + [2] * 5 + [3] * 2)})
+    found = risk.attackers(table, Schema.of(quasi=["q"]), population=360)
+    assert found.prosecutor.largest == 1.0
+    assert (found.model, found.population) == ("pitman", 360)
+    assert (found.marketer, found.matches) == pytest.approx((0.2826303, 10.17469), rel=1e-5)
+    assert found.journalist.largest == pytest.approx(0.406452, rel=1e-5)
+    assert found.population_uniques == pytest.approx(20 * 0.2027671, rel=1e-5)
+    assert found.spread == pytest.approx((0.1728308, 0.2826303), rel=1e-5)
+
+
+def test_negative_binomial_where_pitman_has_no_estimate():
+    found = risk.attackers(pl.DataFrame({"q": [1, 2, 3, 4]}), Schema.of(quasi=["q"]), population=40)
+    assert (found.model, found.journalist.largest) == ("negative binomial", pytest.approx(0.2558428, rel=1e-6))
+    everybody = risk.attackers(pl.DataFrame({"q": [1, 1, 2]}), Schema.of(quasi=["q"]), population=3)
+    assert (everybody.model, everybody.journalist.largest) == ("census", 1.0)
 
 
 def test_without_a_population_the_table_is_it():

@@ -189,3 +189,40 @@ def test_all_unique_and_none_unique():
 def test_a_population_holds_the_sample(wrong):
     with pytest.raises(ParameterError, match="population"):
         risk.uniqueness(pl.DataFrame({"q": range(100)}), SCHEMA, population=wrong)
+
+
+SMALL = {1: 20, 2: 5, 3: 2}
+
+
+@pytest.mark.parametrize(
+    ("histogram", "N", "zayatz", "pitman", "snb", "implied"),
+    [
+        (SMALL, 72, 30.08475, 28.8264, 26.21328, 74.70),
+        (SMALL, 360, 117.9568, 41.99265, 91.56433, 907.97),
+        (SMALL, 3600, 1117.737, 46.8024, 984.67, 133e6),
+        ({1: 30, 2: 4, 3: 1, 8: 1, 20: 1}, 690, 194.8015, 195.5828, 180.7696, 505.6),
+    ],
+)
+def test_known_numbers(histogram, N, zayatz, pitman, snb, implied):
+    assert models.zayatz(histogram, N) == pytest.approx(zayatz, rel=1e-5)
+    assert models.pitman(histogram, N) == pytest.approx(pitman, rel=1e-4)
+    uniques, found = models.solve_slide(histogram, N)
+    assert uniques == pytest.approx(snb, rel=1e-4)
+    assert found == pytest.approx(implied, rel=0.05)
+    if not N / 2 <= implied <= 2 * N:
+        with pytest.raises(models.NotApplicable, match="imply"):
+            models.slide_negative_binomial(histogram, N)
+
+
+def test_a_maximum_at_zero_is_the_ewens_model():
+    assert models.fit_pitman(SMALL) == (pytest.approx(47.40571, rel=1e-4), 0.0)
+    assert models.expected_sizes(47.40571, 0.0, 36, 1) == pytest.approx(36 * 47.40571 / (36 + 46.40571), rel=1e-6)
+
+
+def test_the_range_of_all_models_stands_beside_the_chosen_one():
+    found = risk.uniqueness(table_of(SMALL), SCHEMA, population=360)
+    assert found.spread == pytest.approx((41.99265 / 360, 117.9568 / 360), rel=1e-4)
+    assert found.chosen.interval[0] <= found.chosen.uniques <= found.chosen.interval[1]
+    assert found.fits
+    odd = risk.uniqueness(table_of({1: 400, 90: 12}), SCHEMA, population=20_000)
+    assert odd.fits is False

@@ -155,7 +155,7 @@ def test_it_predicts_and_is_calibrated():
 
 
 def test_points_without_noise_are_log_likelihood_ratios():
-    features = Features.from_dict([{"name": "a", "kind": "nominal", "missing": "error", "levels": ["x", "y"]}])
+    features = Features.from_words([{"name": "a", "kind": "nominal", "missing": "error", "levels": ["x", "y"]}])
     table = np.array([[9000.0, 1000.0], [1000.0, 9000.0], [0.0, 0.0]])
     points = points_of([table], [1e-6], features)
     assert points.points[0][1] - points.points[0][0] == pytest.approx(2 * np.log(9), abs=0.01)

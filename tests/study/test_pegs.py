@@ -49,7 +49,7 @@ def test_page_and_numbers(study, tmp_path):
     write(STUDY, study, out)
     page = (out / "report.html").read_text(encoding="utf-8")
     for text in findings(study):
-        assert text.split(".")[0].replace("'", "&#x27;") in page
+        assert text.split(".")[0].replace("'", "&#39;") in page
     for figure in ("3.5", "3.6", "3.8", "3.10", "3.12"):
         assert figure in page
     words = json.loads((out / "study.json").read_text(encoding="utf-8"))

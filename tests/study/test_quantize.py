@@ -67,7 +67,7 @@ def test_findings_and_files(study, tmp_path):
     assert len(words["steps"]) == len(CHAINS)
     page = (tmp_path / "out" / "report.html").read_text()
     assert page.count("<figure") == 3
-    assert "differential privacy. They aren't" in page.replace("&#x27;", "'")
+    assert "differential privacy. They aren't" in page.replace("&#39;", "'")
     HTMLParser().feed(page)
     check_folder(STUDY, tmp_path / "out", overwrite=True)
     with pytest.raises(FileError, match="--overwrite"):

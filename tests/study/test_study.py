@@ -46,7 +46,6 @@ def run(
 
 TOY = Study(
     title="A <toy>",
-    summary="A toy.",
     examples=("shoal study toy",),
     counted="things",
     settings=Settings,

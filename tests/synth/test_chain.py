@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
+from shoal.synth._chain_kernels import judge, margin, rake
 from shoal.synth.chain import Chain, fit_chain
-from shoal.synth.chain_kernels import judge, margin, rake
 from shoal.synth.margins import NoisyTables, project
 from shoal.synth.parents import all_pairs
 from shoal.synth.tables import one_way, pair_counts

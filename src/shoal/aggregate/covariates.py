@@ -1,11 +1,11 @@
 """The individual covariates X as one matrix of numbers.
 
 Numbers enter as they are; texts, categories and true/false become one indicator per level but the first, a missing
-category being a level of its own; dates count days. A missing or infinite number is an error that names the column. A
-column without variation carries nothing beside the intercept, which every method adds, and is left out.
+category being a level of its own, the last; dates count days. A missing or infinite number is an error that names the
+column. A column without variation carries nothing beside the intercept, which every method adds, and is left out.
 
-A `Coding` is learnt from one table and codes another alike: a level that the first table lacks counts as its first
-level.
+A `Coding` is learnt from one table and codes another alike: a level that the first table lacks counts as missing, and
+as the first level where nothing was missing there.
 """
 
 from __future__ import annotations
@@ -19,61 +19,46 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray
+from shoal.design import Design, Factor
+from shoal.domain import Axis
 from shoal.errors import ColumnError, InputError
 from shoal.frame import Frame, enter, series
+from shoal.schema import Column
 
-__all__ = ["Coding", "Covariate", "Covariates", "covariates"]
+__all__ = ["Coding", "Covariates", "covariates"]
 
 _LARGEST = 1e100  # squares and their sums stay finite
-_MISSING = "missing"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Covariate:
-    """How one column becomes numbers; `levels` is None for a number."""
-
-    name: str
-    levels: tuple[str, ...] | None
-
-    @property
-    def columns(self) -> list[str]:
-        """What its columns of the matrix stand for."""
-        return [self.name] if self.levels is None else [f"{self.name} = {level}" for level in self.levels[1:]]
-
-    def matrix(self, column: pl.Series) -> FloatArray:
-        """Its columns of the matrix."""
-        if self.levels is None:
-            return _numbers(column)[:, None]
-        texts = _texts(column).to_numpy()
-        return np.column_stack([texts == level for level in self.levels[1:]]).astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coding:
     """The coding of all columns, with those left out because they never vary."""
 
-    covariates: tuple[Covariate, ...]
+    design: Design
     constant: tuple[str, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
         """What the columns of the matrix stand for."""
-        return tuple(name for covariate in self.covariates for name in covariate.columns)
+        return tuple(self.design.column_names("numeric"))
 
     @property
     def nominal(self) -> tuple[slice, ...]:
         """The columns of the matrix that belong to one nominal covariate, for each of these."""
-        ends = np.cumsum([0, *(len(c.columns) for c in self.covariates)])
+        factors = self.design.factors
+        ends = np.cumsum([0, *(len(factor.column_names("numeric")) for factor in factors)])
         spans = (slice(int(a), int(b)) for a, b in pairwise(ends))
-        return tuple(s for c, s in zip(self.covariates, spans, strict=True) if c.levels is not None)
+        return tuple(s for factor, s in zip(factors, spans, strict=True) if not factor.axis.numeric)
 
     def matrix(self, X: Any) -> FloatArray:
         """Code a table or array that has the same columns."""
         frame = _frame(X)
-        absent = [c.name for c in self.covariates if c.name not in frame.columns]
+        factors = self.design.factors
+        absent = [factor.name for factor in factors if factor.name not in frame.columns]
         if absent:
             raise InputError("X", "must have the columns it was learnt from", got=f"{len(absent)} of them missing")
-        return _matrix(self.covariates, frame)
+        codes = [_codes(factor, series(frame, factor.name)) for factor in factors]
+        return self.design.matrix(np.column_stack(codes) if codes else np.empty((len(frame), 0)), "numeric")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +83,8 @@ def covariates(X: Any, only: Sequence[str] | None = None) -> Covariates:
     learnt = [_learn(series(frame, name)) for name in names]
     kept = tuple(found for found in learnt if found is not None)
     constant = tuple(name for name, found in zip(names, learnt, strict=True) if found is None)
-    return Covariates(matrix=_matrix(kept, frame), coding=Coding(covariates=kept, constant=constant))
+    coding = Coding(design=Design(factors=kept), constant=constant)
+    return Covariates(matrix=coding.matrix(frame), coding=coding)
 
 
 def _frame(X: Any) -> Frame:
@@ -119,18 +105,19 @@ def _array_frame(X: Any) -> pl.DataFrame:
     return pl.DataFrame({f"x{j + 1}": array[:, j] for j in range(array.shape[1])})
 
 
-def _matrix(kept: Sequence[Covariate], frame: Frame) -> FloatArray:
-    if not kept:
-        return np.empty((len(frame), 0))
-    return np.ascontiguousarray(np.hstack([c.matrix(series(frame, c.name)) for c in kept]))
+def _codes(factor: Factor, column: pl.Series) -> FloatArray:
+    return _numbers(column) if factor.axis.numeric else factor.codes(column)
 
 
-def _learn(column: pl.Series) -> Covariate | None:
+def _learn(column: pl.Series) -> Factor | None:
+    """A number as it is, or one indicator per level; None without variation."""
     if _is_number(column):
-        values = _numbers(column)
-        return Covariate(name=column.name, levels=None) if np.ptp(values) > 0 else None
-    levels = tuple(_texts(column).unique().sort())
-    return Covariate(name=column.name, levels=levels) if len(levels) > 1 else None
+        axis = Axis(name=column.name, kind="numeric")
+        return Factor(axis=axis, seen=np.ones(1, dtype=np.bool_)) if np.ptp(_numbers(column)) > 0 else None
+    axis = Axis.learn([column], Column(name=column.name, role="other", kind="nominal"), unknown="missing")
+    seen = np.ones(axis.size, dtype=np.bool_)
+    seen[-1] = column.null_count() > 0
+    return Factor(axis=axis, seen=seen) if seen.sum() > 1 else None
 
 
 def _is_number(column: pl.Series) -> bool:
@@ -155,7 +142,3 @@ def _check_finite(name: str, good: BoolArray) -> None:
             got=f"{int((~good).sum())} missing, infinite or too large",
             hint="Fill them, leave those rows out, or leave the column out.",
         )
-
-
-def _texts(column: pl.Series) -> pl.Series:
-    return column.cast(pl.String).fill_null(_MISSING)

@@ -192,7 +192,7 @@ def _first(task: _Task, member: FloatArray, ridge: float) -> _State:
 
 
 def _sampled_round(task: _Task, state: _State, sweeps: int, ridge: float, rng: Generator) -> _State:
-    from shoal.aggregate.cudia_kernels import sample
+    from shoal.aggregate._cudia_kernels import sample
 
     density = state.clusters.log_density(task.rows)
     likelihood = np.exp(density - density.max(axis=1, keepdims=True))
@@ -218,7 +218,7 @@ def _sampled_round(task: _Task, state: _State, sweeps: int, ridge: float, rng: G
 
 
 def _hard_round(task: _Task, state: _State, sweeps: int, ridge: float, rng: Generator) -> _State:
-    from shoal.aggregate.cudia_kernels import assign
+    from shoal.aggregate._cudia_kernels import assign
 
     K = len(state.eta)
     z = np.argmax(state.member, axis=1).astype(np.int64)

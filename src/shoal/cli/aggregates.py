@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from shoal.risk.exposure import AggregateExposure
+from shoal.cli.console import out as screen
+from shoal.cli.console import print_table
+from shoal.risk.exposure import AggregateExposure, aggregate_exposure
 
 __all__ = ["exposure", "tell_exposure"]
 
 
 def exposure(table: Any, schema: Any, by: Sequence[str]) -> AggregateExposure:
     """What `shoal risk --aggregates` measures: `by` names columns, or several of them joined by commas."""
-    from shoal.risk.exposure import aggregate_exposure
-
     return aggregate_exposure(table, schema, by=[name.strip() for text in by for name in text.split(",")])
 
 
 def tell_exposure(found: AggregateExposure) -> None:
     """Print what every method recovers, then the advice."""
-    from shoal.cli.console import out as screen
-    from shoal.cli.console import print_table
-
     rows = [
         [m.method, *(f"{share:.1%}" for share in (m.within_5_share, m.within_10_share, m.within_20_share)),
          f"{m.r_squared:.2f}", f"{m.mean_absolute_error:,.4g}"]

@@ -7,9 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
+from shoal.cli.console import steps
 from shoal.cli.reading import FILE_HELP, Reading, reads
-from shoal.cli.releasing import format_of, open_input, required, tell
+from shoal.cli.releasing import SAMPLE, check_trial, expect, format_of, listed, open_input, tell, tried
 from shoal.errors import ParameterError
+from shoal.recipe import Anonymization, known_method, read_method
+from shoal.release import anonymize_to_linkage, make
+from shoal.release.replay import replay
 
 __all__ = ["EXAMPLES", "anonymize"]
 
@@ -25,11 +29,13 @@ shoal anonymize people.csv -s schema.toml -o release -g crest -m micro-perturb:n
 
 shoal anonymize people.csv -s schema.toml -o release -g ball -m push-back -m shuffle
 
+shoal anonymize people.csv -s schema.toml --sample 20000    (a trial: prints what it would do, writes nothing)
+
 shoal anonymize --replay release.internal/replay.toml --out again
 """
 
-_GROUPS = "Who hides with whom: {group}; parameters after a colon, as in crest:alpha=1."
-_MASKS = "What is written instead: {mask}; repeat the option to chain masks."
+_GROUPS = f"Who hides with whom: {listed('group')}; parameters after a colon, as in crest:alpha=1."
+_MASKS = f"What is written instead: {listed('mask')}; repeat the option to chain masks."
 
 
 @reads
@@ -47,6 +53,7 @@ def anonymize(
     target_linkage: Annotated[
         float | None, typer.Option(help="Raise k until at most this share of released rows can be linked.")
     ] = None,
+    sample: Annotated[int | None, typer.Option("--sample", help=SAMPLE)] = None,
     *,
     reading: Reading,
 ) -> None:
@@ -55,19 +62,29 @@ def anonymize(
     The released table keeps the distribution of the quasi-identifiers (with the default mask). It is read back and
     measured before anything appears under --out; if a claim fails, nothing is written and the exit code is 3.
     """
-    from shoal.cli.console import steps
-
-    target = required(out, "--out FOLDER", "anonymize")
+    target = check_trial(sample, out, "anonymize")
     options = {"k": k, "group": group, "mask": mask or ["gaussian-dither"], "seed": seed, "target": target_linkage}
+    options["sample"] = sample
     _check_replay(
-        replay, {"--k": k, "--mask": mask, "--seed": seed, "--schema": schema, "--target-linkage": target_linkage}
+        replay,
+        {
+            "--k": k,
+            "--mask": mask,
+            "--seed": seed,
+            "--schema": schema,
+            "--target-linkage": target_linkage,
+            "--sample": sample,
+        },
     )
-    with steps(7) as step:
+    with steps() as step:
         release = (
             _replayed(replay, file, step) if replay else _fresh(file, schema, target, overwrite, options, reading, step)
         )
-        kind = format or format_of(release, replay)
-        release.write(target, format=kind, overwrite=overwrite, progress=step)
+        if target is None:
+            release.measure(progress=step)
+        else:
+            kind = format or format_of(release, replay)
+            release.write(target, format=kind, overwrite=overwrite, progress=step)
     tell(release, target)
 
 
@@ -80,15 +97,12 @@ def _check_replay(replay: Path | None, others: dict[str, Any]) -> None:
 def _fresh(
     file: Path | None,
     schema: Path | None,
-    target: Path,
+    target: Path | None,
     overwrite: bool,
     options: dict[str, Any],
     reading: Reading,
     step: Any,
 ) -> Any:
-    from shoal.recipe import Anonymization, known_method, read_method
-    from shoal.release import anonymize_to_linkage, make
-
     cls = known_method("group", options["group"].partition(":")[0])
     defaults = {} if options["k"] is None else {cls.size_parameter: options["k"]}
     grouper = read_method(options["group"], "group", defaults)
@@ -96,6 +110,8 @@ def _fresh(
         raise ParameterError("anonymize", "--k and the k of --group must agree", got=f"{options['k']} and {grouper.k}")
     recipe = Anonymization.of(grouper, [read_method(text, "mask") for text in options["mask"]])
     source, rules = open_input(file, schema, target, overwrite, reading, step, "anonymize")
+    source = tried(source, rules, options["sample"], options["seed"])
+    expect(step, source, rules, recipe)
     given = {"seed": options["seed"], "progress": step}
     if options["target"] is None:
         return make(source, rules, recipe, **given)
@@ -103,6 +119,4 @@ def _fresh(
 
 
 def _replayed(path: Path, file: Path | None, step: Any) -> Any:
-    from shoal.release.replay import replay
-
     return replay(path, input=file, progress=step)

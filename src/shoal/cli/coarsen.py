@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from shoal.cli.console import out as screen
+from shoal.cli.console import steps
 from shoal.cli.reading import FILE_HELP, Reading, reads
-from shoal.cli.releasing import format_of, open_input, required, tell
+from shoal.cli.releasing import SAMPLE, check_trial, expect, format_of, listed, open_input, tell, tried
+from shoal.coarsening import Hierarchy, Recode, default_hierarchy
+from shoal.compliance import preset
+from shoal.compliance import preset as preset_of
+from shoal.conform import prepare
 from shoal.errors import ParameterError
+from shoal.frame import series
+from shoal.params import number
+from shoal.recipe import Coarsening, read_method
+from shoal.release import make
 
 __all__ = ["EXAMPLES", "coarsen"]
 
@@ -28,6 +39,9 @@ shoal coarsen people.csv -s schema.toml -o release --preset cms --hierarchy zip=
 """
 
 
+_METHODS = listed("coarsen", with_k=True) + ", or none (presets and recodes only)"
+
+
 @reads
 def coarsen(
     file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
@@ -35,9 +49,7 @@ def coarsen(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the release; must not exist yet.")] = None,
     method: Annotated[
         str,
-        typer.Option(
-            "--method", "-m", help="How: {coarsen}, or none (presets and recodes only); parameters after a colon."
-        ),
+        typer.Option("--method", "-m", help=f"How: {_METHODS}; parameters after a colon."),
     ] = "mondrian",
     k: Annotated[int | None, typer.Option("--k", "-k", help="Smallest class, at least 2. [default: 5]")] = None,
     preset: Annotated[
@@ -64,6 +76,7 @@ def coarsen(
     seed: Annotated[int | None, typer.Option(help="Decides ties and row order; leave out when you publish.")] = None,
     format: Annotated[str | None, typer.Option("--format", "-f", help="csv, tsv, parquet, dta, sav, xpt.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older release in that folder.")] = False,
+    sample: Annotated[int | None, typer.Option("--sample", help=SAMPLE)] = None,
     *,
     reading: Reading,
 ) -> None:
@@ -72,12 +85,7 @@ def coarsen(
     The released table is read back and its classes are counted again; if k, the diversity, the closeness or a rule of
     the preset is not met, nothing is written and the exit code is 3.
     """
-    from shoal.cli.console import out as screen
-    from shoal.cli.console import steps
-    from shoal.recipe import Coarsening
-    from shoal.release import make
-
-    target = required(out, "--out FOLDER", "coarsen")
+    target = check_trial(sample, out, "coarsen")
     options = {
         "k": k,
         "diversity": diversity,
@@ -90,11 +98,16 @@ def coarsen(
     last = _method(method, {name: value for name, value in options.items() if value is not None}, preset)
     first = _first(preset, _pairs("--recode", recode, _step), tuple(allow or ()))
     recipe = Coarsening.of([*first, *last])
-    with steps(7) as step:
+    with steps() as step:
         source, rules = open_input(file, schema, target, overwrite, reading, step, "coarsen")
         rules = _with_hierarchies(rules, _pairs("--hierarchy", hierarchy, Path))
+        source = tried(source, rules, sample, seed)
+        expect(step, source, rules, recipe)
         release = make(source, rules, recipe, preset=preset, accept=accept, seed=seed, progress=step)
-        release.write(target, format=format or format_of(release), overwrite=overwrite, progress=step)
+        if target is None:
+            release.measure(progress=step)
+        else:
+            release.write(target, format=format or format_of(release), overwrite=overwrite, progress=step)
     tell(release, target)
     if export is not None:
         _export(source.frame, rules, export)
@@ -102,9 +115,6 @@ def coarsen(
 
 
 def _method(text: str, options: dict[str, Any], preset: str | None) -> list[Any]:
-    from shoal.compliance import preset as preset_of
-    from shoal.recipe import read_method
-
     if text == "none":
         if options:
             raise ParameterError("coarsen", f"--method none takes no {', '.join(f'--{name}' for name in options)}")
@@ -119,16 +129,11 @@ def _method(text: str, options: dict[str, Any], preset: str | None) -> list[Any]
 
 
 def _first(preset: str | None, recode: Mapping[str, Any] | None, allow: tuple[str, ...]) -> list[Any]:
-    from shoal.coarsening import Recode
-
     made: list[Any] = [Recode(steps=recode)] if recode else []
     return made + (_of_preset(preset, allow) if preset else [])
 
 
 def _of_preset(name: str, allow: tuple[str, ...]) -> list[Any]:
-    from dataclasses import fields, replace
-
-    from shoal.compliance import preset
 
     named = preset(name).first
     return [replace(m, allow=allow) if "allow" in {f.name for f in fields(m)} else m for m in named]  # type: ignore[type-var,arg-type]
@@ -150,27 +155,18 @@ def _pairs(option: str, given: list[str] | None, read: Any) -> dict[str, Any] | 
 
 def _step(text: str) -> dict[str, Any]:
     """A recoding step in words: ``cap:high=90``, ``prefix:keep=3``, ``date:part=year``."""
-    from shoal.params import number
-
     kind, _, rest = text.partition(":")
     parts = [part.partition("=") for part in rest.split(",") if part]
     return {"kind": kind, **{name: number(value) for name, _, value in parts}}
 
 
 def _with_hierarchies(schema: Any, files: Mapping[str, Path] | None) -> Any:
-    from dataclasses import replace
-
-    from shoal.coarsening import Hierarchy
 
     read = {name: Hierarchy.read_csv(path).to_dict() for name, path in (files or {}).items()}
     return schema.with_columns(replace(schema[name], hierarchy=words) for name, words in read.items())
 
 
 def _export(frame: Any, schema: Any, folder: Path) -> None:
-    from shoal.coarsening import Hierarchy, default_hierarchy
-    from shoal.conform import prepare
-    from shoal.frame import series
-
     folder.mkdir(parents=True, exist_ok=True)
     prepared = prepare(frame, schema)
     for name in schema.quasi:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from shoal.cli.console import complain, print_table, steps
+from shoal.cli.console import out as screen
 from shoal.cli.reading import FILE_HELP, Reading, reads
-from shoal.cli.releasing import required
+from shoal.cli.releasing import required, tried
+from shoal.comparison import Comparison, default_recipes
+from shoal.comparison import compare as run
+from shoal.comparison.comparison import checked_limit
+from shoal.comparison.write import check_folder
 from shoal.errors import ParameterError
-
-if TYPE_CHECKING:
-    from shoal.comparison import Comparison
+from shoal.recipe import read_recipes
+from shoal.report.numbers import percent
+from shoal.schema import Schema
 
 __all__ = ["EXAMPLES", "compare"]
 
@@ -44,6 +50,9 @@ def compare(
     risk_limit: Annotated[float, typer.Option(help="Share of records that may be found, for the advice.")] = 0.05,
     seed: Annotated[int | None, typer.Option(help="Repeats the comparison.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older comparison in that folder.")] = False,
+    sample: Annotated[
+        int | None, typer.Option("--sample", help="Compare on this many random rows (whole persons, with a unit).")
+    ] = None,
     *,
     reading: Reading,
 ) -> None:
@@ -52,9 +61,7 @@ def compare(
     Nothing is released. Results compare with the original and stay inside. With --out, finished recipes are kept: the
     same command goes on after an interruption and runs nothing twice.
     """
-    from shoal.cli.console import out as screen
-
-    options = {"jobs": jobs, "time_limit": time_limit, "seed": seed, "limit": risk_limit}
+    options = {"jobs": jobs, "time_limit": time_limit, "seed": seed, "limit": risk_limit, "sample": sample}
     result = _compared(file, schema, recipes, out, overwrite, reading, options)
     _print(result, risk_limit)
     if out is None:
@@ -79,18 +86,12 @@ def _compared(
     options: dict[str, Any],
 ) -> Comparison:
     """Everything that can be wrong is found before the first recipe runs."""
-    from shoal.cli.console import steps
-    from shoal.comparison import compare as run
-    from shoal.comparison import default_recipes
-    from shoal.comparison.comparison import checked_limit
-    from shoal.recipe import read_recipes
-    from shoal.schema import Schema
-
     rules = Schema.read(required(schema, "--schema FILE", "compare"))
     checked_limit(options.pop("limit"))
     _check_out(file, out, overwrite)
     chosen = None if recipes is None else read_recipes(recipes)
-    table = reading.table(file, "compare", rules)
+    # The same sample each time, so that the same command goes on after an interruption.
+    table = tried(reading.source(file, "compare", rules), rules, options.pop("sample"), options["seed"] or 0).frame
     chosen = default_recipes(rules, table) if chosen is None else chosen
     folder = None if out is None else _results(out)
     with steps(len(chosen)) as step:
@@ -103,8 +104,6 @@ def _compared(
 
 
 def _check_out(path: Path | None, out: Path | None, overwrite: bool) -> None:
-    from shoal.comparison.write import check_folder
-
     if out is not None:
         if path is not None and (path.resolve() == out.resolve() or out.resolve() in path.resolve().parents):
             raise ParameterError("--out", "must not be the input or a folder around it", hint="Name a new folder.")
@@ -112,8 +111,6 @@ def _check_out(path: Path | None, out: Path | None, overwrite: bool) -> None:
 
 
 def _tell_stopped(folder: Path | None) -> None:
-    from shoal.cli.console import complain
-
     kept = (
         "Nothing was kept." if folder is None else f"Finished recipes are in {folder}; run the same command to go on."
     )
@@ -121,10 +118,6 @@ def _tell_stopped(folder: Path | None) -> None:
 
 
 def _print(result: Comparison, limit: float) -> None:
-    from shoal.cli.console import out as screen
-    from shoal.cli.console import print_table
-    from shoal.report.numbers import percent
-
     front = {id(one) for one in result.front}
     rows = [
         (

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from shoal.claim import Claim
 from shoal.errors import ProblemsError, ShoalError
+from shoal.progress import Pace, listening, spoken
 
-__all__ = ["complain", "complain_of", "out", "print_claims", "print_table", "steps"]
+if TYPE_CHECKING:
+    from shoal.release.forecast import Forecast
+
+__all__ = ["Steps", "complain", "complain_of", "note", "out", "print_claims", "print_table", "steps"]
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
-_PATIENCE = 2.0  # seconds before a progress bar appears
+_PATIENCE, _BEAT = 2.0, 0.2  # seconds before a progress bar appears, and between its moves
 
 
 def complain(message: str) -> None:
@@ -40,33 +48,69 @@ def complain_of(error: ShoalError) -> None:
     err.print(table)
 
 
+def note(message: str) -> None:
+    """One quiet line on standard error."""
+    err.print(message, style="dim", markup=False, soft_wrap=True)
+
+
+class Steps:
+    """The steps of a run, for a bar: called with the name of each as it begins.
+
+    Steps are counted where their number is known, or weigh what a forecast expects of each (`expect`).
+    """
+
+    def __init__(self, total: int | None) -> None:
+        self._total, self._begun, self._heard = total, -1, 0.0
+        self._pace = Pace({})
+
+    def __call__(self, name: str) -> None:
+        """A step begins."""
+        self._begun, self._heard = self._begun + 1, 0.0
+        self._pace.begin(name)
+
+    def expect(self, forecast: Forecast) -> None:
+        """Weigh the steps to come by a forecast, and say how long they will take if that is long."""
+        self._total, self._pace = None, Pace(forecast.seconds)
+        if forecast.is_long:
+            note(f"This takes {forecast}.")
+
+    def heard(self, share: float) -> None:
+        """The present step has come so far."""
+        self._heard = share
+        self._pace.advanced(share)
+
+    @property
+    def shown(self) -> tuple[str, float, str]:
+        """The present step, the share of the run that is done, and about how long it will take."""
+        if self._total is not None:
+            return self._pace.step, min(1.0, (max(0, self._begun) + self._heard) / max(1, self._total)), ""
+        share = self._pace.share
+        return self._pace.step, share, f"about {spoken(self._pace.seconds_left)} left" if share > 0 else ""
+
+
 @contextmanager
-def steps(total: int) -> Iterator[Callable[[str], None]]:
-    """A progress bar over named steps that appears once the work takes longer than two seconds."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=err,
-        transient=True,
-    )
-    task = bar.add_task("starting", total=total)
-    begun = iter(range(total + 1))
-
-    def step(name: str) -> None:
-        bar.update(task, description=name, completed=next(begun, total))
-
-    timer = threading.Timer(_PATIENCE, bar.start)
-    timer.daemon = True
-    timer.start()
+def steps(total: int | None = None) -> Iterator[Steps]:
+    """A progress bar over named steps that appears once the work takes longer than two seconds, and then moves."""
+    run, over = Steps(total), threading.Event()
+    watcher = threading.Thread(target=_show, args=(run, over), daemon=True)
+    watcher.start()
     try:
-        yield step
+        with listening(run.heard):
+            yield run
     finally:
-        timer.cancel()
-        bar.stop()
+        over.set()
+        watcher.join()
+
+
+def _show(run: Steps, over: threading.Event) -> None:
+    if over.wait(_PATIENCE):
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[left]}"))
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task("starting", total=1.0, left="")
+        while not over.wait(_BEAT):
+            step, share, left = run.shown
+            bar.update(task, description=step, completed=share, left=left)
 
 
 def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -98,12 +142,8 @@ def print_claims(claims: Sequence[Claim]) -> None:
 
 
 def _indented(columns: int, text: str) -> None:
-    from rich.padding import Padding
-
     out.print(Padding(text, (0, 0, 0, columns)))
 
 
 def _escape(text: str) -> str:
-    from rich.markup import escape
-
     return escape(text)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from shoal.demo import Trial
+from shoal.cli.console import out as screen
+from shoal.cli.console import print_table, steps
+from shoal.demo import SHOWN, Trial, recipes, trials
+from shoal.release.staging import check_target
 
 __all__ = ["EXAMPLES", "demo"]
 
@@ -28,11 +30,6 @@ def demo(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older demo in that folder.")] = False,
 ) -> None:
     """Release a simulated health survey by methods of every family, compare them, and write one to look at."""
-    from shoal.cli.console import out as screen
-    from shoal.cli.console import print_table, steps
-    from shoal.demo import SHOWN, recipes, trials
-    from shoal.release.staging import check_target
-
     check_target(out, overwrite=overwrite)
     with steps(len(recipes(k)) + 4) as step:
         done = trials(rows, k, seed, step)

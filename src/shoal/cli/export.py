@@ -8,7 +8,10 @@ from typing import Annotated
 
 import typer
 
+from shoal.cli.console import out
 from shoal.errors import ParameterError
+from shoal.files.delimited import delimited
+from shoal.release.export import export_table, released_table
 
 __all__ = ["EXAMPLES", "export"]
 
@@ -36,9 +39,6 @@ def export(
 
     The folder must hold exactly what its manifest names; if not, nothing is written and the exit code is 3.
     """
-    from shoal.cli.console import out
-    from shoal.release.export import export_table, released_table
-
     if format not in ("csv", "arrow"):
         raise ParameterError("--format", "must be csv or arrow", got=repr(format)[:40])
     if (database is None) != (table is None):
@@ -49,8 +49,6 @@ def export(
         return
     frame = released_table(directory)
     if format == "csv":
-        from shoal.files.delimited import delimited
-
         sys.stdout.buffer.write(delimited(frame, "csv", None))
     else:
         frame.write_ipc_stream(sys.stdout.buffer)

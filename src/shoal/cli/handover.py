@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from shoal.cli.console import out
 from shoal.cli.releasing import required
+from shoal.release.handover import handover as pack
 
 __all__ = ["EXAMPLES", "handover"]
 
@@ -29,8 +31,5 @@ def handover(
     The folder must hold exactly what its manifest names: a changed, unknown or missing file, a link or anything that
     stays inside is named, nothing is written, and the exit code is 3.
     """
-    from shoal.cli.console import out
-    from shoal.release.handover import handover as pack
-
     done = pack(directory, required(to, "--to FILE.zip", "handover"), overwrite=overwrite)
     out.print(f"Packed: {done}", markup=False)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
-if TYPE_CHECKING:
-    from shoal.ledger import Keys
+from shoal.cli.console import err, print_table
+from shoal.ledger import Keys, Ledger
+from shoal.ledger.tag import without_password
 
 __all__ = ["app"]
 
@@ -54,8 +55,6 @@ def add(
     ledger: Book = "sqlite:///ledger.db",
 ) -> None:
     """Make a key and show it, once: the ledger keeps its hash only. Begins the ledger if there is none, and says so."""
-    from shoal.cli.console import err
-
     with _keys(ledger, create=True) as keys:
         if not keys.list():
             err.print(f"These are the first keys of the ledger {ledger_name(ledger)}.", markup=False)
@@ -76,24 +75,18 @@ def rotate(
 
 
 def _show_once(number: str, token: str) -> None:
-    from shoal.cli.console import err
-
     typer.echo(token)
     err.print(f"Key {number}. Keep the line above: it can't be shown again.", markup=False)
 
 
 def ledger_name(url: str) -> str:
     """The address without its password."""
-    from shoal.ledger.tag import without_password
-
     return without_password(url)
 
 
 @app.command("list", epilog=_LIST)
 def show(ledger: Book = "sqlite:///ledger.db") -> None:
     """Every key: its id, client, models, and whether it is in force. Never the secret."""
-    from shoal.cli.console import print_table
-
     with _keys(ledger) as keys:
         found = keys.list()
     rows = [
@@ -117,8 +110,6 @@ def revoke(
 
 @contextmanager
 def _keys(url: str, *, create: bool = False) -> Iterator[Keys]:
-    from shoal.ledger import Keys, Ledger
-
     book = Ledger.open(url, create=create)
     try:
         yield Keys(book)

@@ -8,12 +8,20 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-if TYPE_CHECKING:
-    from shoal.ledger import Ledger
+from shoal.cli.console import out, print_table
+from shoal.dp import Budget
+from shoal.errors import FileError, ParameterError
+from shoal.files import write_text
+from shoal.ledger import Ledger
+from shoal.ledger.copies import backup as copy
+from shoal.ledger.copies import restore as put_back
+from shoal.ledger.migration import migrate_file, migrate_ledger
+from shoal.ledger.roles import grant
+from shoal.score.admitting import admission_of
 
 __all__ = ["app"]
 
@@ -79,8 +87,6 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Every account: its limit over all uses, what is spent, reserved and left; the sums are checked first."""
-    from shoal.cli.console import out, print_table
-
     with _opened(ledger) as book:
         accounts, head = [balance.to_dict() for balance in book.balances()], book.head()
     if as_json:
@@ -107,9 +113,6 @@ def create(
     ] = None,
 ) -> None:
     """Begin an empty ledger; no other command does so by mistake."""
-    from shoal.ledger import Ledger
-    from shoal.ledger.roles import grant
-
     book = Ledger.open(ledger)
     try:
         if service_role is not None:
@@ -125,8 +128,6 @@ def verify(
     head: Annotated[str | None, typer.Option(help="A head noted elsewhere: in the log, or in a manifest.")] = None,
 ) -> None:
     """Look at everything: triggers, sums, every link of the chain, every answer, the anchor."""
-    from shoal.ledger import Ledger
-
     book = Ledger.unchecked(ledger)
     try:
         found = book.verify(head=head)
@@ -145,8 +146,6 @@ def backup(
     ledger: Book = "sqlite:///ledger.db",
 ) -> None:
     """Copy a SQLite ledger, also while it is in use, and look at the copy. For PostgreSQL it names the tools."""
-    from shoal.ledger.copies import backup as copy
-
     head = copy(ledger, file)
     typer.echo(f"Copied {head.number:,} entries to {file}. Head of the journal: {head}")
 
@@ -160,8 +159,6 @@ def restore(
     ] = False,
 ) -> None:
     """Put a copy in the place of a SQLite ledger; refuses to go back in time."""
-    from shoal.ledger.copies import restore as put_back
-
     head, lost = put_back(ledger, file, go_back=go_back)
     typer.echo(f"Restored. Head of the journal: {head}. Entries lost: {lost:,}")
 
@@ -174,9 +171,6 @@ def migrate(
     ] = None,
 ) -> None:
     """Bring an account or a ledger of an earlier version up to date, or a file's account into a shared ledger."""
-    from shoal.errors import ParameterError
-    from shoal.ledger.migration import migrate_file, migrate_ledger
-
     if file is not None:
         account = migrate_file(file, ledger)
         typer.echo(f"Data set {account.data_set}: {account.summary}. The old files end in .migrated.")
@@ -209,9 +203,6 @@ def admit(
     ] = False,
 ) -> None:
     """Let a model file be served: its hash, price, data set and claim go into the book, and you vouch for them."""
-    from shoal.dp import Budget
-    from shoal.score.admitting import admission_of
-
     with _opened(ledger) as book:
         admission = admission_of(model, data=data, by="person")
         cost = None if charged or admission.spent is None else Budget.from_dict(admission.spent)
@@ -226,9 +217,6 @@ def export(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Write the journal: when, who, which model, which data, how much; no query and no answer."""
-    from shoal.errors import FileError, ParameterError
-    from shoal.files import write_text
-
     if out.suffix not in _WRITERS:
         raise ParameterError("--out", "must end in .csv or .jsonl", got=repr(out.suffix))
     if out.exists() and not overwrite:
@@ -279,8 +267,6 @@ _WRITERS = {".csv": _csv, ".jsonl": _lines}
 
 @contextmanager
 def _opened(url: str) -> Iterator[Ledger]:
-    from shoal.ledger import Ledger
-
     book = Ledger.open(url, create=False)
     try:
         yield book

@@ -10,44 +10,54 @@ from __future__ import annotations
 import signal
 import sys
 import traceback
+from collections.abc import Mapping
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
 from shoal import __version__
-from shoal.cli import (
-    anonymize,
-    coarsen,
-    compare,
-    demo,
-    export,
-    handover,
-    keys,
-    ledger,
-    market,
-    outliers,
-    reconstruct,
-    risk,
-    scan,
-    schema,
-    score,
-    serve,
-    sign,
-    study,
-    synthesize,
-    verify,
-    warm_up,
-    web,
-)
 from shoal.cli.console import complain, complain_of
-from shoal.cli.listing import ListsMethods
+from shoal.cli.lazy import ModuleGroup
 from shoal.errors import ShoalError
 
 __all__ = ["app", "run"]
 
+
+class Commands(ModuleGroup):
+    """Each command with what it does; its module is loaded when it is called."""
+
+    summaries: ClassVar[Mapping[str, str]] = {
+        "anonymize": "Hide each person of FILE among at least k others, and write table, report and manifest.",
+        "coarsen": "Coarsen the quasi-identifiers of FILE until every combination is shared by at least k people.",
+        "synthesize": "Draw a synthetic table from FILE, and write it with report and manifest.",
+        "compare": "Run many recipes on FILE for trial, measure all of them alike, and say which keeps most at what "
+        "risk.",
+        "risk": "Measure equivalence classes, uniqueness and attackers; with --original also re-identification and "
+        "linkage.",
+        "verify": "Check a written release again, and say what each claim rests on.",
+        "sign": "Sign the manifest of a release, and with it every file that leaves.",
+        "export": "Write the released table to a database, or to standard output if none is named.",
+        "handover": "Pack table, report, manifest and signature into one ZIP file, and nothing else.",
+        "outliers": "Count the persons who are near too few others, in every quasi-identifier by its own metric.",
+        "reconstruct": "Rebuild individual values from the means of their groups.",
+        "scan": "Look for the 18 Safe Harbor identifiers in FILE, by names and values; print counts, never values.",
+        "schema": "Propose, check and fix schemas: what each column is.",
+        "market": "Predict what people who enrol in new markets will cost, and rank the markets.",
+        "score": "Risk scores: fit, explain, evaluate.",
+        "serve": "Serve the models of a folder; clients need a key from `shoal keys add`.",
+        "keys": "API keys of the service: add, list, rotate, revoke.",
+        "ledger": "The book of what was spent: show, verify, back up, set limits.",
+        "web": "Open the workbench: from a file to a release with evidence, in the browser, offline.",
+        "study": "Repeat the tables and figures of the papers.",
+        "warm-up": "Compile what anonymize and coarsen need, so that the first release doesn't wait for it.",
+        "demo": "Release a simulated health survey by methods of every family, compare them, and write one to look at.",
+    }
+
+
 app = typer.Typer(
     name="shoal",
+    cls=Commands,
     help="Publish health microdata that hides each person among k others and keeps the shape of the data.",
     epilog="Start with: shoal demo. Then: shoal schema infer FILE, correct the schema, shoal anonymize FILE.",
     no_args_is_help=True,
@@ -55,28 +65,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("anonymize", cls=ListsMethods, epilog=anonymize.EXAMPLES)(anonymize.anonymize)
-app.command("coarsen", cls=ListsMethods, epilog=coarsen.EXAMPLES)(coarsen.coarsen)
-app.command("synthesize", cls=ListsMethods, epilog=synthesize.EXAMPLES)(synthesize.synthesize)
-app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
-app.command("risk", epilog=risk.EXAMPLES)(risk.risk)
-app.command("verify", epilog=verify.EXAMPLES)(verify.verify)
-app.command("sign", epilog=sign.EXAMPLES)(sign.sign)
-app.command("export", epilog=export.EXAMPLES)(export.export)
-app.command("handover", epilog=handover.EXAMPLES)(handover.handover)
-app.command("outliers", epilog=outliers.EXAMPLES)(outliers.outliers)
-app.command("reconstruct", epilog=reconstruct.EXAMPLES)(reconstruct.reconstruct)
-app.command("scan", epilog=scan.EXAMPLES)(scan.scan)
-app.add_typer(schema.app, name="schema")
-app.command("market", epilog=market.EXAMPLES)(market.market)
-app.add_typer(score.app, name="score")
-app.command("serve", epilog=serve.EXAMPLES)(serve.serve)
-app.add_typer(keys.app, name="keys")
-app.add_typer(ledger.app, name="ledger")
-app.command("web", epilog=web.EXAMPLES)(web.web)
-app.add_typer(study.app, name="study")
-app.command("warm-up", epilog=warm_up.EXAMPLES)(warm_up.warm_up)
-app.command("demo", epilog=demo.EXAMPLES)(demo.demo)
 
 
 def _print_version(wanted: bool) -> None:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import polars as pl
 import typer
 
+from shoal.cli.console import out as screen
+from shoal.cli.console import print_table, steps
 from shoal.errors import FileError, InputError, ParameterError
-
-if TYPE_CHECKING:
-    from shoal.shift import MarketAssessment
+from shoal.files import read_table, write_text
+from shoal.report.market import render_markets
+from shoal.schema import Schema
+from shoal.shift import MarketAssessment, MarketRisk, rank_markets
+from shoal.value import canonical
 
 __all__ = ["EXAMPLES", "market"]
 
@@ -65,12 +71,6 @@ def market(
     over the new market's people. The members may be a release of `shoal anonymize`: market files hold no costs and
     need no protection.
     """
-    from shoal.cli.console import out as screen
-    from shoal.cli.console import steps
-    from shoal.files import read_table
-    from shoal.schema import Schema
-    from shoal.shift import MarketRisk, rank_markets
-
     _check_free(out, overwrite)
     rules = Schema.read(schema)
     risk = MarketRisk(
@@ -105,8 +105,6 @@ def market(
 
 def _markets(files: list[Path], by: str | None) -> dict[str, Any]:
     """The tables by the name of their market: the file's name, or the values of the column `by`."""
-    from shoal.files import read_table
-
     out: dict[str, Any] = {}
     for file in files:
         table = read_table(file)
@@ -119,13 +117,9 @@ def _markets(files: list[Path], by: str | None) -> dict[str, Any]:
 
 
 def _parts(table: Any, by: str, file: Path) -> dict[str, Any]:
-    import polars as pl
-
-    from shoal.shift.people import texts
-
     if by not in table.columns:
         raise InputError(str(file), f"must have the column '{by}', which names the market of each person")
-    names = texts(table[by]).fill_null("missing")
+    names = canonical(table[by]).fill_null("missing")
     return {name: table.filter(names == name) for name in names.unique().sort().cast(pl.String)}
 
 
@@ -152,19 +146,11 @@ def _check_free(out: Path | None, overwrite: bool) -> None:
 
 
 def _write(out: Path, done: list[MarketAssessment], members: Path) -> None:
-    from datetime import date
-
-    from shoal.files import write_text
-    from shoal.report.market import render_markets
 
     write_text(out, render_markets(done, title="Market risk", created=date.today().isoformat(), members=members.name))
 
 
 def _tell(done: list[MarketAssessment], out: Path | None) -> None:
-    from shoal.cli.console import out as screen
-    from shoal.cli.console import print_table
-    from shoal.shift import rank_markets
-
     rows = [
         [
             rank.assessment.name,

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from shoal.cli.console import out, print_table, steps
 from shoal.cli.reading import FILE_HELP, Reading, reads
+from shoal.conform import prepare
+from shoal.distance.radius import read_radius
 from shoal.errors import ParameterError
-
-if TYPE_CHECKING:
-    from shoal.group.outliers import Outliers
+from shoal.group.ball import Ball
+from shoal.group.outliers import Outliers, outliers_of
+from shoal.schema import Schema
 
 __all__ = ["EXAMPLES", "outliers"]
 
@@ -42,13 +45,6 @@ def outliers(
     reading: Reading,
 ) -> None:
     """Count the persons who are near too few others, in every quasi-identifier by its own metric."""
-    from shoal.cli.console import out, steps
-    from shoal.conform import prepare
-    from shoal.distance.radius import read_radius
-    from shoal.group.ball import Ball
-    from shoal.group.outliers import outliers_of
-    from shoal.schema import Schema
-
     if shape not in ("clique", "ball"):
         raise ParameterError("--shape", "must be clique or ball", got=repr(shape)[:40])
     wanted: list[str | None] = list(radius) if radius else [None]
@@ -68,8 +64,6 @@ def outliers(
 
 
 def _tell(found: list[Outliers], *, suggested: bool) -> None:
-    from shoal.cli.console import out, print_table
-
     first = found[0]
     out.print(f"[bold]{first.n_persons:,} persons; a group of fewer than {first.minimum} is small[/]")
     head = ["radius", "groups", "small groups", "stand out", "of these alone", "share"]

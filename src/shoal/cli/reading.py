@@ -10,15 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from shoal.errors import ParameterError
-
-if TYPE_CHECKING:
-    from shoal.files import Source
-    from shoal.schema import Schema
+from shoal.files import Source, read_source
+from shoal.files.source import READING
+from shoal.schema import Schema
 
 __all__ = ["FILE_HELP", "Reading", "reads"]
 
@@ -51,9 +50,6 @@ class Reading:
 
     def source(self, file: Path | None, command: str, schema: Schema | None = None) -> Source:
         """The table that the command was given; its dates by the forms that the schema declares."""
-        from shoal.files import read_source
-        from shoal.files.source import READING
-
         options = {name: getattr(self, name) for name in READING}
         return read_source(self._place(file, command), formats=schema.formats if schema else None, **options)
 

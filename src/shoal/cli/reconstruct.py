@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import numpy as np
+import polars as pl
 import typer
 
+from shoal.aggregate import (
+    CAUTION,
+    Aggregate,
+    CrossedRegression,
+    Cudia,
+    EcologicalRegression,
+    Ludia,
+    PseudoInverse,
+    Reconstruction,
+    Reconstructor,
+    RidgeEcological,
+    held_out_error,
+)
+from shoal.aggregate.cudia import affordable
+from shoal.cli.console import out as screen
+from shoal.cli.console import print_table, steps
 from shoal.errors import FileError, InputError, ParameterError
-
-if TYPE_CHECKING:
-    from shoal.aggregate import Aggregate, Reconstruction, Reconstructor
+from shoal.files import read_table, write_table
+from shoal.params import build
 
 __all__ = ["EXAMPLES", "reconstruct"]
 
@@ -77,11 +94,6 @@ def reconstruct(
     tells which one is right; with two sets that cross, each method is also fitted without the last set and measured by
     it. The values of --method are written.
     """
-    from shoal.aggregate import held_out_error
-    from shoal.cli.console import out as screen
-    from shoal.cli.console import steps
-    from shoal.files import read_table
-
     chosen = _method(method or ("ludia" if len(aggregate) < 2 else "crossed"))
     _check_free(out, overwrite)
     with steps(7 + (len(aggregate) > 1)) as step:
@@ -111,16 +123,6 @@ def reconstruct(
 
 
 def _method(words: str) -> Reconstructor:
-    from shoal.aggregate import (
-        CrossedRegression,
-        Cudia,
-        EcologicalRegression,
-        Ludia,
-        PseudoInverse,
-        RidgeEcological,
-    )
-    from shoal.params import build
-
     names: dict[str, type[Reconstructor]] = {
         "pseudo-inverse": PseudoInverse,
         "ecological": EcologicalRegression,
@@ -137,9 +139,6 @@ def _method(words: str) -> Reconstructor:
 
 
 def _side_by_side(n: int, n_sets: int) -> dict[str, Reconstructor]:
-    from shoal.aggregate import CrossedRegression, EcologicalRegression, Ludia, PseudoInverse, RidgeEcological
-    from shoal.aggregate.cudia import affordable
-
     all_five = (PseudoInverse(), EcologicalRegression(), RidgeEcological(), Ludia(), affordable(n))
     crossed = (CrossedRegression(),) if n_sets > 1 else ()
     return {type(method).__name__: method for method in (*all_five, *crossed)}
@@ -148,9 +147,6 @@ def _side_by_side(n: int, n_sets: int) -> dict[str, Reconstructor]:
 def _aggregates(
     table: Any, files: list[Path], by: list[str], value: list[str], count: str | None, total: bool
 ) -> list[Aggregate]:
-    from shoal.aggregate import Aggregate
-    from shoal.files import read_table
-
     if len(by) != len(files):
         raise ParameterError("--by", "must be given once per --aggregate", got=f"{len(by)} for {len(files)}")
     if len(value) not in (1, len(files)):
@@ -184,9 +180,6 @@ def _check_free(out: Path | None, overwrite: bool) -> None:
 
 
 def _write(out: Path, table: Any, column: str, found: Reconstruction) -> None:
-    import polars as pl
-
-    from shoal.files import write_table
 
     write_table(table.with_columns(pl.Series(column, found.values)), out)
 
@@ -197,11 +190,6 @@ def _words(found: dict[str, Reconstruction], ours: Reconstruction, unseen: dict[
 
 
 def _tell(found: dict[str, Reconstruction], ours: Reconstruction, unseen: dict[str, float], out: Path | None) -> None:
-    import numpy as np
-
-    from shoal.aggregate import CAUTION
-    from shoal.cli.console import out as screen
-    from shoal.cli.console import print_table
 
     rows = [
         [

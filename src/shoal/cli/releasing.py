@@ -2,13 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from shoal.cli.compiled import cache_folder, is_warm
+from shoal.cli.console import note, print_claims
+from shoal.cli.console import out as screen
 from shoal.cli.reading import Reading
 from shoal.errors import ParameterError
+from shoal.method import Family, methods
+from shoal.params import parameters
+from shoal.release.forecast import forecast
+from shoal.release.layout import FORMATS, inside_of
+from shoal.release.replay import read_replay
+from shoal.release.staging import check_target
+from shoal.sampling import sample_of
+from shoal.schema import Schema
 
-__all__ = ["format_of", "open_input", "required", "tell"]
+__all__ = [
+    "SAMPLE",
+    "check_trial",
+    "expect",
+    "format_of",
+    "listed",
+    "open_input",
+    "required",
+    "tell",
+    "tell_where",
+    "tried",
+]
+
+SAMPLE = "Try it on this many random rows (whole persons, where there is a unit): prints, writes nothing."
+
+
+def listed(family: Family, *, with_k: bool = False) -> str:
+    """The names of the methods of a family, those of other packages too; `with_k` those alone that see to k."""
+    return ", ".join(cls.name for cls in methods(family) if not with_k or _sees_to_k(cls))
+
+
+def _sees_to_k(cls: type) -> bool:
+    return any(parameter.name == "k" and parameter.accepts(2) for parameter in parameters(cls))
 
 
 def required(value: Path | None, name: str, command: str) -> Path:
@@ -21,47 +55,76 @@ def required(value: Path | None, name: str, command: str) -> Path:
 def open_input(
     file: Path | None,
     schema: Path | None,
-    target: Path,
+    target: Path | None,
     overwrite: bool,
     reading: Reading,
     step: Any,
     command: str,
 ) -> tuple[Any, Any]:
-    """The input and its schema; a target in use is refused before any work is done."""
-    from shoal.release.staging import check_target
-    from shoal.schema import Schema
-
+    """The input and its schema; a target in use is refused before any work is done. A trial has no target."""
     rules = Schema.read(required(schema, "--schema FILE", command))
-    if file is not None and file.resolve() == target.resolve():
+    if target is not None and file is not None and file.resolve() == target.resolve():
         raise ParameterError("--out", "must not be the input file", hint="Name a new folder.")
-    check_target(target, overwrite=overwrite)
+    if target is not None:
+        check_target(target, overwrite=overwrite)
     step("reading")
     return reading.source(file, command, rules), rules
 
 
+def check_trial(sample: int | None, out: Path | None, command: str) -> Path | None:
+    """The folder to write to: one must be named, but for a trial on a sample, which writes nothing."""
+    if sample is None:
+        return required(out, "--out FOLDER", command)
+    if out is not None:
+        raise ParameterError(
+            "--sample",
+            "is a trial, which writes nothing: a release of a sample would pass for one of the whole table",
+            hint="Leave out --out, or --sample.",
+        )
+    return None
+
+
+def tried(source: Any, schema: Any, sample: int | None, seed: int | None) -> Any:
+    """The source, or that of a trial: a random sample of its rows, which is said on the screen."""
+    if sample is None:
+        return source
+    part = replace(source, frame=sample_of(source.frame, schema, sample, seed))
+    screen.print(f"[bold]Trial[/] on a random sample: {len(part.frame):,} of {len(source.frame):,} rows.")
+    return part
+
+
+def expect(step: Any, source: Any, schema: Any, recipe: Any) -> None:
+    """Forecast the run, for the bar, and in words where it will be long."""
+    if not is_warm(recipe.command):
+        note(f"First run here: loops are compiled, once, and kept in {cache_folder()} (`shoal warm-up` does it ahead).")
+    step.expect(forecast(len(source.frame), schema, recipe))
+
+
 def format_of(release: Any, replay: Path | None = None) -> str:
     """The ending of the released table: as it was before, or as the input's."""
-    from shoal.release.layout import FORMATS
-    from shoal.release.replay import read_replay
-
     if replay is not None:
         return Path(read_replay(replay)["output"]["file"]).suffix[1:]
     source = release.source.format
     return source if source in FORMATS else "csv"
 
 
-def tell(release: Any, target: Path) -> None:
-    """Print what was released, what is promised, what was measured, and where it lies."""
-    from shoal.cli.console import out as screen
-    from shoal.cli.console import print_claims
-    from shoal.release.layout import inside_of
-
-    screen.print(f"[bold]{len(release.source_rows):,} rows released[/] by {release.recipe}")
-    for note in release.notes:
-        screen.print(f"  {note}", markup=False, style="dim")
+def tell(release: Any, target: Path | None) -> None:
+    """Print what was released, what is promised, what was measured, and where it lies; a trial lies nowhere."""
+    how = "released" if target is not None else "tried"
+    screen.print(f"[bold]{len(release.source_rows):,} rows {how}[/] by {release.recipe}")
+    for said in release.notes:
+        screen.print(f"  {said}", markup=False, style="dim")
     print_claims(release.claims)
     screen.print("[bold]Measured[/]")
     for line in (*release.risk_lines, *release.utility_lines):
         screen.print(f"  {line.name:<58}{line.value}")
+    tell_where(target)
+
+
+def tell_where(target: Path | None) -> None:
+    """Print where everything lies; of a trial, what its numbers are worth."""
+    if target is None:
+        screen.print("Nothing was written: claims and numbers are those of the sample. To release, leave out --sample.")
+        return
     screen.print(f"Table, report and manifest: {target}", markup=False)
     screen.print(f"Keep inside: {inside_of(target)}", markup=False)

@@ -1,7 +1,8 @@
-"""`shoal risk`: how exposed is a table, alone or against its original?"""
+"""`shoal risk`: who stands out in a table, through what, against whom, and what would help."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,12 +16,16 @@ EXAMPLES = """Examples:
 
 shoal risk people.csv --schema schema.toml
 
+shoal risk sample.csv --schema schema.toml --population 330000000 --fail-above journalist=0.2
+
 shoal risk released.csv --schema schema.toml --original people.csv    (same row order)
 
-shoal risk sample.csv --schema schema.toml --population 330000000
+shoal risk synthetic.csv -s schema.toml --original train.csv --control holdout.csv --fail-above membership=0.1
 
 shoal risk stays.csv --schema schema.toml --aggregates county --aggregates hospital
 """
+
+_MOST_SETS = 100_000_000  # rows times sets of columns up to which combinations of three are sought
 
 
 @reads
@@ -29,58 +34,115 @@ def risk(
     file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
     schema: Annotated[Path, typer.Option("--schema", "-s", help="Its schema in TOML.")],
     original: Annotated[
-        Path | None, typer.Option(help="The table it was made from, in the same row order: adds matching attacks.")
+        Path | None,
+        typer.Option(help="The table it was made from: adds attacks. Matching needs the same row order."),
+    ] = None,
+    control: Annotated[
+        Path | None, typer.Option(help="People who were not in the original: attacks are held against them.")
     ] = None,
     population: Annotated[int | None, typer.Option(help="People in the population the table is a sample of.")] = None,
+    k: Annotated[int, typer.Option(min=2, help="People in classes of fewer than this many stand out.")] = 2,
+    fail_above: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=LIMIT",
+            help="End with exit code 3 if a risk is larger: unique, prosecutor, journalist, marketer, individual, "
+            "singling-out, linkability, guessing, membership.",
+        ),
+    ] = None,
     aggregates: Annotated[
         list[str] | None, typer.Option(help="Columns whose averages you plan to publish: what would they give away?")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print everything, also what is for inside only.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON; for inside only.")] = False,
     reading: Reading,
 ) -> None:
-    """Measure equivalence classes, uniqueness and attackers; with --original also re-identification and linkage."""
+    """Say who stands out in FILE, through which columns, against whom, and what would help most."""
     from shoal.cli.console import out, steps
+    from shoal.cli.risk_screen import print_risk
     from shoal.schema import Schema
 
     rules = Schema.read(schema)
-    with steps(3) as step:
+    limits = _limits(fail_above or [])
+    with steps(7) as step:
         step("reading")
         table = reading.table(file, "risk", rules)
         before = None if original is None else reading.table(original, "risk", rules)
-        step("measuring")
-        found = _measure(table, before, rules, population)
+        others = None if control is None else reading.table(control, "risk", rules)
+        found = _measure(table, rules, population, k, step)
+        if before is not None:
+            found |= _attack(before, table, others, rules, k, step)
         if aggregates:
             from shoal.cli.aggregates import exposure
 
             step("rebuilding values from averages")
             found["aggregates"] = exposure(table, rules, aggregates)
+    broken = _broken(found, limits)
     if json:
-        out.print_json(data={name: result.to_dict() for name, result in found.items()})
+        words = {name: result.to_dict() for name, result in found.items()}
+        out.print_json(data=words | ({"limits": limits, "broken": broken} if limits else {}))
     else:
-        _tell(found, len(table))
+        print_risk(found, limits, broken, verbose=verbose)
+    if broken:
+        raise typer.Exit(3)
 
 
-def _measure(table: Any, before: Any, schema: Any, population: int | None) -> dict[str, Any]:
+def _measure(table: Any, schema: Any, population: int | None, k: int, step: Callable[[str], None]) -> dict[str, Any]:
+    from math import comb
+
     from shoal.frame import enter
-    from shoal.pair import Pair
-    from shoal.risk import attacker_models, class_sizes
+    from shoal.risk import (
+        attacker_models,
+        class_sizes,
+        column_contribution,
+        individual_risk,
+        minimal_uniques,
+        single_changes,
+    )
     from shoal.risk import population as population_models
+    from shoal.risk.keys import coded_keys
 
     frame = enter(table)
-    classes = class_sizes.table_classes(frame, schema)
+    step("counting classes")
+    classes, keys = class_sizes.table_classes(frame, schema), coded_keys(frame, schema)
     found: dict[str, Any] = {
         "classes": class_sizes.measure(frame, schema, found=classes),
         "uniqueness": population_models.measure(frame, schema, population, found=classes),
         "attackers": attacker_models.measure(frame, schema, population, found=classes),
+        "individual": individual_risk.measure(frame, schema, population, found=classes, keys=keys),
     }
-    return found if before is None else found | _attack(Pair.of(before, table, schema))
+    step("looking for what would help")
+    found["what_if"] = single_changes.measure(frame, schema, k, found=classes, keys=keys)
+    step("sharing out over columns")
+    found["contribution"] = column_contribution.measure(frame, schema, k, found=classes, keys=keys)
+    step("looking for small combinations")
+    sets = sum(comb(len(keys), s) for s in (1, 2, 3))
+    size = 3 if sets * len(frame) <= _MOST_SETS else 2
+    found["suda"] = minimal_uniques.measure(frame, schema, size, keys=keys)
+    return found
 
 
-def _attack(pair: Any) -> dict[str, Any]:
+def _attack(before: Any, table: Any, control: Any, schema: Any, k: int, step: Callable[[str], None]) -> dict[str, Any]:
+    """Attacks on the pair: those with a control group, and matching where rows correspond."""
+    from shoal.frame import enter
+    from shoal.risk import class_sizes
+
+    step("attacking")
+    found: dict[str, Any] = {"before": class_sizes.measure(enter(before), schema)}
+    if len(enter(before)) == len(enter(table)):
+        found |= _matched(before, table, schema)
+    return found | _controlled(before, table, control, schema)
+
+
+def _matched(before: Any, table: Any, schema: Any) -> dict[str, Any]:
     """Matching attacks on rows in the original's order, all from one look at both tables."""
+    from shoal.pair import Pair
     from shoal.risk import attribute_inference, copies, interval_disclosure, matching, record_linkage, unchanged
     from shoal.risk.nearest import match_pair
 
+    pair = Pair.of(before, table, schema)
     matches = match_pair(pair)
     return {
         "reidentification": matching.measure(pair, matches=matches),
@@ -92,36 +154,68 @@ def _attack(pair: Any) -> dict[str, Any]:
     }
 
 
-def _tell(found: dict[str, Any], n: int) -> None:
-    from shoal.cli.console import out, print_table
+def _controlled(before: Any, table: Any, control: Any, schema: Any) -> dict[str, Any]:
+    """Attacks that need no correspondence of rows; a coarse release is read through the row order."""
+    import numpy as np
 
-    classes, attackers = found["classes"], found["attackers"]
-    out.print(f"[bold]{n:,} rows in {classes.n_classes:,} classes; smallest class k = {classes.k}[/]")
-    out.print(f"unique records: {classes.n_unique:,}")
-    rows = [
-        ["prosecutor", f"{attackers.prosecutor.mean:.2%}", f"{attackers.prosecutor.largest:.2%}"],
-        ["journalist", f"{attackers.journalist.mean:.2%}", f"{attackers.journalist.largest:.2%}"],
-        ["marketer", f"{attackers.marketer:.2%}", ""],
-    ]
-    print_table("Attackers", ["", "mean", "largest"], rows)
-    if classes.sensitive:
-        rows = [
-            [name, f"{d.distinct_l}", f"{d.entropy_l:.2f}", f"{d.t:.2f}", f"{d.homogeneous_share:.2%}"]
-            for name, d in classes.sensitive.items()
-        ]
-        head = ["", "distinct l", "entropy l", "t", "in classes of one value"]
-        print_table("Sensitive columns, worst class", head, rows)
-    if "reidentification" in found:
-        out.print(f"re-identification by nearest match: {found['reidentification'].expected:.2%}")
-        hidden = found["unchanged"]
-        told = f"not measured: {hidden.why}" if hidden.expected is None else f"{hidden.expected:.2%}"
-        out.print(f"re-identification with unchanged columns: {told}")
-        out.print(f"linkage, nearest or second nearest: {found['linkage'].share:.2%}")
-        out.print(f"combinations equal to their own person's: {found['verbatim'].own_share:.2%}")
-        for name in ("reidentification", "linkage"):
-            if found[name].sampled:
-                out.print(f"{name}: from a random sample of {found[name].n_targets:,} rows, each against all")
-    if "aggregates" in found:
-        from shoal.cli.aggregates import tell_exposure
+    from shoal import risk as measures
 
-        tell_exposure(found["aggregates"])
+    rows = np.arange(len(table)) if len(table) == len(before) else None
+    found: dict[str, Any] = {
+        "singling_out": measures.singling_out(before, table, schema, control, source_rows=rows),
+        "replicated": measures.replicated_uniques(before, table, schema, control),
+    }
+    if len(schema.quasi) + len(schema.sensitive) > 1:
+        found["linkability"] = measures.linkability(before, table, schema, control, source_rows=rows)
+    if any(name in table.columns for name in schema.sensitive):
+        found["guessing"] = measures.guessing(before, table, schema, control, source_rows=rows)
+    if control is not None:
+        found["membership"] = measures.membership(before, table, schema, control, source_rows=rows)
+    return found
+
+
+_GATES: dict[str, tuple[str, Callable[[Any], float]]] = {
+    "unique": ("classes", lambda found: found.unique_share),
+    "prosecutor": ("attackers", lambda found: found.prosecutor.largest),
+    "journalist": ("attackers", lambda found: found.journalist.largest),
+    "marketer": ("attackers", lambda found: found.marketer),
+    "individual": ("individual", lambda found: found.largest),
+    "singling-out": ("singling_out", lambda found: found.risk),
+    "linkability": ("linkability", lambda found: found.risk),
+    "guessing": ("guessing", lambda found: found.risk),
+    "membership": ("membership", lambda found: found.risk),
+}
+
+
+def _limits(given: list[str]) -> dict[str, float]:
+    from shoal.errors import ParameterError
+
+    limits = {}
+    for text in given:
+        name, _, number = text.partition("=")
+        try:
+            limits[name] = float(number)
+        except ValueError:
+            limits[name] = -1.0
+        if name not in _GATES or not 0 <= limits[name] <= 1:
+            known = ", ".join(_GATES)
+            raise ParameterError("--fail-above", f"must be NAME=LIMIT with a limit from 0 to 1 and NAME one of {known}")
+    return limits
+
+
+def _broken(found: dict[str, Any], limits: dict[str, float]) -> dict[str, float]:
+    """The risks above their limit; one that can't be measured is an error, not a pass."""
+    from shoal.errors import ParameterError
+
+    broken = {}
+    for name, limit in limits.items():
+        part, value = _GATES[name]
+        if part not in found:
+            raise ParameterError(
+                "--fail-above",
+                f"'{name}' can't be measured here",
+                hint="Give --original, and --control for membership.",
+            )
+        if value(found[part]) > limit:
+            broken[name] = value(found[part])
+    return broken

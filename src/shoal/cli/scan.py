@@ -7,7 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from shoal.cli.console import out, print_table, steps
 from shoal.cli.reading import FILE_HELP, Reading, reads
+from shoal.compliance.scan import scan as look
 
 __all__ = ["EXAMPLES", "scan"]
 
@@ -33,9 +35,6 @@ def scan(
     reading: Reading,
 ) -> None:
     """Look for the 18 Safe Harbor identifiers in FILE, by names and values; print counts, never values."""
-    from shoal.cli.console import out, steps
-    from shoal.compliance.scan import scan as look
-
     with steps(2) as step:
         step("reading")
         table = reading.table(file, "scan")
@@ -50,8 +49,6 @@ def scan(
 
 
 def _tell(found: Any) -> None:
-    from shoal.cli.console import out, print_table
-
     size = f"{found.n_rows:,} rows, {found.n_columns} columns"
     if not found.findings:
         out.print(f"[bold]Nothing was found[/] in {size}. That doesn't show that nothing is there.")

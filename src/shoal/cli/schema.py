@@ -1,4 +1,4 @@
-"""`shoal schema`: propose a schema, and check one against its table."""
+"""`shoal schema`: propose a schema, check one against its table, and make the changes that are safe."""
 
 from __future__ import annotations
 
@@ -8,11 +8,19 @@ from typing import Annotated, Any
 
 import typer
 
+from shoal.cli.console import out, print_table
 from shoal.cli.reading import FILE_HELP, Reading, reads
+from shoal.conform import prepare
+from shoal.errors import FileError, Problems
+from shoal.files import write_text
+from shoal.repair import problems_of, safe_fixes
+from shoal.schema import Schema
+from shoal.schema.amend import amended
+from shoal.schema.infer import propose
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Propose and check schemas: what each column is.", no_args_is_help=True)
+app = typer.Typer(help="Propose, check and fix schemas: what each column is.", no_args_is_help=True)
 
 _INFER = """Examples:
 
@@ -40,10 +48,6 @@ def infer(
     reading: Reading,
 ) -> None:
     """Propose a commented schema for FILE; correct it before you use it."""
-    from shoal.errors import FileError
-    from shoal.files import write_text
-    from shoal.schema.infer import propose
-
     if out is not None and out.exists() and not overwrite:
         raise FileError(str(out), "already exists", hint="Name another file, or allow overwriting (--overwrite).")
     text = propose(reading.table(file, "schema infer")).to_toml()
@@ -63,10 +67,6 @@ def check(
     reading: Reading,
 ) -> None:
     """Hold FILE to its schema and say what each column is."""
-    from shoal.cli.console import out, print_table
-    from shoal.conform import prepare
-    from shoal.schema import Schema
-
     rules = Schema.read(schema)
     prepared = prepare(reading.table(file, "schema check", rules), rules)
     rows = [[c.name, c.role, c.kind or "", str(c.missing)] for c in prepared.schema.columns]
@@ -89,13 +89,6 @@ def fix(
     Safe is what never lets more be learnt: an entry for a column that is not there goes, a column without a role gets
     a cautious one, codes become nominal. Comments in the file stay. Exit code 4 if something is left.
     """
-    from shoal.cli.console import out
-    from shoal.errors import Problems
-    from shoal.files import write_text
-    from shoal.repair import problems_of, safe_fixes
-    from shoal.schema import Schema
-    from shoal.schema.amend import amended
-
     rules = Schema.read(schema)
     table = reading.table(file, "schema fix", rules)
     fixes = safe_fixes(table, rules)

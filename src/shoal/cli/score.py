@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import json as format_json
 from pathlib import Path
 from typing import Annotated, Any
 
+import narwhals as nw
 import typer
 
+from shoal import score
+from shoal.cli.console import out as screen
+from shoal.cli.console import print_claims, print_table
 from shoal.errors import FileError, ParameterError
+from shoal.files import read_table, write_text
+from shoal.frame import enter, series
+from shoal.release.charge import account_for
+from shoal.schema import Schema
+from shoal.score import evaluate as measure
+from shoal.score import load
+from shoal.score.admitting import admission_of
 
 __all__ = ["app"]
 
@@ -71,9 +83,6 @@ def fit(
     The account of FILE is charged before anything is computed, and its ledger admits the model file to be served. A
     certified model may leave; a published or plain one holds exact counts, and its file says that it must stay inside.
     """
-    from shoal.cli.console import out as screen
-    from shoal.cli.console import print_claims
-
     _check_target_file(out, overwrite)
     certified = model.startswith("certified")
     X, y, rules = _table(file, schema, target, with_unit=certified)
@@ -99,11 +108,6 @@ def explain(
     svg: Annotated[Path | None, typer.Option(help="Write a picture here.")] = None,
 ) -> None:
     """Show a model: plain words, claims, importances, and its rules as text."""
-    from shoal.cli.console import out as screen
-    from shoal.cli.console import print_claims, print_table
-    from shoal.files import write_text
-    from shoal.score import load
-
     model = load(file)
     screen.print(model.words, markup=False)
     print_claims(model.claims)
@@ -126,13 +130,6 @@ def evaluate(
     json: Annotated[Path | None, typer.Option(help="Write the numbers here.")] = None,
 ) -> None:
     """Measure a model on TABLE: AUROC, accuracy, Brier score, calibration. For inside: outcomes carry no noise."""
-    import json as format_json
-
-    from shoal.cli.console import print_table
-    from shoal.files import read_table, write_text
-    from shoal.frame import enter
-    from shoal.score import evaluate as measure
-    from shoal.score import load
 
     model, frame = load(file), enter(read_table(table))
     _check_column(frame, target, table)
@@ -157,8 +154,6 @@ def evaluate(
 
 
 def _text() -> Any:
-    import narwhals as nw
-
     return nw.String
 
 
@@ -174,10 +169,6 @@ def _check_column(frame: Any, target: str, file: Path) -> None:
 
 def _table(file: Path, schema: Path, target: str, *, with_unit: bool) -> tuple[Any, Any, Any]:
     """The features that the schema declares (and whose each row is), the target, and the schema."""
-    from shoal.files import read_table
-    from shoal.frame import enter, series
-    from shoal.schema import Schema
-
     rules, frame = Schema.read(schema), enter(read_table(file))
     _check_column(frame, target, file)
     roles = ("quasi", "sensitive", "other")
@@ -200,8 +191,6 @@ def _classes(rules: Any, target: str, positive: str | None) -> tuple[Any, ...] |
 def _model(
     name: str, schema: Any, epsilon: float, design: str, alpha: list[float] | None, depth: int | None, classes: Any
 ) -> Any:
-    from shoal import score
-
     shared: dict[str, Any] = {"schema": schema, "classes": classes} | ({} if depth is None else {"max_depth": depth})
     first = (alpha or [1.0])[0]
     makers: dict[str, Any] = {
@@ -222,15 +211,11 @@ def _account(file: Path, limit: float | None, model: Any, where: dict[str, Any])
     A published model is not charged here, as its fit has no known price; but it gets the data set's name, so that its
     answers and everything else that is computed from these people spend from one account.
     """
-    from shoal.release.charge import account_for
-
     model._check()
     return None if model.cost is None else account_for(file, limit, **where)
 
 
 def _admit(file: Path, book: Any) -> None:
     """The ledger that was charged notes the model file, so that nothing else can be served in its name."""
-    from shoal.score.admitting import admission_of
-
     if book is not None:
         book.ledger.admit(admission_of(file, by="fit"))

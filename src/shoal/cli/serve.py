@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import sys
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
+from shoal.cli.console import err, print_table
+from shoal.errors import FileError
+from shoal.files.atomic import reporting
+from shoal.ledger import Ledger
+from shoal.ledger.amount import to_text
+from shoal.ledger.chain import now
+
+if TYPE_CHECKING:  # an extra that may not be installed
     from shoal.service.models import Catalogue, Served
     from shoal.service.settings import Settings
 
@@ -27,11 +36,6 @@ shoal serve --config serve.toml --check
 def _configure(context: typer.Context, file: Path | None) -> Path | None:
     """Take defaults from a TOML file: a flag wins over the environment, that over the file."""
     if file is not None:
-        import tomllib
-
-        from shoal.errors import FileError
-        from shoal.files.atomic import reporting
-
         with reporting(file):
             text = file.read_text(encoding="utf-8")
         try:
@@ -128,7 +132,6 @@ def serve(
 
 def _read(settings: Settings) -> tuple[Catalogue, list[Served]]:
     """The models that may be served, and their accounts: once here, so that what is wrong is said once."""
-    from shoal.ledger import Ledger
     from shoal.service.models import enrol, read_folder
 
     book = Ledger.open(settings.ledger, create=False, patience=settings.deadline)
@@ -158,17 +161,11 @@ def _line(text: str) -> None:
 
 
 def _log_head(head: str) -> None:
-    import json
-
-    from shoal.ledger.chain import now
 
     _line(json.dumps({"at": now(), "event": "ledger", "head": head}))
 
 
 def _tell(catalogue: Catalogue, served: list[Served], host: str, port: int) -> None:
-    from shoal.cli.console import err, print_table
-    from shoal.ledger.amount import to_text
-
     rows: list[list[Any]] = [[one.name, to_text(one.amount), str(len(one.domain)), one.data] for one in served]
     print_table(f"http://{host}:{port}", ["model", "epsilon a query", "fields", "data set"], rows)
     for refused in catalogue.refused:

@@ -7,8 +7,12 @@ from typing import Annotated
 
 import typer
 
+from shoal.cli.console import out
 from shoal.cli.releasing import required
 from shoal.errors import ParameterError
+from shoal.files.atomic import reporting
+from shoal.release.minisign import is_encrypted, new_key
+from shoal.release.sign import sign as sign_release
 
 __all__ = ["EXAMPLES", "sign"]
 
@@ -46,13 +50,9 @@ def sign(
     Decision, recipient and expiry are written into manifest and report first. Signing again replaces them. The
     signature is in minisign's format: minisign -V -p publisher.pub -m manifest.json checks it.
     """
-    from shoal.cli.console import out
-
     if new_key is not None:
         _make_key(new_key, password_file, no_password, given=(directory, key, decision, by, recipient, expires))
         return
-    from shoal.release.sign import sign as sign_release
-
     folder, secret = required(directory, "DIRECTORY", "sign"), required(key, "--key FILE", "sign")
     facts = {"decision": decision, "by": by, "recipient": recipient, "expires": expires}
     done = sign_release(folder, secret, password=_password_of(secret, password_file), **facts)
@@ -60,9 +60,6 @@ def sign(
 
 
 def _make_key(path: Path, password_file: Path | None, no_password: bool, given: tuple[object, ...]) -> None:
-    from shoal.cli.console import out
-    from shoal.release.minisign import new_key
-
     if any(value is not None for value in given):
         raise ParameterError("sign", "--new-key makes a key and signs nothing: leave out the rest")
     password = "" if no_password else _asked(new=True) if password_file is None else _first_line(password_file)
@@ -72,16 +69,12 @@ def _make_key(path: Path, password_file: Path | None, no_password: bool, given: 
 
 
 def _password_of(secret: Path, password_file: Path | None) -> str | None:
-    from shoal.release.minisign import is_encrypted
-
     if not is_encrypted(secret):
         return None
     return _asked(new=False) if password_file is None else _first_line(password_file)
 
 
 def _first_line(path: Path) -> str:
-    from shoal.files.atomic import reporting
-
     with reporting(path), open(path, encoding="utf-8", errors="surrogateescape") as stream:
         line = stream.readline().rstrip("\r\n")
     if not line:

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Union, get_args, get_origin
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from shoal.cli.console import err
 from shoal.cli.console import out as screen
+from shoal.cli.lazy import LazyGroup, as_command
 from shoal.errors import ParameterError
 from shoal.files import read_table
 from shoal.params import Parameter, Range
@@ -24,7 +25,19 @@ from shoal.study.study import STUDIES, Flag, Study, find
 
 __all__ = ["app", "command", "progress_bar"]
 
-app = typer.Typer(help="Repeat the tables and figures of the papers.", no_args_is_help=True)
+
+class Studies(LazyGroup):
+    """A command for each study."""
+
+    summaries: ClassVar[Mapping[str, str]] = {name: entry.summary for name, entry in STUDIES.items()}
+
+    def load(self, name: str) -> Any:
+        """Import the study and make its command."""
+        study = find(name)
+        return as_command(name, command(study, self.summaries[name]), _examples(study))
+
+
+app = typer.Typer(cls=Studies, help="Repeat the tables and figures of the papers.", no_args_is_help=True)
 _OUT = Annotated[Path, typer.Option("--out", "-o", help="Folder for the report and the numbers.")]
 _OVERWRITE = Annotated[bool, typer.Option("--overwrite", help="Replace an older study in that folder.")]
 
@@ -34,7 +47,7 @@ def main() -> None:
     """Repeat the tables and figures of the papers."""
 
 
-def command(study: Study[Any]) -> Callable[..., None]:
+def command(study: Study[Any], summary: str = "") -> Callable[..., None]:
     """The command of a study: a function whose signature is its folder, its inputs and its settings."""
     options = {p.name: p for p in (*study.inputs, *study.numbers)}
 
@@ -50,7 +63,7 @@ def command(study: Study[Any]) -> Callable[..., None]:
     ]
     run.__signature__ = inspect.Signature(signature)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in signature}
-    run.__doc__ = study.summary
+    run.__doc__ = summary
     return run
 
 
@@ -142,8 +155,3 @@ def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
 
 def _examples(study: Study[Any]) -> str:
     return "\n\n".join(["Examples:", *study.examples]) + "\n"
-
-
-for _name in STUDIES:
-    _study = find(_name)
-    app.command(_name, epilog=_examples(_study))(command(_study))

@@ -8,9 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
+from shoal.cli.console import out as screen
+from shoal.cli.console import print_claims, steps
 from shoal.cli.reading import FILE_HELP, Reading, reads
-from shoal.cli.releasing import format_of, open_input, required
+from shoal.cli.releasing import SAMPLE, check_trial, expect, format_of, listed, open_input, tell_where, tried
 from shoal.errors import ParameterError
+from shoal.recipe import Synthesis, read_method
+from shoal.release import make
 
 __all__ = ["EXAMPLES", "synthesize"]
 
@@ -40,7 +44,7 @@ def synthesize(
         int | None, typer.Option("--rows", "-n", help="Rows to draw; chosen without the table. [default: noisy total]")
     ] = None,
     method: Annotated[
-        str, typer.Option("--method", "-m", help="How: {synthesize}; parameters after a colon.")
+        str, typer.Option("--method", "-m", help=f"How: {listed('synthesize')}; parameters after a colon.")
     ] = "pegs",
     limit: Annotated[
         float | None, typer.Option(help="Epsilon that may ever be spent on FILE; set by the first run. [default: 10]")
@@ -57,6 +61,7 @@ def synthesize(
     price: Annotated[bool, typer.Option("--price", help="Say what it would cost, and stop.")] = False,
     format: Annotated[str | None, typer.Option("--format", "-f", help="csv, tsv, parquet, dta, sav, xpt.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older release in that folder.")] = False,
+    sample: Annotated[int | None, typer.Option("--sample", help=f"{SAMPLE} The account is not charged.")] = None,
     *,
     reading: Reading,
 ) -> None:
@@ -65,38 +70,39 @@ def synthesize(
     The account of FILE is charged before anything is computed; when it is exhausted, nothing is computed or spent and
     the exit code is 3. Levels and bounds in the schema must be public knowledge.
     """
-    from shoal.cli.console import out as screen
-    from shoal.cli.console import steps
-    from shoal.recipe import Synthesis, read_method
-    from shoal.release import make
-    from shoal.release.charge import account_of
-
     given = {"epsilon": epsilon, "delta": delta, "scope": scope}
     synthesizer = read_method(method, "synthesize", {n: v for n, v in given.items() if v is not None})
     recipe = Synthesis.of(synthesizer, rows)
     if price:
         screen.print(str(recipe.price), markup=False)
         return
-    target = required(out, "--out FOLDER", "synthesize")
-    with steps(6) as step:
+    target = check_trial(sample, out, "synthesize")
+    with steps() as step:
         source, rules = open_input(file, schema, target, overwrite, reading, step, "synthesize")
-        if account and not source.single:
-            hint = "Save the rows to one file first, or name --no-account if the budget is kept elsewhere."
-            raise ParameterError(
-                "synthesize", "keeps an account of one file, not of a folder, pipe or query", hint=hint
-            )
         where: dict[str, Any] = {"ledger": ledger, "data": data, "changed": "continue" if corrected else "refuse"}
-        with account_of(Path(source.path), recipe, limit, **where) if account else nullcontext() as book:
+        charged = account and sample is None  # what isn't written doesn't leave
+        if charged and not source.single:
+            hint = "Save the rows to one file first, or name --no-account if the budget is kept elsewhere."
+            rule = "keeps an account of one file, not of a folder, pipe or query"
+            raise ParameterError("synthesize", rule, hint=hint)
+        source = tried(source, rules, sample, None)
+        expect(step, source, rules, recipe)
+        with _account(source, recipe, limit, where) if charged else nullcontext() as book:
             release = make(source, rules, recipe, account=book, progress=step)
-        release.write(target, format=format or format_of(release), overwrite=overwrite, progress=step)
+        if target is None:
+            release.measure(progress=step)
+        else:
+            release.write(target, format=format or format_of(release), overwrite=overwrite, progress=step)
     _tell(release, target, book)
 
 
-def _tell(release: Any, target: Path, book: Any) -> None:
-    from shoal.cli.console import out as screen
-    from shoal.cli.console import print_claims
-    from shoal.release.layout import inside_of
+def _account(source: Any, recipe: Any, limit: float | None, where: dict[str, Any]) -> Any:
+    from shoal.release.charge import account_of  # SQLAlchemy takes a third of a second to load
 
+    return account_of(Path(source.path), recipe, limit, **where)
+
+
+def _tell(release: Any, target: Path | None, book: Any) -> None:
     screen.print(f"[bold]{len(release.source_rows):,} synthetic rows[/] by {release.recipe}")
     for note in release.notes:
         screen.print(f"  {note}", markup=False, style="dim")
@@ -108,5 +114,4 @@ def _tell(release: Any, target: Path, book: Any) -> None:
         screen.print(f"  {line.name:<58}{line.value}")
     if book is not None:
         screen.print(f"Account {book.path}: {book.summary}", markup=False)
-    screen.print(f"Table, report and manifest: {target}", markup=False)
-    screen.print(f"Keep inside: {inside_of(target)}", markup=False)
+    tell_where(target)

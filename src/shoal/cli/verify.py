@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.markup import escape
 
-if TYPE_CHECKING:
-    from shoal.release import Verification
-    from shoal.release.verify import Check
+from shoal.cli.console import out, steps
+from shoal.release import Verification
+from shoal.release import verify as check_again
+from shoal.release.verify import Check
 
 __all__ = ["EXAMPLES", "verify"]
 
@@ -36,10 +38,6 @@ def verify(
     A claim is recomputed, signed, or on the publisher's word. Exit code 0: nothing rests on a word alone; 3: a check
     fails; 5: nothing fails, but something rests on the publisher's word.
     """
-    from rich.markup import escape
-
-    from shoal.cli.console import out, steps
-    from shoal.release import verify as check_again
 
     with steps(1) as step:
         step("verifying")

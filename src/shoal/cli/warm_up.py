@@ -8,8 +8,18 @@ container image that runs this once starts every release warm.
 from __future__ import annotations
 
 import time
-from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+
+import numpy as np
+
+import shoal
+from shoal.cli.compiled import cache_folder
+from shoal.cli.console import out, steps
+from shoal.group.blocks import by_blocks
+from shoal.group.greedy import kmember
+from shoal.group.maximum_distance import mdav
+from shoal.group.points import Points
 
 __all__ = ["EXAMPLES", "warm_up"]
 
@@ -25,8 +35,6 @@ _PEOPLE, _K = 120, 4
 
 def warm_up() -> None:
     """Compile what anonymize and coarsen need, so that the first release doesn't wait for it."""
-    from shoal.cli.console import out, steps
-
     began, processor = time.perf_counter(), time.process_time()
     with steps(len(_jobs())) as step:
         for name, job in _jobs().items():
@@ -37,24 +45,11 @@ def warm_up() -> None:
     out.print(f"They are kept in {cache_folder()}", soft_wrap=True)
 
 
-def cache_folder() -> Path:
-    """Where compiled kernels are kept: a folder of the user's, or the package's own, each module beside its source."""
-    import shoal
-    from shoal.group import packs
-
-    kernel: Any = packs.distances
-    beside = Path(kernel.stats.cache_path)
-    return Path(shoal.__file__).parent if beside.name == "__pycache__" else beside.parent
-
-
 def _jobs() -> dict[str, Any]:
     return {"anonymize": _anonymize, "group in blocks": _group_in_blocks, "coarsen": _coarsen}
 
 
 def _anonymize() -> None:
-    from tempfile import TemporaryDirectory
-
-    import shoal
 
     table, schema = shoal.datasets.health_survey(_PEOPLE, seed=1), shoal.datasets.health_survey_schema()
     with TemporaryDirectory() as folder:
@@ -63,12 +58,6 @@ def _anonymize() -> None:
 
 def _group_in_blocks() -> None:
     """What only large tables meet."""
-    import numpy as np
-
-    from shoal.group.blocks import by_blocks
-    from shoal.group.greedy import kmember
-    from shoal.group.maximum_distance import mdav
-    from shoal.group.points import Points
 
     points = Points.of(np.arange(4.0 * _PEOPLE).reshape(_PEOPLE, 4) % 17)
     for kernel in (kmember, mdav):
@@ -76,8 +65,6 @@ def _group_in_blocks() -> None:
 
 
 def _coarsen() -> None:
-    import shoal
-
     table, schema = shoal.datasets.health_survey(_PEOPLE, seed=1), shoal.datasets.health_survey_schema()
     methods = (shoal.Mondrian(k=_K), shoal.Generalize(k=_K, suppression=0.9), shoal.Suppress(k=_K))
     for method in methods:

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-if TYPE_CHECKING:
+from shoal.cli.console import err, out
+from shoal.errors import FileError, ParameterError
+
+if TYPE_CHECKING:  # an extra that may not be installed
     from fastapi import FastAPI
 
     from shoal.web.access import Access
@@ -57,8 +60,6 @@ def web(
     Uploads and results lie in a private folder that is removed when the command stops (Ctrl-C). Nothing is sent
     anywhere.
     """
-    from shoal.errors import ParameterError
-
     try:
         from shoal.web.app import WebSettings, create_web_app
     except ModuleNotFoundError as missing:
@@ -74,7 +75,6 @@ def web(
 
 
 def _access(host: str, data: Path | None, token: bool) -> Access:
-    from shoal.errors import FileError
     from shoal.web.access import Access, make_token
 
     if data is not None and not data.is_dir():
@@ -91,8 +91,6 @@ def _hosts(host: str, access: Access) -> tuple[str, ...]:
 
 def _socket(host: str, port: int) -> socket.socket:
     """Bound before anything is made, so that a port in use is said at once."""
-    from shoal.errors import ParameterError
-
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -118,8 +116,6 @@ def _in_address(host: str) -> str:
 
 
 def _tell(address: str, access: Access) -> None:
-    from shoal.cli.console import err, out
-
     out.print(f"Workbench: {address}", markup=False, soft_wrap=True)
     out.print("Stop it with Ctrl-C; uploads and results are then removed.", style="dim")
     if not access.loopback:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import polars as pl
 
@@ -64,8 +64,15 @@ class Coarsener(Method):
     family = "coarsen"
 
     k: int
-    blanks_cells: ClassVar[bool] = False
-    """Whether it may blank single cells of records that it keeps; comparisons with the original then stay inside."""
+
+    @property
+    def blanks_cells(self) -> bool:
+        """Whether it may blank single cells of records that it keeps, or pool the values of a few people.
+
+        The others' stay as they are, so a comparison with the original would tell what was blanked or pooled: it stays
+        inside.
+        """
+        return False
 
     @property
     def leaves_out(self) -> bool:

@@ -25,7 +25,7 @@ from shoal.coarsening.hierarchy import Hierarchy, hierarchy_error
 from shoal.coarsening.ladder import Ladder, distinct_values
 from shoal.coarsening.steps import Step, as_text
 from shoal.conform import levels_like
-from shoal.domain.values import is_whole
+from shoal.domain.declared import is_whole
 from shoal.errors import ParameterError
 from shoal.schema import Column
 

@@ -65,6 +65,11 @@ class Recode(Coarsener):
     steps: Annotated[Mapping[str, Step | Mapping[str, Any]], Help("a step for each column")]
     k: int = field(default=1, init=False)
 
+    @property
+    def blanks_cells(self) -> bool:
+        """Whether a step may pool the values of a few people and leave the others' as they are."""
+        return any(step_of(words).pools_some for words in self.steps.values())
+
     def apply(self, prepared: Prepared, seed: int) -> Coarsened:
         """Coarsen a prepared table; the seed plays no part."""
         check(self)

@@ -41,6 +41,8 @@ class Step(ABC):
     """Writes a less exact value for each value."""
 
     kind: ClassVar[str]
+    pools_some: ClassVar[bool] = False
+    """Whether it may pool the values of a few people and leave the others' as they are."""
 
     def apply(self, content: pl.Series) -> pl.Series:
         """The coarser column, row by row; missing values stay missing."""
@@ -123,6 +125,7 @@ class Cap(Step):
     """
 
     kind: ClassVar[str] = "cap"
+    pools_some: ClassVar[bool] = True
 
     low: Annotated[float | None, Help("smaller numbers become this one")] = None
     high: Annotated[float | None, Help("larger numbers become this one")] = None
@@ -267,6 +270,7 @@ class TreeLevel(Step):
     """
 
     kind: ClassVar[str] = "tree"
+    pools_some: ClassVar[bool] = True
 
     rows: Annotated[tuple[tuple[str, ...], ...], Help("one row a value, one column a level")]
     level: Annotated[int, Range(low=0), Help("which column is written")] = 1

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 import polars as pl
@@ -90,14 +90,17 @@ class Suppress(Coarsener):
     )
     rank = 3
 
-    blanks_cells: ClassVar[bool] = True
-
     k: Annotated[int, Range(low=2), Help("fewest persons who share a combination")] = 5
     importance: Annotated[Mapping[str, float] | None, Help("cost of a suppressed cell of each column")] = None
     records: Annotated[float, Range(low=0, below=1), Help("largest share of records left out")] = 0.0
     subsets: Annotated[int | None, Range(low=1), Help("report k over subsets of up to this many columns")] = None
     diversity: Annotated[int | str | None, Help("l-diversity of every sensitive column in each class")] = None
     closeness: Annotated[float | str | None, Help("t-closeness of every sensitive column in each class")] = None
+
+    @property
+    def blanks_cells(self) -> bool:
+        """Single cells are what it suppresses."""
+        return True
 
     @property
     def leaves_out(self) -> bool:

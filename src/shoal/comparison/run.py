@@ -28,6 +28,7 @@ from shoal.comparison.store import Store, keep, kept_outcome, read_kept
 from shoal.conform import prepare
 from shoal.errors import FileError, ParameterError
 from shoal.frame import Frame, enter, series
+from shoal.progress import advance
 from shoal.recipe import Progress, Recipe, as_recipes, quiet
 from shoal.release.release import checked_seed
 from shoal.rng import stream
@@ -166,6 +167,7 @@ class _Teller:
 
     def __call__(self, one: Outcome, how: str) -> None:
         self.n_done += 1
+        advance(self.n_done, self.total)
         self.say(f"{self.n_done} of {self.total}: {one.name} ({how})")
 
 

@@ -7,7 +7,7 @@ safe-harbor        1     ZIP codes, dates, ages and places as 45 CFR 164.514(b)(
 limited-data-set   1     direct identifiers and street addresses refused (164.514(e)); dates, ages, ZIP codes stay
 cms                11    every combination shared by 11; no count of 1 to 10 of a level or of people left out
 internal-5         5     re-identification risk of a matched record at most 0.2
-public-11          11    at most 0.09
+public-11          11    at most 1/11 (0.091)
 public-20          20    at most 0.05
 =================  ====  ======================================================================================
 
@@ -240,7 +240,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
                 checks=(_classes, _small_cells),
             ),
             _risk("internal-5", 5, "For use inside: a matched record is the right one with probability 0.2 at most."),
-            _risk("public-11", 11, "For the public: a matched record is the right one with probability 0.09 at most."),
+            _risk("public-11", 11, "For the public: a matched record is the right one with probability 1/11 at most."),
             _risk("public-20", 20, "For the public: a matched record is the right one with probability 0.05 at most."),
         )
     }

@@ -104,6 +104,11 @@ class SafeHarbor(Coarsener):
     allow: Annotated[tuple[str, ...], Help("columns that stay although they look like identifiers")] = ()
     k: Annotated[int, Range(low=1, high=1), Help("always 1")] = 1
 
+    @property
+    def blanks_cells(self) -> bool:
+        """Ages over 89 and places are pooled or suppressed; everything else stays."""
+        return True
+
     def apply(self, prepared: Prepared, seed: int) -> Coarsened:
         """Rewrite what the rule lets stand in part; refuse what it doesn't let stand at all."""
         check(self)

@@ -26,6 +26,7 @@ from shoal.distance.metric import Metric
 from shoal.encode import Coding, Encoder
 from shoal.errors import ColumnError
 from shoal.schema import Column, Schema
+from shoal.value import codes_of, spelled
 
 __all__ = ["EQUAL", "LINE", "TABLE", "Packed", "Shape", "Space", "Spaces"]
 
@@ -178,7 +179,7 @@ def _check_fits(metric: Metric, coding: Coding) -> None:
 def _tabled(metric: Metric, coding: Coding, codes: FloatArray) -> Space:
     if coding.levels is None:
         values = np.unique(codes)
-        table = metric.distances(_number_texts(metric, values), coding.name)
+        table = metric.distances(_as_written(metric, pl.Series(values)), coding.name)
     else:
         values, table = None, _level_table(metric, coding, coding.levels)
     bare = Space(name=coding.name, shape="table", mapping=_FLAT, table=table, values=values)
@@ -193,7 +194,7 @@ _FLAT = Knots(x=np.array([0.0, 1.0]), y=np.array([0.0, 1.0]))
 def _level_table(metric: Metric, coding: Coding, levels: pl.Series) -> FloatArray:
     """Distances between the levels that occur; a declared level that doesn't is as far as can be."""
     occurs = np.flatnonzero(np.asarray(coding.examples)[: len(levels)] >= 0)
-    texts = levels.cast(pl.String).to_list()
+    texts = _as_written(metric, levels)
     named = [texts[i] for i in occurs]
     if coding.has_missing and metric.lists(""):
         occurs, named = np.append(occurs, len(levels)), [*named, ""]
@@ -204,16 +205,11 @@ def _level_table(metric: Metric, coding: Coding, levels: pl.Series) -> FloatArra
     return table
 
 
-def _number_texts(metric: Metric, values: FloatArray) -> list[str]:
-    """Numbers as the matrix or the tree writes them: 3, 3.0 and 3.00 are one."""
-    written: dict[float, str] = {}
-    for row in (metric.rows or ())[metric.kind == "matrix" :]:
-        try:
-            written.setdefault(float(row[0]), row[0])
-        except ValueError:
-            continue
-    plain = (str(int(v)) if v == int(v) else repr(float(v)) for v in values)
-    return [written.get(float(v), text) for v, text in zip(values, plain, strict=True)]
+def _as_written(metric: Metric, values: pl.Series) -> list[str]:
+    """Values as the matrix or the tree writes them: 3, 3.0 and "3.00" are one."""
+    written = [row[0] for row in (metric.rows or ())[metric.kind == "matrix" :]]
+    found = codes_of(values, pl.Series(written, dtype=pl.String))
+    return [written[j] if 0 <= j < len(written) else text for j, text in zip(found, spelled(values), strict=True)]
 
 
 def _equal_pairs(codes: FloatArray) -> tuple[FloatArray, FloatArray]:

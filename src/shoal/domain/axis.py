@@ -9,7 +9,7 @@ What is done with values that are none of these is an argument, not a habit of t
   it were missing;
 - *reasons*: values that stand for an absence (−8, "not applicable"): one more cell each, after the missing one.
 
-Levels meet values as `shoal.domain.values` says: 1, 1.0 and "1" are one level, in a table, in a file and in a query.
+Levels meet values as `shoal.value` says: 1, 1.0 and "1" are one level, in a table, in a file and in a query.
 
 An axis made by `Axis.declare` follows from its schema entry and nothing else: the function is given no data, so that no
 person can change it. `Axis.learn` reads from the data what the entry leaves open, and `declared` says so.
@@ -20,29 +20,18 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from shoal.arrays import FloatArray, Generator, IntArray
-from shoal.domain.learning import equal_edges, learn_levels, learn_range
-from shoal.domain.values import (
-    codes_of,
-    declared_kind,
-    declared_levels,
-    floats,
-    identity,
-    is_whole,
-    numbers_of,
-    plain,
-    spellings,
-    type_named,
-    type_word,
-)
+from shoal.domain.bins import equal_edges, labels_of, values_in
+from shoal.domain.declared import declared_kind, declared_levels, floats, is_whole, numbers_of, type_named, type_word
+from shoal.domain.learning import learn_levels, learn_range
 from shoal.errors import ColumnError
 from shoal.schema import Column, Kind, Level
+from shoal.value import codes_of, identity, plain, spelled, spellings
 
 __all__ = ["Axis", "Missing", "Unknown"]
 
@@ -143,8 +132,6 @@ class Axis:
         edges = equal_edges(column, ends, bins, whole)
         return cls(name=column.name, kind="numeric", edges=edges, bounds=ends, whole=whole)
 
-    # ---- its cells
-
     @property
     def numeric(self) -> bool:
         """Whether it holds numbers, in bins or as they are."""
@@ -184,18 +171,12 @@ class Axis:
 
     def label(self, cell: int) -> str:
         """What a cell holds, in words."""
-        if cell >= self.n_known:
-            return "missing" if cell < self.n_known + self.has_missing else self._reason(cell)
-        return str(plain(self.levels)[cell]) if self.levels is not None else self._bin_label(cell)
+        return self.labels()[cell]
 
-    def _bin_label(self, cell: int) -> str:
-        first, last = ("below {}", "{} and above") if self.closed == "left" else ("up to {}", "above {}")
-        ends = [f"{cut:g}" for cut in self.cuts]
-        between = [f"{low} to {high}" for low, high in pairwise(ends)]
-        return [first.format(ends[0]), *between, last.format(ends[-1])][cell] if ends else "any number"
-
-    def _reason(self, cell: int) -> str:
-        return str(self.reasons[cell - self.n_known - self.has_missing])
+    def labels(self) -> list[str]:
+        """What each cell holds, in words."""
+        known = spelled(self.levels) if self.levels is not None else labels_of(self.cuts, self.closed)
+        return [*known[: self.n_known], *(["missing"] if self.has_missing else []), *map(str, self.reasons)]
 
     # ---- from values to codes
 
@@ -241,7 +222,7 @@ class Axis:
                 self.name,
                 "has missing values (NaN) and no rule for them",
                 got=f"{int(absent.sum())} missing",
-                hint="Give them a level of their own, drop those rows, or put a value in their place.",
+                hint="Set missing='level' where the method has it, or missing='drop' or a number in the schema.",
             )
         return np.where(absent, self._stand_in(), found).astype(np.int64)
 
@@ -285,15 +266,8 @@ class Axis:
         return values
 
     def _drawn(self, codes: IntArray, rng: Generator | None) -> pl.Series:
-        edges = self._edges
         u = np.full(len(codes), 0.5) if rng is None else rng.random(len(codes))
-        if not self.whole:
-            low, high = edges[codes], edges[codes + 1]
-            return pl.Series(low + (high - low) * u, dtype=pl.Float64)
-        first, last = np.ceil(edges[:-1]), np.ceil(edges[1:]) - 1
-        last[-1] = math.floor(edges[-1])
-        whole = first[codes] + np.floor(u * (last - first + 1)[codes])
-        return pl.Series(whole.astype(np.int64))
+        return pl.Series(values_in(self._edges, codes, u, self.whole), dtype=self.dtype)
 
     @property
     def _edges(self) -> FloatArray:
@@ -379,8 +353,6 @@ class Axis:
             return number, ""
         side, end = ("below", low) if number < low else ("above", high)
         return float(end), f"{self.name} was {side} its public bound and counted as the bound"
-
-    # ---- words
 
     def to_dict(self) -> dict[str, Any]:
         """The cells as JSON-safe words."""

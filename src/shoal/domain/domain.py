@@ -16,12 +16,13 @@ import polars as pl
 
 from shoal.arrays import BoolArray, Generator, IntArray
 from shoal.domain.axis import Axis
-from shoal.domain.values import content_of, each_of
+from shoal.domain.declared import content_of, each_of, numbers_of
 from shoal.errors import InputError, ParameterError
-from shoal.frame import Backend, enter
+from shoal.frame import Backend, Frame, enter
+from shoal.schema import Column, Schema
 from shoal.schema.constraint import Rule
 
-__all__ = ["Domain"]
+__all__ = ["Domain", "conformed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,3 +128,25 @@ class Domain:
             axes=tuple(Axis.from_dict(axis) for axis in words["columns"]),
             rules=tuple(Rule.from_dict(rule) for rule in words["rules"]),
         )
+
+
+def conformed(frame: Frame, schema: Schema) -> pl.DataFrame:
+    """The table with every column that has a public domain in its declared type; the others as they are.
+
+    Numbers stay as exact as they are (floats, also of a `whole` column). What is no level or no number is an error that
+    names all columns concerned.
+    """
+    declared = {c.name: c for c in schema.columns if c.role not in ("identifier", "unit", "weight")}
+    return pl.DataFrame(each_of(lambda name: _conformed(frame, name, declared.get(name)), frame.columns))
+
+
+def _conformed(frame: Frame, name: str, column: Column | None) -> pl.Series:
+    if column is not None and column.levels is not None:
+        axis = Axis.declare(column)
+        return axis.decode(axis.encode(content_of(frame, name)))
+    if column is not None and (column.bounds is not None or column.edges is not None):
+        return pl.Series(name, numbers_of(content_of(frame, name))).fill_nan(None)
+    try:
+        return frame[name].to_polars().alias(name)
+    except Exception:  # the library's message quotes cells, so it must not be shown
+        return content_of(frame, name)

@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 
 from shoal.arrays import FloatArray, IntArray
-from shoal.distance.kernels import apart
+from shoal.distance._kernels import apart
 from shoal.distance.space import EQUAL, LINE, Packed
 from shoal.group.range_tree import RangeTree, count_within, gather_within, leave, plant
 

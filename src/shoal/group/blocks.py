@@ -29,6 +29,7 @@ from shoal.group.greedy import kmember
 from shoal.group.maximum_distance import mdav
 from shoal.group.points import Points
 from shoal.group.seams import mend
+from shoal.progress import advance
 
 __all__ = ["Kernel", "Plan", "block_points", "by_blocks", "exact_points", "partition"]
 
@@ -46,6 +47,7 @@ _EXACT = (  # up to so many columns, so many points
     (128, 8_000),
 )
 _WIDE = 1_000_000  # numbers in the matrix of an exact partition beyond that
+_GROUPED = 0.7  # of the work is grouping, the rest is mending
 _LEAST_GROUPS = 8  # of a block, however large k is
 _KERNELS: Mapping[str, Kernel] = {"kmember": kmember, "mdav": mdav}
 
@@ -124,6 +126,7 @@ def by_blocks(points: Points, k: int, kernel: Kernel, limit: Limit) -> tuple[Int
         for rows, found in zip(blocks, each, strict=True):
             labels[rows] = found + n_groups
             n_groups += len(rows) // k
+            advance(n_groups * k, len(points) / _GROUPED)
     if len(blocks) > 1:
         labels = mend(points, labels, lambda n_columns: 2 * limit(n_columns), _n_cores())
     return labels, Plan.of(blocks)

@@ -1,16 +1,21 @@
 """Masks: what is written instead."""
 
+from shoal.mask.add_noise import AddNoise
 from shoal.mask.aware import AwareMask, Masking
 from shoal.mask.centroid import Centroid
 from shoal.mask.dither import CellDither, GaussianDither
 from shoal.mask.flatten import Flatten
 from shoal.mask.mask import BlindMask, ValueSets, draw_chain, pair_up
 from shoal.mask.micro_perturb import MicroPerturb
+from shoal.mask.pram import Pram
 from shoal.mask.push_back import PushBack
+from shoal.mask.rank_swap import RankSwap
+from shoal.mask.record_swap import RecordSwap
 from shoal.mask.resample import Resample
 from shoal.mask.shuffle import Shuffle
 
 __all__ = [
+    "AddNoise",
     "AwareMask",
     "BlindMask",
     "CellDither",
@@ -19,7 +24,10 @@ __all__ = [
     "GaussianDither",
     "Masking",
     "MicroPerturb",
+    "Pram",
     "PushBack",
+    "RankSwap",
+    "RecordSwap",
     "Resample",
     "Shuffle",
     "ValueSets",

@@ -25,6 +25,7 @@ from shoal.errors import ParameterError
 from shoal.mask.mask import BOUND, BlindMask, ValueSets, require_weights
 from shoal.method import Telling
 from shoal.params import Help, Range
+from shoal.progress import advance
 
 __all__ = ["CellDither", "GaussianDither"]
 
@@ -163,9 +164,12 @@ class GaussianDither(BlindMask):
         x, target = draw(mixture, home, rng), np.ascontiguousarray(sets.values[:, order])
         numeric = np.array([coding.kind == "numeric" for coding in sets.encoder.codings])[order]
         written = np.empty_like(target)
+        done = 0
         for block in neighbourhoods(mixture, home, self.block_groups):
             u, rows = forward(x[block.rows], block.mixture, block.home), block.rows
             written[rows] = self._inverse(u, target[rows], None if mass is None else mass[rows], numeric)
+            done += len(rows)
+            advance(done, len(home))
         return _reordered(written, order)
 
     def caveats(self, sets: ValueSets) -> tuple[str, ...]:

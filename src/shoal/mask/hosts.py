@@ -70,7 +70,7 @@ def _nearest(state: Masking, crowd: Crowd, rows: IntArray, centers: FloatArray) 
     """The nearest centre of each row's person."""
     if len(rows) == 0:
         return np.empty(0, dtype=np.int64)
-    from shoal.mask.crowd_kernels import nearest_center
+    from shoal.mask._crowd_kernels import nearest_center
 
     persons, place = np.unique(state.prepared.units()[rows], return_inverse=True)
     by_person = np.argsort(place.reshape(-1), kind="stable")

@@ -164,7 +164,7 @@ class _Pushing:
         return [(j, c) for j, c in enumerate(codings) if c.kind == "numeric" and lines[j]]
 
     def _add_noise(self, drawn: FloatArray, j: int, coding: Coding, rng: Generator) -> list[float]:
-        from shoal.mask.crowd_kernels import noisy
+        from shoal.mask._crowd_kernels import noisy
 
         low, high = coding.axis.bounds or (-np.inf, np.inf)
         reached = []

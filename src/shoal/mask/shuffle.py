@@ -176,7 +176,7 @@ def _largest_count(crowd: Crowd, j: int) -> IntArray:
 
 def _stir(crowd: Crowd, far: FloatArray, active: IntArray, bound: float, wanted: IntArray, rng: Generator) -> IntArray:
     """The record from which each value comes."""
-    from shoal.mask.crowd_kernels import swap
+    from shoal.mask._crowd_kernels import swap
 
     order = crowd.order
     seeds = rng.integers(0, 2**62, size=len(crowd.offsets) - 1)

@@ -99,7 +99,7 @@ class Coarsening(Recipe):
     @property
     def why_inside(self) -> str | None:
         """What was blanked must not be told by a comparison."""
-        told = "single values were blanked, and a comparison with the original would tell of them"
+        told = "single values were blanked or pooled, and a comparison with the original would tell of them"
         return told if self.blanks_cells else None
 
     @property
@@ -118,7 +118,7 @@ class Coarsening(Recipe):
         progress("checking the table")
         state = _State.of(table, schema)
         for i, step in enumerate(self.coarseners):
-            progress(f"coarsening ({step.name})")
+            progress("coarsening")
             state = state.after(step, stream_seed(seed, i))
         return state
 

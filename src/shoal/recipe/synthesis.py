@@ -15,7 +15,7 @@ import numpy as np
 
 from shoal.canonical import canonical
 from shoal.conform import prepare
-from shoal.domain.values import conformed
+from shoal.domain.domain import conformed
 from shoal.dp import Budget
 from shoal.errors import ParameterError
 from shoal.fact import Fact
@@ -120,6 +120,7 @@ class Synthesis(Recipe):
     def run(self, table: Any, schema: Schema, run: Run) -> Made:
         """Fit, draw; the account is charged before anything is computed."""
         self._check_price(run.account)
+        run.progress("checking the table")
         # What is released has the schema's types, and so has what it is set beside.
         original = conformed(enter(table), schema)
         settled = canonical(prepare(original, _lenient(schema)))

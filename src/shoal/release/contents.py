@@ -1,5 +1,8 @@
 """Hold a folder to its manifest: exactly the files it names, each the very one, and nothing else.
 
+The manifest itself has listed entries only, and a signature file is a signature and nothing more: neither can carry
+what stays inside.
+
 A manifest may come from anybody. Names in it are held to be plain names of files that a release has before anything is
 opened, links are never followed, and only plain files are read.
 """
@@ -11,9 +14,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import GuaranteeError
+from shoal.errors import FileError, GuaranteeError
 from shoal.files import sha256
 from shoal.release.layout import FORMER, MANIFEST, REPORT, SIGNATURE, is_table
+from shoal.release.manifest import ENTRIES
+from shoal.release.minisign import Signature
 
 __all__ = ["faults", "files_of", "require_whole"]
 
@@ -27,7 +32,7 @@ def files_of(words: Mapping[str, Any]) -> Mapping[str, Any]:
 def faults(folder: Path, words: Mapping[str, Any]) -> list[str]:
     """What is wrong with a folder that is to leave, one short text each; empty where all is well."""
     files, table = files_of(words), words["output"].get("file")
-    wrong = [*_wrong_names(files)]
+    wrong = [*_unlisted(words), *_wrong_names(files)]
     if REPORT not in files or table not in files or files[table] != words["output"].get("sha256"):
         wrong.append(f"{MANIFEST}: must name the table and {REPORT} with their SHA-256")
     elif len(files) > 2:
@@ -45,6 +50,12 @@ def require_whole(folder: Path, words: Mapping[str, Any], owner: str) -> None:
             got="; ".join(wrong[:8]) + ("; and more" if len(wrong) > 8 else ""),
             hint="Nothing was written.",
         )
+
+
+def _unlisted(words: Mapping[str, Any]) -> Iterator[str]:
+    for name in words:
+        if name not in ENTRIES:
+            yield f"{MANIFEST}: has an entry that no manifest has ({name[:60]!r})"
 
 
 def _wrong_names(files: Mapping[str, Any]) -> Iterator[str]:
@@ -66,6 +77,16 @@ def _wrong_entries(folder: Path, files: Mapping[str, Any]) -> Iterator[str]:
             yield f"{path.name}: not named in the manifest"
         elif not stat.S_ISREG(path.lstat().st_mode):
             yield f"{path.name}: not a plain file"
+        elif path.name == SIGNATURE and not _is_signature(path):
+            yield f"{SIGNATURE}: not a signature in minisign's format, or more than that"
+
+
+def _is_signature(path: Path) -> bool:
+    try:
+        Signature.read(path)
+    except FileError:
+        return False
+    return True
 
 
 def _wrong_files(folder: Path, files: Mapping[str, Any]) -> Iterator[str]:

@@ -3,8 +3,8 @@
 What leaves is a function of the released rows, the schema, the recipe and a short list of figures. The figures compare
 the release with the records *that were kept* (`Pair.kept`): a record that was suppressed or left out has no part in
 them, so they can't tell of it. They have at most three significant digits; biases, which would give sums away, at most
-three decimals. Where single cells of kept records were blanked, and where rows are synthetic, no comparison with the
-original leaves at all.
+three decimals. Where single cells of kept records were blanked or pooled, and where rows are synthetic, no comparison
+with the original leaves at all.
 
 `measured` makes the figures, `figures` lists them for the manifest, and `outside` is what the report for everybody is
 drawn from. Nothing else writes to the folder that leaves.
@@ -64,7 +64,13 @@ FIGURES: Mapping[str, Any] = {
         "linkage": {"share": None, "interval": None, **_SAMPLE},
         "intervals": {"share": None, "chance": None, "width": None, "why": None},
         "inference": {"columns": {"*": _GUESS}, "unmeasured": None, **_SAMPLE},
-        "attackers": {"prosecutor": _BY_CUT, "journalist": _BY_CUT, "marketer": None, "population": None},
+        "attackers": {
+            "prosecutor": _BY_CUT,
+            "journalist": _BY_CUT,
+            "marketer": None,
+            "population": None,
+            "model": None,
+        },
     },
     "utility": {
         "histogram_intersection": None,

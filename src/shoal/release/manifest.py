@@ -28,9 +28,16 @@ from shoal.release.disclose import figures, why_inside
 if TYPE_CHECKING:
     from shoal.release.release import Release
 
-__all__ = ["commitment", "fingerprint", "manifest", "read_manifest", "replay_text", "versions"]
+__all__ = ["ENTRIES", "commitment", "fingerprint", "manifest", "read_manifest", "replay_text", "versions"]
 
 FORMAT = 1
+ENTRIES = frozenset(
+    (
+        *("format", "created", "recipe", "columns", "removed", "schema", "input", "output", "preset", "claims"),
+        *("risk", "utility", "measures", "account", "notes", "versions", "files", "decision"),
+    )
+)
+"""What a manifest has entries of; no other leaves."""
 
 
 def manifest(release: Release, *, file: str, sha256: str, key: str, created: str) -> dict[str, Any]:

@@ -36,6 +36,7 @@ __all__ = ["Cost", "PublicKey", "SecretKey", "Signature", "fresh_comment", "is_e
 
 _UNTRUSTED, _TRUSTED = "untrusted comment: ", "trusted comment: "
 _SECRET, _BODY = struct.Struct("<2s2s2s32sQQ104s"), struct.Struct("<8s32s32s32s")
+_LONGEST_COMMENT = 1024  # as minisign has it
 _LARGEST = 1 << 16  # bytes: keys and signatures are small
 
 
@@ -121,9 +122,11 @@ class Signature:
 
     @classmethod
     def read(cls, path: str | Path) -> Signature:
-        """Read a signature file."""
+        """Read a signature file: four lines, and nothing that nobody signed but one comment of a moderate length."""
         what = "signature"
         lines = _lines(path, what, least=4)
+        if any(lines[4:]) or len(lines) > 5 or len(lines[0]) > _LONGEST_COMMENT:
+            raise FileError(str(path), "must be a signature in minisign's format and nothing more")
         data, all_over = _decoded(lines[1], path, what), _decoded(lines[3], path, what)
         fits = len(data) == 74 and data[:2] in (b"ED", b"Ed") and len(all_over) == 64
         if not fits or not lines[2].startswith(_TRUSTED):

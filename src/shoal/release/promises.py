@@ -14,20 +14,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
+import polars as pl
 
 from shoal.arrays import IntArray
-from shoal.claim import Claim, Kind, Unit
+from shoal.canonical import plain
+from shoal.claim import Claim, Kind, Unit, rounded_up
 from shoal.coarsening import Conditions
 from shoal.coarsening.requirements import MINIMALITY, Promise
+from shoal.conform import Prepared
 from shoal.errors import GuaranteeError
+from shoal.frame import adopt, pick, series, with_columns
 from shoal.pair import Pair
 from shoal.recipe import Recipe
 from shoal.release.disclose import significant
 from shoal.risk import Reidentification, RiskReport
-from shoal.schema import Schema
+from shoal.schema import Column, Schema
+from shoal.schema import Kind as ColumnKind
 
 __all__ = ["ALONE", "k_anonymity", "promises", "unit_bound", "unit_of"]
 
@@ -86,18 +92,41 @@ def k_anonymity(k: float, unit: Unit, *, assumptions: Sequence[str] = ()) -> Cla
 
 def _mixed(recipe: Recipe, pair: Pair, labels: IntArray) -> Iterator[Claim]:
     """l-diversity and t-closeness that methods were asked for, counted on the release."""
-    own = labels[pair.original.rows]
+    records, own = _as_written(pair), labels[pair.original.rows][pair.source_rows]
     for method in recipe.methods:
         wanted = {name: getattr(method, name, None) for name in ("diversity", "closeness")}
         if all(words is None for words in wanted.values()):
             continue
-        conditions = Conditions.of(pair.original, k=getattr(method, "k", 1), **wanted)
+        conditions = Conditions.of(records, k=getattr(method, "k", 1), **wanted)
         worst = conditions.found(own, int(own.max()) + 1)
         for promise, found in zip(conditions.promises(), worst, strict=True):
             if not promise.holds(found):
                 raise GuaranteeError("release", promise.statement.rstrip("."), got=f"{found:.4g} in the worst class")
             if promise.column:
                 yield _mix_claim(promise, unit_of(pair.schema), _minimality(recipe))
+
+
+def _as_written(pair: Pair) -> Prepared:
+    """The records that were released, in the order of the release, with their sensitive columns as they are in it."""
+    frame = pick(pair.original.frame, pair.source_rows)
+    shown = {name: plain(series(pair.released, name)) for name in pair.schema.sensitive}
+    changed = {name: new for name, new in shown.items() if not _same(new, series(frame, name))}
+    return replace(
+        pair.original,
+        frame=with_columns(frame, {name: adopt(new, frame) for name, new in changed.items()}),
+        schema=pair.schema.with_columns(_recoded(pair.schema[name], new) for name, new in changed.items()),
+        rows=pair.original.rows[pair.source_rows],
+    )
+
+
+def _same(new: pl.Series, old: pl.Series) -> bool:
+    return new.cast(old.dtype, strict=False).equals(old)
+
+
+def _recoded(column: Column, new: pl.Series) -> Column:
+    """A rewritten column: a number that stays one has its order, anything else has lost its levels."""
+    kind: ColumnKind = "numeric" if column.kind == "numeric" and new.dtype.is_numeric() else "nominal"
+    return replace(column, kind=kind, levels=None, bounds=None)
 
 
 def _mix_claim(promise: Promise, unit: Unit, minimality: Sequence[str]) -> Claim:
@@ -153,7 +182,7 @@ def _bound(recipe: Recipe, pair: Pair, labels: IntArray, caveats: Sequence[str])
         unit="persons",
         statement=(
             "By any rule that uses the released quasi-identifiers alone, an intruder who knows a person's true "
-            f"quasi-identifiers finds that person's record with probability at most {bound:.4g}."
+            f"quasi-identifiers finds that person's record with probability at most {rounded_up(bound, 4):.4g}."
         ),
         assumptions=(*_bound_assumptions(recipe, schema, bound > 1 / k), *caveats),
     )
@@ -175,6 +204,12 @@ def _bound_assumptions(recipe: Recipe, schema: Schema, has_heavy_unit: bool) -> 
     if recipe.groups_by_response and schema.sensitive:
         said.append(
             "Numeric sensitive columns took part in the grouping, so members of a group resemble each other there."
+        )
+    if kept and schema.unit is not None:
+        said.append(
+            "Rows of one person are not put together. A column published unchanged that is the same in all rows of a "
+            "person puts them together, and each row may hide among k while the person hides among nobody: that is "
+            "measured too."
         )
     if has_heavy_unit:
         said.append(

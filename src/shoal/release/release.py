@@ -165,6 +165,14 @@ class Release:
         own = self.labels[self.prepared.rows]
         return own[np.unique(self.pair.source_rows)]
 
+    def measure(self, *, progress: Progress | None = None) -> None:
+        """Measure risk and utility and state the claims, now and not when they are first asked for."""
+        say = progress or quiet
+        say("measuring risk")
+        _ = self.risk
+        say("measuring utility")
+        _ = self.utility, self.claims  # claims may need both again, without the records that were left out
+
     @property
     def risk_lines(self) -> list[Line]:
         """The first numbers of what an intruder achieves."""

@@ -24,7 +24,7 @@ from shoal.errors import FileError, InputError, ShoalError
 from shoal.files import read_table, sha256
 from shoal.record import Record
 from shoal.release.contents import faults, files_of
-from shoal.release.layout import FORMER, MANIFEST, SIGNATURE, is_table, place, replay_of
+from shoal.release.layout import FORMER, MANIFEST, REPORT, SIGNATURE, is_table, place, replay_of
 from shoal.release.manifest import read_manifest
 from shoal.release.minisign import PublicKey, Signature
 from shoal.release.recount import recount
@@ -150,11 +150,16 @@ class _Seen:
         return bool(files_of(self.words))
 
     def _files(self) -> Check:
-        if not self._is_now and (self.folder / FORMER).is_dir():
+        if not self._is_now and (self.folder / FORMER).is_dir() and not self._strangers():
             text = f"written by an earlier version, with {FORMER}/ inside: take that folder out before anything leaves"
             return Check(name="folder", holds=None, detail=text)
         wrong = faults(self.folder, self.words)
         return Check(name="folder", holds=not wrong, detail="; ".join(wrong) or "exactly the files of the manifest")
+
+    def _strangers(self) -> bool:
+        """Whether something lies beside the files of an earlier version."""
+        own = {MANIFEST, REPORT, FORMER, self.words["output"]["file"]}
+        return any(path.name not in own for path in self.folder.iterdir())
 
     def _table(self) -> tuple[pl.DataFrame | None, Check | None]:
         """The released table; a Check where it can't be read, or where only this one file has a hash."""
@@ -256,13 +261,15 @@ def _preset(table: pl.DataFrame, words: Mapping[str, Any]) -> list[Check]:
     told, rules = words["preset"], {}
     if not isinstance(told, dict) or told.get("name") not in PRESETS or not isinstance(told.get("holds"), dict):
         return [Check(name="preset", holds=False, detail="must name a known preset and its rules")]
-    for check in PRESETS[told["name"]].findings(table, _without_allowed(words)):
+    allowed = _allowed(words)
+    for check in PRESETS[told["name"]].findings(table, _without(words, allowed)):
         rules[check.rule] = check
+    unseen = f"; not looked at, on the publisher's word: {', '.join(sorted(allowed))}" if allowed else ""
     checks = [
         Check(
             name=f"{told['name']}: {rule}",
             holds=not says or (rule in rules and rules[rule].holds),
-            detail=rules[rule].words if rule in rules else "is no rule of this preset",
+            detail=f"{rules[rule].words}{unseen}" if rule in rules else "is no rule of this preset",
             standing="recomputed",
         )
         for rule, says in told["holds"].items()
@@ -272,10 +279,13 @@ def _preset(table: pl.DataFrame, words: Mapping[str, Any]) -> list[Check]:
     return [*checks, *lost]
 
 
-def _without_allowed(words: Mapping[str, Any]) -> Schema:
-    """The schema without the columns that a person looked at and let stand."""
+def _allowed(words: Mapping[str, Any]) -> set[str]:
+    """The columns that a person is said to have looked at and let stand."""
     steps = words["recipe"].get("coarsen", [])
-    allowed = {name for step in steps if isinstance(step.get("allow"), list) for name in step["allow"]}
+    return {name for step in steps if isinstance(step.get("allow"), list) for name in step["allow"]}
+
+
+def _without(words: Mapping[str, Any], allowed: set[str]) -> Schema:
     return Schema(tuple(column for column in _schema(words).columns if column.name not in allowed))
 
 

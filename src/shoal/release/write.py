@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ import polars as pl
 
 from shoal import report
 from shoal.errors import GuaranteeError, ParameterError
-from shoal.files import read_table, sha256, write_table, write_text
+from shoal.files import Labels, read_table, sha256, write_table, write_text
 from shoal.frame import enter, series
 from shoal.release.evidence import gathered
 from shoal.release.layout import FORMATS, MANIFEST, MODEL, REPLAY, REPORT, inside_of
@@ -47,15 +48,13 @@ def write(release: Release, directory: Path, *, format: str, overwrite: bool, pr
     _check_not_input(release, directory)
     _require_secret(release)
     with staged(directory, overwrite=overwrite) as (stage, inside):
-        progress("measuring risk")
-        _ = release.risk
-        progress("measuring utility")
-        _ = release.utility
+        release.measure(progress=progress)
         progress("writing")
         table = stage / f"release.{format}"
         write_released(release, table)
         progress("verifying")
         check_written(release, table)
+        progress("reporting")
         created, key = datetime.now(UTC).date().isoformat(), fresh_key()
         evidence = write_evidence(release, table, key=key, created=created)
         _write_inside(release, inside, evidence, table, key=key, created=created)
@@ -64,8 +63,25 @@ def write(release: Release, directory: Path, *, format: str, overwrite: bool, pr
 
 def write_released(release: Release, path: Path) -> None:
     """Write the released table, with the labels that its file came with."""
+    table = release.in_file_types()
+    write_table(table, path, labels=_labels(release, table))
+
+
+def _labels(release: Release, table: pl.DataFrame) -> Labels | None:
+    """The labels of the input's file, of codes that the schema declares or the release holds: others tell of others."""
     labels = release.source.labels if release.source is not None else None
-    write_table(release.in_file_types(), path, labels=labels)
+    if labels is None:
+        return None
+    known = {name: _known_codes(release, table, name) for name in labels.values if name in table.columns}
+    values = {
+        name: {code: text for code, text in labels.values[name].items() if code in codes}
+        for name, codes in known.items()
+    }
+    return replace(labels, values=values)
+
+
+def _known_codes(release: Release, table: pl.DataFrame, name: str) -> set[Any]:
+    return {*table[name].unique().to_list(), *(release.declared[name].levels or ())}
 
 
 def check_written(release: Release, path: Path) -> None:

@@ -13,11 +13,11 @@ from shoal.report.numbers import count, percent
 __all__ = ["columns"]
 
 
-def columns(evidence: Evidence, *, internal: bool) -> Html:
-    """One row a column, in plain words."""
+def columns(evidence: Evidence, *, internal: bool, unmeasured: str = "") -> Html:
+    """One row a column, in plain words; `unmeasured` is said where no comparison with the original may be shown."""
     marginals = {marginal.column: marginal for marginal in evidence.marginals}
     head = ["Column", "What was done", "Why", "How much it changed", "What is kept"]
-    rows = [_row(account, marginals, evidence, internal) for account in evidence.columns]
+    rows = [_row(account, marginals, evidence, internal, unmeasured) for account in evidence.columns]
     return section(
         "columns",
         "What was changed, and why",
@@ -37,18 +37,20 @@ def _intro(evidence: Evidence, internal: bool) -> str:
 
 
 def _row(
-    account: ColumnAccount, marginals: Mapping[str, Marginal], evidence: Evidence, internal: bool
+    account: ColumnAccount, marginals: Mapping[str, Marginal], evidence: Evidence, internal: bool, unmeasured: str
 ) -> tuple[Child, ...]:
     name = join([account.name, tag("span", account.role, class_="role")])
-    changed = _changed(account, marginals.get(account.name), evidence, internal)
+    changed = _changed(account, marginals.get(account.name), evidence, internal, unmeasured)
     return name, _sentence(account.done), account.reason, changed, account.kept
 
 
-def _changed(account: ColumnAccount, marginal: Marginal | None, evidence: Evidence, internal: bool) -> str:
+def _changed(
+    account: ColumnAccount, marginal: Marginal | None, evidence: Evidence, internal: bool, unmeasured: str
+) -> str:
     if account.done == "removed":
         return "All of it is gone."
     if evidence.withheld and not internal:
-        return "Every value is drawn." if evidence.is_synthetic else " ".join(_left(account)) or "Kept inside."
+        return unmeasured or " ".join(_left(account)) or "Kept inside."
     said = [*_moved(account, marginal), *_left(account)]
     if internal and account.changed_share is not None:
         said.append(f"{percent(account.changed_share)} of the values differ from the person's own.")

@@ -126,17 +126,12 @@ class Evidence:
     @property
     def suppressed(self) -> int:
         """How many records were suppressed by the method: for inside."""
-        return 0 if self.is_synthetic else self.n_used - self.n_released
+        return self.n_used - self.n_released
 
     @property
     def n_kept(self) -> int:
         """How many columns the release has."""
         return sum(account.done != "removed" for account in self.columns)
-
-    @property
-    def is_synthetic(self) -> bool:
-        """Whether the rows of the release are nobody's."""
-        return "synthesize" in self.recipe
 
 
 def gather(

@@ -5,7 +5,8 @@ Data, recipient, assumptions, method, parameters, risk before and after, utility
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from shoal.errors import ParameterError
@@ -15,9 +16,9 @@ from shoal.report.inside import inside
 from shoal.report.layout import shell
 from shoal.report.markup import Html, join, tag
 from shoal.report.risk import risk
-from shoal.report.sections import claims, data, limits, method, parameters, provenance
+from shoal.report.sections import claims, data, drawn_words, limits, method, parameters, provenance, rows_words
 from shoal.report.signing import decision, expiry, recipient
-from shoal.report.summary import summary
+from shoal.report.summary import summary, synthetic_summary
 from shoal.report.synthetic import synthetic_risk
 from shoal.report.utility import utility
 from shoal.report.withheld import risk_withheld, utility_withheld
@@ -87,17 +88,41 @@ def render(evidence: Evidence, audience: Audience, *, internal: Mapping[str, Any
     return shell(evidence.title, _header(evidence, audience), contents, join(parts.values()), name=name)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wording:
+    """What a page says differently of people's rows and of rows that are nobody's."""
+
+    summary: Callable[..., Html] = summary
+    rows: Callable[[Evidence], str] = rows_words
+    risk: Callable[..., Html] = risk
+    counts_outside: bool = True
+    unmeasured: str = ""
+    nobody: str = ""
+
+
+_OF_PEOPLE = _Wording()
+_OF_NOBODY = _Wording(
+    summary=synthetic_summary,
+    rows=drawn_words,
+    risk=synthetic_risk,
+    counts_outside=False,
+    unmeasured="Every value is drawn.",
+    nobody="No row is anybody's, so there is nobody to find in the table. ",
+)
+
+
 def _sections(evidence: Evidence, internal: bool, given: Mapping[str, Any]) -> dict[str, Html]:
+    wording = _OF_NOBODY if "synthesize" in evidence.recipe else _OF_PEOPLE
     return {
-        "summary": summary(evidence, internal=internal),
-        "data": data(evidence),
+        "summary": wording.summary(evidence, internal=internal),
+        "data": data(evidence, wording.rows(evidence)),
         "recipient": recipient(),
         "claims": claims(evidence),
         "method": method(evidence),
-        "columns": columns(evidence, internal=internal),
+        "columns": columns(evidence, internal=internal, unmeasured=wording.unmeasured),
         "parameters": parameters(evidence, internal=internal),
-        **_measures(evidence, internal),
-        "limits": limits(evidence, internal=internal),
+        **_measures(evidence, internal, wording),
+        "limits": limits(evidence, internal=internal, counts=internal or wording.counts_outside),
         **({"inside": inside(evidence, given)} if internal else {}),
         "decision": decision(),
         "expiry": expiry(),
@@ -105,12 +130,11 @@ def _sections(evidence: Evidence, internal: bool, given: Mapping[str, Any]) -> d
     }
 
 
-def _measures(evidence: Evidence, internal: bool) -> dict[str, Html]:
+def _measures(evidence: Evidence, internal: bool, wording: _Wording) -> dict[str, Html]:
     """Risk and utility, or why comparisons with the original stay inside."""
     if evidence.withheld and not internal:
-        return {"risk": risk_withheld(evidence), "utility": utility_withheld(evidence)}
-    shown = synthetic_risk(evidence) if evidence.is_synthetic else risk(evidence, internal=internal)
-    return {"risk": shown, "utility": utility(evidence)}
+        return {"risk": risk_withheld(evidence, wording.nobody), "utility": utility_withheld(evidence)}
+    return {"risk": wording.risk(evidence, internal=internal), "utility": utility(evidence)}
 
 
 def _header(evidence: Evidence, audience: str) -> Html:

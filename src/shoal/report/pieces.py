@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shoal.claim import Claim
+from shoal.claim import Claim, rounded_up
 from shoal.report.evidence import Evidence
 from shoal.report.markup import Child, Html, tag
 from shoal.report.numbers import ABSENT, count, percent
@@ -38,9 +38,9 @@ def is_share(claim: Claim) -> bool:
 
 
 def proved_bound(evidence: Evidence) -> float | None:
-    """The proved limit of re-identification, where the release carries such a claim."""
+    """The proved limit of re-identification, where the release carries such a claim: rounded up, so that it is one."""
     proved = [c.value for c in evidence.claims if c.basis == "proved" and c.kind == "re-identification bound"]
-    return min(proved, default=None)
+    return rounded_up(min(proved), 3) if proved else None
 
 
 def found_before(evidence: Evidence) -> str:

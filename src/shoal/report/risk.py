@@ -251,7 +251,7 @@ def _attacker_table(evidence: Evidence, internal: bool) -> Html:
         ("Prosecutor: largest", *(capped(side.prosecutor.largest, k, internal=internal) for side in sides)),
         ("Prosecutor: mean", *(percent(side.prosecutor.mean) for side in sides)),
         (f"Prosecutor: records above {percent(1 / k)}", *above),
-        ("Journalist: largest", *(capped(side.journalist.largest, k, internal=internal) for side in sides)),
+        ("Journalist: largest expected", *(capped(side.journalist.largest, k, internal=internal) for side in sides)),
         ("Journalist: mean", *(percent(side.journalist.mean) for side in sides)),
         ("Marketer: expected share matched rightly", *(percent(side.marketer) for side in sides)),
     ]
@@ -260,11 +260,13 @@ def _attacker_table(evidence: Evidence, internal: bool) -> Html:
 
 
 def _attacker_note(evidence: Evidence) -> Html:
-    population = evidence.attackers[1].population
+    population, model = evidence.attackers[1].population, evidence.attackers[1].model
     size = (
         "The table is taken to be the whole population, which is the worst case."
         if population is None
-        else f"The population is taken to have about {number(population)} people."
+        else f"The population is taken to have about {number(population)} people; how many of them share a combination "
+        f"is unknown, so the journalist's and the marketer's risk are expectations under the {model} model, and one "
+        "record alone may be at more."
     )
     words = (
         "The prosecutor knows that the person is in the table; the journalist matches against a register of the "

@@ -13,7 +13,7 @@ from shoal.report.pieces import basis, bullets, is_share
 from shoal.report.steps import steps_tables
 from shoal.report.summary import left_out_words
 
-__all__ = ["claims", "data", "limits", "method", "parameters", "provenance"]
+__all__ = ["claims", "data", "drawn_words", "limits", "method", "parameters", "provenance", "rows_words"]
 
 BASES = {
     "proved": "a theorem says so, and the program has met its conditions",
@@ -24,14 +24,14 @@ BASES = {
 PRIVATE_WORDS = ("seed", "key", "path", "file", "input", "output", "source", "directory", "folder")
 
 
-def data(evidence: Evidence) -> Html:
+def data(evidence: Evidence, words: str) -> Html:
     """What the data are: rows, people, and the role that each column was given."""
     rows = [(account.name, account.role, account.kind or "–", account.missing) for account in evidence.columns]
     head = ("Column", "Role", "Kind", "Missing values")
     return section(
         "data",
         "Data",
-        tag("p", _rows_words(evidence)),
+        tag("p", words),
         tag(
             "p",
             "A person gave every column its role. The role says what the column may do to a person, and decides what "
@@ -41,17 +41,23 @@ def data(evidence: Evidence) -> Html:
     )
 
 
-def _rows_words(evidence: Evidence) -> str:
-    has_people = evidence.has_unit and not evidence.is_synthetic
-    people = f" about {count(evidence.n_people)} people" if has_people else ""
-    words = (
-        f"The released table has {plural(evidence.n_released, 'row')}{people} and {plural(evidence.n_kept, 'column')}."
-    )
-    if evidence.is_synthetic:
-        return f"{words} No row is a person's; the columns are those of a private table of records about people."
+def rows_words(evidence: Evidence) -> str:
+    """How many rows there are, and whose."""
+    words = _size_words(evidence, f" about {count(evidence.n_people)} people" if evidence.has_unit else "")
     unit = " A row is a record; a person may have several." if evidence.has_unit else " A row is one person's record."
     weights = " Records carry survey weights, which count wherever a share is said to be weighted."
     return f"{words}{unit}{weights if evidence.weighted else ''} {left_out_words(evidence)}".strip()
+
+
+def drawn_words(evidence: Evidence) -> str:
+    """How many rows there are, where they are nobody's."""
+    whose = "No row is a person's; the columns are those of a private table of records about people."
+    return f"{_size_words(evidence)} {whose}"
+
+
+def _size_words(evidence: Evidence, about: str = "") -> str:
+    rows, columns = plural(evidence.n_released, "row"), plural(evidence.n_kept, "column")
+    return f"The released table has {rows}{about} and {columns}."
 
 
 def claims(evidence: Evidence) -> Html:
@@ -98,15 +104,13 @@ def parameters(evidence: Evidence, *, internal: bool) -> Html:
     )
 
 
-def limits(evidence: Evidence, *, internal: bool) -> Html:
-    """What the method doesn't do, and what this page doesn't show."""
+def limits(evidence: Evidence, *, internal: bool, counts: bool) -> Html:
+    """What the method doesn't do and, on a page that shows counts of people, which of them it doesn't show."""
     told = tag("ul", *(tag("li", limit) for limit in evidence.limits))
-    return section("limits", "Known limits", told, *_small_cells(evidence, internal))
+    return section("limits", "Known limits", told, *(_small_cells(evidence, internal) if counts else ()))
 
 
 def _small_cells(evidence: Evidence, internal: bool) -> list[Child]:
-    if evidence.is_synthetic and not internal:
-        return []
     return [tag("h3", "The small-cell rule on this page"), tag("p", _rule_words(evidence.k, internal))]
 
 

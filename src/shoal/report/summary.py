@@ -11,21 +11,26 @@ from shoal.report.markup import Child, Html, join, section, tag
 from shoal.report.numbers import count, number, percent, plural
 from shoal.report.pieces import basis, found_before, is_share, proved_bound
 
-__all__ = ["summary"]
+__all__ = ["summary", "synthetic_summary"]
 
 MOST_CLAIMS = 3
 
 
 def summary(evidence: Evidence, *, internal: bool) -> Html:
     """Three numbers, then five answers."""
-    withheld = evidence.withheld is not None and not internal
-    measured = _kept_inside(evidence) if withheld or evidence.is_synthetic else _measured(evidence)
-    if evidence.is_synthetic:
-        tiles = _synthetic_tiles(evidence)
-    else:
-        tiles = _withheld_tiles(evidence) if withheld else _tiles(evidence)
+    if evidence.withheld is not None and not internal:
+        return _glance(evidence, _withheld_tiles(evidence), _released(evidence), _kept_inside(evidence))
+    return _glance(evidence, _tiles(evidence), _released(evidence), _measured(evidence))
+
+
+def synthetic_summary(evidence: Evidence, *, internal: bool) -> Html:
+    """The same of rows that are nobody's: what is measured against the private table is never at a glance."""
+    return _glance(evidence, _synthetic_tiles(evidence), _drawn(evidence), _kept_inside(evidence))
+
+
+def _glance(evidence: Evidence, tiles: Sequence[Html], released: str, measured: Child) -> Html:
     answers = {
-        "What was released": _released(evidence),
+        "What was released": released,
         "How people are hidden": _hidden(evidence),
         "What is promised": _promised(evidence),
         "What was measured": measured,
@@ -100,11 +105,16 @@ def _tile(name: str, value: str, beside: str) -> Html:
 
 
 def _released(evidence: Evidence) -> str:
-    rows, columns = plural(evidence.n_released, "row"), plural(evidence.n_kept, "column")
-    if evidence.is_synthetic:
-        return f"A synthetic table of {rows} and {columns}. Its rows were drawn from a model; no row is anybody's."
     people = f" about {count(evidence.n_people)} people" if evidence.has_unit else " about people"
-    return f"A table of {rows} and {columns}{people}. {left_out_words(evidence)}".strip()
+    return f"A table of {_size(evidence)}{people}. {left_out_words(evidence)}".strip()
+
+
+def _drawn(evidence: Evidence) -> str:
+    return f"A synthetic table of {_size(evidence)}. Its rows were drawn from a model; no row is anybody's."
+
+
+def _size(evidence: Evidence) -> str:
+    return f"{plural(evidence.n_released, 'row')} and {plural(evidence.n_kept, 'column')}"
 
 
 def left_out_words(evidence: Evidence) -> str:

@@ -9,7 +9,7 @@ from shoal.report.numbers import between, count, number, percent
 __all__ = ["synthetic_risk"]
 
 
-def synthetic_risk(evidence: Evidence) -> Html:
+def synthetic_risk(evidence: Evidence, *, internal: bool) -> Html:
     """What an intruder gets out of rows that are nobody's: copies of real rows, and guesses of sensitive values."""
     copies = evidence.risk.verbatim
     rows: list[tuple[Child, ...]] = [

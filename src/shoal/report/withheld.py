@@ -9,10 +9,9 @@ from shoal.report.numbers import percent
 __all__ = ["risk_withheld", "utility_withheld"]
 
 
-def risk_withheld(evidence: Evidence) -> Html:
-    """Why there is no measured risk."""
-    nobody = "No row is anybody's, so there is nobody to find in the table. " if evidence.is_synthetic else ""
-    words = f"{nobody}What an intruder achieves was measured against the original. The numbers are kept inside: "
+def risk_withheld(evidence: Evidence, first: str = "") -> Html:
+    """Why there is no measured risk, after what is said `first`."""
+    words = f"{first}What an intruder achieves was measured against the original. The numbers are kept inside: "
     return section("risk", "Risk, before and after", tag("p", f"{words}{evidence.withheld}."))
 
 

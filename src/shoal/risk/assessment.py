@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from shoal.group.mix import class_names
 from shoal.pair import NOBODY, Pair
+from shoal.progress import advance
 from shoal.record import Record
 from shoal.risk import (
     attacker_models,
@@ -26,6 +27,8 @@ from shoal.risk.unchanged import UnchangedColumnsAttack
 from shoal.risk.unchanged import measure as attack_unchanged
 
 __all__ = ["RiskReport", "assess"]
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,26 +96,39 @@ def assess(
     about a second for the attack with unchanged columns, whatever the number of rows. Of large tables a random sample
     of rows is matched; results say so (`sampled`, `n_targets`).
     """
-    matches = match_pair(pair, seed=seed)
+    parts = _Parts(9)
+    matches = parts.done(match_pair(pair, seed=seed))
     released, schema, found = pair.released, pair.schema, pair.released_classes()
-    classes = class_sizes.measure(released, schema, found=found)
-    tied = determined_by_quasi(pair, seed=seed)
+    classes = parts.done(class_sizes.measure(released, schema, found=found))
+    tied = parts.done(determined_by_quasi(pair, seed=seed))
     return RiskReport(
         classes=classes,
         reidentification=matching.measure(pair, seed=seed, labels=labels if exchangeable else None, matches=matches),
-        linkage=record_linkage.measure(pair, seed=seed),
-        uniqueness=population.measure(released, schema, found=found),
+        linkage=parts.done(record_linkage.measure(pair, seed=seed)),
+        uniqueness=parts.done(population.measure(released, schema, found=found)),
         attackers=attacker_models.measure(released, schema, found=found),
-        intervals=interval_disclosure.measure(pair),
-        inference=attribute_inference.measure(pair, matches=matches),
-        verbatim=copies.measure(pair),
-        unchanged=attack_unchanged(pair, seed=seed, k=k or 1, tied=tied),
+        intervals=parts.done(interval_disclosure.measure(pair)),
+        inference=parts.done(attribute_inference.measure(pair, matches=matches)),
+        verbatim=parts.done(copies.measure(pair)),
+        unchanged=parts.done(attack_unchanged(pair, seed=seed, k=k or 1, tied=tied)),
         dependences=tied,
         class_mix=_class_mix(pair, labels),
         closest=closest_record.measure(pair, seed=seed) if (pair.source_rows == NOBODY).all() else None,
         k=k,
         small_share=None if k is None else classes.small_share(k),
     )
+
+
+class _Parts:
+    """Counts the measures that are made, for whoever waits."""
+
+    def __init__(self, total: int) -> None:
+        self._total, self._done = total, 0
+
+    def done(self, measured: Value) -> Value:
+        self._done += 1
+        advance(self._done, self._total)
+        return measured
 
 
 def _class_mix(pair: Pair, labels: Any) -> class_mixture.ClassMix | None:

@@ -4,30 +4,39 @@ For a class with f persons in the table and F in the population:
 
 - prosecutor: knows that a certain person is in the table; risk 1/f for each of the class's records;
 - journalist: doesn't know who is in the table and matches against a register of the population; risk 1/F;
-- marketer: wants to re-identify as many records as possible; risk f/F for a class, the mean over records of 1/F.
+- marketer: wants to re-identify as many records as possible; the mean over records of the journalist's risk.
 
-F is estimated by the sum of the survey weights in the class, or by f · N/n for a population of N; it is never below f.
-With neither, the table is taken to be the population: F = f, the worst case. The models look at classes of equal
-values only: where a mask moved the values, `reidentification` is the measure.
+F is unknown, so the risk is E(1/F | f) of a named model, never 1/(f N/n): that would give every unique record
+exactly n/N, however rare it is. With survey weights the model is the negative binomial one, with p = f / Σ weights.
+With the size of the population only, it is the one of negative binomial and Pitman that gives the larger mean, and
+`spread` has both. The largest of them is the largest *expected* risk: if one unique record of the table is unique in
+the population too, the true largest risk is 1. With neither, the table is taken to be the population: F = f, the worst
+case.
+The models look at classes of equal values only: where a mask moved the values, `reidentification` is the measure.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from shoal.arrays import FloatArray
+from shoal.arrays import FloatArray, IntArray
 from shoal.equivalence import Classes
 from shoal.errors import ParameterError
 from shoal.frame import Frame, enter
-from shoal.record import Record
+from shoal.record import Interval, Record
+from shoal.risk import posterior
 from shoal.risk.class_sizes import table_classes
+from shoal.risk.individual_risk import sampling_fractions
 from shoal.risk.population_size import estimated_size, person_weights
+from shoal.risk.uniqueness_models import fit_pitman
 from shoal.schema import Schema
 
 __all__ = ["AttackerRisk", "Attackers", "attackers", "measure"]
+
+Model = Literal["negative binomial", "pitman", "census"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +64,15 @@ class Attackers(Record):
         The risk above which a record counts in `above_share`.
     population
         Estimated size of the population, None where the table is taken to be it.
+    model
+        What the journalist's and the marketer's risk follow from: ``"negative binomial"``, ``"pitman"``, or
+        ``"census"`` where the table is taken to be the population.
+    matches
+        Expected number of correct matches, over all persons and classes.
+    population_uniques
+        Expected number of population uniques among the table's uniques.
+    spread
+        The lowest and the highest marketer risk over the models that apply.
     """
 
     releasable: ClassVar[bool] = True
@@ -64,6 +82,10 @@ class Attackers(Record):
     marketer: float
     threshold: float
     population: float | None
+    model: Model = "census"
+    matches: float = 0.0
+    population_uniques: float = 0.0
+    spread: Interval = (0.0, 0.0)
 
 
 def attackers(table: Any, schema: Schema, population: float | None = None, threshold: float = 0.2) -> Attackers:
@@ -82,15 +104,15 @@ def attackers(table: Any, schema: Schema, population: float | None = None, thres
     Notes
     -----
     Missing quasi values are a level of their own. With a unit column classes count persons. Weights give each class
-    its size in the population. Cost: O(n).
+    its sampling fraction. Cost: O(n), and some milliseconds for Pitman's model.
 
     Examples
     --------
     >>> import polars as pl, shoal
     >>> table = pl.DataFrame({"age": [30, 30, 41, 41, 41, 57]})
     >>> result = shoal.risk.attackers(table, shoal.Schema.of(quasi=["age"]), population=60)
-    >>> result.prosecutor.largest, result.journalist.largest, round(result.marketer, 3)
-    (1.0, 0.1, 0.05)
+    >>> result.prosecutor.largest, round(result.journalist.largest, 3), round(result.marketer, 3)
+    (1.0, 0.279, 0.102)
     """
     return measure(enter(table), schema, population, threshold)
 
@@ -107,30 +129,45 @@ def measure(
     if not 0 <= threshold <= 1:
         raise ParameterError("attackers", "threshold must be a number from 0 to 1", got=repr(threshold)[:60])
     found = table_classes(frame, schema) if found is None else found
-    size, F = _population_sizes(frame, schema, found, population)
-    prosecutor = 1.0 / found.row_sizes
-    journalist = 1.0 / F[found.labels]
+    size = estimated_size(frame, schema, found, population)
+    models = _models(frame, schema, found, size)
+    means = {name: float(risk @ found.sizes) / float(found.sizes.sum()) for name, (risk, _) in models.items()}
+    model = max(models, key=lambda name: means[name])
+    risk, unique = models[model]
     return Attackers(
-        prosecutor=_summary(prosecutor, threshold),
-        journalist=_summary(journalist, threshold),
-        marketer=float(journalist.mean()),
+        prosecutor=_summary(1.0 / found.row_sizes, threshold),
+        journalist=_summary(risk[found.labels], threshold),
+        marketer=means[model],
         threshold=threshold,
         population=size,
+        model=model,
+        matches=float(risk @ found.sizes),
+        population_uniques=unique,
+        spread=(min(means.values()), max(means.values())),
     )
 
 
-def _population_sizes(
-    frame: Frame, schema: Schema, found: Classes, population: float | None
-) -> tuple[float | None, FloatArray]:
-    """Size of the population and of each class in it."""
-    f = found.sizes.astype(np.float64)
-    size = estimated_size(frame, schema, found, population)
-    if size is None:
-        return None, f
-    weights = person_weights(frame, schema, found)
-    if population is not None or weights is None:
-        return size, f * (size / f.sum())
-    return size, np.maximum(f, weights)
+def _models(frame: Frame, schema: Schema, found: Classes, size: float | None) -> dict[Model, tuple[FloatArray, float]]:
+    """E(1/F | f) of each class, and the population uniques to expect among the table's, for each model that applies."""
+    f = found.sizes
+    if size is None or size <= f.sum():
+        return {"census": (1.0 / f, float((f == 1).sum()))}
+    p = sampling_fractions(frame, schema, found, size)
+    models: dict[Model, tuple[FloatArray, float]] = {
+        "negative binomial": (posterior.negative_binomial(f, p), float(p[f == 1].sum()))
+    }
+    histogram = found.histogram()
+    if person_weights(frame, schema, found) is None and 1 in histogram and max(histogram) > 1:
+        models["pitman"] = _pitman(f, histogram, size)
+    return models
+
+
+def _pitman(f: IntArray, histogram: dict[int, int], size: float) -> tuple[FloatArray, float]:
+    theta, a = fit_pitman(histogram)
+    n = float(f.sum())
+    sizes, place = np.unique(f, return_inverse=True)
+    risk = posterior.pitman(sizes, n, size, theta, a)[place.reshape(-1)]
+    return risk, histogram[1] * posterior.pitman_unique(n, size, theta, a)
 
 
 def _summary(risk: FloatArray, threshold: float) -> AttackerRisk:

@@ -3,32 +3,50 @@
 A unique record in a sample is at risk where it is unique in the population too. How many persons of the population
 are unique is estimated by three models from the class sizes of the sample (formulas in `uniqueness_models`),
 and Dankar et al. (2012) say which to trust: Pitman up to a sampling fraction of 0.1, above it the smaller of
-Zayatz and the slide negative binomial. They are estimates from models: between them they can differ by a factor.
+Zayatz and the slide negative binomial. Between them they can differ by a factor, so the range of all that have an
+estimate (`spread`) belongs beside the one chosen, and so does how well Pitman's model describes the sample (`fits`).
+All assume that persons were drawn with equal probabilities.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
+
+import numpy as np
 
 from shoal.equivalence import Classes
 from shoal.frame import Frame, enter
-from shoal.record import Record
+from shoal.record import Interval, Record
 from shoal.risk.class_sizes import table_classes
 from shoal.risk.population_size import estimated_size
-from shoal.risk.uniqueness_models import NotApplicable, pitman, slide_negative_binomial, zayatz
+from shoal.risk.uniqueness_models import (
+    NotApplicable,
+    expected_sizes,
+    fit_pitman,
+    pitman,
+    slide_negative_binomial,
+    zayatz,
+)
+from shoal.rng import stream
 from shoal.schema import Schema
 
 __all__ = ["PopulationUniques", "Uniqueness", "measure", "uniqueness"]
 
+_REDRAWS = 20
 _UNKNOWN = "the population size is not known: give it, or a table with survey weights"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PopulationUniques(Record):
-    """One model's estimate: number of unique persons in the population and their share, or None with the reason."""
+    """One model's estimate: number of unique persons in the population and their share, or None with the reason.
+
+    `interval` is the 95 % interval of the number over samples like this one, where it was computed: it says how far the
+    draw can be off, not how far the model can.
+    """
 
     releasable: ClassVar[bool] = True
 
@@ -36,6 +54,7 @@ class PopulationUniques(Record):
     uniques: float | None
     share: float | None
     reason: str = ""
+    interval: Interval | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +73,11 @@ class Uniqueness(Record):
         The three models' estimates.
     chosen
         The estimate that the rule of Dankar et al. picks.
+    spread
+        The lowest and the highest share of population uniques over all models that have an estimate.
+    fits
+        Whether the Pitman model expects the numbers of uniques and pairs that the sample has, to within a tenth or
+        two standard errors; None where it has no estimate.
     """
 
     releasable: ClassVar[bool] = True
@@ -67,6 +91,8 @@ class Uniqueness(Record):
     zayatz: PopulationUniques
     snb: PopulationUniques
     chosen: PopulationUniques
+    spread: Interval | None = None
+    fits: bool | None = None
 
     def __float__(self) -> float:
         return self.unique_share
@@ -120,15 +146,46 @@ def measure(
         "zayatz": _estimate("zayatz", zayatz, histogram, N, n),
         "snb": _estimate("snb", slide_negative_binomial, histogram, N, n),
     }
+    shares = [model.share for model in models.values() if model.share is not None]
     return Uniqueness(
         n_records=n,
         n_unique=unique,
         unique_share=unique / n,
         population=N,
         sampling_fraction=None if N is None else n / N,
-        chosen=_choose(n, N, **models),
+        chosen=_with_interval(_choose(n, N, **models), histogram, N, n),
+        spread=(min(shares), max(shares)) if shares else None,
+        fits=None if models["pitman"].uniques is None or N is None or n >= N else _fits(histogram, n),
         **models,
     )
+
+
+def _with_interval(
+    chosen: PopulationUniques, histogram: Mapping[int, int], N: float | None, n: int
+) -> PopulationUniques:
+    """The estimate with the interval of its values for class counts drawn anew, each Poisson with what was seen."""
+    model = {"pitman": pitman, "zayatz": zayatz}.get(chosen.model)
+    if chosen.uniques is None or model is None or N is None or n >= N:
+        return chosen
+    rng = stream(0, "risk", "population uniques")
+    drawn: list[float] = []
+    for _ in range(_REDRAWS):
+        counts = ((size, int(rng.poisson(count))) for size, count in histogram.items())
+        again = {size: count for size, count in counts if count}
+        scale = sum(size * count for size, count in again.items()) / n  # the sampling fraction stays
+        with suppress(NotApplicable, ValueError, ZeroDivisionError):
+            drawn.append(model(again, N * scale) / scale)
+    known = [value for value in drawn if math.isfinite(value)]
+    if len(known) < _REDRAWS // 2:
+        return chosen
+    half = 1.96 * float(np.std(known, ddof=1))
+    return replace(chosen, interval=(max(0.0, chosen.uniques - half), min(N, chosen.uniques + half)))
+
+
+def _fits(histogram: Mapping[int, int], n: int) -> bool:
+    theta, a = fit_pitman(histogram)
+    pairs = [(histogram.get(j, 0), expected_sizes(theta, a, n, j)) for j in (1, 2)]
+    return all(abs(seen - expected) <= max(2 * math.sqrt(expected), 0.1 * expected, 1.0) for seen, expected in pairs)
 
 
 def _estimate(

@@ -17,8 +17,10 @@ which shows quasi-identifiers x'_j and unchanged columns s_j1, s_j2, …:
 The weights of these signs are learnt from half of the persons (`shoal.risk.choice`) and used on the other half, and the
 other way round, so that nobody's own row teaches how to find it. Two plain rules compete with the learnt one, and the
 best on the half that teaches is used on the other: nearest match, and, where columns are a function of the
-quasi-identifiers, the nearest of the rows that show the values which follow from x. The result is a lower bound of what
-an intruder may reach: a better model of P(s | x), or knowing values of s, finds more.
+quasi-identifiers, the nearest of the rows that show the values which follow from x. Where persons have several rows,
+one more attack is tried, on all rows of a person at once (`shoal.risk.linked_rows`), and the better of the two is told.
+The result is a lower bound of what an intruder may reach: a better model of P(s | x), or knowing values of s, finds
+more.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ from shoal.risk.candidates import Candidates, candidates, distinct_questions
 from shoal.risk.choice import chosen, learn, sure
 from shoal.risk.column_levels import Levels, quasi_levels, unchanged_levels
 from shoal.risk.dependence import Dependence, determined_by_quasi, modal_values, quasi_codes, unchanged_names
+from shoal.risk.linked_rows import linked_rows
 from shoal.risk.nearest import known_codes
 from shoal.risk.uncertainty import wilson
 from shoal.rng import stream
@@ -217,6 +220,9 @@ def _attack(pair: Pair, trial: _Trial, names: tuple[str, ...], tied: tuple[Depen
         found, sureness = own.hits(scores, trial)
         hits[here], certainty[here] = found[here], sureness[here]
         nearest_hits[here] = own.hits(near, trial)[0][here]
+    linked = linked_rows(pair, trial.targets, names)
+    if linked is not None and linked.hits.mean() > hits[linked.tried].mean():
+        return _result(pair, names, linked.hits, nearest_hits[linked.tried], linked.certainty)
     return _result(pair, names, hits, nearest_hits, certainty)
 
 

@@ -20,7 +20,8 @@ K classes are unique. Under Bernoulli sampling, with d = (1 − b)(1 − f) and 
     E s_1 = K f g (1 + a d / (1 − d)),   E s_2 = K f² g a (1 − b) (2 − (1 − a) d) / (2 (1 − d)²).
 
 K is estimated by the third modified Shlosser estimator (Haas and Stokes 1998); a and b solve the two equations.
-Where they have several solutions, the one that implies a population nearest to N is taken.
+Where they have several solutions, the one that implies a population nearest to N is taken; where even that is off by
+more than a factor of 2, the model has no estimate.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ import numpy as np
 
 from shoal.arrays import FloatArray
 
-__all__ = ["NotApplicable", "pitman", "slide_negative_binomial", "zayatz"]
+__all__ = ["NotApplicable", "expected_sizes", "fit_pitman", "pitman", "slide_negative_binomial", "zayatz"]
 
 _DIRECT = 256
 
@@ -84,8 +85,17 @@ def fit_pitman(histogram: Mapping[int, int]) -> tuple[float, float]:
         return float(found.x)
 
     outer = minimize_scalar(lambda a: loss(best_shift(a), a), bounds=(0.0, 1 - 1e-9), method="bounded")
-    a = float(outer.x)
+    a = min((float(outer.x), 0.0), key=lambda a: loss(best_shift(a), a))  # at 0 it is the Ewens model
     return math.exp(best_shift(a)) - a, a
+
+
+def expected_sizes(theta: float, a: float, n: float, j: int) -> float:
+    """Expected number of classes of size `j` in a sample of `n` under the Pitman model."""
+    from scipy.special import gammaln
+
+    ways = gammaln(n + 1) - gammaln(j + 1) - gammaln(n - j + 1) + gammaln(j - a) - gammaln(1 - a)
+    log = ways + gammaln(theta + 1) + gammaln(theta + a + n - j) - gammaln(theta + a) - gammaln(theta + n)
+    return float(math.exp(log))
 
 
 def pitman_likelihood(theta: float, a: float, size: FloatArray, count: FloatArray) -> float:
@@ -114,6 +124,14 @@ def sum_of_logs(theta: float, step: float, terms: int) -> float:
 
 def slide_negative_binomial(histogram: Mapping[int, int], N: float) -> float:
     """Estimate K·b^a of the slide negative binomial model."""
+    uniques, implied = solve_slide(histogram, N)
+    if not 0.5 <= implied / N <= 2:
+        raise NotApplicable("its parameters imply a population more than twice as large or small")
+    return uniques
+
+
+def solve_slide(histogram: Mapping[int, int], N: float) -> tuple[float, float]:
+    """The uniques of the slide negative binomial model, and the population K (1 + a (1 − b) / b) that it implies."""
     s1, s2 = histogram.get(1, 0), histogram.get(2, 0)
     if s1 == 0 or s2 == 0:
         raise NotApplicable("it needs classes of one and of two records")
@@ -123,7 +141,7 @@ def slide_negative_binomial(histogram: Mapping[int, int], N: float) -> float:
     if not (math.isfinite(K) and K <= N):
         raise NotApplicable("the estimated number of classes exceeds the population")
     a, b = _solve(s1, s2, K, f, N)
-    return float(K * b**a)
+    return float(K * b**a), float(K * (1 + a * (1 - b) / b))
 
 
 def shlosser(size: FloatArray, count: FloatArray, f: float) -> float:

@@ -9,13 +9,13 @@ from itertools import pairwise
 from typing import Any, Literal, TypeAlias, get_args
 
 from shoal.errors import SchemaError
+from shoal.value import Level
 
 __all__ = ["Column", "Kind", "Level", "Missing", "Role"]
 
 Role = Literal["identifier", "quasi", "sensitive", "weight", "unit", "other"]
 Kind = Literal["numeric", "ordinal", "nominal"]
 Missing: TypeAlias = Literal["error", "drop", "median"] | float
-Level: TypeAlias = str | int | float | bool
 Words: TypeAlias = Mapping[str, Any]
 
 

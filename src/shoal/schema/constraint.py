@@ -24,6 +24,7 @@ import polars as pl
 
 from shoal.arrays import BoolArray
 from shoal.errors import SchemaError
+from shoal.value import same_as
 
 __all__ = ["Condition", "Rule"]
 
@@ -60,9 +61,7 @@ class Condition:
         """In which rows the condition holds; a missing value meets none."""
         if self.levels is None:
             return column.cast(pl.Float64).is_between(self.min, self.max).fill_null(False).to_numpy()
-        texts = [str(level).lower() if isinstance(level, bool) else str(level) for level in self.levels]
-        found = _texts(column).is_in(texts).fill_null(False).to_numpy()
-        return np.asarray(found, dtype=np.bool_)
+        return same_as(column, self.levels)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,12 +102,6 @@ class Rule:
 
 def _conditions(words: Mapping[str, Any]) -> dict[str, Condition]:
     return {name: Condition.from_words(name, condition) for name, condition in words.items()}
-
-
-def _texts(column: pl.Series) -> pl.Series:
-    if column.dtype.is_float() and bool((column.drop_nulls() == column.drop_nulls().round()).all()):
-        column = column.cast(pl.Int64, strict=False)
-    return column.cast(pl.String)
 
 
 def _is_number(value: object) -> bool:

@@ -24,12 +24,13 @@ import polars as pl
 from shoal.arrays import BoolArray, IntArray
 from shoal.conform import floats, kind_of
 from shoal.domain import Axis, Domain, Missing
-from shoal.domain.values import content_of, declared_levels, plain
+from shoal.domain.declared import content_of, declared_levels
 from shoal.errors import ColumnError, InputError, ParameterError, SchemaError
 from shoal.frame import Frame
 from shoal.schema import Column, Schema
+from shoal.value import plain
 
-__all__ = ["Features", "question", "settle"]
+__all__ = ["Features", "settle"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +53,13 @@ class Features(Domain):
         kept: BoolArray = np.asarray((codes >= 0).all(axis=1), dtype=np.bool_)
         return np.asfortranarray(np.maximum(codes, 0)), kept
 
+    def question(self, place: int, cell: int) -> str:
+        """The split of a feature at `cell`, in words: is the answer yes for the right branch?"""
+        axis = self.axes[place]
+        if axis.numeric:
+            return f"{axis.name} ≥ {axis.cuts[cell - 1]:g}"
+        return f"{axis.name} {'from' if axis.kind == 'ordinal' else '='} {axis.label(cell)}"
+
     def _complaint(self, values: Mapping[str, Any]) -> str:
         unknown = [str(name)[:60] for name in values if name not in self.names]
         absent = [name for name in self.names if name not in values]
@@ -66,13 +74,6 @@ class Features(Domain):
     def from_words(cls, words: Sequence[Mapping[str, Any]]) -> Features:
         """Read the features back from a model file."""
         return cls(axes=tuple(_from_words(entry) for entry in words))
-
-
-def question(axis: Axis, cell: int) -> str:
-    """The split at `cell`, in words: is the answer yes for the right branch?"""
-    if axis.numeric:
-        return f"{axis.name} ≥ {axis.cuts[cell - 1]:g}"
-    return f"{axis.name} {'from' if axis.kind == 'ordinal' else '='} {axis.label(cell)}"
 
 
 def _words(axis: Axis) -> dict[str, Any]:

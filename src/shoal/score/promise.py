@@ -6,12 +6,13 @@ import polars as pl
 
 from shoal.arrays import BoolArray, IntArray
 from shoal.claim import Claim
-from shoal.domain.values import canonical, content_of
+from shoal.domain.declared import content_of
 from shoal.dp import Budget, ProtectedUnit
 from shoal.dp.unit import FIT_STOPS, rows_within
 from shoal.frame import Frame
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
+from shoal.value import canonical
 
 __all__ = ["Certified", "certified_claim"]
 

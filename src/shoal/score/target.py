@@ -3,7 +3,7 @@
 The last class is the one whose probability is the risk. Classes are public: given by name, or levels of the target's
 schema entry, or 0 and 1 (false and true). Only models that promise nothing read them from the data where none of these
 applies; a certified one refuses, as one person may be the only one with a class. It also reads y by what the classes
-are and not by its type (`shoal.domain.values`), as one person's entry can change that.
+are and not by its type (`shoal.value`), as one person's entry can change that.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import AnyArray, FloatArray, IntArray
-from shoal.domain.values import codes_of, declared_levels
+from shoal.domain.declared import declared_levels
 from shoal.errors import InputError, ParameterError
 from shoal.schema import Column, Schema
+from shoal.value import codes_of
 
 __all__ = ["read_target", "read_weights"]
 

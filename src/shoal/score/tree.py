@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
-from shoal.score.features import Features, question
+from shoal.score.features import Features
 from shoal.score.splits import Splits
 
 __all__ = ["Choice", "Tree", "grow"]
@@ -90,7 +90,7 @@ class Tree:
 
     def question(self, features: Features, node: int) -> str:
         """What a node asks, in words."""
-        return question(features.axes[int(self.variable[node])], int(self.low[node]))
+        return features.question(int(self.variable[node]), int(self.low[node]))
 
     def to_dict(self) -> dict[str, Any]:
         """The tree as JSON-safe words."""

@@ -45,8 +45,8 @@ def balance_table(
     rows: list[LevelBalance] = []
     cells = populations.design.cells(populations.points)
     for j, factor in enumerate(populations.design.factors):
-        shares = [_shares(sums_by(cells[:, j], mass, factor.n_cells)) for mass in masses]
-        for i, level in enumerate(factor.labels()):
+        shares = [_shares(sums_by(cells[:, j], mass, factor.axis.size)) for mass in masses]
+        for i, level in enumerate(factor.axis.labels()):
             row = [float(share[i]) for share in shares]
             if any(row):
                 rows.append(_level(factor.name, level, row))

@@ -19,16 +19,16 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from shoal.design import Design
 from shoal.errors import ParameterError
 from shoal.params import Help, Range, check
 from shoal.schema import Schema
 from shoal.shift.assessment import MarketAssessment
-from shoal.shift.design import Design
 from shoal.shift.enrolment import enrolment_words, likelihood
 from shoal.shift.estimate import Estimate, Group
 from shoal.shift.models import Fitter, check_costs, fitter_of, model_name
 from shoal.shift.people import Members, People, read_market, read_members
-from shoal.shift.populations import meet
+from shoal.shift.populations import learn_design, meet
 from shoal.shift.prediction import Ground
 from shoal.shift.segments import unseen_levels, weight_map
 from shoal.shift.weights import Shift, weigh
@@ -103,7 +103,7 @@ class MarketRisk:
         own = read_members(members, schema, self.response)
         check_costs(self.model, own.response, own.costs)
         here = own if existing is None else read_market(existing, own.schema, "existing market")
-        design = Design.learn([here, own], own.schema, self.bins)
+        design = learn_design([here, own], own.schema, self.bins)
         self._fitted = _Fitted(members=own, existing=here, design=design, shift=shift, fitter=fitter)
         return self
 

@@ -13,15 +13,16 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-import polars as pl
 
 from shoal.arrays import FloatArray, IntArray
 from shoal.conform import floats, prepare
+from shoal.domain.declared import declared_levels
 from shoal.errors import ColumnError, InputError, SchemaError
 from shoal.frame import Frame, enter, series
 from shoal.schema import Column, Kind, Schema
+from shoal.value import canonical, unknown_levels
 
-__all__ = ["LEAST_MEMBERS", "MEMBERS", "Members", "People", "named", "read_market", "read_members", "settle", "texts"]
+__all__ = ["LEAST_MEMBERS", "MEMBERS", "Members", "People", "named", "read_market", "read_members", "settle"]
 
 MEMBERS = "members"
 LEAST_MEMBERS = 30
@@ -117,15 +118,6 @@ def settle(table: Any, schema: Schema, owner: str) -> Schema:
     return Schema(tuple(replace(c, kind=c.kind or _kind(c, kinds)) for c in columns))
 
 
-def texts(column: pl.Series) -> pl.Series:
-    """Levels as texts that agree between files: 1, 1.0 and "1" are one level."""
-    if column.dtype.is_float():
-        whole = column.cast(pl.Int64, strict=False)
-        same = (whole.cast(pl.Float64) == column).fill_null(False)
-        return whole.cast(pl.String).zip_with(same, column.cast(pl.String))
-    return column.cast(pl.String)
-
-
 def named(levels: Sequence[str], most: int = 5) -> str:
     """The first few levels, quoted, and how many more there are."""
     shown = ", ".join(f"'{level[:30]}'" for level in levels[:most])
@@ -193,12 +185,12 @@ def _check_levels(owner: str, frame: Frame, schema: Schema) -> None:
         column = schema[name]
         if column.levels is None or column.kind == "numeric":
             continue
-        declared = set(texts(pl.Series(list(column.levels), strict=False)))
-        strange = [level for level in texts(series(frame, name)).drop_nulls().unique().sort() if level not in declared]
+        declared = declared_levels(column)
+        strange = unknown_levels(series(frame, name), declared)
         if strange:
             raise ColumnError(
                 name,
                 f"must hold in the {owner} only levels that the schema lists",
                 got=f"{len(strange)} others" if owner == MEMBERS else named(strange),
-                hint=f"Code all files alike; the schema lists {named(sorted(declared), 12)}.",
+                hint=f"Code all files alike; the schema lists {named(sorted(canonical(declared)), 12)}.",
             )

@@ -13,13 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.arrays import FloatArray, Generator, IntArray
+from shoal.design import Design, distinct_rows, joint_cells
 from shoal.errors import ColumnError
 from shoal.frame import series
-from shoal.shift.design import Design, distinct_rows, joint_cells
-from shoal.shift.people import People, named, texts
+from shoal.schema import Schema
+from shoal.shift.people import People, named
 from shoal.shift.tally import sums_by
+from shoal.value import canonical
 
-__all__ = ["Population", "Populations", "meet"]
+__all__ = ["Population", "Populations", "learn_design", "meet"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,11 +82,17 @@ class Populations:
         return sums_by(self.cell, mass, self.n_cells)
 
 
+def learn_design(tables: Sequence[People], schema: Schema, bins: int = 20) -> Design:
+    """The design of all quasi-identifiers; places, spreads and quantiles are those of the first table."""
+    columns = [schema[name] for name in schema.quasi]
+    return Design.learn([table.frame for table in tables], tables[0].weights, columns, bins)
+
+
 def meet(design: Design, tables: Sequence[People], limit: float) -> Populations:
     """Bring tables onto one set of combinations; levels coded differently are an error that names them."""
     for table in tables:
         check_codings(design, table, tables, limit)
-    codes = [design.codes(table) for table in tables]
+    codes = [design.codes(table.frame) for table in tables]
     points, row = distinct_rows(np.concatenate(codes))
     (cell,), n_cells = joint_cells([design.cells(points)])
     ends = np.cumsum([len(part) for part in codes])[:-1]
@@ -100,11 +108,12 @@ def meet(design: Design, tables: Sequence[People], limit: float) -> Populations:
 
 def check_codings(design: Design, people: People, others: Sequence[People], limit: float) -> None:
     """Refuse a table of which more than `limit` holds levels of a column that the others don't have."""
-    for j, factor in enumerate(design.factors):
-        strange = factor.strange_levels(people)
-        if not strange or factor.levels is None:
+    for factor in design.factors:
+        content = series(people.frame, factor.name)
+        strange = factor.strange_levels(content)
+        if not strange:
             continue
-        outside = factor.cells(design.codes(people)[:, j]) == len(factor.levels)
+        outside = factor.codes(content) == factor.axis.n_known
         share = float(people.weights[outside].sum() / people.weights.sum())
         if share > limit:
             raise ColumnError(
@@ -124,7 +133,7 @@ def _against(column: str, people: People, others: Sequence[People]) -> str:
     market = next((other for other in others if other.public and other is not people), None)
     if market is None:
         return ""
-    return f", against {named(sorted(texts(series(market.frame, column)).drop_nulls().unique()))}"
+    return f", against {named(sorted(canonical(series(market.frame, column)).drop_nulls().unique()))}"
 
 
 def _population(people: People, point: IntArray, n_points: int) -> Population:

@@ -35,8 +35,8 @@ def levels_of(populations: Populations, target: FloatArray) -> tuple[Level, ...]
     cells = design.cells(populations.points)
     out: list[Level] = []
     for j, factor in enumerate(design.factors):
-        there = np.flatnonzero(sums_by(cells[:, j], target, factor.n_cells) > 0)
-        labels = factor.labels()
+        there = np.flatnonzero(sums_by(cells[:, j], target, factor.axis.size) > 0)
+        labels = factor.axis.labels()
         if len(there) <= MOST_LEVELS:
             out += [
                 Level(column=factor.name, label=labels[cell], points=np.flatnonzero(cells[:, j] == cell))
@@ -51,13 +51,13 @@ def unseen_levels(populations: Populations, target: FloatArray, limit: float) ->
     cells = design.cells(populations.points)
     notes: list[str] = []
     for j, factor in enumerate(design.factors):
-        there = sums_by(cells[:, j], target, factor.n_cells) / target.sum()
-        seen = sums_by(cells[:, j], populations.tables[0].mass, factor.n_cells) > 0
+        there = sums_by(cells[:, j], target, factor.axis.size) / target.sum()
+        seen = sums_by(cells[:, j], populations.tables[0].mass, factor.axis.size) > 0
         gaps = np.flatnonzero((there > 0) & ~seen)
         share = float(there[gaps].sum())
         if share == 0:
             continue
-        words = f"{named([factor.labels()[i] for i in gaps])} ({share:.1%} of the new market)"
+        words = f"{named([factor.axis.labels()[i] for i in gaps])} ({share:.1%} of the new market)"
         if share > limit:
             raise InputError(
                 "new market",
@@ -72,7 +72,7 @@ def unseen_levels(populations: Populations, target: FloatArray, limit: float) ->
 def weight_map(populations: Populations, w: FloatArray) -> tuple[WeightCell, ...]:
     """Mean weight of the existing market's people at each pair of levels, for every pair of columns."""
     factors = populations.design.factors
-    few = [j for j, factor in enumerate(factors) if 1 < factor.n_cells - 1 <= MOST_LEVELS]
+    few = [j for j, factor in enumerate(factors) if 1 < factor.axis.size - 1 <= MOST_LEVELS]
     pairs = [(i, j) for n, i in enumerate(few) for j in few[n + 1 :]]
     return tuple(cell for i, j in pairs for cell in _pair_cells(populations, w, i, j))
 
@@ -80,12 +80,12 @@ def weight_map(populations: Populations, w: FloatArray) -> tuple[WeightCell, ...
 def _pair_cells(populations: Populations, w: FloatArray, i: int, j: int) -> Iterator[WeightCell]:
     first, second = populations.design.factors[i], populations.design.factors[j]
     cells = populations.design.cells(populations.points)
-    shape = (first.n_cells, second.n_cells)
+    shape = (first.axis.size, second.axis.size)
     key = np.ravel_multi_index((cells[:, i], cells[:, j]), shape).astype(np.int64)
     _, existing, new = populations.tables
     mass, weighted, q = (sums_by(key, x, shape[0] * shape[1]) for x in (existing.mass, existing.mass * w, new.mass))
     means = ratio(weighted, mass)
-    rows, columns = first.labels(), second.labels()
+    rows, columns = first.axis.labels(), second.axis.labels()
     for place in np.flatnonzero(mass > 0):
         row, column = np.unravel_index(place, shape)
         yield WeightCell(

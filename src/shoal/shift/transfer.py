@@ -23,14 +23,15 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
+from shoal.design import joint_cells
+from shoal.domain.bins import midpoints, quantiles
 from shoal.errors import InputError, ParameterError
 from shoal.params import Help, Range, check
 from shoal.schema import Schema
 from shoal.shift.balance import effective_sample_size
-from shoal.shift.design import Design, joint_cells, midpoints, weighted_quantiles
 from shoal.shift.logistic import market_logit
 from shoal.shift.people import Members, read_market, read_members
-from shoal.shift.populations import Populations, meet
+from shoal.shift.populations import Populations, learn_design, meet
 from shoal.shift.tally import ratio, sums_by
 from shoal.shift.weights import Shift
 
@@ -132,7 +133,7 @@ def transfer_weights(
     members = {name: read_members(table, schema, response) for name, table in tasks.items()}
     settled = members[target].schema
     test = read_market(new, settled, "new market")
-    design = Design.learn(list(members.values()), settled, bins)
+    design = learn_design(list(members.values()), settled, bins)
     populations = meet(design, [*members.values(), test], limit)
     return _describe(options, list(members.values()), list(members), target, populations)
 
@@ -183,7 +184,7 @@ def _ratio(options: _Transfer, members: list[Members], t: int, populations: Popu
     v = np.concatenate([table.weights for table in members])
     values = np.unique(y)
     few = len(values) <= options.response_bins
-    cuts = midpoints(values) if few else weighted_quantiles(y, v, options.response_bins)
+    cuts = midpoints(values) if few else quantiles(y, v, options.response_bins)
     y_cell = np.searchsorted(cuts, y, side="left")
     (cell,), n_cells = joint_cells([np.column_stack((np.concatenate(x_cell), y_cell)).astype(np.int64)])
     task = np.repeat(np.arange(len(members)), [table.n for table in members])

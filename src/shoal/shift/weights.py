@@ -29,10 +29,9 @@ from shoal.errors import InputError
 from shoal.params import Help, Range, check
 from shoal.schema import Schema
 from shoal.shift.balance import LevelBalance, balance_table, effective_sample_size
-from shoal.shift.design import Design
 from shoal.shift.logistic import market_logit
 from shoal.shift.people import MEMBERS, People, read_market, settle
-from shoal.shift.populations import Population, Populations, meet
+from shoal.shift.populations import Population, Populations, learn_design, meet
 from shoal.shift.tally import ratio
 
 __all__ = ["Shift", "ShiftWeights", "logistic_weights", "ratio_weights", "weigh"]
@@ -310,7 +309,7 @@ def _weigh_tables(shift: Shift, existing: Any, new: Any, schema: Schema, members
     here = read_market(existing, settled, "existing market")
     there = read_market(new, settled, "new market")
     own: People = here if members is None else read_market(members, settled, MEMBERS)
-    design = Design.learn([here, own], settled, shift.bins)
+    design = learn_design([here, own], settled, shift.bins)
     return weigh(shift, meet(design, [own, here, there], shift.limit), own.n_original, own.rows)
 
 

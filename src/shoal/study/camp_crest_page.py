@@ -114,9 +114,8 @@ def _heading(study: CampCrestStudy) -> str:
     shares = ", ".join(percent(share) for share in study.class_shares[:6])
     more = ", …" if len(study.class_shares) > 6 else ""
     return (
-        f"{study.data}: {study.n_records:,} records, {len(study.quasi)} quasi-identifiers, "
-        f"{len(study.class_shares)} classes of {listed(study.class_columns)} ({shares}{more}); "
-        f"seed {study.settings.seed}"
+        f"{study.data}: {study.n_records:,} records, {len(study.quasi)} quasi-identifiers, {len(study.class_shares)} "
+        f"classes of {listed(study.class_columns)} ({shares}{more}); seed {study.settings.seed}"
     )
 
 
@@ -313,7 +312,6 @@ def _measured(study: CampCrestStudy) -> tuple[str, ...]:
 
 STUDY = Study(
     title="CAMP-CREST study",
-    summary="Class restricted groups and micro-perturbation: every grouping with every masking at equal linkage.",
     examples=(
         "shoal study camp-crest --out study",
         "shoal study camp-crest --data diabetes.csv --schema diabetes.toml --out study",

@@ -29,7 +29,6 @@ from shoal.rng import stream
 from shoal.schema import Schema
 from shoal.score import AlphaTree, CertifiedForest, CertifiedTree, StableForest, StableTree
 from shoal.score.evaluation import auroc, roc_curve
-from shoal.score.features import question
 from shoal.score.gain import alpha_gain, gain_range
 from shoal.score.model import Records
 from shoal.score.splits import Splits
@@ -257,11 +256,11 @@ def _split(node: str, keys: IntArray, splits: Splits, records: Records) -> Split
     gains = alpha_gain(tables, 1.0)
     low, high = gain_range(tables, 1.0)
     rows = []
-    for j, feature in enumerate(records.features.axes):
+    for j in range(len(records.features)):
         own = np.flatnonzero(splits.variable == j)
         if len(own):
             best = int(own[gains[own].argmax()])
-            asked = question(feature, int(splits.low[best]))
+            asked = records.features.question(j, int(splits.low[best]))
             rows.append((asked, float(gains[best]), float(low[best]), float(high[own].max())))
     rows.sort(key=lambda row: -row[1])
     admissible = stable_choice(1.0, splits, 1)(tables, total, 0) >= 0

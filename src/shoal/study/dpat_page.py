@@ -247,7 +247,6 @@ def _measured(study: DpatStudy) -> tuple[str, ...]:
 
 STUDY = Study(
     title="Private trees",
-    summary="Private trees: C4.5 against 0-DiffStructure, AUROC against ε, and how private the published structure is.",
     examples=(
         "shoal study dpat --out study",
         "shoal study dpat --data pima_diabetes.csv --halves 30 --out study",

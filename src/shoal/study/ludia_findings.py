@@ -198,9 +198,8 @@ def _claim_simulated(study: LudiaStudy) -> Iterator[str]:
     paper = [k for k in wanted if best({m: against[k][m] for m in PAPER_METHODS}) == "LUDIA"]
     fair = [k for k in wanted if best(against[k]).startswith("LUDIA")]
     yield (
-        "Paper: except for FE, LUDIA has the least error. "
-        f"Against the paper's own rivals (MP, ER without correction) this {_holds(paper, wanted)}; against all methods "
-        f"here it {_holds(fair, wanted)}."
+        "Paper: except for FE, LUDIA has the least error. Against the paper's own rivals (MP, ER without "
+        f"correction) this {_holds(paper, wanted)}; against all methods here it {_holds(fair, wanted)}."
     )
     many = {kind: averages(study.many, kind) for kind in KINDS}
     ahead = [k for k in KINDS if many[k]["LUDIA"] < many[k]["ER"]]

@@ -212,7 +212,6 @@ def _measured(study: LudiaStudy) -> tuple[str, ...]:
 
 STUDY = Study(
     title="LUDIA study",
-    summary="Individual values from aggregates: LUDIA and CUDIA beside group means, ecological regression and ridge.",
     examples=(
         "shoal study ludia --out study",
         "shoal study ludia --runs 50 --out study",

@@ -319,8 +319,6 @@ def _results(study: MarketRiskStudy) -> dict[str, Any]:
 
 STUDY = Study(
     title="Market-risk study",
-    summary="Market risk under covariate shift on anonymised members: bias, R² and histograms by mask, k, shift and "
-    "region.",
     examples=(
         "shoal study market-risk --out study",
         "shoal study market-risk --splits 200 --out study",

@@ -19,6 +19,7 @@ import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
 from shoal.conform import Prepared
+from shoal.design import distinct_rows
 from shoal.encode import Encoder
 from shoal.group import KMember
 from shoal.mask import BlindMask, ValueSets, pair_up
@@ -26,7 +27,6 @@ from shoal.pair import Pair
 from shoal.risk.matching import measure
 from shoal.risk.nearest import match_pair
 from shoal.rng import stream
-from shoal.shift.design import distinct_rows
 from shoal.shift.tally import sums_by
 from shoal.study.market_split import MASKS
 

@@ -22,14 +22,16 @@ import polars as pl
 
 from shoal.arrays import FloatArray, IntArray
 from shoal.conform import Prepared, prepare
+from shoal.design import Design, Factor
 from shoal.encode import Coding, Encoder
 from shoal.errors import InputError, ParameterError
 from shoal.frame import enter, series
 from shoal.rng import stream
 from shoal.schema import Column, Schema
-from shoal.shift.design import Design, Factor
-from shoal.shift.people import Members, read_market, read_members, texts
+from shoal.shift.people import Members, read_market, read_members
+from shoal.shift.populations import learn_design
 from shoal.shift.tally import ratio, sums_by
+from shoal.value import canonical
 
 __all__ = ["PLAN", "Scene", "set_scene", "simulate_regions"]
 
@@ -130,8 +132,8 @@ def set_scene(
         Which simulated regions.
     """
     members = read_members(table, schema)
-    design = Design.learn([members], members.schema, bins=_BINS)
-    codes = design.codes(members)
+    design = learn_design([members], members.schema, bins=_BINS)
+    codes = design.codes(members.frame)
     cells, sizes = _grid_cells(design, codes)
     n_cells = int(np.prod(sizes))
     cell = np.ravel_multi_index(tuple(cells.T), sizes).astype(np.int64)
@@ -198,9 +200,9 @@ def _features(grid: IntArray, base: FloatArray, age: int | None) -> tuple[FloatA
 
 def _grid_cells(design: Design, codes: FloatArray) -> tuple[IntArray, tuple[int, ...]]:
     cells = design.cells(codes)
-    sizes = tuple(factor.n_cells - (not factor.seen[-1]) for factor in design.factors)
+    sizes = tuple(factor.axis.size - (not factor.seen[-1]) for factor in design.factors)
     for j, factor in enumerate(design.factors):
-        if factor.levels is None and len(np.unique(codes[:, j])) > sizes[j]:
+        if factor.axis.numeric and len(np.unique(codes[:, j])) > sizes[j]:
             raise InputError(
                 "study", f"column '{factor.name}' must have few levels", hint="Cut it into groups, as the paper does."
             )
@@ -225,10 +227,9 @@ def _at(grid: IntArray, levels: list[FloatArray]) -> FloatArray:
 
 def _cells_of(factor: Factor, coding: Coding, codes: FloatArray) -> IntArray:
     """From a mask's code of one column (a value, or the rank of a level) to the design's cell."""
-    if factor.levels is None or coding.levels is None:
+    if coding.levels is None:
         return factor.cells(codes)
-    place = {level: i for i, level in enumerate(factor.levels)}
-    cells = np.array([*(place[level] for level in texts(coding.levels)), len(factor.levels)], dtype=np.int64)
+    cells = np.append(factor.axis.encode(coding.levels), factor.axis.n_known)
     found: IntArray = cells[coding.snap(codes).astype(np.int64)]
     return found
 
@@ -261,8 +262,8 @@ def _read_regions(
     if column not in frame.columns:
         raise InputError("regions", f"must have the column '{column}', which names the region of each person")
     people = read_market(frame, schema, "regions")
-    cells = design.cells(design.codes(people))
-    region = texts(series(frame, column)).fill_null("missing").to_numpy()[people.rows]
+    cells = design.cells(design.codes(people.frame))
+    region = canonical(series(frame, column)).fill_null("missing").to_numpy()[people.rows]
     inside = (cells < np.array(sizes)).all(axis=1)
     names = tuple(sorted(set(region)))
     out = np.zeros((len(names), int(np.prod(sizes))))

@@ -95,9 +95,8 @@ def _starts(study: PegsStudy) -> str:
     return (
         "Uniform start rows still show after one pass, so the contrast above depends on them. With start rows drawn "
         f"from noisy margins (a pool that costs ε = {number(POOL_EPSILON)} once), PeGS is better in margins at "
-        f"{better} of {len(plain)} values of ε; differences of margins of PeGS "
-        f"and with reset at high ε per row: {said}, "
-        f"means of {study.settings.draws} file(s) each."
+        f"{better} of {len(plain)} values of ε; differences of margins of PeGS and with reset at high ε per row: "
+        f"{said}, means of {study.settings.draws} file(s) each."
     )
 
 
@@ -115,12 +114,11 @@ def _said_equal(study: PegsStudy) -> str:
     best = min(study.curve("PeGS") + study.curve("PeGS with reset"), key=lambda p: p.pair_variation)
     verdict = "less than" if ours.pair_variation < best.pair_variation else "not less than"
     return (
-        f"At ε = 1 for the whole data set, noisy tables of pairs have a mean total variation of two-way margins of "
-        f"{ours.pair_variation:.3f}; PeGS by row at the same bill {by_row.pair_variation:.3f}. That is {verdict} "
-        f"the best "
-        f"by-row file of the study ({best.pair_variation:.3f}, which costs ε = "
-        f"{number(best.epsilon_per_data_set or 0)}). "
-        f"A resample of the original of the same size has {study.resample.pair_variation:.3f}."
+        "At ε = 1 for the whole data set, noisy tables of pairs have a mean total variation of two-way margins of "
+        f"{ours.pair_variation:.3f}; PeGS by row at the same bill {by_row.pair_variation:.3f}. That is {verdict} the "
+        f"best by-row file of the study ({best.pair_variation:.3f}, which costs ε = "
+        f"{number(best.epsilon_per_data_set or 0)}). A resample of the original of the same size has "
+        f"{study.resample.pair_variation:.3f}."
     )
 
 
@@ -137,22 +135,19 @@ def _regression(study: PegsStudy) -> str:
     ours, row, again = _at(study.total("pairs"), 10.0, True), _at(study.curve("PeGS"), 10.0), study.resample
     return (
         f"Linear regression of charge, mean distance in standard errors of the original: {ours.linear_errors:.1f} "
-        f"for pairs at "
-        f"ε = 10 for the data set, {row.linear_errors:.1f} for PeGS at ε = 10 per row, {again.linear_errors:.1f} for a "
-        f"resample. The paper's own distance, which divides by coefficients, is {again.linear_distance:.1f} for "
-        f"the resample."
+        f"for pairs at ε = 10 for the data set, {row.linear_errors:.1f} for PeGS at ε = 10 per row, "
+        f"{again.linear_errors:.1f} for a resample. The paper's own distance, which divides by coefficients, is "
+        f"{again.linear_distance:.1f} for the resample."
     )
 
 
 def _attack(study: PegsStudy) -> str:
     ours, again = _at(study.total("pairs"), 1.0, True), study.resample
     return (
-        f"The intruder misses the diagnostic category in {ours.category_missed:.0%} of cases with pairs at ε = 1 "
-        f"for the data "
-        f"set, in {again.category_missed:.0%} with a resample of real records, in "
-        f"{study.uniform.category_missed:.0%} with "
-        "uniform noise. Guessing from a model that is true of people in general is no breach; ε bounds what a "
-        "single record adds."
+        f"The intruder misses the diagnostic category in {ours.category_missed:.0%} of cases with pairs at ε = 1 for "
+        f"the data set, in {again.category_missed:.0%} with a resample of real records, in "
+        f"{study.uniform.category_missed:.0%} with uniform noise. Guessing from a model that is true of people in "
+        "general is no breach; ε bounds what a single record adds."
     )
 
 
@@ -324,11 +319,10 @@ def _equal(study: PegsStudy) -> Html:
         for method in TABLE_METHODS for p in study.total(method)
     ]  # fmt: skip
     words = (
-        "Every file here costs the same ε for the data set. Noisy tables (pairs, tree, conditionals) pay once "
-        "and could give a "
-        "million rows for it; PeGS by row has to share ε among its rows. Files below the dashed line are closer "
-        "to the original "
-        "than a resample of as many real records: sampling noise is larger than the noise for privacy there."
+        "Every file here costs the same ε for the data set. Noisy tables (pairs, tree, conditionals) pay once and "
+        "could give a million rows for it; PeGS by row has to share ε among its rows. Files below the dashed line "
+        "are closer to the original than a resample of as many real records: sampling noise is larger than the "
+        "noise for privacy there."
     )
     table = rows_table("At equal ε for the data set", head, rows, numeric=range(1, 7))
     return join([paragraph(words), multiples(pictures), table])
@@ -337,18 +331,15 @@ def _equal(study: PegsStudy) -> Html:
 def _measured(study: PegsStudy) -> tuple[str, ...]:
     settings = study.settings
     return (
-        f"By row: parents are the {settings.parents} columns with most mutual information, chosen from the data "
-        f"as published; this "
-        "choice voids the paper's ε (one record can change it), so the ε of these maps are the paper's words, "
-        "not a promise. Starts are "
-        "uniform over the domain, one pass. With reset, blocks have 10 rows and ε per row is a tenth of the block's.",
+        f"By row: parents are the {settings.parents} columns with most mutual information, chosen from the data as "
+        "published; this choice voids the paper's ε (one record can change it), so the ε of these maps are the "
+        "paper's words, not a promise. Starts are uniform over the domain, one pass. With reset, blocks have 10 "
+        "rows and ε per row is a tenth of the block's.",
         f"Imputation: multinomial logistic regressions fitted to {settings.fit_rows:,} records with a mild ridge "
-        f"penalty, in place of "
-        "the paper's cross-validated elastic net.",
+        "penalty, in place of the paper's cross-validated elastic net.",
         "Rank correlations are tau-b and Spearman's with mid-ranks; as printed, Kendall's has the wrong sign and "
-        "Spearman's the wrong "
-        "centre. The regression distance divides by coefficients; a resample of the original scores well above 0 "
-        "by it.",
+        "Spearman's the wrong centre. The regression distance divides by coefficients; a resample of the original "
+        "scores well above 0 by it.",
         "The intruder knows age, sex and ZIP (for the charge: age, stay and ZIP) of 2,000 people of the original.",
         "The paper's extract of 2011 Los Angeles discharges is not at hand (access on request), so its "
         "curves can be compared in shape only.",
@@ -357,7 +348,6 @@ def _measured(study: PegsStudy) -> tuple[str, ...]:
 
 STUDY = Study(
     title="PeGS study",
-    summary="Synthesis by PeGS: risk and utility by row as published, and at equal ε for the whole data set.",
     examples=(
         "shoal study pegs --out study",
         "shoal study pegs --data discharges.csv --schema discharges.toml --rows 1000 --out study",

@@ -26,22 +26,18 @@ def findings(study: QuantizeStudy) -> list[str]:
     at = next(f for f in study.found if f.radius == study.radius and f.shape == "clique")
     pushed, stirred = steps["push-back to an element"], steps["push-back, then shuffle 0.05"]
     said = [
-        f"At the suggested radius of {number(study.radius)}, {percent(at.recall)} of the planted outliers stand "
-        "out, and "
-        f"{percent(at.others_share)} of the others with them.",
+        f"At the suggested radius of {number(study.radius)}, {percent(at.recall)} of the planted outliers stand out, "
+        f"and {percent(at.others_share)} of the others with them.",
         f"Push-back leaves {percent(pushed.linkage_planted)} of the planted ones linkable, but "
-        f"{percent(pushed.linkage)} of "
-        "all records: it protects those it moves and nobody else.",
+        f"{percent(pushed.linkage)} of all records: it protects those it moves and nobody else.",
     ]
     if stirred.refused:
         return [*said, f"Shuffle refused: {stirred.refused}"]
     return [
         *said,
         f"Shuffling all quasi-identifiers after it brings linkage to {percent(stirred.linkage)}. It kept every "
-        "cluster that "
-        f"it found within {number(stirred.reached)} nats of its shape; with the newcomers, and around the centre "
-        "of the "
-        f"original, the middle cluster differs by {number(stirred.shape_median)} nats.",
+        f"cluster that it found within {number(stirred.reached)} nats of its shape; with the newcomers, and around "
+        f"the centre of the original, the middle cluster differs by {number(stirred.shape_median)} nats.",
         f"(5) leaves {percent(pushed.outside_share)} of the moved records outside their new group's own range in some "
         "column; strict push-back leaves none.",
     ]
@@ -67,9 +63,8 @@ def _figures(study: QuantizeStudy) -> dict[str, Html]:
 def _toy(study: QuantizeStudy) -> Html:
     said = paragraph(
         "Radii: 20 in zip, 10 years of age, any nationality; at least 4 in a group. The fifth record stands out. "
-        "Age and "
-        "zip are farther out than any member's and change; a nationality that differs is no farther out than those "
-        "inside, so it stays (5).",
+        "Age and zip are farther out than any member's and change; a nationality that differs is no farther out "
+        "than those inside, so it stays (5).",
     )
     rows = [(name, *(str(records[4][column]) for column in _TOY)) for name, records in study.toy.items()]
     return join([said, rows_table("The fifth record", ("", *_TOY), rows, numeric=(1, 2))])
@@ -81,10 +76,8 @@ _TOY = ("zip", "age", "nationality", "condition")
 def _mapping(study: QuantizeStudy) -> Html:
     said = paragraph(
         "Distances between random pairs, in ten bins from 0 to the largest, before and after the metric mapping "
-        "(1). Mapped "
-        "distances of numbers follow the reference law of |U − U'|, 19%, 17%, … 1%; those of levels keep their few "
-        "values, "
-        "and equal values stay at 0.",
+        "(1). Mapped distances of numbers follow the reference law of |U − U'|, 19%, 17%, … 1%; those of levels "
+        "keep their few values, and equal values stay at 0.",
     )
     alt = altair()
     charts = [_mapping_chart(alt, column) for column in study.mapped]
@@ -195,10 +188,8 @@ def _measured(study: QuantizeStudy) -> tuple[str, ...]:
         "Distortion is the sum over columns of the mapped distance between a record's values before and after, "
         "averaged.",
         "Shape compares, cluster by cluster, the distances to the original's centre of its members before and of "
-        "all who are "
-        "in it after: KL in nats, 10 bins, half a count in each. Shuffle bounds what it does itself to a cluster "
-        "as it finds "
-        "it, so after push-back the sum of both can be larger than its bound.",
+        "all who are in it after: KL in nats, 10 bins, half a count in each. Shuffle bounds what it does itself to "
+        "a cluster as it finds it, so after push-back the sum of both can be larger than its bound.",
         f"Linkage: share of released records whose nearest or second nearest original is their own; unmasked "
         f"{percent(largest)}.",
         "The paper calls its clusters differential privacy. They aren't, and nothing here is.",
@@ -207,7 +198,6 @@ def _measured(study: QuantizeStudy) -> tuple[str, ...]:
 
 STUDY = Study(
     title="Vector-quantization study",
-    summary="Outliers found, pushed back and stirred: recall, distortion, cluster shape and linkage after each step.",
     examples=(
         "shoal study quantize --out study",
         "shoal study quantize --rows 10000 --share 0.02 --minimum 10 --out study",

@@ -14,7 +14,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Generic, TypeAlias, TypeVar, get_type_hints
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, get_type_hints
 
 from shoal.params import Parameter, declared, parameters
 from shoal.report.markup import Html
@@ -25,16 +25,43 @@ R = TypeVar("R")
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with the steps done and all steps."""
 
+
+class Entry(NamedTuple):
+    """Where a study is, and what it does in a line."""
+
+    module: str
+    summary: str
+
+
 BADGE = "A study: measured, not promised"
 STUDIES = {
-    "market-risk": "market_page",
-    "camp-crest": "camp_crest_page",
-    "dpat": "dpat_page",
-    "ludia": "ludia_page",
-    "pegs": "pegs_page",
-    "quantize": "quantize_page",
+    "market-risk": Entry(
+        "market_page",
+        "Market risk under covariate shift on anonymised members: bias, R² and histograms by mask, k, "
+        "shift and region.",
+    ),
+    "camp-crest": Entry(
+        "camp_crest_page",
+        "Class restricted groups and micro-perturbation: every grouping with every masking at equal linkage.",
+    ),
+    "dpat": Entry(
+        "dpat_page",
+        "Private trees: C4.5 against 0-DiffStructure, AUROC against ε, and how private the published structure is.",
+    ),
+    "ludia": Entry(
+        "ludia_page",
+        "Individual values from aggregates: LUDIA and CUDIA beside group means, ecological regression and ridge.",
+    ),
+    "pegs": Entry(
+        "pegs_page",
+        "Synthesis by PeGS: risk and utility by row as published, and at equal ε for the whole data set.",
+    ),
+    "quantize": Entry(
+        "quantize_page",
+        "Outliers found, pushed back and stirred: recall, distortion, cluster shape and linkage after each step.",
+    ),
 }
-"""The module of each study, by its word on the command line."""
+"""The studies by their word on the command line; their modules are loaded by `find`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +82,8 @@ class Study(Generic[R]):
 
     Parameters
     ----------
-    title, summary, examples
-        Its heading, what it does in a line, and calls to copy.
+    title, examples
+        Its heading, and calls to copy.
     counted
         What the progress bar counts.
     settings, run
@@ -74,7 +101,6 @@ class Study(Generic[R]):
     """
 
     title: str
-    summary: str
     examples: tuple[str, ...]
     counted: str
     settings: type
@@ -106,7 +132,7 @@ class Study(Generic[R]):
 
 def find(name: str) -> Study[Any]:
     """The study of that name; its module is loaded now."""
-    study: Study[Any] = import_module(f"shoal.study.{STUDIES[name]}").STUDY
+    study: Study[Any] = import_module(f"shoal.study.{STUDIES[name].module}").STUDY
     return study
 
 

@@ -77,7 +77,7 @@ class Chain:
 
     def draw(self, n: int, rng: Generator) -> IntArray:
         """Draw `n` rows of cells; along rows with equal parents the draws are spread evenly, so that shares fit."""
-        from shoal.synth.chain_kernels import draw_chain
+        from shoal.synth._chain_kernels import draw_chain
 
         sizes = {link.column: len(link.base) for link in self.links}
         columns: dict[int, AnyArray] = {}
@@ -163,7 +163,7 @@ class _Block:
 
     def _candidates(self, placed: Sequence[int]) -> list[tuple[float, int, FloatArray, FloatArray]]:
         """Pairs that say something new: how much (in records), the column, what is expected, and deviations from it."""
-        from shoal.synth.chain_kernels import judge, margin
+        from shoal.synth._chain_kernels import judge, margin
 
         found = []
         for j in placed:
@@ -179,7 +179,7 @@ class _Block:
         return sorted(found, key=lambda item: -item[0])
 
     def _rake(self, rounds: int) -> None:
-        from shoal.synth.chain_kernels import rake
+        from shoal.synth._chain_kernels import rake
 
         for _ in range(rounds if self.parents else 0):
             off = [rake(self.P, self.Y[:, j], self.targets[j], self.weights[j]) for j in self.parents]
@@ -187,7 +187,7 @@ class _Block:
                 break
 
     def drawn(self, rng: Generator) -> IntArray:
-        from shoal.synth.chain_kernels import draw_rows
+        from shoal.synth._chain_kernels import draw_rows
 
         columns = {j: self.Y[:, j] for j in self.parents}
         rank = _spread(columns, dict(enumerate(self.tables.sizes)), self.parents, len(self.Y), rng)
@@ -210,7 +210,7 @@ def _order(tables: NoisyTables, shares: Sequence[FloatArray], total: float) -> l
 
 def _ties(tables: NoisyTables, shares: Sequence[FloatArray], total: float) -> FloatArray:
     """How far each measured pair is from independent, beyond noise."""
-    from shoal.synth.chain_kernels import judge
+    from shoal.synth._chain_kernels import judge
 
     ties = np.zeros((len(shares), len(shares)))
     for (i, j), noisy in tables.pairs.items():

@@ -6,7 +6,7 @@ works on these numbers, and `Domain.decode` turns them back into values: a level
 from it (whole numbers stay whole).
 
 Nothing here may be learnt from the data where a differential-privacy claim is made: a level that only the data know
-would give away that somebody has it, and so would a type (see `shoal.domain.values`), an order of columns or a missing
+would give away that somebody has it, and so would a type (`shoal.domain.declared`), an order of columns or a missing
 cell that is there because somebody has one. Cells, types, order and missing cells follow from schema and parameters
 alone. A column without a public domain is an error that names the remedy. Values that break the schema are an error
 too, raised before anything is computed or paid: whoever sees it learns that the table breaks the schema, and claims say
@@ -25,7 +25,7 @@ import polars as pl
 from shoal.arrays import Generator, IntArray
 from shoal.conform import check_columns, prepare
 from shoal.domain import Axis, Domain
-from shoal.domain.values import canonical, content_of, declared_kind, each_of, numbers_of
+from shoal.domain.declared import content_of, declared_kind, each_of, numbers_of
 from shoal.dp import ProtectedUnit
 from shoal.dp.unit import rows_within
 from shoal.errors import ColumnError, InputError, SchemaError
@@ -33,6 +33,7 @@ from shoal.frame import Backend, Frame, enter, series
 from shoal.schema import Column, Schema
 from shoal.schema.constraint import Rule
 from shoal.synth.output import backend_of
+from shoal.value import canonical
 
 __all__ = ["Missing", "Settled", "settle"]
 

@@ -292,7 +292,7 @@ class _Look:
         return {(i, j): np.outer(shares[i], shares[j]) * self.total for i, j in self.seen.pairs}
 
     def _judged(self, pair: Pair, expected: FloatArray) -> tuple[float, float, float]:
-        from shoal.synth.chain_kernels import judge
+        from shoal.synth._chain_kernels import judge
 
         t, g, gain = judge(_centred(self.seen.tables[pair] - expected), expected, self.seen.variance[pair])
         return float(t), float(g), float(gain)

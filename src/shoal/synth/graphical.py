@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
-from shoal.synth.graph_kernels import Wiring, calibrated, descend, draw_keyed, pairs_with, wired
+from shoal.synth._graph_kernels import Wiring, calibrated, descend, draw_keyed, pairs_with, wired
 from shoal.synth.junction import Junction, Region, junction
 from shoal.synth.margins import mean_of_two
 from shoal.synth.tables import keys

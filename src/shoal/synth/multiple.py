@@ -30,7 +30,7 @@ from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.claim import Claim
 from shoal.conform import floats
 from shoal.domain import Axis, Domain
-from shoal.errors import ColumnError, GuaranteeError, ParameterError
+from shoal.errors import GuaranteeError, ParameterError
 from shoal.frame import enter, series
 from shoal.method import Telling
 from shoal.params import Help, Range
@@ -312,9 +312,4 @@ def _values(axis: Axis, drawn: FloatArray, original: FloatArray) -> pl.Series:
         known = original[~np.isnan(original)]
         held = np.clip(drawn, known.min(), known.max()) if axis.whole and len(known) else drawn
         return pl.Series(axis.name, held).fill_nan(None).cast(axis.dtype)
-    codes = drawn.astype(np.int64)
-    absent = codes >= axis.n_known
-    if axis.levels is None:
-        raise ColumnError(axis.name, "has no levels")
-    values = axis.levels.gather(pl.Series(np.where(absent, 0, codes))).alias(axis.name)
-    return values.set(pl.Series(absent), None) if absent.any() else values
+    return axis.decode(drawn.astype(np.int64))

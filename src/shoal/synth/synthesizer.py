@@ -168,7 +168,7 @@ class Model(ABC):
         Returns
         -------
         Rows with the released columns (no identifier, unit or weight) in the order of the schema and of the types that
-        it declares (see `shoal.domain.values`), in no particular order of rows. Rules of the schema hold in every row.
+        it declares (`shoal.domain.declared`), in no particular order of rows. Rules of the schema hold in every row.
         """
         if self.detached:
             raise GuaranteeError(

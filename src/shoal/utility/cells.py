@@ -14,6 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
+from shoal.design import joint_cells
+from shoal.domain import Axis
+from shoal.domain.bins import midpoints, quantiles
 from shoal.schema import Role
 from shoal.utility.tables import Both
 
@@ -21,8 +24,6 @@ __all__ = ["MOST_VALUES", "Cells", "cells_of", "counts", "grid", "joint", "share
 
 MOST_VALUES = 50
 """A numeric column with more distinct values in the original is cut into bins."""
-
-_MOST_KEYS = 2**62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,34 +45,28 @@ def grid(columns: Iterable[Both], weights: FloatArray, bins: int) -> tuple[Cells
 
 def cells_of(column: Both, weights: FloatArray, bins: int, most_values: int = MOST_VALUES) -> Cells:
     """Cut one column into cells."""
-    levels = column.coding.levels
-    if levels is not None:
+    if column.coding.levels is not None:
         original, released = column.original.astype(np.int64), column.released.astype(np.int64)
-        return Cells(name=column.name, role=column.role, original=original, released=released, size=len(levels) + 1)
+        size = column.coding.axis.size
+        return Cells(name=column.name, role=column.role, original=original, released=released, size=size)
     values = np.unique(column.original[~np.isnan(column.original)])
     binned = len(values) > most_values
-    cuts = _quantiles(column.original, weights, bins) if binned else values[:-1] / 2 + values[1:] / 2
+    axis = Axis.cut(column.name, quantiles(column.original, weights, bins) if binned else midpoints(values))
     return Cells(
         name=column.name,
         role=column.role,
-        original=_place(column.original, cuts),
-        released=_place(column.released, cuts),
-        size=len(cuts) + 2,
+        original=axis.bins(column.original),
+        released=axis.bins(column.released),
+        size=axis.size,
         binned=binned,
     )
 
 
 def joint(columns: Sequence[Cells]) -> Cells:
     """The combinations of cells that occur in either table, numbered from 0."""
-    n = len(columns[0].original)
-    keys, size = np.zeros(n + len(columns[0].released), dtype=np.int64), 1
-    for column in columns:
-        if size * column.size > _MOST_KEYS:
-            keys, size = _renumber(keys)
-        keys = keys * column.size + np.concatenate([column.original, column.released])
-        size *= column.size
-    keys, size = _renumber(keys)
-    return Cells(name="joint", role="quasi", original=keys[:n], released=keys[n:], size=size)
+    tables = [np.column_stack([c.original for c in columns]), np.column_stack([c.released for c in columns])]
+    (original, released), size = joint_cells(tables)
+    return Cells(name="joint", role="quasi", original=original, released=released, size=size)
 
 
 def counts(cells: IntArray, size: int, weights: FloatArray) -> FloatArray:
@@ -82,21 +77,3 @@ def counts(cells: IntArray, size: int, weights: FloatArray) -> FloatArray:
 def shares(cells: IntArray, size: int, weights: FloatArray) -> FloatArray:
     """The share of the weight in each cell."""
     return counts(cells, size, weights) / float(weights.sum())
-
-
-def _quantiles(values: FloatArray, weights: FloatArray, bins: int) -> FloatArray:
-    """Inverse of the weighted distribution function, so that a weight of 2 equals a row twice."""
-    present = ~np.isnan(values)
-    order = np.argsort(values[present], kind="stable")
-    heights = np.cumsum(weights[present][order])
-    targets = heights[-1] * np.arange(1, bins) / bins
-    return np.unique(values[present][order][np.searchsorted(heights, targets)])
-
-
-def _place(values: FloatArray, cuts: FloatArray) -> IntArray:
-    return np.where(np.isnan(values), len(cuts) + 1, np.searchsorted(cuts, values))
-
-
-def _renumber(keys: IntArray) -> tuple[IntArray, int]:
-    values, numbers = np.unique(keys, return_inverse=True)
-    return numbers.reshape(-1).astype(np.int64), len(values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from shoal.recipe import Recipe
     from shoal.release import Release
     from shoal.schema import Schema
+    from shoal.web.job_process import Progress as Say
 
 __all__ = ["compare", "look", "open_table", "release"]
 
-Say = Callable[..., None]
 Words = Mapping[str, Any]
 
 
@@ -50,11 +50,13 @@ def look(words: Words, folder: Path, say: Say) -> dict[str, Any]:
 def release(words: Words, folder: Path, say: Say) -> dict[str, Any]:
     """Make a release and write it to ``release`` in the job's folder."""
     from shoal.release import make
+    from shoal.release.forecast import forecast
     from shoal.web.forms import read_words
 
     source, schema = _table(words, say)
     recipe = read_words(words["recipe"])
     held = {"preset": words.get("preset"), "accept": words.get("accept", False)}
+    say.expect(forecast(len(source.frame), schema, recipe))
     with _account(source, recipe, words) as book:
         made = make(source, schema, recipe, seed=words.get("seed"), account=book, progress=say, **held)
         spent = None if book is None else _spent(book)

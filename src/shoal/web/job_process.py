@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import select
 import shutil
 import signal
@@ -20,11 +19,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shoal.processes import follow_parent
+from shoal.progress import Pace, listening
 from shoal.web.error_text import DISK_FULL, Failure, explain, is_disk_full, without_paths
 from shoal.web.job import Job, read_job, write_job, write_result
+
+if TYPE_CHECKING:
+    from shoal.release.forecast import Forecast
 
 __all__ = ["Progress", "do", "main"]
 
@@ -49,7 +52,7 @@ def do(folder: Path) -> int:
     try:
         request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
         progress = Progress(job)
-        with _temporary(folder / "temporary"):
+        with _temporary(folder / "temporary"), listening(progress.heard):
             result = _deed(request["kind"])(request["words"], folder, progress)
         write_result(folder, result)
         write_job(progress.ended(state="done", step_share=1.0))
@@ -59,9 +62,9 @@ def do(folder: Path) -> int:
 
 
 class Progress:
-    """Writes each step of a job as it begins.
+    """Writes each step of a job as it begins, and now and then how far it is.
 
-    The steps that are known give the share that is done; one that isn't known leaves it as it was.
+    Steps weigh what a forecast expects of each (`expect`); before there is one, as they do as a rule.
 
     Examples
     --------
@@ -71,17 +74,31 @@ class Progress:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     progress = Progress(Job(id="0001-ab", kind="release", folder=pathlib.Path(folder), state="running"))
     ...     progress("grouping")
-    ...     print(read_job(pathlib.Path(folder)).step_share)
-    0.1
+    ...     print(f"{read_job(pathlib.Path(folder)).step_share:.2f}")
+    0.10
     """
 
     def __init__(self, job: Job) -> None:
-        self._job = job
+        self._job, self._pace, self._written = job, Pace(_USUAL), 0.0
 
     def __call__(self, step: str, share: float | None = None) -> None:
-        """A step begins."""
-        known = _share_of(step, self._job.step_share) if share is None else share
-        self._job = replace(self._job, step=step, step_share=known)
+        """A step begins; `share` says how much of the whole job is done, where that is known."""
+        self._pace.begin(step)
+        self._write(self._pace.share if share is None else share)
+
+    def expect(self, forecast: Forecast) -> None:
+        """Weigh the steps to come by a forecast."""
+        self._pace = Pace(forecast.seconds)
+
+    def heard(self, share: float) -> None:
+        """The present step has come so far; a job that counts its parts itself has no other step."""
+        self._pace.advanced(share)
+        if time.monotonic() - self._written > _BEAT:
+            self._write(self._pace.share if self._pace.knows_step else share)
+
+    def _write(self, share: float) -> None:
+        self._written = time.monotonic()
+        self._job = replace(self._job, step=self._pace.step, step_share=share)
         write_job(self._job)
 
     def ended(self, **parts: Any) -> Job:
@@ -89,28 +106,20 @@ class Progress:
         return replace(self._job, step="", ended=time.time(), **parts)
 
 
-# Where each step begins, as a share of the usual whole.
-_SHARES = {
-    "reading": 0.0,
-    "checking the table": 0.05,
-    "grouping": 0.1,
-    "fitting": 0.1,
-    "coarsening": 0.1,
-    "masking": 0.35,
-    "drawing": 0.4,
-    "measuring risk": 0.5,
-    "measuring utility": 0.7,
-    "writing": 0.85,
-    "verifying": 0.9,
+_BEAT = 0.5  # seconds between two shares of a step that are written
+
+# How long each step takes as a rule, in percent of the whole.
+_USUAL = {
+    "reading": 5,
+    "checking the table": 5,
+    "grouping": 25,
+    "masking": 15,
+    "measuring risk": 20,
+    "measuring utility": 15,
+    "writing": 5,
+    "verifying": 5,
+    "reporting": 5,
 }
-
-
-def _share_of(step: str, before: float | None) -> float | None:
-    """How much is done when a step begins; ``3 of 12: ...`` counts itself."""
-    counted = re.match(r"(\d+) of (\d+)", step)
-    if counted:
-        return int(counted[1]) / max(1, int(counted[2]))
-    return _SHARES.get(step.partition(" (")[0], before)
 
 
 @contextmanager
@@ -156,7 +165,7 @@ def _load() -> None:
     """Load what every job needs, and as long as nobody waits, what a release needs; leave the processor to the page."""
     if hasattr(os, "nice"):
         os.nice(2)
-    for name in ("shoal.compliance.scan", "shoal.schema.infer", "shoal.release", "numba", "altair", "vl_convert"):
+    for name in ("shoal.compliance.scan", "shoal.schema.infer", "shoal.release", "numba"):
         if _is_asked():
             return
         with suppress(ImportError):

@@ -27,7 +27,7 @@ LEGENDS: dict[Family, str] = {
     "coarsen": "How the table is coarsened",
     "synthesize": "How the rows are drawn",
 }
-CHAINED = ("mask", "coarsen")
+CHAINED: tuple[Family, ...] = ("mask", "coarsen")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,9 +99,10 @@ def change_slot(slots: Sequence[Slot], name: str, value: Any) -> tuple[Slot, ...
     return tuple(changed if i == int(place) else other for i, other in enumerate(slots))
 
 
-def add_slot(slots: Sequence[Slot], family: Family) -> tuple[Slot, ...]:
+def add_slot(slots: Sequence[Slot], family: str) -> tuple[Slot, ...]:
     """The slots with one more method of a family that can be chained, at the end."""
-    return (*slots, Slot(family=family, method=methods(family)[0].name))
+    chained = next(known for known in CHAINED if known == family)
+    return (*slots, Slot(family=chained, method=methods(chained)[0].name))
 
 
 def remove_slot(slots: Sequence[Slot], place: int) -> tuple[Slot, ...]:

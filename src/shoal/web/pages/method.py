@@ -30,7 +30,7 @@ PRESETS = {
     "limited-data-set": "limited-data-set",
     "cms": "cms: classes of 11",
     "internal-5": "internal-5: risk at most 0.2",
-    "public-11": "public-11: risk at most 0.09",
+    "public-11": "public-11: risk at most 1/11",
     "public-20": "public-20: risk at most 0.05",
 }
 UPLOADED = (

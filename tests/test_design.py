@@ -4,8 +4,11 @@ import numpy as np
 import polars as pl
 
 from shoal import Schema
-from shoal.shift.design import Design, distinct_rows, joint_cells, weighted_quantiles
+from shoal.design import distinct_rows, joint_cells
+from shoal.domain.bins import quantiles
+from shoal.frame import series
 from shoal.shift.people import read_market, settle
+from shoal.shift.populations import learn_design
 
 SCHEMA = Schema.of(
     quasi=["level", "town", "x"],
@@ -17,19 +20,19 @@ TABLE = pl.DataFrame({"level": ["low", "high", None, "mid"], "town": ["b", "a", 
 
 def design(bins=20):
     people = read_market(TABLE, settle(TABLE, SCHEMA, "t"), "t")
-    return Design.learn([people], settle(TABLE, SCHEMA, "t"), bins), people
+    return learn_design([people], settle(TABLE, SCHEMA, "t"), bins), people
 
 
 def test_codes_and_cells():
     coding, people = design()
-    codes = coding.codes(people)
+    codes = coding.codes(people.frame)
     assert codes.tolist() == [[0, 1, 1], [2, 0, 5], [3, 2, 1], [1, 0, 9]]
     assert coding.cells(codes).tolist() == [[0, 1, 0], [2, 0, 1], [3, 2, 0], [1, 0, 2]]
 
 
 def test_dummy_matrix():
     coding, people = design()
-    X = coding.matrix(coding.codes(people), "dummy")
+    X = coding.matrix(coding.codes(people.frame), "dummy")
     names = coding.column_names("dummy")
     assert names[:5] == ["level = mid", "level = high", "level = missing", "town = b", "town = c"]
     assert X.shape == (4, len(names)) == (4, 7)
@@ -39,7 +42,7 @@ def test_dummy_matrix():
 
 def test_numeric_matrix_is_linear_and_standardised():
     coding, people = design()
-    X = coding.matrix(coding.codes(people), "numeric")
+    X = coding.matrix(coding.codes(people.frame), "numeric")
     assert coding.column_names("numeric") == ["level", "level = missing", "town = b", "town = c", "x"]
     assert X[2, 0] == 0
     assert X[2, 1] == 1
@@ -52,15 +55,15 @@ def test_unknown_levels_come_after_the_last():
     coding, _ = design()
     other = TABLE.with_columns(town=pl.lit("z"))
     people = read_market(other, settle(TABLE, SCHEMA, "t"), "t")
-    assert set(coding.codes(people)[:, 1]) == {3.0}
-    assert coding.factors[1].strange_levels(people) == ["z"]
+    assert set(coding.codes(people.frame)[:, 1]) == {3.0}
+    assert coding.factors[1].strange_levels(series(people.frame, "town")) == ["z"]
 
 
 def test_labels_of_bins():
     coding, people = design(bins=2)
     factor = coding.factors[2]
-    assert factor.labels()[:-1] == ["up to 1", "above 1"]
-    assert factor.cells(coding.codes(people)[:, 2]).tolist() == [0, 1, 0, 1]
+    assert [factor.axis.label(cell) for cell in range(3)] == ["up to 1", "above 1", "missing"]
+    assert factor.cells(coding.codes(people.frame)[:, 2]).tolist() == [0, 1, 0, 1]
 
 
 def test_joint_cells_agree_between_tables():
@@ -90,7 +93,4 @@ def test_weighted_quantiles_are_those_of_repeated_rows():
     values, weights = np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 5.0, 2.0, 2.0])
     repeated = np.repeat(values, weights.astype(int))
     for bins in (2, 4, 5):
-        assert (
-            weighted_quantiles(values, weights, bins).tolist()
-            == weighted_quantiles(repeated, np.ones(10), bins).tolist()
-        )
+        assert quantiles(values, weights, bins).tolist() == quantiles(repeated, np.ones(10), bins).tolist()

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from shoal.arrays import AnyArray, FloatArray, IntArray
-from shoal.distance.kernels import apart, mapped
+from shoal.distance._kernels import apart, mapped
 from shoal.distance.space import Packed
 from shoal.distance.threads import in_chunks
 from shoal.mask.shape import BINS, PSEUDO

@@ -1,0 +1,60 @@
+"""Commands that are loaded when one of them is called: the one place where the command line puts off an import.
+
+A group knows the name and the one-line summary of each command, which is all that its own help shows; the module behind
+a command, with whatever it stands on, is imported when the command is called or its own help is asked for. The modules
+can then import at their top like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, ClassVar
+
+import typer
+import typer.main
+from typer.core import TyperCommand, TyperGroup
+
+__all__ = ["LazyGroup", "ModuleGroup", "as_command"]
+
+
+class LazyGroup(TyperGroup):
+    """A group whose commands are made by `load` when they are needed."""
+
+    summaries: ClassVar[Mapping[str, str]] = {}
+    """What each command does, in a line."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        for name, text in self.summaries.items():
+            self.add_command(TyperCommand(name, help=text), name)
+
+    def load(self, name: str) -> Any:
+        """The command itself."""
+        raise NotImplementedError
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """The command that was named, loaded."""
+        name, found, rest = super().resolve_command(ctx, args)
+        return name, found if name is None else self.load(name), rest
+
+
+class ModuleGroup(LazyGroup):
+    """Commands that are modules of `shoal.cli`: a Typer named `app`, or a function of its name with EXAMPLES."""
+
+    def load(self, name: str) -> Any:
+        """Import the module and make its command."""
+        module = import_module(f"shoal.cli.{name.replace('-', '_')}")
+        if hasattr(module, "app"):
+            return as_command(name, module.app)
+        return as_command(name, getattr(module, name.replace("-", "_")), module.EXAMPLES)
+
+
+def as_command(name: str, what: Any, examples: str | None = None) -> Any:
+    """A function, or a Typer of several, as the command `name`."""
+    around = typer.Typer(rich_markup_mode="rich", add_completion=False)
+    if isinstance(what, typer.Typer):
+        around.add_typer(what, name=name)
+    else:
+        around.command(name, epilog=examples)(what)
+    return typer.main.get_group(around).commands[name]

@@ -1,0 +1,107 @@
+"""`shoal risk`: what helps comes first, limits end with exit code 3, and single people stay behind --verbose."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from shoal.cli.main import app
+from shoal.errors import ParameterError
+from shoal.schema import Schema
+
+SCHEMA = Schema.of(quasi=["age", "town"], sensitive=["cost"], bounds={"age": (0, 120)}, kinds={"town": "nominal"})
+
+
+def people(n, seed):
+    rng = np.random.default_rng(seed)
+    town = rng.choice([f"town-{i}" for i in range(30)], n)
+    return pl.DataFrame({"age": rng.integers(0, 99, n), "town": town, "cost": rng.gamma(2, 900, n).round(2)})
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory):
+    place = tmp_path_factory.mktemp("risk")
+    for name, seed in (("a", 1), ("b", 2), ("c", 3)):
+        people(300, seed).write_csv(place / f"{name}.csv")
+    SCHEMA.write(place / "s.toml")
+    return place
+
+
+def run(room, file, *words):
+    named = [str(room / word) if isinstance(word, str) and word.endswith(".csv") else str(word) for word in words]
+    return CliRunner().invoke(app, ["risk", str(room / file), "-s", str(room / "s.toml"), *named])
+
+
+def test_the_summary_is_short_and_says_first_what_helps(room):
+    done = run(room, "a.csv", "--population", 30_000)
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 15
+    assert "smallest class k = 1" in lines[0]
+    assert "What would help most" in lines[1]
+    assert "→" in lines[2]
+    assert "town-" not in done.stdout  # no value of anybody
+
+
+def test_the_sampling_fraction_is_no_risk(room):
+    done = run(room, "a.csv", "--population", 30_000)
+    journalist = next(line for line in done.stdout.splitlines() if "journalist" in line)
+    assert "1.00%" not in journalist
+    assert "model" in journalist
+    assert "over all models" in done.stdout
+    found = json.loads(run(room, "a.csv", "--population", 30_000, "--json").stdout)
+    low, high = found["attackers"]["spread"]
+    assert 0.01 < low <= found["attackers"]["marketer"] <= high
+    assert found["attackers"]["journalist"]["largest"] > 0.04
+    assert low < high
+    assert "risks" not in found["individual"]
+
+
+def test_values_and_records_only_where_asked_for(room):
+    done = run(room, "a.csv", "--verbose")
+    inside = done.stdout.index("For inside only")
+    assert "town-" not in done.stdout[:inside]
+    assert "town-" in done.stdout[inside:]
+
+
+def test_attacks_fire_on_a_copy_and_stop_the_script(room):
+    done = run(room, "a.csv", "--original", "a.csv", "--control", "b.csv", "--fail-above", "membership=0.2")
+    assert done.exit_code == 3
+    assert "membership" in done.stdout
+    assert "above the limit of 20.00%" in done.stdout
+    assert ": a leak" in done.stdout
+    assert len(done.stdout.splitlines()) <= 18
+
+
+def test_attacks_pass_on_other_people(room):
+    words = ("--original", "a.csv", "--control", "b.csv", "--fail-above", "membership=0.2", "--json")
+    done = run(room, "c.csv", *words, "--fail-above", "linkability=0.1")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["broken"] == {}
+    assert found["membership"]["verdict"] == "none seen"
+    assert {"singling_out", "linkability", "guessing", "replicated"} <= set(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("unique=0.01", 3), ("unique=1", 0), ("journalist=0.01", 3), ("marketer=1", 0)]
+)
+def test_limits_of_a_table_alone(room, name, code):
+    assert run(room, "a.csv", "--population", 30_000, "--fail-above", name).exit_code == code
+
+
+@pytest.mark.parametrize("wrong", ["unique", "unique=x", "unique=2", "luck=0.1", "membership=0.1"])
+def test_a_limit_that_cant_be_held_is_wrong_usage(room, wrong):
+    done = run(room, "a.csv", "--fail-above", wrong)
+    assert isinstance(done.exception, ParameterError)
+    assert done.exception.exit_code == 2
+
+
+def test_classes_below_k(room):
+    found = json.loads(run(room, "a.csv", "--k", 3, "--json").stdout)
+    assert found["what_if"]["k"] == found["contribution"]["k"] == 3
+    assert "In classes of fewer than 3" in run(room, "a.csv", "--k", 3).stdout

@@ -1,0 +1,314 @@
+"""PRAM, rank swapping, record swapping and noise: what they keep, the known numbers, and bad input."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shoal
+from shoal.conform import prepare
+from shoal.encode import Encoder
+from shoal.errors import ColumnError, ParameterError
+from shoal.mask.add_noise import AddNoise, noisy
+from shoal.mask.aware import Masking
+from shoal.mask.pram import Pram, cell_epsilon, invariant, redraw_share, response
+from shoal.mask.rank_swap import RankSwap
+from shoal.mask.record_swap import Households, RecordSwap, swap_pairs
+from shoal.mask.swap_kernels import partners
+from shoal.schema import Schema
+
+
+def state_of(table, schema):
+    prepared = prepare(table, schema)
+    encoder = Encoder.fit(prepared, prepared.schema.quasi)
+    labels = np.zeros(prepared.n, dtype=np.int64)
+    return Masking(prepared=prepared, encoder=encoder, codes=encoder.codes(prepared.frame), labels=labels, minimum=1)
+
+
+def people(n=600, seed=1):
+    rng = np.random.default_rng(seed)
+    age = rng.normal(50, 15, n)
+    return pl.DataFrame(
+        {
+            "age": age.round(1),
+            "income": (40 * age + rng.normal(0, 450, n)).round(1),
+            "town": rng.choice(["A", "B", "C"], n, p=[0.7, 0.2, 0.1]),
+            "school": rng.choice([1, 2, 3], n),
+        }
+    )
+
+
+SCHEMA = Schema.of(quasi=["age", "income", "town", "school"], kinds={"school": "ordinal"})
+
+
+# PRAM
+
+
+def test_invariant_matrices_of_the_sheet():
+    P, t = np.array([[0.8, 0.2], [0.2, 0.8]]), np.array([0.9, 0.1])
+    R = invariant(P, t)
+    assert pytest.approx(np.array([[0.91684, 0.08316], [0.74844, 0.25156]]), abs=1e-5) == R
+    assert t @ R == pytest.approx(t)
+    assert [cell_epsilon(P), cell_epsilon(R), cell_epsilon(invariant(P, t, 0.5))] == pytest.approx(
+        [1.38629, 1.10691, 2.71138], abs=1e-5
+    )
+    assert cell_epsilon(np.eye(2)) == math.inf
+    three, shares = np.full((3, 3), 0.1) + 0.7 * np.eye(3), np.array([0.7, 0.2, 0.1])
+    assert np.diag(invariant(three, shares)) == pytest.approx([0.82967, 0.54849, 0.38233], abs=1e-5)
+
+
+@given(st.lists(st.floats(0.01, 1), min_size=2, max_size=6), st.floats(0, 1), st.floats(0.05, 0.95))
+def test_any_matrix_becomes_invariant(weights, alpha, stay):
+    t = np.array(weights) / sum(weights)
+    m = len(t)
+    P = np.full((m, m), (1 - stay) / (m - 1)) + (stay - (1 - stay) / (m - 1)) * np.eye(m)
+    R = invariant(P, t, alpha)
+    assert t @ R == pytest.approx(t)
+    assert R.sum(axis=1) == pytest.approx(np.ones(m))
+
+
+@given(st.lists(st.floats(0.01, 1), min_size=2, max_size=6), st.floats(0, 1))
+def test_keep_is_the_smallest_diagonal_of_what_is_released(weights, keep):
+    t = np.array(weights) / sum(weights)
+    alpha = redraw_share(t, keep)
+    diagonal = 1 - alpha * (1 - t)
+    assert diagonal.min() == pytest.approx(max(keep, t.min()))
+
+
+def test_pram_keeps_shares_on_average():
+    before = state_of(people(4000), SCHEMA)
+    done = Pram(columns=["town"], keep=0.3).apply(before, np.random.default_rng(2))
+    changed = done.codes[:, 2] != before.codes[:, 2]
+    assert 0.1 < changed.mean() < 0.4
+    assert (done.codes[:, [0, 1, 3]] == before.codes[:, [0, 1, 3]]).all()
+    shares = np.bincount(done.codes[:, 2].astype(int)) / 4000
+    assert shares == pytest.approx(np.bincount(before.codes[:, 2].astype(int)) / 4000, abs=0.03)
+    rare = before.codes[:, 2] == 2
+    assert (~changed)[rare].mean() == pytest.approx(0.3, abs=0.08)  # the rarest stays with probability keep
+
+
+def test_randomised_response():
+    assert 1 / (1 + 2 * math.exp(-1)) == pytest.approx(0.576117, abs=1e-6)
+    rng = np.random.default_rng(3)
+    place = np.repeat([0, 1, 2], 20_000)
+    out = response(place, 3, 1.0, rng.random(60_000), rng.random(60_000))
+    P = np.array([np.bincount(out[place == i], minlength=3) for i in range(3)]) / 20_000
+    assert np.diag(P) == pytest.approx(np.full(3, 0.576117), abs=0.01)
+    assert cell_epsilon(P) == pytest.approx(1, abs=0.06)
+    assert (response(np.zeros(5, dtype=int), 1, 1.0, rng.random(5), rng.random(5)) == 0).all()
+    done = Pram(epsilon=1.0, columns=["town", "school"]).apply(state_of(people(), SCHEMA), rng)
+    assert done.records[-1]["epsilon_of_a_row"] == 2.0
+    assert "No claim" in " ".join(Pram(epsilon=1.0).caveats(done))
+
+
+def test_rows_of_a_person_share_their_draws():
+    table = people(200).with_columns(
+        who=pl.Series(np.arange(200) // 4), age=pl.lit(40.0) + pl.Series(np.arange(200) // 4)
+    )
+    schema = Schema.of(quasi=["age", "income"], other=["town", "school"], unit="who")
+    before = state_of(table, schema)
+    redrawn = Pram(columns=["age"], keep=0.5).apply(before, np.random.default_rng(4)).codes[:, 0].reshape(50, 4)
+    assert (redrawn == redrawn[:, :1]).all()
+    moved = AddNoise(columns=["age"]).apply(before, np.random.default_rng(4)).codes[:, 0].reshape(50, 4)
+    assert (moved == moved[:, :1]).all()
+
+
+# Rank swapping
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 60), st.integers(0, 20), st.integers(0, 99))
+def test_partners_are_pairs_within_the_window(n, window, seed):
+    found = partners(n, window, np.random.default_rng(seed).random((n, 4)))
+    assert (found[found] == np.arange(n)).all()
+    assert np.abs(found - np.arange(n)).max() <= window
+    alone = np.flatnonzero(found == np.arange(n))
+    if window:
+        assert all(abs(a - b) > window for a, b in itertools.pairwise(alone))  # nobody free was left out
+
+
+def test_rank_swap_keeps_columns_and_ranks():
+    before = state_of(people(), SCHEMA)
+    done = RankSwap(percent=5).apply(before, np.random.default_rng(5))
+    for j in range(4):
+        assert sorted(done.codes[:, j]) == sorted(before.codes[:, j])
+    assert (done.codes[:, 2] == before.codes[:, 2]).all()  # nominal: no order
+    moves = [abs(np.searchsorted(np.sort(before.codes[:, 0]), a) - np.searchsorted(np.sort(before.codes[:, 0]), b))
+             for a, b in zip(before.codes[:, 0], done.codes[:, 0], strict=True)]  # fmt: skip
+    assert max(moves) <= 30 + 5  # ties of one decimal
+    assert done.records[-1]["changed_share"] > 0.5
+    assert "nothing was swapped" in " ".join(RankSwap().caveats(state_of(people(10), SCHEMA)))
+
+
+# Noise
+
+
+@pytest.mark.parametrize(
+    ("kind", "scale", "rho"), [("additive", 1.25, 0.64), ("correlated", 1.25, 0.8), ("kept", 1.0, 0.8)]
+)
+def test_moments(kind, scale, rho):
+    rng = np.random.default_rng(6)
+    S = np.array([[1.0, 0.8], [0.8, 1.0]])
+    values = rng.multivariate_normal([10, 20], S, 60_000)
+    out = noisy(values, 0.5, kind, rng.standard_normal(values.shape))
+    assert out.mean(axis=0) == pytest.approx([10, 20], abs=0.02)
+    assert out.var(axis=0) == pytest.approx(np.full(2, scale), rel=0.03)
+    assert np.corrcoef(out.T)[0, 1] == pytest.approx(rho, abs=0.01)
+
+
+def test_noise_fits_the_column():
+    table = pl.DataFrame({"age": [0, 0, 50, 99, 99, 20], "x": [0.5, 1.5, 2.5, 3.5, 4.5, 5.5]})
+    schema = Schema.of(quasi=["age", "x"], bounds={"age": (0, 99)})
+    before = state_of(table, schema)
+    done = AddNoise(ratio=1.0).apply(before, np.random.default_rng(7))
+    assert (done.codes[:, 0] == np.round(done.codes[:, 0])).all()
+    assert done.codes[:, 0].min() >= 0
+    assert done.codes[:, 0].max() <= 99
+    assert (done.codes[:, 1] != before.codes[:, 1]).all()
+    constant = state_of(pl.DataFrame({"x": [3.0] * 4}), Schema.of(quasi=["x"]))
+    assert (AddNoise().apply(constant, np.random.default_rng(1)).codes == 3.0).all()
+
+
+# Record swapping
+
+
+def villages(n=400, seed=8):
+    rng = np.random.default_rng(seed)
+    region = rng.integers(0, 3, n)
+    district = region * 4 + rng.integers(0, 4, n)
+    size = rng.integers(1, 4, n)
+    home = np.repeat(np.arange(n), size)
+    members = len(home)
+    return pl.DataFrame(
+        {
+            "region": [f"r{r}" for r in region[home]],
+            "district": [f"d{d:02}" for d in district[home]],
+            "age": rng.choice([20, 40, 60, 80], members, p=[0.4, 0.3, 0.25, 0.05]),
+            "sex": rng.choice(["f", "m"], members),
+            "home": home,
+        }
+    )
+
+
+PLACES = Schema.of(quasi=["region", "district", "age", "sex"], other=["home"], kinds={"age": "ordinal"})
+
+
+def swapped(table, **words):
+    before = state_of(table, PLACES)
+    mask = RecordSwap(hierarchy=["region", "district"], household="home", **words)
+    done = mask.apply(before, np.random.default_rng(9))
+    written = done.encoder.decode(done.codes, done.prepared.frame, done.prepared.frame).to_native()
+    return written, done.records[-1]
+
+
+def test_households_move_together_and_counts_by_area_stay():
+    table = villages()
+    written, said = swapped(table, k=3, rate=0.1)
+    sizes = pl.len().over("home").alias("size")
+    for frame in (table, written):
+        assert frame.group_by("home").agg(pl.col("district").n_unique())["district"].max() == 1
+    keys = ["region", "district", "size"]
+    before, after = (f.with_columns(sizes).group_by(keys).len().sort(keys) for f in (table, written))
+    assert before.equals(after)
+    assert written.select("age", "sex").equals(table.select("age", "sex"))
+    moved = (written["district"] != table["district"]).to_numpy()
+    assert moved.any()
+    assert said["moved_share"] >= 0.1
+
+
+def test_similar_columns_agree():
+    table = villages()
+    written, _ = swapped(table, rate=0.3, similar=["sex"])
+    firsts = table.with_columns(new=written["district"]).group_by("home", maintain_order=True).first()
+    keys = ["district", "sex"]
+    # Profiles go by the first member in the mask's own order, so counts are compared where households have one member.
+    single = firsts.filter(table.group_by("home", maintain_order=True).len()["len"] == 1)
+    old = single.group_by(keys).len().sort(keys)
+    new = single.group_by(["new", "sex"]).len().rename({"new": "district"}).sort(keys)
+    assert old.equals(new)
+
+
+def test_the_rate_without_risk():
+    areas = np.arange(400)[:, None] % 20
+    houses = Households(areas=areas, profile=np.zeros(400, dtype=int), risk=np.ones(400), level=np.full(400, 1))
+    pairs, stranded = swap_pairs(houses, 0.05, np.random.default_rng(1))
+    assert (2 * len(pairs), stranded) == (20, 0)
+    assert all(areas[a] != areas[b] for a, b in pairs)
+    assert len({x for pair in pairs for x in pair}) == 20
+
+
+def test_those_at_risk_move_first_and_the_stranded_are_counted():
+    level = np.array([0, 0, 2, 2, 2, 2, 1, 2])
+    areas = np.array([[0, 0], [0, 1], [0, 0], [1, 2], [1, 2], [1, 3], [1, 3], [0, 1]])
+    profile = np.array([0, 1, 0, 0, 0, 0, 0, 0])
+    houses = Households(areas=areas, profile=profile, risk=np.ones(8), level=level)
+    pairs, stranded = swap_pairs(houses, 0.0, np.random.default_rng(2))
+    moved = {x for pair in pairs for x in pair}
+    assert stranded == 1  # the second has a profile of its own
+    assert {0, 6} <= moved
+    partner = dict(pairs) | {b: a for a, b in pairs}
+    assert areas[partner[0], 0] != areas[0, 0]
+    assert areas[partner[6], 1] != areas[6, 1]
+
+
+def test_one_area_swaps_nothing():
+    houses = Households(
+        areas=np.zeros((5000, 1), dtype=int),
+        profile=np.zeros(5000, dtype=int),
+        risk=np.ones(5000),
+        level=np.zeros(5000),
+    )
+    assert swap_pairs(houses, 0.5, np.random.default_rng(0)) == ([], 5000)
+
+
+def test_a_household_in_two_places_is_refused():
+    table = villages(40).with_columns(district=pl.Series([f"d{i % 5}" for i in range(len(villages(40)))]))
+    with pytest.raises(ColumnError, match="same for all rows of a household"):
+        swapped(table)
+
+
+# All
+
+
+@pytest.mark.parametrize("mask", [Pram(), RankSwap(), AddNoise(), RecordSwap(rate=0.4)])
+def test_what_is_written_follows_from_the_rows_not_from_their_order(mask):
+    table = people(120)
+    order = np.random.default_rng(1).permutation(120)
+    first = mask.apply(state_of(table, SCHEMA), np.random.default_rng(2))
+    second = mask.apply(state_of(table[order], SCHEMA), np.random.default_rng(2))
+    assert first.codes[order].tolist() == second.codes.tolist()
+    assert "measured" in " ".join(mask.caveats(first))
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        *(Pram(keep=1.5), Pram(epsilon=0.0), Pram(columns=["zzz"]), RankSwap(percent=0), RankSwap(columns=["zzz"])),
+        *(AddNoise(ratio=0), AddNoise(columns=["town"]), AddNoise(kind="kept", ratio=1.1), AddNoise(kind="other")),
+        *(RecordSwap(rate=2), RecordSwap(household="zzz"), RecordSwap(hierarchy=["zzz"]), RecordSwap(k=-1)),
+    ],
+)
+def test_wrong_parameters(mask):
+    with pytest.raises(ParameterError):
+        shoal.anonymize(people(40), SCHEMA, group=shoal.MDAV(k=3), mask=mask)
+
+
+def test_columns_without_an_order():
+    state = state_of(people(20).select("town"), Schema.of(quasi=["town"]))
+    for mask in (RankSwap(), AddNoise()):
+        with pytest.raises(ParameterError, match="Pram works on any column"):
+            mask.apply(state, np.random.default_rng(0))
+
+
+def test_words_make_the_same_mask():
+    from shoal.method import find
+    from shoal.params import build, to_dict
+
+    for mask in (Pram(keep=0.5, columns=["town"]), RankSwap(percent=7.0), AddNoise(kind="kept"), RecordSwap(rate=0.2)):
+        assert build(find("mask", mask.name), to_dict(mask)) == mask

@@ -1,0 +1,211 @@
+"""E(1/F | f) against sums of the distributions themselves, and the published numbers."""
+
+from __future__ import annotations
+
+import json
+import math
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import betabinom, nbinom
+from scipy.stats import poisson as poisson_law
+
+from shoal import risk
+from shoal.equivalence import Codes
+from shoal.errors import ParameterError, SchemaError
+from shoal.risk import log_linear, posterior
+from shoal.schema import Schema
+
+
+def oracle_negative_binomial(f, p):
+    h = np.arange(0, int(60 * f / p) + 200)
+    return float((nbinom.pmf(h, f, p) / (f + h)).sum())
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 60), st.floats(0.01, 0.999))
+def test_negative_binomial_is_the_sum(f, p):
+    found = posterior.negative_binomial(np.array([f]), np.array([p]))[0]
+    assert found == pytest.approx(oracle_negative_binomial(f, p), rel=1e-8)
+
+
+def test_negative_binomial_where_others_fail():
+    f = np.array([1, 2, 3, 4, 20, 40, 2, 1.5, 1, 3])
+    p = np.array([0.1, 0.1, 0.1, 0.1, 0.9, 0.6, 1 - 1e-9, 1.5 / 36.5, 1 / 0.8, 0.0])
+    exact = [0.2558428, 0.08268413, 0.04636843, 0.03188499, 0.04521626, 0.01514921, 0.5, 0.06146352, 1.0, 0.0]
+    assert posterior.negative_binomial(f, p) == pytest.approx(exact, rel=1e-6)
+
+
+def test_negative_binomial_of_classes_of_a_published_file():
+    f, total = np.array([3, 1, 1, 2, 1]), np.array([108, 45.5, 17, 100, 123.5])
+    printed = [0.01355297, 0.08579129, 0.17707583, 0.01877883, 0.03931625]
+    assert posterior.negative_binomial(f, f / total) == pytest.approx(printed, abs=5e-9)
+
+
+@given(st.integers(1, 80), st.floats(0, 300))
+def test_poisson_is_the_sum(f, v):
+    j = np.arange(0, int(v + 20 * math.sqrt(v) + 60))
+    exact = float((poisson_law.pmf(j, v) / (f + j)).sum())
+    assert posterior.poisson(np.array([f]), np.array([v]))[0] == pytest.approx(exact, rel=1e-8)
+
+
+def test_poisson_far_out():
+    assert posterior.poisson(np.array([1, 50]), np.array([49.5, 1e5])) == pytest.approx(
+        [0.02020202, 1 / 100_049], rel=1e-6
+    )
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(1, 9), st.integers(0, 30_000), st.floats(0.1, 200), st.floats(0, 0.95))
+def test_pitman_is_the_sum(f, more, theta, a):
+    n = 500.0
+    m = np.arange(more + 1)
+    exact = float((betabinom.pmf(m, more, f - a, n - f + theta + a) / (f + m)).sum())
+    assert posterior.pitman(np.array([f]), n, n + more, theta, a)[0] == pytest.approx(exact, rel=1e-5)
+
+
+def test_pitman_by_enumeration():
+    assert posterior.pitman(np.array([1, 2]), 3, 6, 0.7, 0.3) == pytest.approx([0.7765428, 0.3276898], abs=1e-7)
+    assert posterior.pitman_unique(3, 6, 0.7, 0.3) == pytest.approx(0.6053086, abs=1e-7)
+    large = posterior.pitman(np.array([1999, 2001]), 1e5, 3e6, 50.0, 0.3)
+    assert large[0] / large[1] == pytest.approx(2001 / 1999, rel=5e-5)  # no step where the short form begins
+
+
+def test_chance_of_few_in_the_population():
+    assert posterior.below(np.array([1, 5]), np.array([0.1, 0.1]), 5) == pytest.approx([0.3439, 0.0])
+
+
+def test_the_guide(guide, guide_schema):
+    found = risk.individual(guide, guide_schema, model="negative binomial")
+    classes = [0.005424520, 0.025096439, 0.012563425, 0.028247279, 0.029010932, 0.007403834]
+    assert sorted(set(np.round(found.risks, 12))) == pytest.approx(sorted(classes), abs=1e-9)
+    assert (found.expected, found.rate) == pytest.approx((0.1582346, 0.01582346), abs=1e-7)
+    assert found.model == "negative binomial"
+    assert list(found.riskiest(1)) == [6]
+
+
+def test_francdat():
+    keys = {"k1": [1, 1, 1, 3, 4, 4, 6, 1], "k2": [2, 2, 2, 3, 3, 3, 2, 2], "k3": [5, 1, 1, 1, 1, 1, 1, 5]}
+    weights = [18.0, 45.5, 39.0, 17.0, 541.0, 8.0, 5.0, 92.0]
+    table = pl.DataFrame(keys | {"k4": [1, 1, 1, 5, 4, 1, 5, 1], "w": weights})
+    found = risk.individual(table, Schema.of(quasi=["k1", "k2", "k3", "k4"], weight="w"))
+    exact = [0.01714426, 0.02204233, 0.02204233, 0.1770758, 0.01165448, 0.2970631, 0.4023595, 0.01714426]
+    assert found.risks == pytest.approx(exact, abs=1e-7)
+    assert found.threshold_for(0.1) == pytest.approx(0.1770758, abs=1e-7)
+    assert found.threshold_for(1e-9) == 0.0
+
+
+def test_weights_below_one_and_a_census():
+    table = pl.DataFrame({"q": [1, 1, 2, 3], "w": [0.1, 0.0, None, 90.0]})
+    found = risk.individual(table, Schema.of(quasi=["q"], weight="w"))
+    assert found.risks[:3] == pytest.approx([0.5, 0.5, 1.0])
+    assert found.risks[3] < 0.1
+    census = risk.individual(table.drop("w"), Schema.of(quasi=["q"]))
+    assert (census.model, census.population, census.largest, census.n_above) == ("census", None, 1.0, 4)
+
+
+def test_persons_not_rows():
+    table = pl.DataFrame({"q": [1, 1, 1], "u": ["a", "a", "b"]})
+    found = risk.individual(table, Schema.of(quasi=["q"], unit="u"))
+    assert found.risks.tolist() == [0.5, 0.5, 0.5]
+    assert found.expected == 1.0
+
+
+def digits(word):
+    return [int(letter) for letter in word]
+
+
+@pytest.mark.parametrize(("population", "tau1", "tau2"), [(1000, 2.5175e-09, 0.1919192), (20, 4.953373, 6.334621)])
+def test_log_linear_of_ten_records(population, tau1, tau2, monkeypatch):
+    monkeypatch.setattr(log_linear, "_MOST_WORK", 0)  # main effects only
+    table = pl.DataFrame({"a": digits("2323312322"), "b": digits("2122121112"), "c": digits("5445443322")})
+    found = risk.individual(table, Schema.of(quasi=["a", "b", "c"]), population=population, model="log-linear")
+    alone = table.select(pl.struct(pl.all()).is_unique()).to_series().to_numpy()
+    assert found.risks[alone].sum() == pytest.approx(tau2, rel=1e-4)
+    assert found.expected_uniques == pytest.approx(tau1, rel=1e-4)
+    assert found.fit.terms == "main"
+
+
+def oracle_fit(values, pairs):
+    """Iterative proportional fitting cell by cell; without pairs the product of the margins."""
+    n, d = len(values), len(values[0])
+    levels = [sorted({row[j] for row in values}) for j in range(d)]
+    cells = [()]
+    for level in levels:
+        cells = [(*cell, value) for cell in cells for value in level]
+    table = dict.fromkeys(cells, n / len(cells))
+    margins = list(combinations(range(d), 2)) if pairs else [(j,) for j in range(d)]
+    for _ in range(200):
+        for margin in margins:
+
+            def key(cell, margin=margin):
+                return tuple(cell[j] for j in margin)
+
+            now, seen = {}, {}
+            for cell, value in table.items():
+                now[key(cell)] = now.get(key(cell), 0.0) + value
+            for row in values:
+                seen[key(row)] = seen.get(key(row), 0) + 1
+            table = {c: v * seen.get(key(c), 0) / now[key(c)] if now[key(c)] else 0.0 for c, v in table.items()}
+    return table
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.tuples(*[st.integers(0, 2)] * 3), min_size=4, max_size=25), st.booleans())
+def test_log_linear_is_the_slow_fit(rows, pairs):
+    columns = [log_linear._shown(Codes(values=np.array([row[j] for row in rows]), n=3)) for j in range(3)]
+    example, sizes = np.arange(len(rows)), np.ones(len(rows), dtype=np.int64)
+    model = (log_linear._two_way if pairs else log_linear._main_effects)(columns, example, sizes)
+    slow = oracle_fit(rows, pairs)
+    assert model.means == pytest.approx([slow[row] for row in rows], abs=2e-2 if pairs else 1e-9)
+    assert model.fit.expected_unique == pytest.approx(sum(m * math.exp(-m) for m in slow.values()), abs=0.05)
+
+
+def test_log_linear_draws_where_cells_are_many(monkeypatch):
+    shares = [np.full(20, 0.05), np.full(10, 0.1), np.array([0.9, 0.1])]
+    exact = log_linear._fit("main", log_linear._every_mean(shares, 300.0), np.array([1]))
+    monkeypatch.setattr(log_linear, "_MOST_CELLS", 10)
+    drawn = log_linear._fit("main", log_linear._every_mean(shares, 300.0), np.array([1]))
+    assert drawn.expected_unique == pytest.approx(exact.expected_unique, rel=0.02)
+    assert drawn.expected_pairs == pytest.approx(exact.expected_pairs, rel=0.02)
+
+
+def test_models_against_a_known_population():
+    rng = np.random.default_rng(4)
+    N, n = 20_000, 1_000
+    people = pl.DataFrame({f"c{j}": rng.choice(size, N, p=_falling(size)) for j, size in enumerate((8, 12, 5, 6))})
+    names = list(people.columns)
+    sample = people.sample(n, seed=1)
+    schema = Schema.of(quasi=names)
+    F = people.group_by(names).len(name="F")
+    true = float((1 / sample.join(F, on=names)["F"]).sum())
+    modelled = risk.individual(sample, schema, population=N, model="log-linear")
+    assert modelled.fit.fits
+    assert modelled.expected == pytest.approx(true, rel=0.15)
+    assert risk.individual(sample, schema, population=N).model == "log-linear"
+
+
+def _falling(size):
+    shares = 1 / np.arange(1, size + 1)
+    return shares / shares.sum()
+
+
+def test_words_and_bad_input(make_frame):
+    table = make_frame(pl.DataFrame({"q": ["SENTINEL", None, "x"]}))
+    schema = Schema.of(quasi=["q"])
+    words = risk.individual(table, schema, population=30).to_dict()
+    json.dumps(words, allow_nan=False)
+    assert "risks" not in words
+    with pytest.raises(ParameterError, match="model must be one of"):
+        risk.individual(table, schema, model="best")
+    with pytest.raises(ParameterError, match="threshold"):
+        risk.individual(table, schema, threshold=2)
+    with pytest.raises(ParameterError, match="population"):
+        risk.individual(table, schema, population=1)
+    with pytest.raises(SchemaError) as caught:
+        risk.individual(table, Schema.of(quasi=["r"]))
+    assert "SENTINEL" not in str(caught.value)
