@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.console import steps
+from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.cli.releasing import SAMPLE, check_trial, expect, format_of, listed, open_input, tell, tried
 from shoal.errors import ParameterError
 from shoal.recipe import Anonymization, known_method, read_method
@@ -37,8 +38,9 @@ _GROUPS = f"Grouping method: {listed('group')}; parameters follow a colon, as in
 _MASKS = f"Masking method: {listed('mask')}; repeat to chain masks."
 
 
+@reads
 def anonymize(
-    file: Annotated[Path | None, typer.Argument(help="CSV, TSV, Parquet, SAS, Stata or SPSS file.")] = None,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
     schema: Annotated[
         Path | None, typer.Option("--schema", "-s", help="Schema file (TOML) with the role of each column.")
     ] = None,
@@ -50,18 +52,16 @@ def anonymize(
         int | None, typer.Option(help="Random seed; omit it when publishing, and a secret seed is drawn.")
     ] = None,
     format: Annotated[
-        str | None,
-        typer.Option("--format", "-f", help="Output format: Output format: csv, tsv, parquet, dta, sav, xpt."),
+        str | None, typer.Option("--format", "-f", help="Output format: csv, tsv, parquet, dta, sav, xpt.")
     ] = None,
-    delimiter: Annotated[str | None, typer.Option(help="Field delimiter of a CSV file; detected by default.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Character encoding of a CSV file; detected by default.")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal separator of a CSV file.")] = ".",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing release in that folder.")] = False,
     replay: Annotated[Path | None, typer.Option(help="Repeat the run recorded in this replay.toml.")] = None,
     target_linkage: Annotated[
         float | None, typer.Option(help="Raise k until at most this share of released rows can be linked.")
     ] = None,
     sample: Annotated[int | None, typer.Option("--sample", help=SAMPLE)] = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Hide each person in FILE in a group of at least k, and write the table, report and manifest.
 
@@ -71,7 +71,6 @@ def anonymize(
     target = check_trial(sample, out, "anonymize")
     options = {"k": k, "group": group, "mask": mask or ["gaussian-dither"], "seed": seed, "target": target_linkage}
     options["sample"] = sample
-    reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     _check_replay(
         replay,
         {
@@ -109,7 +108,7 @@ def _fresh(
     target: Path | None,
     overwrite: bool,
     options: dict[str, Any],
-    reading: dict[str, Any],
+    reading: Reading,
     step: Any,
 ) -> Any:
     cls = known_method("group", options["group"].partition(":")[0])

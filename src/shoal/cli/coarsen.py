@@ -11,6 +11,7 @@ import typer
 
 from shoal.cli.console import out as screen
 from shoal.cli.console import steps
+from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.cli.releasing import SAMPLE, check_trial, expect, format_of, listed, open_input, tell, tried
 from shoal.coarsening import Hierarchy, Recode, default_hierarchy
 from shoal.compliance import preset
@@ -41,8 +42,9 @@ shoal coarsen people.csv -s schema.toml -o release --preset cms --hierarchy zip=
 _METHODS = listed("coarsen", with_k=True) + ", or none (preset and recoding only)"
 
 
+@reads
 def coarsen(
-    file: Annotated[Path | None, typer.Argument(help="CSV, TSV, Parquet, SAS, Stata or SPSS file.")] = None,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
     schema: Annotated[
         Path | None, typer.Option("--schema", "-s", help="Schema file (TOML) with the role of each column.")
     ] = None,
@@ -86,14 +88,12 @@ def coarsen(
         int | None, typer.Option(help="Random seed for ties and row order; omit it when publishing.")
     ] = None,
     format: Annotated[
-        str | None,
-        typer.Option("--format", "-f", help="Output format: Output format: csv, tsv, parquet, dta, sav, xpt."),
+        str | None, typer.Option("--format", "-f", help="Output format: csv, tsv, parquet, dta, sav, xpt.")
     ] = None,
-    delimiter: Annotated[str | None, typer.Option(help="Field delimiter of a CSV file; detected by default.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Character encoding of a CSV file; detected by default.")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal separator of a CSV file.")] = ".",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing release in that folder.")] = False,
     sample: Annotated[int | None, typer.Option("--sample", help=SAMPLE)] = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Coarsen the quasi-identifiers of FILE until every combination is shared by at least k people.
 
@@ -101,7 +101,6 @@ def coarsen(
     the preset is not met, nothing is written and the exit code is 3.
     """
     target = check_trial(sample, out, "coarsen")
-    reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     options = {
         "k": k,
         "diversity": diversity,

@@ -9,13 +9,13 @@ import typer
 
 from shoal.cli.console import complain, print_table, steps
 from shoal.cli.console import out as screen
+from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.cli.releasing import required, tried
 from shoal.comparison import Comparison, default_recipes
 from shoal.comparison import compare as run
 from shoal.comparison.comparison import checked_limit
 from shoal.comparison.write import check_folder
 from shoal.errors import ParameterError
-from shoal.files import read_source
 from shoal.recipe import read_recipes
 from shoal.report.numbers import percent
 from shoal.schema import Schema
@@ -35,8 +35,9 @@ or synthesize = "pegs:epsilon=1".
 """
 
 
+@reads
 def compare(
-    file: Annotated[Path | None, typer.Argument(help="CSV, TSV, Parquet, SAS, Stata or SPSS file.")] = None,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
     schema: Annotated[
         Path | None, typer.Option("--schema", "-s", help="Schema file (TOML) with the role of each column.")
     ] = None,
@@ -57,9 +58,6 @@ def compare(
         float, typer.Option(help="Acceptable share of re-identified records, for the recommendation.")
     ] = 0.05,
     seed: Annotated[int | None, typer.Option(help="Random seed, to make the comparison reproducible.")] = None,
-    delimiter: Annotated[str | None, typer.Option(help="Field delimiter of a CSV file; detected by default.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Character encoding of a CSV file; detected by default.")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal separator of a CSV file.")] = ".",
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an existing comparison in that folder.")
     ] = False,
@@ -69,13 +67,14 @@ def compare(
             "--sample", help="Compare on a random sample of this many rows (of whole units, if the schema has a unit)."
         ),
     ] = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Try many recipes on FILE, measure each in the same way, and report utility against risk.
 
     Nothing is released. Results compare with the original and are internal. With --out, finished recipes are saved:
     after an interruption, the same command resumes and runs nothing twice.
     """
-    reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     options = {"jobs": jobs, "time_limit": time_limit, "seed": seed, "limit": risk_limit, "sample": sample}
     result = _compared(file, schema, recipes, out, overwrite, reading, options)
     _print(result, risk_limit)
@@ -97,16 +96,16 @@ def _compared(
     recipes: Path | None,
     out: Path | None,
     overwrite: bool,
-    reading: dict[str, Any],
+    reading: Reading,
     options: dict[str, Any],
 ) -> Comparison:
     """Everything that can be wrong is found before the first recipe runs."""
-    path, rules = required(file, "FILE", "compare"), Schema.read(required(schema, "--schema FILE", "compare"))
+    rules = Schema.read(required(schema, "--schema FILE", "compare"))
     checked_limit(options.pop("limit"))
-    _check_out(path, out, overwrite)
+    _check_out(file, out, overwrite)
     chosen = None if recipes is None else read_recipes(recipes)
     # The same sample each time, so that the same command goes on after an interruption.
-    table = tried(read_source(path, **reading), rules, options.pop("sample"), options["seed"] or 0).frame
+    table = tried(reading.source(file, "compare", rules), rules, options.pop("sample"), options["seed"] or 0).frame
     chosen = default_recipes(rules, table) if chosen is None else chosen
     folder = None if out is None else _results(out)
     with steps(len(chosen)) as step:
@@ -118,9 +117,9 @@ def _compared(
             raise typer.Exit(130) from None
 
 
-def _check_out(path: Path, out: Path | None, overwrite: bool) -> None:
+def _check_out(path: Path | None, out: Path | None, overwrite: bool) -> None:
     if out is not None:
-        if path.resolve() == out.resolve() or out.resolve() in path.resolve().parents:
+        if path is not None and (path.resolve() == out.resolve() or out.resolve() in path.resolve().parents):
             raise ParameterError("--out", "must not be the input or a folder around it", hint="Choose a new folder.")
         check_folder(out, overwrite=overwrite)
 

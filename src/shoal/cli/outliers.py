@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from shoal.cli.console import out, print_table, steps
+from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.conform import prepare
 from shoal.distance.radius import read_radius
 from shoal.errors import ParameterError
-from shoal.files import read_table
 from shoal.group.ball import Ball
 from shoal.group.outliers import Outliers, outliers_of
 from shoal.schema import Schema
@@ -28,8 +28,10 @@ shoal outliers people.csv --schema schema.toml --radius age=5/zip=20/sex=0 --min
 """
 
 
+@reads
 def outliers(
-    file: Annotated[Path, typer.Argument(help="Table to examine.")],
+    *,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
     schema: Annotated[Path, typer.Option("--schema", "-s", help="Schema file (TOML).")],
     radius: Annotated[
         list[str] | None,
@@ -42,9 +44,7 @@ def outliers(
         str, typer.Option(help="clique: every pair within the radius. ball: all within the radius of the seed.")
     ] = "clique",
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    delimiter: Annotated[str | None, typer.Option(help="Field delimiter of CSV files; detected by default.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Character encoding of CSV files; detected by default.")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal separator of CSV files.")] = ".",
+    reading: Reading,
 ) -> None:
     """Count the people with too few near neighbours, by a distance for each quasi-identifier."""
     if shape not in ("clique", "ball"):
@@ -52,9 +52,8 @@ def outliers(
     wanted: list[str | None] = list(radius) if radius else [None]
     with steps(1 + len(wanted)) as step:
         step("reading")
-        prepared = prepare(
-            read_table(file, delimiter=delimiter, encoding=encoding, decimal=decimal), Schema.read(schema)
-        )
+        rules = Schema.read(schema)
+        prepared = prepare(reading.table(file, "outliers", rules), rules)
         found = []
         for item in wanted:
             step("looking for neighbours")

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.console import out, print_table, steps
+from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.compliance.scan import scan as look
-from shoal.files import read_table
 
 __all__ = ["EXAMPLES", "scan"]
 
@@ -23,21 +23,21 @@ shoal scan people.parquet --json
 """
 
 
+@reads
 def scan(
-    file: Annotated[Path, typer.Argument(help="Table to examine.")],
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
     fail: Annotated[bool, typer.Option("--fail", help="Exit with code 3 if anything is found.")] = False,
     sample: Annotated[
         int | None, typer.Option(min=1, help="Examine at most this many distinct values per column.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    delimiter: Annotated[str | None, typer.Option(help="Field delimiter of a CSV file; detected by default.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Character encoding of a CSV file; detected by default.")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal separator of a CSV file.")] = ".",
+    *,
+    reading: Reading,
 ) -> None:
     """Scan FILE for the 18 Safe Harbor identifiers, by column names and values; print counts, never values."""
     with steps(2) as step:
         step("reading")
-        table = read_table(file, delimiter=delimiter, encoding=encoding, decimal=decimal)
+        table = reading.table(file, "scan")
         step("looking")
         found = look(table, sample=sample)
     if json:
