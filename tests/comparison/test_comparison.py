@@ -148,7 +148,7 @@ def test_the_page_holds_everything_and_fetches_nothing(comparison):
     assert len(set(page.ids)) == len(page.ids)
     assert len(page.images) == 2
     assert all(page.images)
-    assert "must not leave the secure room" in page.text
+    assert "must not leave the secure environment" in page.text
     assert "≤ 20%" in page.text
     assert "ε = 1" in page.text
     assert "5. pegs:epsilon=1: 1% found, 0.85 kept" in page.text, "a mark says what it is"

@@ -166,7 +166,7 @@ def test_sign_and_hand_over(room, tmp_path):
     from shoal.release.minisign import Cost, new_key
 
     new_key(tmp_path / "locked.key", password="secret", cost=Cost(operations=1 << 15, memory=1 << 24))
-    facts = ["--decision", "May go", "--by", "R. Roe", "--recipient", "The clinic", "--expires", "2999-12-31"]
+    facts = ["--decision", "Approved", "--by", "R. Roe", "--recipient", "The clinic", "--expires", "2999-12-31"]
     words = ["sign", "release", "--key", "locked.key", "--password-file", "password"]
     done = shoal(*words, *facts, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -174,7 +174,7 @@ def test_from_a_file_to_a_release_that_verifies(new_page, bench, survey, tmp_pat
     page.get_by_role("button", name="Write", exact=True).click()
     wait_for(page, "Written to")
     page.get_by_role("button", name="Write", exact=True).click()
-    wait_for(page, "already holds files. Name another folder.")
+    wait_for(page, "already holds files. Choose another folder.")
 
     table = pl.read_csv(target / "release.csv")
     assert "name" not in table.columns

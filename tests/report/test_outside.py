@@ -112,7 +112,7 @@ def test_no_secret_in_text_tooltip_or_attribute(page: str) -> None:
     plain = unescape(re.sub(r"<script>.*?</script>", "", page, flags=re.S))
     for secret in (*SECRETS, *SECRETS_WORDS):
         assert secret not in plain
-    assert "must not leave the secure room" not in plain
+    assert "must not leave the secure environment" not in plain
 
 
 def test_no_small_count(page: str, read_page: Callable[[str], Any]) -> None:

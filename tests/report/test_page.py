@@ -205,7 +205,7 @@ class TestInternal:
             "48 groups",
         ):
             assert words in text
-        assert "must not leave the secure room" in text
+        assert "must not leave the secure environment" in text
 
     def test_class_sizes_are_exact(self, internal: str, evidence: Evidence, read_page: Read) -> None:
         table = next(table for table in read_page(internal).tables if table[0][0] == "People who share it")

@@ -120,7 +120,9 @@ def _compared(
 def _check_out(path: Path | None, out: Path | None, overwrite: bool) -> None:
     if out is not None:
         if path is not None and (path.resolve() == out.resolve() or out.resolve() in path.resolve().parents):
-            raise ParameterError("--out", "must not be the input or a folder around it", hint="Choose a new folder.")
+            raise ParameterError(
+                "--out", "must be neither the input nor a folder that contains it", hint="Choose a new folder."
+            )
         check_folder(out, overwrite=overwrite)
 
 

@@ -117,7 +117,7 @@ def _markets(files: list[Path], by: str | None) -> dict[str, Any]:
         parts = {file.stem: table} if by is None else _parts(table, by, file)
         for name, part in parts.items():
             if name in out:
-                raise InputError(str(file), f"names the market '{name}' a second time", hint="Rename one of the files.")
+                raise InputError(str(file), f"repeats the market '{name}'", hint="Rename one of the files.")
             out[name] = part
     return out
 

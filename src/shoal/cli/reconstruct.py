@@ -107,7 +107,7 @@ def reconstruct(
         table = read_table(individual)
         column = name or value[0]
         if column in table.columns:
-            raise InputError(str(individual), f"has a column '{column}' already", hint="Choose another --name.")
+            raise InputError(str(individual), f"already has a column '{column}'", hint="Choose another --name.")
         sets = _aggregates(table, aggregate, by, value, count, total)
         X = table.select(_covariates(table.columns, covariate, by, weight))
         weights = None if weight is None else _column(table, weight).to_numpy()
@@ -167,7 +167,7 @@ def _aggregates(
 def _covariates(columns: list[str], given: list[str] | None, by: list[str], weight: str | None) -> list[str]:
     left = [name for name in columns if name not in by and name != weight]
     if given is None and not left:
-        raise InputError("individual file", "must have a covariate beside the groups")
+        raise InputError("individual file", "must have a covariate besides the groups")
     for name in given or []:
         if name not in columns:
             raise ParameterError("--covariate", "must be a column of the individual file", got=repr(name)[:40])

@@ -145,7 +145,7 @@ def evaluate(
     _check_column(frame, target, table)
     absent = [name for name in model.features.names if name not in frame.columns]
     if absent:
-        raise FileError(str(table), f"must have the column '{absent[0]}' that the model asks for")
+        raise FileError(str(table), f"must have the column '{absent[0]}' that the model needs")
     outcome = (frame[target].cast(_text()) == str(model.classes_[1])).to_numpy().astype(int)
     found = measure(model.predict_proba(frame.select(list(model.features.names)))[:, 1], outcome)
     rows = [

@@ -45,9 +45,7 @@ def _configure(context: typer.Context, file: Path | None) -> Path | None:
         known = {parameter.name for parameter in context.command.params}
         unknown = sorted(set(words) - known)
         if unknown:
-            raise FileError(
-                str(file), f"has no setting of the name '{unknown[0][:60]}'", hint="See `shoal serve --help`."
-            )
+            raise FileError(str(file), f"has an unknown setting '{unknown[0][:60]}'", hint="See `shoal serve --help`.")
         context.default_map = {**(context.default_map or {}), **{name: str(value) for name, value in words.items()}}
     return file
 

@@ -88,4 +88,4 @@ def _asked(*, new: bool) -> str:
     try:
         return str(typer.prompt(question, default="", hide_input=True, show_default=False, confirmation_prompt=new))
     except typer.Abort:
-        raise ParameterError("sign", "needs the key's password", hint="Give it by --password-file.") from None
+        raise ParameterError("sign", "needs the key's password", hint="Use --password-file.") from None

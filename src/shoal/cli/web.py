@@ -79,7 +79,7 @@ def _access(host: str, data: Path | None, token: bool) -> Access:
     from shoal.web.access import Access, make_token
 
     if data is not None and not data.is_dir():
-        raise FileError(str(data), "must be a folder", hint="Name the folder that files may be opened from.")
+        raise FileError(str(data), "must be a folder", hint="Give the folder from which files may be opened.")
     return Access.of(host, data=data, token=make_token() if token else None)
 
 

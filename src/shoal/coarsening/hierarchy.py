@@ -71,7 +71,9 @@ class Hierarchy:
             return maker(**rest)
         except TypeError:
             names = ", ".join(rest) or "none"
-            raise ParameterError("hierarchy", f"of kind {kind} has other entries", got=f"the entries {names}") from None
+            raise ParameterError(
+                "hierarchy", f"of kind {kind} has unknown entries", got=f"the entries {names}"
+            ) from None
 
     @classmethod
     def stacked(cls, steps: Sequence[Step | Mapping[str, Any]]) -> Hierarchy:
@@ -186,7 +188,7 @@ class Hierarchy:
     def _own_values(self) -> pl.Series:
         if self.steps and isinstance(self.steps[0], TreeLevel):
             return pl.Series("value", [row[0] for row in self.steps[0].rows], dtype=pl.String)
-        raise ParameterError("hierarchy", "is no table and must be told the values to write")
+        raise ParameterError("hierarchy", "is not a table, so the values to write must be given")
 
 
 def _makers() -> dict[str, Callable[..., Hierarchy]]:
@@ -222,6 +224,4 @@ def _check_table(name: str, rows: Sequence[Sequence[str]]) -> None:
 
 def hierarchy_error(name: str, error: ParameterError) -> ColumnError:
     """A wrong hierarchy as an error that names its column."""
-    return ColumnError(
-        name, f"has a hierarchy that is wrong: {error.owner} {error.rule}", got=error.got, hint=error.hint
-    )
+    return ColumnError(name, f"has an invalid hierarchy: {error.owner} {error.rule}", got=error.got, hint=error.hint)

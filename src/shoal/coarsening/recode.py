@@ -90,7 +90,7 @@ def _fact(name: str, step: Step) -> Fact:
 
 def _recoded(prepared: Prepared, name: str, step: Step) -> pl.Series:
     if name not in prepared.schema:
-        raise SchemaError("Recode", f"has a step for the column '{name}', which the schema doesn't have")
+        raise SchemaError("Recode", f"has a step for the column '{name}', which is not in the schema")
     content = series(prepared.frame, name)
     codes, values = distinct_values(content)
     for settled in step.settled(content) if isinstance(step, Tails) else (step,):

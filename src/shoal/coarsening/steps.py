@@ -243,8 +243,8 @@ class Prefix(Step):
         if content.dtype.is_numeric() and self.length is None:
             raise ColumnError(
                 content.name,
-                "holds numbers, whose leading zeros are lost, so that first digits mean nothing",
-                hint="Read the column as texts, or say how many digits the codes have (length).",
+                "holds numbers, which have lost their leading zeros, so first digits are meaningless",
+                hint="Read the column as text, or set the number of digits of the codes (length).",
             )
         texts = as_text(content)
         return texts if self.length is None else texts.str.zfill(self.length)
@@ -292,7 +292,7 @@ class TreeLevel(Step):
             n_values = texts.filter(lost).n_unique()
             raise ColumnError(
                 content.name,
-                "holds values that its hierarchy doesn't have",
+                "holds values that are not in its hierarchy",
                 got=f"{n_values} such values",
                 hint="Add a row for each to the hierarchy, or correct the values.",
             )
@@ -331,7 +331,7 @@ def step_of(words: Step | Mapping[str, Any]) -> Step:
     try:
         step = build(_STEPS[kind], rest)
     except TypeError:
-        raise ParameterError(_STEPS[kind].__name__, "lacks a parameter that has no default") from None
+        raise ParameterError(_STEPS[kind].__name__, "lacks a required parameter") from None
     step.check()
     return step
 

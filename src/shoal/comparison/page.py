@@ -38,7 +38,7 @@ def render(comparison: Comparison, limit: float) -> str:
         "What the axes mean": _axes(),
         "Limits": _limits(),
     }
-    return document("Comparison of recipes", kicker, "Internal: must not leave the secure room", parts)
+    return document("Comparison of recipes", kicker, "Internal: must not leave the secure environment", parts)
 
 
 def map_of(comparison: Comparison, limit: float) -> Html:

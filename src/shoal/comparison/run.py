@@ -189,7 +189,7 @@ def _job(table: pl.DataFrame, schema: Schema) -> Iterator[tuple[Path, str]]:
                 digest = hashlib.file_digest(content, "sha256").hexdigest()
         except (OSError, pl.exceptions.PolarsError) as error:
             got = (getattr(error, "strerror", "") or "").lower()
-            raise FileError(name, "the table can't be written there for the workers", got=got) from None
+            raise FileError(name, "the table for the workers can't be written there", got=got) from None
         yield job, digest
 
 

@@ -108,7 +108,7 @@ def _secret(place: Path) -> dict[str, Any]:
         return words
     if any(item.suffix == ".json" for item in place.iterdir()):
         raise FileError(
-            str(place), f"holds JSON files without a readable {_SECRET}", hint="Name another folder, or empty it."
+            str(place), f"holds JSON files without a readable {_SECRET}", hint="Choose another folder, or empty it."
         )
     made = {"key": fresh_key(), "seed": fresh_seed()}
     write_text(place / "README.txt", _README)

@@ -246,9 +246,9 @@ def _refuse(owner: str, direct: list[Finding]) -> None:
         said = ", ".join(f"{finding.identifier} in '{finding.column}'" for finding in direct[:8])
         raise GuaranteeError(
             owner,
-            "must hold no direct identifier",
+            "must not contain direct identifiers",
             got=said,
-            hint="Give these columns the role identifier, and they are dropped; or allow them, if they are none.",
+            hint="Give these columns the role identifier to drop them, or allow them if they are not identifiers.",
         )
 
 

@@ -162,7 +162,7 @@ class Ball(Grouper):
             return
         raise GuaranteeError(
             "Ball",
-            "radius is so tight that every person is alone",
+            "radius is so small that every person is alone",
             hint=f"A common radius of {self.suggested(scene):g} leaves at most {_SHARE:.0%} in small groups.",
         )
 

@@ -146,7 +146,7 @@ class RecordSwap(AwareMask):
         if name is None:
             return Codes(values=np.arange(len(order)), n=len(order))
         if name not in state.prepared.frame.columns:
-            raise ParameterError("RecordSwap", f"household must be a column of the table; '{name}' is none")
+            raise ParameterError("RecordSwap", f"household must be a column of the table; '{name}' is not")
         found = combine([persons(series(state.prepared.frame, name))]).values[order]
         _, first, place = np.unique(found, return_index=True, return_inverse=True)
         rank = np.empty(len(first), dtype=np.int64)

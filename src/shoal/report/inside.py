@@ -23,7 +23,7 @@ def inside(evidence: Evidence, given: Mapping[str, Any]) -> Html:
     return section(
         "inside",
         "Inside only",
-        tag("p", "This section must not leave the secure room.", class_="warning"),
+        tag("p", "This section must not leave the secure environment.", class_="warning"),
         tag("h3", "What to watch"),
         tag("ul", *(tag("li", text) for text in watch(evidence))),
         tag("h3", "Replay"),

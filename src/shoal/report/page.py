@@ -44,7 +44,7 @@ _TITLES = {
 }
 _WORDS = {
     "external": "External report: may go wherever the released table goes",
-    "internal": "Internal report: must not leave the secure room",
+    "internal": "Internal report: must not leave the secure environment",
 }
 
 

@@ -137,8 +137,8 @@ def _column(frame: Frame, schema: Schema, household: str | None) -> str:
     if not isinstance(name, str) or name not in frame.columns:
         raise SchemaError(
             "households",
-            "needs the column that says which rows live together",
-            hint="Name it by household=, or in the schema.",
+            "needs the column that identifies households",
+            hint="Set household=, or name it in the schema.",
         )
     return name
 

@@ -130,11 +130,11 @@ def _column(schema: Schema | None, name: str) -> Column:
     if schema is None:
         return Column(name=name, role="quasi")
     if name not in schema:
-        raise SchemaError("schema", f"has no entry for the feature '{name}'", hint="Declare it, or leave it out of X.")
+        raise SchemaError("schema", f"has no entry for the feature '{name}'", hint="Declare it, or drop it from X.")
     column = schema[name]
     if column.role in ("identifier", "unit", "weight"):
         rule = f"'{name}' has the role {column.role} and can't be a feature"
-        raise SchemaError("schema", rule, hint="Leave it out of X.")
+        raise SchemaError("schema", rule, hint="Drop it from X.")
     return column
 
 
@@ -142,7 +142,7 @@ def _declared(column: Column, cuts: int, owner: str) -> Axis:
     """A feature by its schema entry alone."""
     if column.missing == "median":
         hint = f'{owner} takes "drop" or a declared number.'
-        rule = "fills missing numbers with a median, which other people's records decide"
+        rule = "fills missing numbers with a median, which depends on other people's records"
         raise ColumnError(column.name, rule, hint=hint)
     return _clipped(Axis.declare(column, cuts + 1), column.missing)
 

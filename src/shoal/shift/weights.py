@@ -137,7 +137,7 @@ class Shift:
                 "logistic weights",
                 "need markets that overlap",
                 got="existing and new market that x tells apart almost perfectly",
-                hint="Compare the codings of the two files; leave out a column that separates them.",
+                hint="Compare the codings of the two files, or drop a column that separates them.",
             )
         log_odds = fit.log_odds(X)
         weights: FloatArray = np.exp(log_odds - log_odds.max())

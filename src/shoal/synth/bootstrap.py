@@ -161,9 +161,7 @@ class BootstrapModel(Model):
     def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
         """Draw rows of cells."""
         if start is not None:
-            raise ParameterError(
-                "sample", "start rows are of no use here: rows are drawn exactly", hint="Leave it out."
-            )
+            raise ParameterError("sample", "start rows have no effect here: rows are drawn exactly", hint="Omit it.")
         columns = [rng.choice(len(share), n, p=share) for share in self.shares]
         return np.asfortranarray(np.column_stack(columns)).astype(np.int64)
 

@@ -54,9 +54,7 @@ class GraphModel(TableModel):
     def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
         """Draw rows of cells."""
         if start is not None:
-            raise ParameterError(
-                "sample", "start rows are of no use here: rows are drawn exactly", hint="Leave it out."
-            )
+            raise ParameterError("sample", "start rows have no effect here: rows are drawn exactly", hint="Omit it.")
         rows = self.graphical.draw(n, rng)
         return polished(rows, self.tables, self._allowed, rng) if n <= MOST_POLISHED else rows
 

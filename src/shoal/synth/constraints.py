@@ -61,7 +61,9 @@ def _mended(domain: Domain, codes: IntArray, rows: pl.DataFrame, rng: Generator)
         fresh = domain.uniform(len(broken), rng)
         codes[broken] = np.where(touched, fresh, codes[broken])
         rows = put(rows, broken, domain.decode(codes[broken], rng))
-    raise GuaranteeError("rules", "no row could be found that obeys them all", hint="Do they contradict each other?")
+    raise GuaranteeError(
+        "rules", "no row could be found that satisfies all of them", hint="Do they contradict each other?"
+    )
 
 
 def _touched(domain: Domain, rows: pl.DataFrame) -> BoolArray:

@@ -69,7 +69,7 @@ def explain(error: BaseException, folder: Path | None = None) -> Failure:
     if isinstance(error, ShoalError):
         return Failure(message=str(error), kind=_kind(error))
     if isinstance(error, MemoryError):
-        hint = "Close other programs, or keep fewer rows or columns, then run again."
+        hint = "Close other programs, or use fewer rows or columns, and run it again."
         return Failure(message=f"not enough memory. {hint}", kind="input")
     return Failure(message=_internal(error, folder), kind="internal")
 

@@ -253,7 +253,7 @@ def _seen(source: Source, file: Path, stamp: Stamp, asked: Mapping[str, Any], *,
 
 def _check_size(file: Path, n_columns: int) -> None:
     if n_columns > MOST_COLUMNS:
-        hint = "Keep the columns that the release needs, or use the command line."
+        hint = "Keep only the columns that the release needs, or use the command line."
         raise InputError(file.name, f"must have at most {MOST_COLUMNS:,} columns", got=f"{n_columns:,}", hint=hint)
 
 

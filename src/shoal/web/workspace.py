@@ -59,7 +59,7 @@ class Room:
             return cls(*_begun(parent))
         except OSError as error:
             got = (error.strerror or "").lower()
-            hint = "Name another folder, or free some space."
+            hint = "Choose another folder, or free some space."
             raise FileError(str(parent), "must be a folder that can be written to", got=got, hint=hint) from None
 
     def __enter__(self) -> Room:

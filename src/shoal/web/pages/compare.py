@@ -117,7 +117,7 @@ class _Compare:
         found = Comparison.from_dict(self.job.result).outcomes if self.job and self.job.result else ()
         chosen = next((outcome for outcome in found if outcome.name == name), None)
         if chosen is None:
-            raise ParameterError("comparison", "is run anew", hint="Wait until it is finished, then choose.")
+            raise ParameterError("comparison", "is being run again", hint="Wait until it is finished, then choose.")
         self.shop.change_recipe(self.bench, chosen.recipe.to_dict())
         ui.navigate.to(f"/b/{self.bench}/method")
 
