@@ -1,4 +1,5 @@
-"""What every result shares: a frozen value with JSON-safe words, which says whether it may leave the secure room."""
+"""What every result shares: a frozen value with JSON-safe words, which says whether it may leave the secure
+environment."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def test_without_out_nothing_is_written(place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run(place, "--recipes", place / "recipes.toml")
     assert result.exit_code == 0, result.output
-    assert "No recipe could be run" in result.output
+    assert "No recipe could be completed" in result.output
     assert "Nothing was written" in result.output
     assert list(tmp_path.iterdir()) == []
 

@@ -100,12 +100,12 @@ def at_method(at, shop, surveyed):
 
 def open_file(page, file):
     page.set_input_files("#file", file)
-    page.get_by_role("heading", name="What each column is").wait_for(timeout=READY)
+    page.get_by_role("heading", name="Roles of the columns").wait_for(timeout=READY)
 
 
 def go_to_method(page):
     page.get_by_role("link", name="Continue to the method").click()
-    page.get_by_role("heading", name="The same on the command line").wait_for()
+    page.get_by_role("heading", name="On the command line").wait_for()
 
 
 def choose(page, goal):
@@ -141,7 +141,7 @@ def test_from_a_file_to_a_release_that_verifies(new_page, bench, survey, tmp_pat
     open_file(page, survey)
 
     assert page.get_by_label("role of name", exact=True).input_value() == "identifier"
-    wait_for(page, "alone with their combination of gender, age_group, education, income")
+    wait_for(page, "unique in their combination of gender, age_group, education, income")
     assert serious(page) == []
     screenshot(page, "2-columns")
 
@@ -170,7 +170,7 @@ def test_from_a_file_to_a_release_that_verifies(new_page, bench, survey, tmp_pat
     screenshot(page, "4-result")
 
     target = tmp_path / "release"
-    page.get_by_label("Or into a new folder on this machine").fill(str(target))
+    page.get_by_label("Or write it to a new folder on this machine").fill(str(target))
     page.get_by_role("button", name="Write", exact=True).click()
     wait_for(page, "Written to")
     page.get_by_role("button", name="Write", exact=True).click()
@@ -191,10 +191,10 @@ def test_from_a_file_to_a_release_that_verifies(new_page, bench, survey, tmp_pat
 
     address = page.url
     page.goto(bench)
-    page.get_by_role("button", name="Forget all files and results").click()
+    page.get_by_role("button", name="Remove all files and results").click()
     page.wait_for_function("() => document.body && !document.body.innerText.includes('Open now')")
     page.goto(address)
-    wait_for(page, "This result is not here any more")
+    wait_for(page, "This result was removed")
 
 
 # Files
@@ -230,9 +230,9 @@ def test_a_file_that_changed_is_not_used(at, survey, tmp_path):
     file = tmp_path / "moving.csv"
     file.write_bytes(survey.read_bytes())
     page = at()
-    page.get_by_label("Or its path on this machine").fill(str(file))
+    page.get_by_label("Or enter its path on this machine").fill(str(file))
     page.get_by_role("button", name="Open", exact=True).click()
-    page.get_by_role("heading", name="What each column is").wait_for(timeout=READY)
+    page.get_by_role("heading", name="Roles of the columns").wait_for(timeout=READY)
     with file.open("a") as more:
         more.write("SENTINEL-NEW,male,1,1,1,1,1,1\n")
     go_to_method(page)
@@ -263,7 +263,7 @@ def test_odd_names_and_levels_and_many_columns(at, tmp_path):
     assert page.get_by_label("role of c45", exact=True).count() == 1
     go_to_method(page)
     choose(page, "Simple and familiar")
-    page.get_by_label("How the table is coarsened", exact=True).select_option("recode")
+    page.get_by_label("Coarsening", exact=True).select_option("recode")
     page.get_by_label("steps of another").select_option(names[0])  # of so many columns only those asked for have a line
     page.get_by_label(f"what is done to {names[0]}").select_option("prefix")
     page.get_by_role("spinbutton", name="keep").fill("2")
@@ -284,7 +284,7 @@ def test_fixed_steps_are_typed_line_by_line(at_method, shop, surveyed, serious, 
     """Edges, a tree, and a column whose name no command line can spell: the recipe says all of it."""
     shop.change_column(surveyed, ODD, {"role": "quasi"})
     page = at_method("familiar")
-    page.get_by_label("How the table is coarsened", exact=True).select_option("recode")
+    page.get_by_label("Coarsening", exact=True).select_option("recode")
     wait_for(page, "steps must be given")
     assert page.get_by_label("what is done to name").count() == 0  # an identifier is never released
     page.get_by_label(f"what is done to {ODD}").select_option("edges")
@@ -340,7 +340,7 @@ def test_with_the_keyboard_alone(at, shop, surveyed, at_method):
     wait_for(page, "bounds must be a lower and a higher number")
     page.get_by_label("public range or levels of cost").fill("0 to 1234567")
     page.keyboard.press("Tab")
-    wait_for(page, "The schema holds together")
+    wait_for(page, "The schema is valid")
     page.get_by_label("kind of cost").select_option("nominal")
     page.wait_for_function("() => document.querySelector('[aria-label$=\"levels of cost\"]').value === ''")
     page.get_by_label("kind of cost").select_option("numeric")
@@ -367,7 +367,7 @@ def test_undo_brings_the_goal_and_its_rules_back(at_method):
     wait_for(page, "--method mondrian")
     page.get_by_role("button", name="Undo").click()
     wait_for(page, "--preset safe-harbor")
-    assert page.get_by_role("radio", name="Remove what Safe Harbor lists").is_checked()
+    assert page.get_by_role("radio", name="Remove Safe Harbor identifiers").is_checked()
 
 
 def test_a_refusal_stays_until_something_is_changed(at_method):
@@ -382,7 +382,7 @@ def test_a_refusal_stays_until_something_is_changed(at_method):
 def test_what_is_too_long_to_be_sent_is_said(at, surveyed):
     """It would end the connection, and be lost."""
     page = at(f"b/{surveyed}/columns")
-    page.get_by_text("I have a schema already").click()
+    page.get_by_text("I already have a schema").click()
     page.locator("#schema-text").fill("#" * 300_000)
     page.locator("#schema-text").blur()
     assert "too long" in page.evaluate("document.querySelector('#schema-text').validationMessage")
@@ -440,14 +440,14 @@ def test_two_tabs_show_the_same(at_method, shop, surveyed, survey, ran):
     second.goto(columns.url)
     second.get_by_label("role of gender", exact=True).select_option("sensitive")
     columns.wait_for_function("() => document.querySelector('[aria-label=\"role of gender\"]').value === 'sensitive'")
-    wait_for(page, "Needs first")
+    wait_for(page, "Required first")
     second.get_by_label("role of gender", exact=True).select_option("quasi")
     columns.wait_for_function("() => document.querySelector('[aria-label=\"role of gender\"]').value === 'quasi'")
     copy = survey.with_name("copy.csv")
     copy.write_bytes(survey.read_bytes())
     shop.open(copy)
     start.get_by_role("link", name="copy.csv").wait_for()
-    start.get_by_role("button", name="Forget copy.csv").click()
+    start.get_by_role("button", name="Remove copy.csv").click()
     start.get_by_role("link", name="copy.csv").wait_for(state="detached")
 
 
@@ -456,7 +456,7 @@ def test_what_another_tab_changed_just_now_is_not_run_unseen(at_method, shop, su
     page = at_method("familiar")
     shop.choose_goal(surveyed, "microaggregation")
     page.get_by_role("button", name="Run", exact=True).click()
-    wait_for(page, "were changed in another tab just now")
+    wait_for(page, "has just been changed in another tab")
     wait_for(page, "--group mdav:k=5")
     assert ran == []
 
@@ -486,7 +486,7 @@ def test_two_tabs_on_one_job_and_cancel(at, shop, survey, monkeypatch, screensho
     pages[0].get_by_role("link", name="Jobs").click()
     pages[0].get_by_role("link", name="k-member").first.wait_for()
     shop.forget(shop.home(shop.job(job)))
-    wait_for(pages[1], "This result is not here any more")
+    wait_for(pages[1], "This result was removed")
 
 
 def test_a_file_forgotten_in_another_tab_is_said_everywhere(at, shop, survey, tmp_path):

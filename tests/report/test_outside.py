@@ -1,4 +1,5 @@
-"""What may leave the secure room, over every family of methods: no seed, no path, no row, no small cell, in no corner.
+"""What may leave the secure environment, over every family of methods: no seed, no path, no row, no small cell, in no
+corner.
 
 People with values that nobody else has are planted in the table, the file lies in a folder with a name that must not
 be told, and the seed is a number of its own. Text, tooltips and attributes of the written page are searched.

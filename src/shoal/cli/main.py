@@ -40,7 +40,7 @@ class Commands(ModuleGroup):
         "outliers": "Count the people with too few near neighbours, by a distance for each quasi-identifier.",
         "reconstruct": "Rebuild individual values from the means of their groups.",
         "scan": "Scan FILE for the 18 Safe Harbor identifiers, by column names and values; print counts, never values.",
-        "schema": "Propose, check and fix schemas: what each column is.",
+        "schema": "Propose, check and fix schemas, which describe each column.",
         "market": "Predict what people who enrol in new markets will cost, and rank the markets.",
         "score": "Risk scores: fit, explain, evaluate.",
         "serve": "Serve the models of a folder; clients need a key from `shoal keys add`.",

@@ -20,7 +20,7 @@ from shoal.schema.infer import propose
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Propose, check and fix schemas: what each column is.", no_args_is_help=True)
+app = typer.Typer(help="Propose, check and fix schemas, which describe each column.", no_args_is_help=True)
 
 _INFER = """Examples:
 

@@ -10,7 +10,7 @@ implied. It is written in words, as the entry `hierarchy` of a column in the sch
 
     [columns.diagnosis.hierarchy]
     kind = "table"
-    file = "diagnosis.csv"      # as in ARX: no header, one row a value, one column a level
+    file = "diagnosis.csv"      # as in ARX: no header, one row per value, one column per level
 
 No hierarchy is ever required: `shoal.coarsening.generated` proposes one for a column that has none.
 """
@@ -133,7 +133,8 @@ class Hierarchy:
 
     @classmethod
     def read_csv(cls, path: str | os.PathLike[str]) -> Hierarchy:
-        """Read a table as ARX writes it: no header, one row a value, one column a level; comma, semicolon or tab."""
+        """Read a table as ARX writes it: no header, one row per value, one column per level; comma, semicolon or
+        tab."""
         try:
             text = Path(path).read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:

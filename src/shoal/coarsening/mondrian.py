@@ -106,7 +106,7 @@ class Mondrian(Coarsener):
     closeness: Annotated[float | str | None, Help("t-closeness of every sensitive column in each box")] = None
     relaxed: Annotated[bool, Help("divide records of equal value between boxes")] = False
     write: Annotated[Literal["sets", "means"], Help("intervals and sets, or means of numeric columns")] = "sets"
-    importance: Annotated[Mapping[str, float] | None, Help("how much each column's loss counts")] = None
+    importance: Annotated[Mapping[str, float] | None, Help("weight of a column's information loss")] = None
 
     def apply(self, prepared: Prepared, seed: int) -> Coarsened:
         """Cut the table into boxes and write them; the seed decides who of equal records goes where, if relaxed."""

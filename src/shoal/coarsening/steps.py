@@ -160,7 +160,7 @@ class Round(Step):
 
     kind: ClassVar[str] = "round"
 
-    base: Annotated[float, Range(above=0), Help("results are multiples of it")]
+    base: Annotated[float, Range(above=0), Help("round to multiples of this")]
 
     def _write(self, content: pl.Series) -> pl.Series:
         return _like(content, tidy(np.floor(_numbers(content) / self.base + 0.5) * self.base))
@@ -189,7 +189,7 @@ class DatePart(Step):
 
     kind: ClassVar[str] = "date"
 
-    part: Annotated[Part, Help("what is kept of a date")]
+    part: Annotated[Part, Help("part of a date to keep")]
 
     def _write(self, content: pl.Series) -> pl.Series:
         dates = _dates(content)
@@ -228,9 +228,9 @@ class Prefix(Step):
 
     kind: ClassVar[str] = "prefix"
 
-    keep: Annotated[int, Range(low=1), Help("letters kept")]
-    pad: Annotated[bool, Help("write * for each letter left out")] = True
-    length: Annotated[int | None, Range(low=1), Help("digits of codes stored as whole numbers")] = None
+    keep: Annotated[int, Range(low=1), Help("characters to keep")]
+    pad: Annotated[bool, Help("write * for each removed character")] = True
+    length: Annotated[int | None, Range(low=1), Help("number of digits of codes stored as integers")] = None
 
     def _write(self, content: pl.Series) -> pl.Series:
         texts = self._texts(content)
@@ -272,7 +272,7 @@ class TreeLevel(Step):
     kind: ClassVar[str] = "tree"
     pools_some: ClassVar[bool] = True
 
-    rows: Annotated[tuple[tuple[str, ...], ...], Help("one row a value, one column a level")]
+    rows: Annotated[tuple[tuple[str, ...], ...], Help("one row per value, one column per level")]
     level: Annotated[int, Range(low=0), Help("which column is written")] = 1
 
     def check(self) -> None:

@@ -25,7 +25,7 @@ from shoal.schema import Schema
 __all__ = ["Store"]
 
 _SECRET = "secret.json"
-_README = """Finished recipes of a comparison. Internal: keep this folder in the secure room, or delete it.
+_README = """Finished recipes of a comparison. Internal: keep this folder in the secure environment, or delete it.
 
 secret.json holds the key that names the files and the seed of the trial releases. A release that is published must be
 made anew, without that seed.

@@ -54,7 +54,7 @@ class Ball(Grouper):
         quasi-identifier its radius in its own units (a nominal mismatch is 1). None lets the data suggest a common
         one. Raising it makes fewer, wider groups and leaves fewer records in small ones.
     minimum
-        How many persons a group must hold not to be small. Raising it makes more records stand out.
+        How many smaller groups count as small. Raising it makes more records stand out.
     shape
         ``"clique"``: every pair of a group is within the radius. ``"ball"``: every record is within the radius of the
         group's seed, so two of them can be twice as far apart.
@@ -77,8 +77,11 @@ class Ball(Grouper):
     """
 
     title = "balls of one radius"
-    summary = "Who is within a distance of each other, for any columns with a distance; who is near nobody stays alone."
-    promise = "Records of a group are within the radius in every column; small groups must be mended by a mask."
+    summary = (
+        "Groups of records within a given distance of each other, for any columns with a distance; isolated "
+        "records stay alone."
+    )
+    promise = "Records of a group are within the radius in every column; small groups must be fixed by a mask."
     telling = Telling(
         done=(
             "People were gathered in groups that are near each other in every quasi-identifier "
@@ -93,10 +96,12 @@ class Ball(Grouper):
     radius: Annotated[
         float | Mapping[str, float] | None,
         Range(low=0, high=1),
-        Help("how near is near: one number in mapped units, or column=radius/...; none: suggested by the data"),
+        Help("radius: one number in mapped units, or column=radius/...; none: chosen from the data"),
     ] = None
-    minimum: Annotated[int, Range(low=2), Help("persons a group must hold not to be small")] = 5
-    shape: Annotated[Shape, Help("every pair within the radius, or every record within it of the seed")] = "clique"
+    minimum: Annotated[int, Range(low=2), Help("smaller groups count as small")] = 5
+    shape: Annotated[Shape, Help("every pair within the radius, or every record within the radius of the seed")] = (
+        "clique"
+    )
 
     @property
     def k(self) -> int:  # type: ignore[override]
@@ -246,7 +251,7 @@ def _first(enough: Callable[[int], bool], last: int) -> int:
 
 
 def _told(few: int, n: int, k: int) -> str:
-    """A share of persons, without telling of 1 to k − 1 of them: notes leave the secure room."""
+    """A share of persons, without telling of 1 to k − 1 of them: notes leave the secure environment."""
     return f"under {k / n:.2%}" if 0 < few < k else f"{few / n:.2%}"
 
 

@@ -50,7 +50,7 @@ class MST(Grouper):
     """
 
     title = "spanning tree"
-    summary = "Follows gaps in the data: the longest edges of the tree are cut while both sides keep k."
+    summary = "Follows gaps in the data: the longest edges of the tree are cut as long as both sides keep k."
     promise = "Every group holds at least k persons."
     telling = Telling(
         done=(

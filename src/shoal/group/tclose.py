@@ -57,7 +57,7 @@ class TCloseMST(ClassGrouper):
     """
 
     title = "spanning tree with t-closeness"
-    summary = "As the spanning tree, and each group's classes stay near those of the whole table."
+    summary = "Like the spanning tree, with the classes of each group close to those of the whole table."
     promise = "Every group holds at least k persons, and its classes differ from the table's by at most t."
     telling = Telling(
         done=(

@@ -73,9 +73,11 @@ class Shuffle(AwareMask):
     """
 
     title = "shuffle in groups"
-    summary = "Values change places within a group and a column, while distances to its centre keep their distribution."
+    summary = (
+        "Values are swapped within a group, column by column, so that distances to its centre keep their distribution."
+    )
     promise = (
-        "The asked share of values has changed, or nothing is released; re-identification is measured, not bounded."
+        "The required share of values has changed, or nothing is released; re-identification is measured, not bounded."
     )
     telling = Telling(
         done=(

@@ -85,7 +85,7 @@ def recipient(decided: Decision | None = None) -> Html:
                 "Recipient",
                 "Purpose of the use",
                 "What the recipient knows or can get of these people",
-                "How access is limited (contract, secure room, public)",
+                "How access is limited (contract, secure environment, public)",
                 "Other tables about the same people that the recipient has",
             ),
             {"Recipient": decided.recipient} if decided else {},

@@ -78,7 +78,7 @@ def households(
     table, schema
         A table of any dataframe type with the schema's quasi-identifiers, and which they are.
     household
-        The column that says which rows live together; None: the one that the schema calls the household.
+        The column that identifies households; None: the one that the schema calls the household.
     population
         Number of persons that the table was drawn from; None: the survey weights, else the table is the population.
 

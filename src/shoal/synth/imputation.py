@@ -73,7 +73,7 @@ class PerturbedImputation(Synthesizer):
     """
 
     title = "perturbed imputation"
-    summary = "Logistic regressions with noise, row by row; to compare with."
+    summary = "Noisy logistic regressions, row by row; a baseline for comparison."
     promise = "Epsilon for each row: n rows cost n times as much."
     telling = Telling(
         done="Rows were drawn from regressions of each column on the others, perturbed.",
@@ -83,9 +83,9 @@ class PerturbedImputation(Synthesizer):
     rank = 2
 
     epsilon: Annotated[float, Range(above=0), Help("privacy loss of each row")] = 1.0
-    fit_rows: Annotated[int, Range(low=10), Help("rows that the models are fitted to")] = 2_000
-    bins: Annotated[int, Range(low=1, high=10_000), Help("bins of a numeric column with bounds")] = 16
-    missing: Annotated[Missing, Help("missing values: a cell of their own, or refused")] = "level"
+    fit_rows: Annotated[int, Range(low=10), Help("number of rows to fit the models to")] = 2_000
+    bins: Annotated[int, Range(low=1, high=10_000), Help("bins for a numeric column with bounds")] = 16
+    missing: Annotated[Missing, Help("missing values: a separate level, or refused")] = "level"
 
     def price(self, rows: int | None = None) -> Price:
         """What `rows` rows cost; the fit itself is free."""

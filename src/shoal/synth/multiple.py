@@ -81,7 +81,7 @@ class MultipleImputation(Synthesizer):
     """
 
     title = "multiple imputation"
-    summary = "Tables from regressions, for analysts who are trusted and need valid intervals."
+    summary = "Tables drawn from regressions, for trusted analysts who need valid intervals."
     telling = Telling(
         done="Rows were drawn from regressions of each column on those before it.",
         writes="synthetic: drawn from regressions",
@@ -91,8 +91,8 @@ class MultipleImputation(Synthesizer):
 
     K: Annotated[int, Range(low=2), Help("number of synthetic tables")] = 5
     columns: Annotated[Sequence[str] | None, Help("columns to synthesise; none: all")] = None
-    scores: Annotated[Literal["normal", "raw"], Help("numbers regressed as normal scores, or as they are")] = "normal"
-    fit_rows: Annotated[int, Range(low=10), Help("rows that logistic models are fitted to")] = 3_000
+    scores: Annotated[Literal["normal", "raw"], Help("regress numbers as normal scores, or as they are")] = "normal"
+    fit_rows: Annotated[int, Range(low=10), Help("number of rows to fit logistic models to")] = 3_000
 
     def price(self, rows: int | None = None) -> Price:
         """No price: nothing is promised about differential privacy."""

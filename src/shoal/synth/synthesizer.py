@@ -135,7 +135,7 @@ class Model(ABC):
     @property
     @abstractmethod
     def releasable(self) -> bool:
-        """Whether the model itself, not only its rows, may leave the secure room."""
+        """Whether the model itself, not only its rows, may leave the secure environment."""
 
     @property
     def independent(self) -> bool:

@@ -75,7 +75,7 @@ class Access:
         except (OSError, ValueError, RuntimeError):
             raise FileError("file", "must have a valid path", hint="Check the path.") from None
         if not self.allows(real):
-            where = "must lie beneath the folder opened with --data" if self.data else "can't be opened by its path"
+            where = "must be inside the folder given with --data" if self.data else "can't be opened by its path"
             raise FileError(real.name, where, hint="Upload the file from your browser.")
         return real
 

@@ -293,7 +293,7 @@ def _judged(opened: Opened, frame: pl.DataFrame) -> Opened:
 
     step = _step(frame)
     looked_at = frame if step == 1 else frame.gather_every(step)
-    words = f"The proposal and the identifier scan looked at {len(looked_at):,} of {len(frame):,} rows, evenly spaced."
+    words = f"The proposal and the identifier scan used {len(looked_at):,} of {len(frame):,} rows, evenly spaced."
     return replace(
         opened,
         proposal=propose(looked_at).to_dict(),

@@ -28,7 +28,7 @@ __all__ = ["add_routes"]
 
 SANDBOX = {"Content-Security-Policy": "sandbox allow-scripts allow-popups", "Cache-Control": "no-store"}
 PIECE = 1 << 22
-FULL = "The disk is full: free some space, then send the file again. Nothing of it was kept."
+FULL = "The disk is full: free some space, then upload the file again. Nothing was stored."
 
 
 def add_routes(app: FastAPI, shop: Shop) -> None:
@@ -37,7 +37,7 @@ def add_routes(app: FastAPI, shop: Shop) -> None:
     @app.put("/files/{name}")
     async def receive(request: Request, name: str) -> Response:
         if "x-shoal" not in request.headers:  # a form of another site can't set it
-            return JSONResponse({"problem": "Send files from the workbench's own page."}, 403)
+            return JSONResponse({"problem": "Upload files from the workbench's own page."}, 403)
         return await _receive(request, shop, name)
 
     @app.get("/jobs/{job}/{name}")
@@ -48,7 +48,7 @@ def add_routes(app: FastAPI, shop: Shop) -> None:
         try:
             return await asyncio.to_thread(_RESULTS[name], found)
         except (ShoalError, OSError):
-            return PlainTextResponse("This result is not there (yet).", 404)
+            return PlainTextResponse("This result is not available yet.", 404)
 
     @app.get("/b/{bench}/schema.toml")
     async def schema(bench: str) -> Response:
@@ -75,9 +75,9 @@ async def _receive(request: Request, shop: Shop, name: str) -> Response:
 
 def _not_kept(error: Exception) -> Response:
     if isinstance(error, ClientDisconnect):
-        return JSONResponse({"problem": "The sender broke off."}, 400)
+        return JSONResponse({"problem": "The upload was interrupted."}, 400)
     full = is_disk_full(error)
-    return JSONResponse({"problem": FULL if full else "The file could not be kept."}, 507 if full else 500)
+    return JSONResponse({"problem": FULL if full else "The file could not be stored."}, 507 if full else 500)
 
 
 async def _write(request: Request, place: Path) -> None:

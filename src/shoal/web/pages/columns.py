@@ -21,12 +21,12 @@ from shoal.web.pages.waiting import BEAT, waiting, watching
 __all__ = ["add_columns"]
 
 ROLES = {
-    "identifier": "names a person, never released",
-    "quasi": "others may know it, masked",
-    "sensitive": "must not be learnt",
+    "identifier": "identifies a person, never released",
+    "quasi": "known to others, masked",
+    "sensitive": "must not be disclosed",
     "weight": "survey weight",
-    "unit": "says which rows are one person",
-    "other": "published as it is",
+    "unit": "identifies the rows of one person",
+    "other": "published unchanged",
 }
 AT_ONCE = 50
 
@@ -70,9 +70,9 @@ class _Columns:
     def _heading(self) -> Html:
         opened = self.opened
         size = f"{opened.name}: {opened.n_rows:,} rows, {opened.n_columns:,} columns."
-        lead = "Shoal proposes what each column is. The roles decide what is protected, so go through them."
+        lead = "Shoal proposes a role for each column. The roles decide what is protected, so please review them."
         notes = [tag("p", note, class_="note") for note in opened.notes]
-        return join([tag("h1", "What each column is"), tag("p", f"{size} {lead}", class_="lead"), *notes])
+        return join([tag("h1", "Roles of the columns"), tag("p", f"{size} {lead}", class_="lead"), *notes])
 
     def _state(self) -> Html:
         if self.wrong:
@@ -91,7 +91,7 @@ class _Columns:
             job = None
         if job is None or job.state == "failed":
             return problem(str(job.error)) or Html("") if job else Html("")
-        return tag("p", _alone(job.result) if job.result else "Counting who stands alone…", class_="note")
+        return tag("p", _alone(job.result) if job.result else "Counting unique records…", class_="note")
 
     def _actions(self, ready: bool) -> Html:
         method, toml = f"/b/{self.bench}/method", f"/b/{self.bench}/schema.toml"
@@ -144,8 +144,8 @@ class _Columns:
 
     def _load(self) -> Html:
         entry = tag("textarea", name="schema", rows="4", class_="wide", placeholder="[columns.age]", id="schema-text")
-        label = tag("label", tag("span", "Paste a schema in TOML; it replaces the one above", class_="name"), entry)
-        return tag("details", tag("summary", "I have a schema already"), label)
+        label = tag("label", tag("span", "Paste a schema in TOML, to replace the one above", class_="name"), entry)
+        return tag("details", tag("summary", "I already have a schema"), label)
 
     def _changed(self, name: str, value: str) -> None:
         if name == "schema":
@@ -181,8 +181,8 @@ class _Columns:
             self.table.redraw()
 
 
-_KINDS = {"": "as the cells are", **{kind: kind for kind in get_args(Kind)}}
-_MISSING = {"error": "stop", "drop": "drop the row", "median": "put the median"}
+_KINDS = {"": "as in the data", **{kind: kind for kind in get_args(Kind)}}
+_MISSING = {"error": "stop", "drop": "drop the row", "median": "fill in the median"}
 
 
 def _facts(column: ColumnView) -> str:
@@ -196,7 +196,7 @@ def _facts(column: ColumnView) -> str:
 
 def _alone(found: Mapping[str, Any]) -> str:
     names = ", ".join(found["quasi"][:6]) + ("…" if len(found["quasi"]) > 6 else "")
-    said = f"As the table stands, {found['alone']:.1%} of the records are alone with their combination of {names}"
+    said = f"At present, {found['alone']:.1%} of the records are unique in their combination of {names}"
     return f"{said}; the smallest class holds {found['smallest']:,}."
 
 
@@ -229,8 +229,8 @@ def _read(text: str) -> Schema:
 
 def _verdict(schema: Schema) -> Html:
     if not schema.quasi:
-        said = "No column is quasi, so nothing would be masked. Give that role to what others may know."
+        said = "No column has the role quasi, so nothing would be masked. Give it to the columns that others may know."
         return tag("p", said, class_="problem", role="alert")
     counts = {role: sum(column.role == role for column in schema.columns) for role in ROLES}
     said = "; ".join(f"{n} {role} ({ROLES[role]})" for role, n in counts.items() if n)
-    return tag("p", f"The schema holds together. {said}.", class_="fine")
+    return tag("p", f"The schema is valid. {said}.", class_="fine")

@@ -71,8 +71,8 @@ class _Compare:
         seconds = tag("input", type="number", name="seconds", value=self.answers["seconds"], min="1", step="1")
         fields = tag(
             "div",
-            field("Re-identification of at most (%)", limit, "What the recommendation looks for."),
-            field("Seconds for one recipe", seconds, "A recipe that takes longer is left out, and said so."),
+            field("Re-identification of at most (%)", limit, "Limit for the recommendation."),
+            field("Seconds per recipe", seconds, "A recipe that takes longer is stopped and reported."),
             class_="fields",
         )
         press = tag("button", "Compare", class_="main", data_do="start", disabled=self._running)
@@ -89,7 +89,7 @@ class _Compare:
             stop = tag("button", "Cancel", class_="warn", data_do="cancel", data_of=job.id)
             return tag("div", stop, class_="actions")
         if job.state == "cancelled":
-            said = "Cancelled. What was finished is kept: press Compare to go on from there."
+            said = "Cancelled. Finished recipes are saved: press Compare to resume."
             return tag("p", said, class_="note")
         return problem(str(job.error or "")) or Html("")
 
@@ -101,7 +101,7 @@ class _Compare:
         words = tag("div", *said, class_="fine")
         page = f"/jobs/{job.id}/comparison.html"
         frame = tag("iframe", src=page, title="Risk-utility map", class_="report")
-        alone = tag("p", tag("a", "Open it alone", href=page, target="_blank", rel="noopener"))
+        alone = tag("p", tag("a", "Open in a new tab", href=page, target="_blank", rel="noopener"))
         return join([tag("h2", "Recommendation"), words, self._table(job), tag("h2", "The map"), alone, frame])
 
     def _table(self, job: Job) -> Html:
@@ -150,8 +150,8 @@ class _Compare:
 
 def _heading() -> Html:
     lead = (
-        "Which method, which k? A grid of recipes is run and each is measured the same way. The finished comparison "
-        "tells about the original table: it stays inside."
+        "Which method, which k? A grid of recipes is run, and each is measured in the same way. The comparison "
+        "reveals facts about the original table and is internal."
     )
     return join([tag("h1", "Compare methods"), tag("p", lead, class_="lead")])
 

@@ -23,7 +23,7 @@ from shoal.web.pages.waiting import waiting, watching
 
 __all__ = ["add_method"]
 
-FORMATS = {"": "as the file that was opened", **{name: name for name in ("csv", "tsv", "parquet", "dta", "sav", "xpt")}}
+FORMATS = {"": "same as the input", **{name: name for name in ("csv", "tsv", "parquet", "dta", "sav", "xpt")}}
 PRESETS = {
     "": "none",
     "safe-harbor": "safe-harbor",
@@ -34,11 +34,11 @@ PRESETS = {
     "public-20": "public-20: risk at most 0.05",
 }
 UPLOADED = (
-    "The privacy account of this file lies beside it, and a file that was sent here is removed when the workbench "
-    "stops: the account goes with it. Open the file by its path where it lies to keep its account."
+    "The privacy account of a file is stored next to it. An uploaded file is deleted when the workbench stops, "
+    "and its account with it. To keep the account, open the file by its path."
 )
 
-CHANGED = "Schema or recipe were changed in another tab just now. Look at them, then do it again."
+CHANGED = "The schema or recipe has just been changed in another tab. Review it, then try again."
 
 
 def add_method(shop: Shop) -> None:
@@ -70,7 +70,7 @@ class _Method:
 
     def _goals(self) -> Html:
         now = self.shop.bench(self.bench).goal or goals()[0].name
-        legend = tag("legend", "What should the release keep?")
+        legend = tag("legend", "What should the release preserve?")
         try:
             schema = self.shop.schema(self.bench)
         except ShoalError:
@@ -80,7 +80,7 @@ class _Method:
 
     def _form(self) -> Html:
         undo = not self.shop.bench(self.bench).can_undo
-        back = tag("button", "Undo: the recipe before", data_do="undo", disabled=undo)
+        back = tag("button", "Undo", data_do="undo", disabled=undo)
         slots = slots_of(self.words)
         columns = Columns.of(self.opened, (self.shop.bench(self.bench).schema or {}).get("columns", {}))
         forms = draw_slots(slots, columns, fault(slots))
@@ -90,12 +90,12 @@ class _Method:
         notes = self.shop.bench(self.bench).notes
         entries = [field("Write the table as", _select("format", FORMATS, notes.get("format")))]
         if "coarsen" in self.words:
-            held = "The finished table is held to these rules, or nothing is written."
-            entries.append(field("Rules to meet", _select("preset", PRESETS, notes.get("preset")), held))
+            held = "The finished table must meet these rules, or nothing is written."
+            entries.append(field("Preset of rules", _select("preset", PRESETS, notes.get("preset")), held))
         if "synthesize" in self.words:
-            spent = "Epsilon that may ever be spent on this file; set by the first run, 10 if left out."
+            spent = "Total epsilon that may ever be spent on this file; fixed by the first run, 10 by default."
             limit = tag("input", name="limit", type="number", min="0", step="any", value=str(notes.get("limit") or ""))
-            entries.append(field("Limit of the file's account", limit, spent))
+            entries.append(field("Limit of the privacy account", limit, spent))
         uploaded = "synthesize" in self.words and self.shop.room.holds(Path(self.opened.path))
         note = tag("p", UPLOADED, class_="problem") if uploaded else None
         return tag("fieldset", tag("legend", "Output"), tag("div", *entries, class_="fields"), note, class_="method")
@@ -111,7 +111,7 @@ class _Method:
             [
                 problem(self.refusal),
                 tag("div", run, compare, save, class_="actions"),
-                tag("h2", "The same on the command line"),
+                tag("h2", "On the command line"),
                 self._line(),
             ]
         )
@@ -125,7 +125,7 @@ class _Method:
                 read_words(self.words), file, "schema.toml", "release", reading=self.opened.asked, **asked
             )
         except ShoalError as error:
-            return tag("p", f"Only the recipe file can say all of this. {error}", class_="note")
+            return tag("p", f"This recipe can only be written as a recipe file. {error}", class_="note")
         copy = tag("button", "Copy", class_="quiet", data_copy="command")
         return join([tag("pre", line, class_="command", id="command", tabindex="0"), copy])
 
@@ -185,13 +185,13 @@ class _Method:
 
 
 def _heading() -> Html:
-    lead = "Choose by what must be kept. The method's parameters can be changed below; each says what it does."
+    lead = "Choose what the release must preserve. You can change the method and its parameters below."
     return join([tag("h1", "Goal and method"), tag("p", lead, class_="lead")])
 
 
 def _card(goal: Goal, chosen: bool, lacks: str) -> Html:
     radio = tag("input", type="radio", name="goal", value=goal.name, checked=chosen)
-    needs = tag("span", f"Needs first: {lacks}", class_="lacks") if lacks else None
+    needs = tag("span", f"Required first: {lacks}", class_="lacks") if lacks else None
     return tag("label", radio, tag("strong", goal.title), tag("span", goal.words), needs, class_="goal")
 
 

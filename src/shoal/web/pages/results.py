@@ -19,7 +19,7 @@ from shoal.web.pages.waiting import BEAT, GONE, OPEN, progress_of
 
 __all__ = ["add_results"]
 
-LOST = "This result is not here any more; it goes with its file. Open the file again, then run."
+LOST = "This result was removed together with its file. Open the file again, then run it."
 
 
 def add_results(shop: Shop) -> None:
@@ -138,7 +138,7 @@ class _Result:
         if self.now is None or self.now.is_over:
             return Html("")
         stop = tag("button", "Cancel", class_="warn", data_do="cancel")
-        note = tag("p", "You may leave this page; the job goes on and is listed under Jobs.", class_="note")
+        note = tag("p", "You may leave this page; the job continues and is listed under Jobs.", class_="note")
         return join([tag("div", stop, class_="actions"), note])
 
     def _again(self, job: Job) -> Html | None:
@@ -155,7 +155,7 @@ class _Result:
     def _reports(self) -> Html:
         tabs = [self._tab(name, words) for name, words in _REPORTS.items()]
         frame = tag("iframe", src=f"/jobs/{self.job}/{self.shown}", title=_REPORTS[self.shown], class_="report")
-        alone = tag("a", "Open it alone", href=f"/jobs/{self.job}/{self.shown}", target="_blank", rel="noopener")
+        alone = tag("a", "Open in a new tab", href=f"/jobs/{self.job}/{self.shown}", target="_blank", rel="noopener")
         return join([tag("h2", "Report"), tag("div", *tabs, alone, class_="actions"), frame])
 
     def _tab(self, name: str, words: str) -> Html:
@@ -176,17 +176,19 @@ class _Result:
         files = tag(
             "div",
             tag("a", "Download the release", href=f"/jobs/{self.job}/release.zip", class_="button main"),
-            tag("a", "Download what stays inside", href=f"/jobs/{self.job}/internal.zip", class_="button"),
+            tag("a", "Download the internal files", href=f"/jobs/{self.job}/internal.zip", class_="button"),
             class_="actions",
         )
-        note = "The release holds the table, the external report and the manifest. What stays inside holds the seed."
+        note = (
+            "The release contains the table, the external report and the manifest. The internal files contain the seed."
+        )
         return join([tag("h2", "Write the release"), files, tag("p", note, class_="note"), self._folder()])
 
     def _folder(self) -> Html | None:
         if not self.shop.by_path:
             return None
         entry = tag("input", type="text", name="target", class_="wide", placeholder="/data/release", value=self.target)
-        label = tag("label", tag("span", "Or into a new folder on this machine", class_="name"), entry)
+        label = tag("label", tag("span", "Or write it to a new folder on this machine", class_="name"), entry)
         said = tag("p", self.written, class_="fine", role="status") if self.written else problem(self.error)
         return join([tag("div", label, tag("button", "Write", data_do="write"), class_="line card"), said])
 
@@ -216,7 +218,7 @@ class _Result:
         except OSError:  # forgotten while it was copied
             self.error = LOST
         else:
-            self.written = f"Written to {done}. Keep {inside_of(done)} inside."
+            self.written = f"Written to {done}. Do not release {inside_of(done)}."
 
 
 _REPORTS = {"report.html": "External report", "internal.html": "Internal report"}
@@ -224,7 +226,7 @@ _REPORTS = {"report.html": "External report", "internal.html": "Internal report"
 
 def _headline(job: Job) -> str:
     words = {"done": "The release is ready", "failed": "Nothing was released", "cancelled": "Cancelled"}
-    return words.get(job.state, "Making the release")
+    return words.get(job.state, "Creating the release")
 
 
 def _state(job: Job) -> Html:

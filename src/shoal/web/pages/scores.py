@@ -23,6 +23,6 @@ def add_scores(shop: Shop) -> None:
 
 
 def _served() -> Html:
-    lead = "What is asked here is charged to the key that asks, as everywhere. Keys are made by: shoal keys add."
+    lead = "Queries made here are charged to the key that makes them. To make a key: shoal keys add."
     frame = tag("iframe", src="/service/", title="Risk scores", class_="report")
     return join([tag("h1", "Try a risk score"), tag("p", lead, class_="lead"), frame])
