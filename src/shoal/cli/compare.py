@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.cli.console import complain, print_table, steps
 from shoal.cli.console import out as screen
+from shoal.cli.console import print_error, print_table, steps
 from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.cli.releasing import required, tried
 from shoal.comparison import Comparison, default_recipes
@@ -130,7 +130,7 @@ def _tell_stopped(folder: Path | None) -> None:
     kept = (
         "Nothing was saved." if folder is None else f"Finished recipes are in {folder}; run the same command to resume."
     )
-    complain(f"stopped. {kept}")
+    print_error(f"stopped. {kept}")
 
 
 def _print(result: Comparison, limit: float) -> None:

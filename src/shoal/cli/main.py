@@ -17,7 +17,7 @@ from typing import Annotated, ClassVar
 import typer
 
 from shoal import __version__
-from shoal.cli.console import complain, complain_of
+from shoal.cli.console import complain_of, print_error
 from shoal.cli.lazy import ModuleGroup
 from shoal.errors import ShoalError
 
@@ -90,16 +90,16 @@ def run() -> None:
         complain_of(error)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        complain(_stopped())
+        print_error(_stopped())
         sys.exit(130)
     except Exception as error:  # messages of other libraries may quote cells: say where, not what
         place = traceback.extract_tb(error.__traceback__)[-1]
-        complain(f"internal fault: {type(error).__name__} in {place.name} ({place.filename}:{place.lineno}).")
+        print_error(f"internal fault: {type(error).__name__} in {place.name} ({place.filename}:{place.lineno}).")
         sys.exit(1)
 
 
 def _stop(signum: int, frame: FrameType | None) -> None:
-    complain(_stopped())
+    print_error(_stopped())
     sys.exit(128 + signum)
 
 

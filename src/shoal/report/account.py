@@ -69,7 +69,7 @@ class ColumnAccount(Record):
     `changed_share` of the values differ from the person's own: inside only.
     """
 
-    inside: ClassVar[tuple[str, ...]] = (
+    private: ClassVar[tuple[str, ...]] = (
         "changed_share",
         "n_left",
     )

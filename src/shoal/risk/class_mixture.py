@@ -49,7 +49,7 @@ class ClassMix(Record):
         JSD of each group, in the order of the labels.
     """
 
-    inside: ClassVar[tuple[str, ...]] = ("divergence",)
+    private: ClassVar[tuple[str, ...]] = ("divergence",)
     releasable: ClassVar[bool] = False
 
     columns: tuple[str, ...]

@@ -55,7 +55,7 @@ class HouseholdRisk(Record):
     """
 
     releasable: ClassVar[bool] = False
-    inside: ClassVar[tuple[str, ...]] = ("risks",)
+    private: ClassVar[tuple[str, ...]] = ("risks",)
 
     n_households: int
     n_records: int

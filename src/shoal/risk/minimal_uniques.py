@@ -100,7 +100,7 @@ class Suda(Record):
     """
 
     releasable: ClassVar[bool] = False
-    inside: ClassVar[tuple[str, ...]] = ("scores", "dis_scores")
+    private: ClassVar[tuple[str, ...]] = ("scores", "dis_scores")
 
     size: int
     scale: Scale

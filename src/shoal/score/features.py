@@ -40,7 +40,7 @@ class Features(Domain):
     def cells(self, values: Mapping[str, Any]) -> tuple[int, ...]:
         """The cells of one person's values; unknown and missing fields are named in the error."""
         if values.keys() != set(self.names):
-            raise InputError("features", self._complaint(values))
+            raise InputError("features", self._explained(values))
         return tuple(axis.code(values[axis.name]) for axis in self.axes)
 
     def clipped(self, values: Mapping[str, Any]) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ class Features(Domain):
             return f"{axis.name} ≥ {axis.cuts[cell - 1]:g}"
         return f"{axis.name} {'from' if axis.kind == 'ordinal' else '='} {axis.label(cell)}"
 
-    def _complaint(self, values: Mapping[str, Any]) -> str:
+    def _explained(self, values: Mapping[str, Any]) -> str:
         unknown = [str(name)[:60] for name in values if name not in self.names]
         absent = [name for name in self.names if name not in values]
         parts = [f"missing field {', '.join(absent)}"] if absent else []

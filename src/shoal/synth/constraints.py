@@ -17,12 +17,12 @@ from shoal.arrays import BoolArray, Generator, IntArray
 from shoal.domain import Domain
 from shoal.errors import GuaranteeError
 
-__all__ = ["obeying", "put"]
+__all__ = ["put", "satisfying"]
 
 _BIN_DRAWS, _ROW_DRAWS, _MENDS = 20, 30, 2_000
 
 
-def obeying(
+def satisfying(
     domain: Domain, draw: Callable[[int], IntArray], n: int, rng: Generator, *, rows_are_free: bool = True
 ) -> pl.DataFrame:
     """Draw `n` rows of values that break no rule."""

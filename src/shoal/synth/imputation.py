@@ -31,7 +31,7 @@ from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
 from shoal.synth.by_row import uniform_starts
 from shoal.synth.claims import assumptions, dp_claim
-from shoal.synth.constraints import obeying
+from shoal.synth.constraints import satisfying
 from shoal.synth.domain import Missing, settle
 from shoal.synth.exact import GRAIN, below, check_weights, pick_cell, virtual_records
 from shoal.synth.pegs import charge
@@ -169,7 +169,7 @@ class ImputationModel(Model):
         self._seeded |= seed is not None
         rng = stream(fresh_seed() if seed is None else seed, "synth", "sample")
         exact = None if seed is None else rng
-        drawn = obeying(self.domain, lambda m: self._walk(m, start, rng, exact), n, rng, rows_are_free=False)
+        drawn = satisfying(self.domain, lambda m: self._walk(m, start, rng, exact), n, rng, rows_are_free=False)
         self._rows += n
         return drawn
 

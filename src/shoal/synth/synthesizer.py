@@ -26,7 +26,7 @@ from shoal.method import Method
 from shoal.params import check
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
-from shoal.synth.constraints import obeying
+from shoal.synth.constraints import satisfying
 from shoal.synth.output import give
 
 __all__ = ["Model", "Price", "Synthesizer"]
@@ -188,7 +188,7 @@ class Model(ABC):
 
     def _sample(self, n: int, start: IntArray | None, seed: int | None) -> pl.DataFrame:
         rng = stream(fresh_seed() if seed is None else seed, "synth", "sample")
-        return obeying(self.domain, lambda m: self.draw_codes(m, start, rng), n, rng)
+        return satisfying(self.domain, lambda m: self.draw_codes(m, start, rng), n, rng)
 
     @abstractmethod
     def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:

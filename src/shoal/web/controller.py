@@ -23,7 +23,7 @@ from shoal.web.job_request import to_compare, to_look, to_open, to_release
 from shoal.web.jobs import Jobs
 from shoal.web.workspace import Room
 
-__all__ = ["GoneError", "Shop", "title_of"]
+__all__ = ["Controller", "GoneError", "title_of"]
 
 Words = Mapping[str, Any]
 SAMPLE_ROWS = 2_000
@@ -40,7 +40,7 @@ class GoneError(InputError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shop:
+class Controller:
     """The parts of a running workbench, and what can be done with them.
 
     Parameters

@@ -11,7 +11,7 @@ from nicegui import ui
 from shoal.errors import SchemaError, ShoalError
 from shoal.report.markup import Html, join, rows_table, tag
 from shoal.schema import Kind, Role, Schema
-from shoal.web.controller import Shop
+from shoal.web.controller import Controller
 from shoal.web.inspect import ColumnView, Opened
 from shoal.web.pages.domain import read_domain, show_domain
 from shoal.web.pages.preview import first_rows
@@ -31,20 +31,20 @@ ROLES = {
 AT_ONCE = 50
 
 
-def add_columns(shop: Shop) -> None:
+def add_columns(controller: Controller) -> None:
     """Add the page ``/b/{bench}/columns``."""
 
     @ui.page("/b/{bench}/columns")
     def columns(bench: str) -> None:
-        with screen("Columns", bench=bench, step="columns", scores=shop.scores):
-            waiting(shop, bench, lambda opened: _Columns(shop, bench, opened))
+        with screen("Columns", bench=bench, step="columns", scores=controller.scores):
+            waiting(controller, bench, lambda opened: _Columns(controller, bench, opened))
 
 
 class _Columns:
     """What one visitor of the page sees and does."""
 
-    def __init__(self, shop: Shop, bench: str, opened: Opened) -> None:
-        self.shop, self.bench, self.opened = shop, bench, opened
+    def __init__(self, controller: Controller, bench: str, opened: Opened) -> None:
+        self.controller, self.bench, self.opened = controller, bench, opened
         self.wrong: dict[str, str] = {}
         self.first = 0
         Block(self._heading)
@@ -54,12 +54,12 @@ class _Columns:
         self.preview = Block(lambda: first_rows(self.opened, self._roles()))
         self.load = Block(self._load, on_change=self._changed)
         ui.timer(BEAT, self.exposure.redraw)
-        watching(shop, bench, self._redraw)
+        watching(controller, bench, self._redraw)
 
     @property
     def words(self) -> Mapping[str, Any]:
         """The columns' words as they stand."""
-        bench = self.shop.find(self.bench)
+        bench = self.controller.find(self.bench)
         return (bench.schema or {}).get("columns", {}) if bench else {}
 
     def _roles(self) -> dict[str, str]:
@@ -78,7 +78,7 @@ class _Columns:
         if self.wrong:
             return join(problem(text) for text in self.wrong.values())
         try:
-            schema = self.shop.schema(self.bench)
+            schema = self.controller.schema(self.bench)
         except ShoalError as error:
             return problem(error) or Html("")
         return join([_verdict(schema), self._actions(bool(schema.quasi))])
@@ -86,7 +86,11 @@ class _Columns:
     def _exposure(self) -> Html:
         """How exposed the table is by the roles as they stand, counted in the background."""
         try:
-            job = self.shop.look(self.bench) if not self.wrong and self.shop.schema(self.bench).quasi else None
+            job = (
+                self.controller.look(self.bench)
+                if not self.wrong and self.controller.schema(self.bench).quasi
+                else None
+            )
         except ShoalError:
             job = None
         if job is None or job.state == "failed":
@@ -149,14 +153,16 @@ class _Columns:
 
     def _changed(self, name: str, value: str) -> None:
         if name == "schema":
-            self._take("schema", lambda: self.shop.set_schema(self.bench, _read(value)) if value.strip() else None)
+            self._take(
+                "schema", lambda: self.controller.set_schema(self.bench, _read(value)) if value.strip() else None
+            )
             return
         place, _, entry = name.partition(".")
         column = self.opened.columns[int(place)]
         self._take(column.name, lambda: self._change(column, entry, value))
 
     def _change(self, column: ColumnView, entry: str, value: str) -> None:
-        self.shop.change_column(self.bench, column.name, _entries(column, entry, value))
+        self.controller.change_column(self.bench, column.name, _entries(column, entry, value))
 
     def _take(self, what: str, change: Any) -> None:
         """Make a change, or keep what is wrong with it on the screen until it is mended."""

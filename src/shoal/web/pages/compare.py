@@ -9,7 +9,7 @@ from nicegui import ui
 from shoal.comparison import Comparison, Outcome
 from shoal.errors import ParameterError, ShoalError
 from shoal.report.markup import Html, join, rows_table, tag
-from shoal.web.controller import Shop
+from shoal.web.controller import Controller
 from shoal.web.inspect import Opened
 from shoal.web.job import Job
 from shoal.web.pages.screen import Block, field, problem, screen
@@ -20,20 +20,20 @@ __all__ = ["add_compare"]
 SAID = 2  # lines of the recommendation; the page below has all of it
 
 
-def add_compare(shop: Shop) -> None:
+def add_compare(controller: Controller) -> None:
     """Add the page ``/b/{bench}/compare``."""
 
     @ui.page("/b/{bench}/compare")
     def compare(bench: str) -> None:
-        with screen("Compare", bench=bench, step="compare", scores=shop.scores):
-            waiting(shop, bench, lambda opened: _Compare(shop, bench, opened))
+        with screen("Compare", bench=bench, step="compare", scores=controller.scores):
+            waiting(controller, bench, lambda opened: _Compare(controller, bench, opened))
 
 
 class _Compare:
     """What one visitor of the page sees and does."""
 
-    def __init__(self, shop: Shop, bench: str, opened: Opened) -> None:
-        self.shop, self.bench, self.error = shop, bench, ""
+    def __init__(self, controller: Controller, bench: str, opened: Opened) -> None:
+        self.controller, self.bench, self.error = controller, bench, ""
         self.answers: dict[str, Any] = {"limit": "5", "seconds": "120"}
         Block(_heading)
         self.form = Block(self._form, on_change=self._changed, on_press=self._pressed)
@@ -42,7 +42,7 @@ class _Compare:
         self.result = Block(self._result, on_press=self._pressed)
         self.seen: tuple[Any, ...] = ()
         ui.timer(BEAT, self._beat)
-        watching(shop, bench, self._redraw)
+        watching(controller, bench, self._redraw)
 
     def _beat(self) -> None:
         """Draw only what has changed: a finished comparison stands still."""
@@ -59,7 +59,7 @@ class _Compare:
     @property
     def job(self) -> Job | None:
         """The newest comparison of this file."""
-        return self.shop.newest(self.bench, "compare") if self.shop.find(self.bench) else None
+        return self.controller.newest(self.bench, "compare") if self.controller.find(self.bench) else None
 
     @property
     def _running(self) -> bool:
@@ -118,7 +118,7 @@ class _Compare:
         chosen = next((outcome for outcome in found if outcome.name == name), None)
         if chosen is None:
             raise ParameterError("comparison", "is being run again", hint="Wait until it is finished, then choose.")
-        self.shop.change_recipe(self.bench, chosen.recipe.to_dict())
+        self.controller.change_recipe(self.bench, chosen.recipe.to_dict())
         ui.navigate.to(f"/b/{self.bench}/method")
 
     def _changed(self, name: str, value: str) -> None:
@@ -132,7 +132,7 @@ class _Compare:
         if not 0 < limit <= 1 or seconds < 1:
             raise ParameterError("comparison", "the limit must be 0 to 100 percent, the time at least one second")
         if not self._running:  # pressed twice, or in another tab
-            self.shop.compare(self.bench, risk_limit=limit, time_limit=seconds)
+            self.controller.compare(self.bench, risk_limit=limit, time_limit=seconds)
 
     def _pressed(self, do: str, of: str) -> None:
         self.error = ""
@@ -140,7 +140,7 @@ class _Compare:
             if do == "start":
                 self._start()
             elif do == "cancel":
-                self.shop.jobs.cancel(of)
+                self.controller.jobs.cancel(of)
             elif do == "use":
                 self._use(of)
         except ShoalError as error:

@@ -13,7 +13,7 @@ from shoal.recipe import command_line
 from shoal.report.markup import Html, join, tag
 from shoal.schema import Schema
 from shoal.web.catalogue import Goal, goals
-from shoal.web.controller import Shop
+from shoal.web.controller import Controller
 from shoal.web.forms import read_words
 from shoal.web.inspect import Opened
 from shoal.web.pages.editor import add_slot, change_slot, draw_slots, fault, remove_slot, slots_of, words_of
@@ -41,53 +41,53 @@ UPLOADED = (
 CHANGED = "The schema or recipe has just been changed in another tab. Review it, then try again."
 
 
-def add_method(shop: Shop) -> None:
+def add_method(controller: Controller) -> None:
     """Add the page ``/b/{bench}/method``."""
 
     @ui.page("/b/{bench}/method")
     def method(bench: str) -> None:
-        with screen("Method", bench=bench, step="method", scores=shop.scores):
-            waiting(shop, bench, lambda opened: _Method(shop, bench, opened))
+        with screen("Method", bench=bench, step="method", scores=controller.scores):
+            waiting(controller, bench, lambda opened: _Method(controller, bench, opened))
 
 
 class _Method:
     """What one visitor of the page sees and does."""
 
-    def __init__(self, shop: Shop, bench: str, opened: Opened) -> None:
-        self.shop, self.bench, self.opened, self.refusal, self.is_left = shop, bench, opened, "", False
+    def __init__(self, controller: Controller, bench: str, opened: Opened) -> None:
+        self.controller, self.bench, self.opened, self.refusal, self.is_left = controller, bench, opened, "", False
         self.seen = self._facts()
         Block(_heading)
         self.goals = Block(self._goals, on_change=self._goal_chosen)
         self.form = Block(self._form, on_change=self._changed, on_press=self._pressed)
         self.more = Block(self._more, on_change=self._noted)
         self.end = Block(self._end, on_press=self._pressed, live=True)
-        watching(shop, bench, self._redraw)
+        watching(controller, bench, self._redraw)
 
     @property
     def words(self) -> Any:
         """The recipe as it stands, in words."""
-        return self.shop.recipe(self.bench)
+        return self.controller.recipe(self.bench)
 
     def _goals(self) -> Html:
-        now = self.shop.bench(self.bench).goal or goals()[0].name
+        now = self.controller.bench(self.bench).goal or goals()[0].name
         legend = tag("legend", "What should the release preserve?")
         try:
-            schema = self.shop.schema(self.bench)
+            schema = self.controller.schema(self.bench)
         except ShoalError:
             schema = Schema(())
         cards = [_card(goal, goal.name == now, goal.lacks(schema)) for goal in goals()]
         return tag("fieldset", legend, *cards, class_="goals")
 
     def _form(self) -> Html:
-        undo = not self.shop.bench(self.bench).can_undo
+        undo = not self.controller.bench(self.bench).can_undo
         back = tag("button", "Undo", data_do="undo", disabled=undo)
         slots = slots_of(self.words)
-        columns = Columns.of(self.opened, (self.shop.bench(self.bench).schema or {}).get("columns", {}))
+        columns = Columns.of(self.opened, (self.controller.bench(self.bench).schema or {}).get("columns", {}))
         forms = draw_slots(slots, columns, fault(slots))
         return join([tag("h2", "Method"), forms, tag("div", back, class_="actions")])
 
     def _more(self) -> Html:
-        notes = self.shop.bench(self.bench).notes
+        notes = self.controller.bench(self.bench).notes
         entries = [field("Write the table as", _select("format", FORMATS, notes.get("format")))]
         if "coarsen" in self.words:
             held = "The finished table must meet these rules, or nothing is written."
@@ -96,7 +96,7 @@ class _Method:
             spent = "Total epsilon that may ever be spent on this file; fixed by the first run, 10 by default."
             limit = tag("input", name="limit", type="number", min="0", step="any", value=str(notes.get("limit") or ""))
             entries.append(field("Limit of the privacy account", limit, spent))
-        uploaded = "synthesize" in self.words and self.shop.room.holds(Path(self.opened.path))
+        uploaded = "synthesize" in self.words and self.controller.room.holds(Path(self.opened.path))
         note = tag("p", UPLOADED, class_="problem") if uploaded else None
         return tag("fieldset", tag("legend", "Output"), tag("div", *entries, class_="fields"), note, class_="method")
 
@@ -117,9 +117,9 @@ class _Method:
         )
 
     def _line(self) -> Html:
-        uploaded = self.shop.room.holds(Path(self.opened.path))
+        uploaded = self.controller.room.holds(Path(self.opened.path))
         file = self.opened.name if uploaded else self.opened.path
-        asked = self.shop.asked(self.bench)
+        asked = self.controller.asked(self.bench)
         try:
             line = command_line(
                 read_words(self.words), file, "schema.toml", "release", reading=self.opened.asked, **asked
@@ -131,17 +131,17 @@ class _Method:
 
     def _goal_chosen(self, _: str, value: str) -> None:
         self.refusal = ""
-        self.shop.choose_goal(self.bench, value)
+        self.controller.choose_goal(self.bench, value)
         self._redraw()
 
     def _changed(self, name: str, value: Any) -> None:
         if self._is_stale():
             return
-        self.shop.change_recipe(self.bench, words_of(change_slot(slots_of(self.words), name, value)))
+        self.controller.change_recipe(self.bench, words_of(change_slot(slots_of(self.words), name, value)))
         self._redraw()
 
     def _noted(self, name: str, value: str) -> None:
-        self.shop.note(self.bench, name, _number(value) if name == "limit" else value or None)
+        self.controller.note(self.bench, name, _number(value) if name == "limit" else value or None)
         self._redraw()
 
     def _pressed(self, do: str, of: str) -> None:
@@ -151,15 +151,15 @@ class _Method:
         if do == "run":
             self._run()
         elif do == "undo":
-            self.shop.undo(self.bench)
+            self.controller.undo(self.bench)
         elif do in ("add", "remove"):
             changed = add_slot(slots, cast(Family, of)) if do == "add" else remove_slot(slots, int(of))
-            self.shop.change_recipe(self.bench, words_of(changed))
+            self.controller.change_recipe(self.bench, words_of(changed))
         self._redraw()
 
     def _run(self) -> None:
         try:
-            job = self.shop.run(self.bench)
+            job = self.controller.run(self.bench)
         except ShoalError as error:
             self.refusal = str(error)
             return
@@ -168,7 +168,7 @@ class _Method:
 
     def _facts(self) -> tuple[Any, ...]:
         """What would be run."""
-        return self.words, self.shop.bench(self.bench).schema, self.shop.asked(self.bench)
+        return self.words, self.controller.bench(self.bench).schema, self.controller.asked(self.bench)
 
     def _is_stale(self) -> bool:
         """Whether another tab has changed what would be run before this page could show it; then it is said."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nicegui import ui
 
 from shoal.report.markup import Html, join, tag
-from shoal.web.controller import Shop
+from shoal.web.controller import Controller
 from shoal.web.pages.screen import Block, screen
 
 __all__ = ["add_scores"]
@@ -13,13 +13,13 @@ __all__ = ["add_scores"]
 NONE = "No models are served here. Start the workbench with --models FOLDER and --ledger URL."
 
 
-def add_scores(shop: Shop) -> None:
+def add_scores(controller: Controller) -> None:
     """Add the page ``/scores``."""
 
     @ui.page("/scores")
     def scores() -> None:
-        with screen("Scores", scores=shop.scores):
-            Block(lambda: _served() if shop.scores else tag("p", NONE, class_="problem"))
+        with screen("Scores", scores=controller.scores):
+            Block(lambda: _served() if controller.scores else tag("p", NONE, class_="problem"))
 
 
 def _served() -> Html:

@@ -9,7 +9,7 @@ from nicegui import ui
 from shoal.errors import ShoalError
 from shoal.report.markup import Html, join, tag
 from shoal.web.bench import Bench
-from shoal.web.controller import Shop
+from shoal.web.controller import Controller
 from shoal.web.pages.screen import Block, problem, screen
 
 __all__ = ["add_start"]
@@ -17,20 +17,20 @@ __all__ = ["add_start"]
 ACCEPTED = ".csv,.tsv,.txt,.gz,.parquet,.sas7bdat,.xpt,.dta,.sav,.zsav,.por"
 
 
-def add_start(shop: Shop) -> None:
+def add_start(controller: Controller) -> None:
     """Add the page ``/``."""
 
     @ui.page("/")
     def start() -> None:
-        with screen("Open a file", step="file", scores=shop.scores):
-            _Start(shop)
+        with screen("Open a file", step="file", scores=controller.scores):
+            _Start(controller)
 
 
 class _Start:
     """What one visitor of the page sees and does."""
 
-    def __init__(self, shop: Shop) -> None:
-        self.shop, self.error, self.busy = shop, "", False
+    def __init__(self, controller: Controller) -> None:
+        self.controller, self.error, self.busy = controller, "", False
         self.path = ""
         Block(self._invitation, on_change=self._typed, on_press=self._pressed)
         self.message = Block(lambda: problem(self.error) or Html(""), live=True)
@@ -52,7 +52,7 @@ class _Start:
         return join([_heading(), drop, bar, sent, self._by_path(), _sample()])
 
     def _by_path(self) -> Html | None:
-        if not self.shop.by_path:
+        if not self.controller.by_path:
             return None
         entry = tag("input", name="path", type="text", class_="wide", placeholder="/data/people.parquet", id="path")
         label = tag("label", tag("span", "Or enter its path on this machine", class_="name"), entry)
@@ -64,7 +64,7 @@ class _Start:
         return join([tag("div", label, tag("button", "Open", data_do="open"), class_="line card"), note])
 
     def _open_files(self) -> Html:
-        benches = self.shop.benches()
+        benches = self.controller.benches()
         if not benches:
             return Html("")
         forget = tag("button", "Remove all files and results", class_="quiet", data_do="forget-all")
@@ -96,11 +96,11 @@ class _Start:
 
     async def _do(self, do: str, of: str) -> None:
         if do == "open":
-            self._go(self.shop.open_by_path(self.path))
+            self._go(self.controller.open_by_path(self.path))
         elif do == "sample":
-            self._go(await asyncio.to_thread(self.shop.open_sample))
+            self._go(await asyncio.to_thread(self.controller.open_sample))
         elif do == "forget-all" or (do == "forget" and of):
-            await asyncio.to_thread(self.shop.forget, of)
+            await asyncio.to_thread(self.controller.forget, of)
             self.list.redraw()
 
     @staticmethod
