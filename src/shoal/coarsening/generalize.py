@@ -67,7 +67,7 @@ class Generalize(Coarsener):
     -----
     A column without a hierarchy gets one by its kind (`shoal.coarsening.generated`). A missing value is a level of its
     own up to the last level; a suppressed record is in no class. Where the schema names a unit, k counts distinct
-    persons. Survey weights play no part. Cost: each counted node takes time in the number of classes of a finer node,
+    persons. Survey weights are not used. Cost: each counted node takes time in the number of classes of a finer node,
     at first of the distinct combinations of values; how many are counted depends on the data. Memory is that of the
     distinct combinations, times a few.
 

@@ -70,7 +70,7 @@ class Mondrian(Coarsener):
     -----
     A nominal column with a hierarchy in the schema is cut along its tree and written by the names of its classes. A
     missing category is a level of its own. Where the schema names a unit, k counts distinct persons in a box.
-    Survey weights play no part. The result depends on the values, not on the order of rows; the seed matters for
+    Survey weights are not used. The result depends on the values, not on the order of rows; the seed matters for
     ``relaxed`` only. Cost: about O(m d² log(n/k)) for m distinct combinations of d columns: 30,162 rows of 9 columns
     take a quarter of a second, a million rows of 6 some seconds.
 

@@ -64,7 +64,7 @@ class Suppress(Coarsener):
     Notes
     -----
     A missing category is a level of its own. Where the schema names a unit, k counts distinct persons. Survey weights
-    play no part. The result depends on the values and the seed, not on the order of rows: the seed decides which of
+    are not used. The result depends on the values and the seed, not on the order of rows: the seed decides which of
     equal records give a cell to fill up another class. Cost: one count of the records left over for each pattern of
     suppressed columns, 2^d of them for d ≤ 12 columns.
 

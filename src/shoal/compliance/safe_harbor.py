@@ -72,7 +72,7 @@ class SafeHarbor(Coarsener):
 
     Notes
     -----
-    Missing values stay missing. Survey weights play no part. Years and ages are whole numbers (years of a
+    Missing values stay missing. Survey weights are not used. Years and ages are whole numbers (years of a
     quasi-identifier are texts if some are missing), ZIP codes are texts. Cost: a scan of the released columns.
 
     Examples

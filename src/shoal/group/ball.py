@@ -63,7 +63,7 @@ class Ball(Grouper):
     -----
     Deterministic up to ties, which the seed decides. A missing category is a level of its own; missing numbers follow
     the schema. Where the schema names a unit, persons are grouped (each at the mean of their numbers and the most
-    frequent of their levels), and (2) holds for persons. Survey weights play no part. Cost: one search in a tree of
+    frequent of their levels), and (2) holds for persons. Survey weights are not used. Cost: one search in a tree of
     boxes per record and per group, memory linear in records; 100,000 records of 8 columns take about ten seconds. A
     suggested radius costs some six groupings.
 

@@ -63,7 +63,7 @@ class Crest(ClassGrouper):
     -----
     The class columns are the nominal and ordinal sensitive columns; a missing class is a class of its own. Numeric and
     ordinal quasi-identifiers are scaled to 0..1 by their range; a nominal mismatch counts 1. Where the schema names a
-    unit, persons are grouped and bring the classes of all their rows. Survey weights play no part. Cost: one search
+    unit, persons are grouped and bring the classes of all their rows. Survey weights are not used. Cost: one search
     in a k-d tree per record and kind of class, several times over, and in the worst case n² distances; memory is n
     times the number of classes. 4,406 rows of 20 columns take about a second, Partial CREST half of that.
 

@@ -34,7 +34,7 @@ class MDAV(Grouper):
 
     Notes
     -----
-    Survey weights play no part. Cost as for `KMember`.
+    Survey weights are not used. Cost as for `KMember`.
 
     Examples
     --------

@@ -43,7 +43,7 @@ class TCloseMST(ClassGrouper):
     Notes
     -----
     The class columns are the nominal and ordinal sensitive columns, each for itself; a missing class is a class.
-    Ordinal classes are compared as if they had no order. Survey weights play no part. Cost as for `MST`, times the
+    Ordinal classes are compared as if they had no order. Survey weights are not used. Cost as for `MST`, times the
     number of classes in the cutting.
 
     Examples

@@ -40,7 +40,7 @@ class Centroid(BlindMask):
 
     Notes
     -----
-    Survey weights play no part. Cost: one pass, n·d.
+    Survey weights are not used. Cost: one pass, n·d.
 
     Examples
     --------

@@ -35,7 +35,7 @@ class Flatten(AwareMask):
 
     Notes
     -----
-    Works after any grouper. The centre is a value of the table, so types and levels stay. Survey weights play no part.
+    Works after any grouper. The centre is a value of the table, so types and levels stay. Survey weights are not used.
     Cost: n log n per column.
 
     Examples

@@ -61,7 +61,7 @@ class PushBack(AwareMask):
     Notes
     -----
     Works after any grouper that leaves small groups; elsewhere it changes nothing. All rows of a person move together.
-    Survey weights play no part. Cost: persons in small groups times large groups times columns.
+    Survey weights are not used. Cost: persons in small groups times large groups times columns.
 
     Examples
     --------

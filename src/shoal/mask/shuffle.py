@@ -60,7 +60,7 @@ class Shuffle(AwareMask):
 
     Notes
     -----
-    Works after any grouper. Survey weights play no part. Cost: about five tries per value, each of the order of the
+    Works after any grouper. Survey weights are not used. Cost: about five tries per value, each of the order of the
     number of columns; memory linear.
 
     Examples

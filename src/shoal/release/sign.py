@@ -1,6 +1,6 @@
 """Sign a written release: put the decision into manifest and report, then sign the manifest.
 
-The manifest holds the SHA-256 of every other file that leaves, so one signature covers them all. It is in minisign's
+The manifest holds the SHA-256 of every other published file, so one signature covers them all. It is in minisign's
 format (`shoal.release.minisign`): ``minisign -V -p publisher.pub -m manifest.json`` checks it without Shoal.
 """
 
