@@ -13,6 +13,7 @@ from shoal.cli.console import out as screen
 from shoal.cli.console import steps
 from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.cli.releasing import SAMPLE, check_trial, expect, format_of, listed, open_input, tell, tried
+from shoal.cli.summary import VERBOSE
 from shoal.coarsening import Hierarchy, Recode, default_hierarchy
 from shoal.compliance import preset
 from shoal.compliance import preset as preset_of
@@ -77,6 +78,7 @@ def coarsen(
     format: Annotated[str | None, typer.Option("--format", "-f", help="csv, tsv, parquet, dta, sav, xpt.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older release in that folder.")] = False,
     sample: Annotated[int | None, typer.Option("--sample", help=SAMPLE)] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help=VERBOSE)] = False,
     *,
     reading: Reading,
 ) -> None:
@@ -108,7 +110,7 @@ def coarsen(
             release.measure(progress=step)
         else:
             release.write(target, format=format or format_of(release), overwrite=overwrite, progress=step)
-    tell(release, target)
+    tell(release, target, verbose=verbose)
     if export is not None:
         _export(source.frame, rules, export)
         screen.print(f"Hierarchies: {export} (they name values of the table: keep them inside)", markup=False)
