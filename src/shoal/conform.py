@@ -36,9 +36,9 @@ class Prepared:
     `rows` holds the original position of each row that is left, `facts` what was done.
     """
 
-    frame: Frame
+    frame: Frame = field(repr=False)
     schema: Schema
-    rows: IntArray
+    rows: IntArray = field(repr=False)
     n_original: int
     facts: tuple[Fact, ...] = ()
     _memo: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)

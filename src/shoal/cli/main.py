@@ -33,8 +33,7 @@ class Commands(ModuleGroup):
         "synthesize": "Draw a synthetic table from FILE, and write it with report and manifest.",
         "compare": "Run many recipes on FILE for trial, measure all of them alike, and say which keeps most at what "
         "risk.",
-        "risk": "Measure equivalence classes, uniqueness and attackers; with --original also re-identification and "
-        "linkage.",
+        "risk": "Say who stands out in FILE, through which columns, against whom, and what would help most.",
         "verify": "Check a written release again, and say what each claim rests on.",
         "sign": "Sign the manifest of a release, and with it every file that leaves.",
         "export": "Write the released table to a database, or to standard output if none is named.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from shoal.cli.aggregates import tell_exposure
 from shoal.cli.console import out, print_table
 
 __all__ = ["change_words", "print_risk"]
@@ -26,8 +27,6 @@ def print_risk(
     else:
         out.print("More with --verbose: values, combinations and records, for inside only.", markup=False)
     if "aggregates" in found:
-        from shoal.cli.aggregates import tell_exposure
-
         tell_exposure(found["aggregates"])
 
 
