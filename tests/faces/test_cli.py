@@ -240,8 +240,8 @@ def test_decimal_commas(room, tmp_path):
         '[columns.age]\nrole = "quasi"\n[columns.bmi]\nrole = "quasi"\nkind = "numeric"\n'
     )
     words = ["anonymize", "odd.csv", "-s", "odd.toml", "-o", "out", "-k", "3"]
-    assert shoal(*words, cwd=tmp_path).returncode == 4
-    done = shoal(*words, "--decimal", ",", cwd=tmp_path)
+    assert shoal(*words, "--decimal", ".", cwd=tmp_path).returncode == 4
+    done = shoal(*words, cwd=tmp_path)  # the comma is certain
     assert done.returncode == 0, done.stderr
     assert shoal("verify", "out", "--original", "odd.csv", cwd=tmp_path).returncode == 0
 

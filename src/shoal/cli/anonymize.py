@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.console import steps
+from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.cli.releasing import SAMPLE, check_trial, expect, format_of, listed, open_input, tell, tried
 from shoal.errors import ParameterError
 from shoal.recipe import Anonymization, known_method, read_method
@@ -37,8 +38,9 @@ _GROUPS = f"Who hides with whom: {listed('group')}; parameters after a colon, as
 _MASKS = f"What is written instead: {listed('mask')}; repeat the option to chain masks."
 
 
+@reads
 def anonymize(
-    file: Annotated[Path | None, typer.Argument(help="CSV, TSV, Parquet, SAS, Stata or SPSS file.")] = None,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
     schema: Annotated[Path | None, typer.Option("--schema", "-s", help="Schema in TOML: every column's role.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the release; must not exist yet.")] = None,
     k: Annotated[int | None, typer.Option("--k", "-k", help="Smallest group size, at least 2. [default: 5]")] = None,
@@ -46,17 +48,14 @@ def anonymize(
     mask: Annotated[list[str] | None, typer.Option("--mask", "-m", help=_MASKS)] = None,
     seed: Annotated[int | None, typer.Option(help="Leave out when you publish: a secret one is drawn.")] = None,
     format: Annotated[str | None, typer.Option("--format", "-f", help="csv, tsv, parquet, dta, sav, xpt.")] = None,
-    delimiter: Annotated[
-        str | None, typer.Option(help="Delimiter of a CSV input; found by itself if left out.")
-    ] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV input; found by itself if left out.")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV input.")] = ".",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older release in that folder.")] = False,
     replay: Annotated[Path | None, typer.Option(help="Repeat the run of this replay.toml.")] = None,
     target_linkage: Annotated[
         float | None, typer.Option(help="Raise k until at most this share of released rows can be linked.")
     ] = None,
     sample: Annotated[int | None, typer.Option("--sample", help=SAMPLE)] = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Hide each person of FILE among at least k others, and write table, report and manifest.
 
@@ -66,7 +65,6 @@ def anonymize(
     target = check_trial(sample, out, "anonymize")
     options = {"k": k, "group": group, "mask": mask or ["gaussian-dither"], "seed": seed, "target": target_linkage}
     options["sample"] = sample
-    reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     _check_replay(
         replay,
         {
@@ -102,7 +100,7 @@ def _fresh(
     target: Path | None,
     overwrite: bool,
     options: dict[str, Any],
-    reading: dict[str, Any],
+    reading: Reading,
     step: Any,
 ) -> Any:
     cls = known_method("group", options["group"].partition(":")[0])

@@ -11,6 +11,7 @@ import typer
 
 from shoal.cli.console import out as screen
 from shoal.cli.console import steps
+from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.cli.releasing import SAMPLE, check_trial, expect, format_of, listed, open_input, tell, tried
 from shoal.coarsening import Hierarchy, Recode, default_hierarchy
 from shoal.compliance import preset
@@ -41,8 +42,9 @@ shoal coarsen people.csv -s schema.toml -o release --preset cms --hierarchy zip=
 _METHODS = listed("coarsen", with_k=True) + ", or none (presets and recodes only)"
 
 
+@reads
 def coarsen(
-    file: Annotated[Path | None, typer.Argument(help="CSV, TSV, Parquet, SAS, Stata or SPSS file.")] = None,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
     schema: Annotated[Path | None, typer.Option("--schema", "-s", help="Schema in TOML: every column's role.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the release; must not exist yet.")] = None,
     method: Annotated[
@@ -73,13 +75,10 @@ def coarsen(
     accept: Annotated[bool, typer.Option("--accept", help="Release although a check of the preset fails.")] = False,
     seed: Annotated[int | None, typer.Option(help="Decides ties and row order; leave out when you publish.")] = None,
     format: Annotated[str | None, typer.Option("--format", "-f", help="csv, tsv, parquet, dta, sav, xpt.")] = None,
-    delimiter: Annotated[
-        str | None, typer.Option(help="Delimiter of a CSV input; found by itself if left out.")
-    ] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV input; found by itself if left out.")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV input.")] = ".",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older release in that folder.")] = False,
     sample: Annotated[int | None, typer.Option("--sample", help=SAMPLE)] = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Coarsen the quasi-identifiers of FILE until every combination is shared by at least k people.
 
@@ -87,7 +86,6 @@ def coarsen(
     the preset is not met, nothing is written and the exit code is 3.
     """
     target = check_trial(sample, out, "coarsen")
-    reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     options = {
         "k": k,
         "diversity": diversity,

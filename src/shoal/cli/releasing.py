@@ -9,8 +9,8 @@ from typing import Any
 from shoal.cli.compiled import cache_folder, is_warm
 from shoal.cli.console import note, print_claims
 from shoal.cli.console import out as screen
+from shoal.cli.reading import Reading
 from shoal.errors import ParameterError
-from shoal.files import read_source
 from shoal.method import Family, methods
 from shoal.params import parameters
 from shoal.release.forecast import forecast
@@ -57,18 +57,18 @@ def open_input(
     schema: Path | None,
     target: Path | None,
     overwrite: bool,
-    reading: dict[str, Any],
+    reading: Reading,
     step: Any,
     command: str,
 ) -> tuple[Any, Any]:
     """The input and its schema; a target in use is refused before any work is done. A trial has no target."""
-    path, rules = required(file, "FILE", command), Schema.read(required(schema, "--schema FILE", command))
-    if target is not None and path.resolve() == target.resolve():
+    rules = Schema.read(required(schema, "--schema FILE", command))
+    if target is not None and file is not None and file.resolve() == target.resolve():
         raise ParameterError("--out", "must not be the input file", hint="Name a new folder.")
     if target is not None:
         check_target(target, overwrite=overwrite)
     step("reading")
-    return read_source(path, **reading), rules
+    return reading.source(file, command, rules), rules
 
 
 def check_trial(sample: int | None, out: Path | None, command: str) -> Path | None:

@@ -13,9 +13,9 @@ import typer
 from shoal import risk as measures
 from shoal.cli.aggregates import exposure
 from shoal.cli.console import out, steps
+from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.cli.risk_screen import print_risk
 from shoal.errors import ParameterError
-from shoal.files import read_table
 from shoal.frame import enter
 from shoal.pair import Pair
 from shoal.risk import (
@@ -55,8 +55,10 @@ shoal risk stays.csv --schema schema.toml --aggregates county --aggregates hospi
 _MOST_SETS = 100_000_000  # rows times sets of columns up to which combinations of three are sought
 
 
+@reads
 def risk(
-    file: Annotated[Path, typer.Argument(help="The table to look at.")],
+    *,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
     schema: Annotated[Path, typer.Option("--schema", "-s", help="Its schema in TOML.")],
     original: Annotated[
         Path | None,
@@ -82,19 +84,16 @@ def risk(
         bool, typer.Option("--verbose", "-v", help="Print everything, also what is for inside only.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON; for inside only.")] = False,
-    delimiter: Annotated[str | None, typer.Option(help="Delimiter of CSV files. [default: detected]")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of CSV files. [default: detected]")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal sign of CSV files.")] = ".",
+    reading: Reading,
 ) -> None:
     """Say who stands out in FILE, through which columns, against whom, and what would help most."""
     rules = Schema.read(schema)
     limits = _limits(fail_above or [])
-    reading: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     with steps(7) as step:
         step("reading")
-        table = read_table(file, **reading)
-        before = None if original is None else read_table(original, **reading)
-        others = None if control is None else read_table(control, **reading)
+        table = reading.table(file, "risk", rules)
+        before = None if original is None else reading.table(original, "risk", rules)
+        others = None if control is None else reading.table(control, "risk", rules)
         found = _measure(table, rules, population, k, step)
         if before is not None:
             found |= _attack(before, table, others, rules, k, step)

@@ -73,6 +73,7 @@ class Schema:
         whole: Mapping[str, bool] | None = None,
         hierarchies: Mapping[str, Any] | None = None,
         metrics: Mapping[str, Any] | None = None,
+        formats: Mapping[str, str] | None = None,
         rules: Iterable[Words | Rule] = (),
     ) -> Schema:
         """Declare a schema in one call: role by role, then what is known of single columns, then rules.
@@ -102,6 +103,7 @@ class Schema:
             "whole": whole,
             "hierarchy": hierarchies,
             "metric": metrics,
+            "format": formats,
         }
         for entry, given in details.items():
             for name, value in (given or {}).items():
@@ -211,6 +213,11 @@ class Schema:
     def unit(self) -> str | None:
         """Name of the column that says which rows belong to one person, if there is one."""
         return next(iter(self._having("unit")), None)
+
+    @property
+    def formats(self) -> dict[str, str]:
+        """The columns that declare how their dates or times are written, each with that form."""
+        return {column.name: column.format for column in self.columns if column.format is not None}
 
     @property
     def released(self) -> Schema:
