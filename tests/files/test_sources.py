@@ -79,7 +79,7 @@ def test_sheet_is_chosen_by_name(book):
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ([["a", "group", None], [1, SENTINEL, 3]], ("head of its own", "column C", "merged")),
+        ([["a", "group", None], [1, SENTINEL, 3]], ("its own name", "column C", "merged")),
         ([["a", "a"], [1, 2]], ("unique", "columns 1 and 2")),
         ([["a"]], ()),
     ],
@@ -99,13 +99,13 @@ def test_error_in_a_cell_is_named_by_its_place(book):
 
 def test_damaged_or_empty_workbook(tmp_path, book):
     (tmp_path / "bad.xlsx").write_bytes(SENTINEL.encode())
-    refused(tmp_path / "bad.xlsx", "whole workbook", where=FileError)
+    refused(tmp_path / "bad.xlsx", "intact workbook", where=FileError)
     refused(book(people=[]), "0 sheets")
 
 
 def test_sheet_belongs_to_a_workbook(tmp_path):
     (tmp_path / "t.csv").write_text("a\n1\n")
-    refused(tmp_path / "t.csv", "no workbook", where=ParameterError, sheet="x")
+    refused(tmp_path / "t.csv", "a workbook", where=ParameterError, sheet="x")
 
 
 # Databases
@@ -256,7 +256,7 @@ def test_zip_with_one_file(tmp_path):
         archive.writestr("u.csv", SENTINEL)
     refused(tmp_path / "t.zip", "exactly one file", "2 files", where=FileError)
     (tmp_path / "t.zip").write_bytes(SENTINEL.encode())
-    refused(tmp_path / "t.zip", "whole ZIP file", where=FileError)
+    refused(tmp_path / "t.zip", "intact ZIP file", where=FileError)
 
 
 def piped(monkeypatch, data):

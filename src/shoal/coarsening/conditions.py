@@ -233,8 +233,8 @@ def _sensitive(prepared: Prepared, close: Closeness | None) -> tuple[Sensitive, 
     if not schema.sensitive:
         raise SchemaError(
             "schema",
-            "must name a sensitive column where diversity or closeness is asked for",
-            hint="Give the role sensitive to what must not be learnt.",
+            "must name a sensitive column if diversity or closeness is required",
+            hint="Give the role sensitive to each column that must not be disclosed.",
         )
     return tuple(_sensitive_column(prepared, name, close) for name in schema.sensitive)
 

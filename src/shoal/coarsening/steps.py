@@ -160,7 +160,7 @@ class Round(Step):
 
     kind: ClassVar[str] = "round"
 
-    base: Annotated[float, Range(above=0), Help("results are multiples of it")]
+    base: Annotated[float, Range(above=0), Help("round to multiples of this")]
 
     def _write(self, content: pl.Series) -> pl.Series:
         return _like(content, tidy(np.floor(_numbers(content) / self.base + 0.5) * self.base))
@@ -189,7 +189,7 @@ class DatePart(Step):
 
     kind: ClassVar[str] = "date"
 
-    part: Annotated[Part, Help("what is kept of a date")]
+    part: Annotated[Part, Help("part of a date to keep")]
 
     def _write(self, content: pl.Series) -> pl.Series:
         dates = _dates(content)
@@ -228,9 +228,9 @@ class Prefix(Step):
 
     kind: ClassVar[str] = "prefix"
 
-    keep: Annotated[int, Range(low=1), Help("letters kept")]
-    pad: Annotated[bool, Help("write * for each letter left out")] = True
-    length: Annotated[int | None, Range(low=1), Help("digits of codes stored as whole numbers")] = None
+    keep: Annotated[int, Range(low=1), Help("characters to keep")]
+    pad: Annotated[bool, Help("write * for each removed character")] = True
+    length: Annotated[int | None, Range(low=1), Help("number of digits of codes stored as integers")] = None
 
     def _write(self, content: pl.Series) -> pl.Series:
         texts = self._texts(content)
@@ -243,8 +243,8 @@ class Prefix(Step):
         if content.dtype.is_numeric() and self.length is None:
             raise ColumnError(
                 content.name,
-                "holds numbers, whose leading zeros are lost, so that first digits mean nothing",
-                hint="Read the column as texts, or say how many digits the codes have (length).",
+                "holds numbers, which have lost their leading zeros, so first digits are meaningless",
+                hint="Read the column as text, or set the number of digits of the codes (length).",
             )
         texts = as_text(content)
         return texts if self.length is None else texts.str.zfill(self.length)
@@ -272,7 +272,7 @@ class TreeLevel(Step):
     kind: ClassVar[str] = "tree"
     pools_some: ClassVar[bool] = True
 
-    rows: Annotated[tuple[tuple[str, ...], ...], Help("one row a value, one column a level")]
+    rows: Annotated[tuple[tuple[str, ...], ...], Help("one row per value, one column per level")]
     level: Annotated[int, Range(low=0), Help("which column is written")] = 1
 
     def check(self) -> None:
@@ -292,7 +292,7 @@ class TreeLevel(Step):
             n_values = texts.filter(lost).n_unique()
             raise ColumnError(
                 content.name,
-                "holds values that its hierarchy doesn't have",
+                "holds values that are not in its hierarchy",
                 got=f"{n_values} such values",
                 hint="Add a row for each to the hierarchy, or correct the values.",
             )
@@ -331,7 +331,7 @@ def step_of(words: Step | Mapping[str, Any]) -> Step:
     try:
         step = build(_STEPS[kind], rest)
     except TypeError:
-        raise ParameterError(_STEPS[kind].__name__, "lacks a parameter that has no default") from None
+        raise ParameterError(_STEPS[kind].__name__, "lacks a required parameter") from None
     step.check()
     return step
 

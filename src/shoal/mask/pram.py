@@ -68,8 +68,8 @@ class Pram(AwareMask):
     """
 
     title = "post-randomisation (PRAM)"
-    summary = "Values are kept, or redrawn with known probabilities that keep the shares of each column on average."
-    promise = "Shares of single columns are kept in expectation; re-identification is measured, not bounded."
+    summary = "Values stay, or are redrawn with known probabilities that preserve the shares of each column on average."
+    promise = "Shares of single columns are preserved in expectation; re-identification is measured, not bounded."
     telling = Telling(
         done="Single values were redrawn at random with known probabilities.",
         writes="kept, or redrawn at random",
@@ -80,7 +80,7 @@ class Pram(AwareMask):
 
     columns: Annotated[Sequence[str] | None, Help("columns to redraw, name/name; none: all quasi")] = None
     keep: Annotated[float, Range(low=0, high=1), Help("smallest probability that a value stays")] = 0.8
-    epsilon: Annotated[float | None, Range(above=0), Help("randomised response at this epsilon a cell")] = None
+    epsilon: Annotated[float | None, Range(above=0), Help("randomised response with this epsilon per cell")] = None
 
     def apply(self, state: Masking, rng: Generator) -> Masking:
         """Toss a coin for every value."""

@@ -59,7 +59,7 @@ class RankSwap(AwareMask):
     """
 
     title = "rank swapping"
-    summary = "Values change places with values of nearby rank, column by column."
+    summary = "Values are swapped with values of nearby rank, column by column."
     promise = "Each column keeps its values exactly; re-identification is measured, not bounded."
     telling = Telling(
         done="Values were exchanged between records of nearby rank, one column at a time.",
@@ -70,7 +70,7 @@ class RankSwap(AwareMask):
     trials = ({"group": {"method": "mdav", "k": 5}, "mask": [{"method": "rank-swap"}]},)
 
     columns: Annotated[Sequence[str] | None, Help("columns to swap, name/name; none: all with an order")] = None
-    percent: Annotated[float, Range(above=0, high=100), Help("largest move of a rank, in percent of records")] = 5.0
+    percent: Annotated[float, Range(above=0, high=100), Help("largest change of rank, in percent of records")] = 5.0
 
     def apply(self, state: Masking, rng: Generator) -> Masking:
         """Swap column by column."""

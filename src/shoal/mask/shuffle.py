@@ -60,7 +60,7 @@ class Shuffle(AwareMask):
 
     Notes
     -----
-    Works after any grouper. Survey weights play no part. Cost: about five tries per value, each of the order of the
+    Works after any grouper. Survey weights are not used. Cost: about five tries per value, each of the order of the
     number of columns; memory linear.
 
     Examples
@@ -73,9 +73,11 @@ class Shuffle(AwareMask):
     """
 
     title = "shuffle in groups"
-    summary = "Values change places within a group and a column, while distances to its centre keep their distribution."
+    summary = (
+        "Values are swapped within a group, column by column, so that distances to its centre keep their distribution."
+    )
     promise = (
-        "The asked share of values has changed, or nothing is released; re-identification is measured, not bounded."
+        "The required share of values has changed, or nothing is released; re-identification is measured, not bounded."
     )
     telling = Telling(
         done=(

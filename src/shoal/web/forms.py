@@ -105,7 +105,7 @@ class FieldError(ParameterError):
 ROWS = Field(
     name="rows",
     label="rows",
-    help="how many rows to draw, chosen without a look at the table; none: as many as the model says",
+    help="number of rows to draw, chosen without looking at the table; none: the model's noisy total",
     kind="whole",
     minimum=1,
     optional=True,
