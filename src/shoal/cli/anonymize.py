@@ -10,6 +10,7 @@ import typer
 from shoal.cli.console import steps
 from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.cli.releasing import SAMPLE, check_trial, expect, format_of, listed, open_input, tell, tried
+from shoal.cli.summary import VERBOSE
 from shoal.errors import ParameterError
 from shoal.recipe import Anonymization, known_method, read_method
 from shoal.release import anonymize_to_linkage, make
@@ -60,6 +61,7 @@ def anonymize(
         float | None, typer.Option(help="Raise k until at most this share of released rows can be linked.")
     ] = None,
     sample: Annotated[int | None, typer.Option("--sample", help=SAMPLE)] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help=VERBOSE)] = False,
     *,
     reading: Reading,
 ) -> None:
@@ -91,7 +93,7 @@ def anonymize(
         else:
             kind = format or format_of(release, replay)
             release.write(target, format=kind, overwrite=overwrite, progress=step)
-    tell(release, target)
+    tell(release, target, verbose=verbose)
 
 
 def _check_replay(replay: Path | None, others: dict[str, Any]) -> None:

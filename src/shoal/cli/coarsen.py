@@ -13,6 +13,7 @@ from shoal.cli.console import out as screen
 from shoal.cli.console import steps
 from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.cli.releasing import SAMPLE, check_trial, expect, format_of, listed, open_input, tell, tried
+from shoal.cli.summary import VERBOSE
 from shoal.coarsening import Hierarchy, Recode, default_hierarchy
 from shoal.compliance import preset
 from shoal.compliance import preset as preset_of
@@ -92,6 +93,7 @@ def coarsen(
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing release in that folder.")] = False,
     sample: Annotated[int | None, typer.Option("--sample", help=SAMPLE)] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help=VERBOSE)] = False,
     *,
     reading: Reading,
 ) -> None:
@@ -123,7 +125,7 @@ def coarsen(
             release.measure(progress=step)
         else:
             release.write(target, format=format or format_of(release), overwrite=overwrite, progress=step)
-    tell(release, target)
+    tell(release, target, verbose=verbose)
     if export is not None:
         _export(source.frame, rules, export)
         screen.print(f"Hierarchies: {export} (internal: they contain values of the table)", markup=False)

@@ -131,7 +131,7 @@ def _measure(table: Any, schema: Any, population: int | None, k: int, step: Call
     step("looking for small combinations")
     sets = sum(comb(len(keys), s) for s in (1, 2, 3))
     size = 3 if sets * len(frame) <= _MOST_SETS else 2
-    found["suda"] = minimal_uniques.measure(frame, schema, size, keys=keys)
+    found["suda"] = minimal_uniques.measure(frame, schema, size, found=classes, keys=keys)
     return found
 
 

@@ -12,6 +12,7 @@ from shoal.cli.console import out as screen
 from shoal.cli.console import print_claims, steps
 from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.cli.releasing import SAMPLE, check_trial, expect, format_of, listed, open_input, tell_where, tried
+from shoal.cli.summary import VERBOSE, summary
 from shoal.errors import ParameterError
 from shoal.recipe import Synthesis, read_method
 from shoal.release import make
@@ -75,6 +76,7 @@ def synthesize(
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing release in that folder.")] = False,
     sample: Annotated[int | None, typer.Option("--sample", help=f"{SAMPLE} The account is not charged.")] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help=VERBOSE)] = False,
     *,
     reading: Reading,
 ) -> None:
@@ -106,7 +108,7 @@ def synthesize(
             release.measure(progress=step)
         else:
             release.write(target, format=format or format_of(release), overwrite=overwrite, progress=step)
-    _tell(release, target, book)
+    _tell(release, target, book, verbose)
 
 
 def _account(source: Any, recipe: Any, limit: float | None, where: dict[str, Any]) -> Any:
@@ -115,8 +117,21 @@ def _account(source: Any, recipe: Any, limit: float | None, where: dict[str, Any
     return account_of(Path(source.path), recipe, limit, **where)
 
 
-def _tell(release: Any, target: Path | None, book: Any) -> None:
+def _tell(release: Any, target: Path | None, book: Any, verbose: bool) -> None:
     screen.print(f"[bold]{len(release.source_rows):,} synthetic rows[/] by {release.recipe}")
+    if verbose:
+        _tell_all(release)
+    else:
+        for line in summary(release):
+            screen.print(f"  {line}", markup=False)
+        line = release.utility_lines[0]
+        screen.print(f"  inside    {line.name}: {line.value}", markup=False)
+    if book is not None:
+        screen.print(f"Account {book.path}: {book.summary}", markup=False)
+    tell_where(target)
+
+
+def _tell_all(release: Any) -> None:
     for note in release.notes:
         screen.print(f"  {note}", markup=False, style="dim")
     print_claims(release.claims)
@@ -125,6 +140,3 @@ def _tell(release: Any, target: Path | None, book: Any) -> None:
     screen.print("[bold]Measured (internal)[/]")
     for line in (*release.utility_lines, *release.risk_lines):
         screen.print(f"  {line.name:<58}{line.value}")
-    if book is not None:
-        screen.print(f"Account {book.path}: {book.summary}", markup=False)
-    tell_where(target)

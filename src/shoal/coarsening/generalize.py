@@ -199,7 +199,9 @@ class Generalize(Coarsener):
 def _check_limits(limits: Mapping[str, int] | None, names: tuple[str, ...]) -> None:
     for name, level in (limits or {}).items():
         if name not in names:
-            raise ParameterError("Generalize", "limits must name quasi-identifiers", got=str(name)[:60])
+            raise ParameterError(
+                "Generalize", "limits must name quasi-identifiers", got=str(name)[:60], parameter="limits"
+            )
         if isinstance(level, bool) or not isinstance(level, int) or level < 0:
             raise ParameterError("Generalize", f"limit of '{name}' must be a level from 0 up", got=repr(level)[:40])
 

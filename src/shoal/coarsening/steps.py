@@ -97,9 +97,9 @@ class Bins(Step):
         if (self.width is None) == (self.edges is None):
             raise ParameterError("Bins", "must have either a width or edges")
         if self.edges is not None and not _increasing(self.edges):
-            raise ParameterError("Bins", "edges must be increasing numbers, at least one")
+            raise ParameterError("Bins", "edges must be increasing numbers, at least one", parameter="edges")
         if self.within is not None and not (len(self.within) == 2 and _increasing(self.within)):
-            raise ParameterError("Bins", "within must be a lower and a higher number")
+            raise ParameterError("Bins", "within must be a lower and a higher number", parameter="within")
 
     def _write(self, content: pl.Series) -> pl.Series:
         values = _numbers(content)
@@ -136,7 +136,7 @@ class Cap(Step):
         if self.low is None and self.high is None:
             raise ParameterError("Cap", "must have a low or a high bound")
         if self.low is not None and self.high is not None and self.low >= self.high:
-            raise ParameterError("Cap", "low must be less than high")
+            raise ParameterError("Cap", "low must be less than high", parameter="low")
 
     def _write(self, content: pl.Series) -> pl.Series:
         return _like(content, np.clip(_numbers(content), self.low, self.high))
@@ -280,7 +280,9 @@ class TreeLevel(Step):
         check(self)
         check_rows(self.rows)
         if self.level >= len(self.rows[0]):
-            raise ParameterError("TreeLevel", f"level must be less than {len(self.rows[0])}", got=str(self.level))
+            raise ParameterError(
+                "TreeLevel", f"level must be less than {len(self.rows[0])}", got=str(self.level), parameter="level"
+            )
 
     def _write(self, content: pl.Series) -> pl.Series:
         texts = as_text(content)
@@ -326,7 +328,7 @@ def step_of(words: Step | Mapping[str, Any]) -> Step:
         return words
     kind = words.get("kind") if isinstance(words, Mapping) else None
     if kind not in _STEPS:
-        raise ParameterError("step", f"kind must be one of {', '.join(_STEPS)}", got=repr(kind)[:60])
+        raise ParameterError("step", f"kind must be one of {', '.join(_STEPS)}", got=repr(kind)[:60], parameter="kind")
     rest = {name: _frozen(value) for name, value in words.items() if name != "kind"}
     try:
         step = build(_STEPS[kind], rest)

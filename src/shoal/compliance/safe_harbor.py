@@ -37,7 +37,7 @@ from shoal.errors import GuaranteeError, ParameterError
 from shoal.fact import Fact
 from shoal.frame import series
 from shoal.method import Telling
-from shoal.params import Help, Range, check
+from shoal.params import ColumnNames, Help, Range, check
 from shoal.schema.infer import words_in
 
 __all__ = ["SMALL_ZIPS", "LimitedDataSet", "SafeHarbor", "outright"]
@@ -101,7 +101,7 @@ class SafeHarbor(Coarsener):
 
     small_zips: Annotated[tuple[str, ...], Help("first three digits of ZIP codes written 000")] = SMALL_ZIPS
     year: Annotated[int | None, Range(low=1900, high=2200), Help("year in which the data were collected")] = None
-    allow: Annotated[tuple[str, ...], Help("columns to keep although they look like identifiers")] = ()
+    allow: Annotated[tuple[str, ...], Help("columns to keep although they look like identifiers"), ColumnNames()] = ()
     k: Annotated[int, Range(low=1, high=1), Help("always 1")] = 1
 
     @property
@@ -205,7 +205,7 @@ class LimitedDataSet(Coarsener):
     )
     rank = 6
 
-    allow: Annotated[tuple[str, ...], Help("columns to keep although they look like identifiers")] = ()
+    allow: Annotated[tuple[str, ...], Help("columns to keep although they look like identifiers"), ColumnNames()] = ()
     k: Annotated[int, Range(low=1, high=1), Help("always 1")] = 1
 
     def apply(self, prepared: Prepared, seed: int) -> Coarsened:
@@ -254,7 +254,12 @@ def _refuse(owner: str, direct: list[Finding]) -> None:
 
 def _check_zips(zips: tuple[str, ...]) -> None:
     if not all(isinstance(z, str) and len(z) == 3 and z.isdigit() for z in zips):
-        raise ParameterError("SafeHarbor", "small_zips must be texts of three digits each", got=f"{len(zips)} entries")
+        raise ParameterError(
+            "SafeHarbor",
+            "small_zips must be texts of three digits each",
+            got=f"{len(zips)} entries",
+            parameter="small_zips",
+        )
 
 
 def _levels(column: pl.Series, prepared: Prepared) -> pl.Series:

@@ -87,7 +87,9 @@ class AddNoise(AwareMask):
         """Add the noise."""
         check(self)
         if self.kind == "kept" and self.ratio > 1:
-            raise ParameterError("AddNoise", "ratio must be at most 1 for kind 'kept'", got=f"{self.ratio:g}")
+            raise ParameterError(
+                "AddNoise", "ratio must be at most 1 for kind 'kept'", got=f"{self.ratio:g}", parameter="ratio"
+            )
         places = self._places(state)
         order = by_content(state)
         draw, n = draws_of(state, order)

@@ -19,7 +19,7 @@ from shoal.arrays import Generator
 from shoal.mask.aware import AwareMask, Masking
 from shoal.mask.crowd import Crowd, chosen_columns, quantiles
 from shoal.method import Telling
-from shoal.params import Help, check
+from shoal.params import ColumnNames, Help, check
 
 __all__ = ["Flatten"]
 
@@ -59,7 +59,9 @@ class Flatten(AwareMask):
     )
     rank = 7
 
-    columns: Annotated[Sequence[str] | None, Help("columns to flatten, name/name; none: all quasi")] = None
+    columns: Annotated[Sequence[str] | None, Help("columns to flatten, name/name; none: all quasi"), ColumnNames()] = (
+        None
+    )
 
     def apply(self, state: Masking, rng: Generator) -> Masking:
         """Write the centres."""

@@ -29,7 +29,7 @@ from shoal.mask.aware import AwareMask, Masking
 from shoal.mask.crowd import chosen_columns
 from shoal.mask.row_order import by_content
 from shoal.method import Telling
-from shoal.params import Help, Range, check
+from shoal.params import ColumnNames, Help, Range, check
 
 __all__ = ["Households", "RecordSwap", "swap_pairs"]
 
@@ -103,8 +103,10 @@ class RecordSwap(AwareMask):
     )
     rank = 22
 
-    hierarchy: Annotated[Sequence[str] | None, Help("columns of areas, coarsest first, name/name")] = None
-    similar: Annotated[Sequence[str] | None, Help("columns that must agree, name/name")] = None
+    hierarchy: Annotated[Sequence[str] | None, Help("columns of areas, coarsest first, name/name"), ColumnNames()] = (
+        None
+    )
+    similar: Annotated[Sequence[str] | None, Help("columns that must agree, name/name"), ColumnNames()] = None
     household: Annotated[str | None, Help("column that identifies households")] = None
     k: Annotated[int, Range(low=0), Help("people with fewer than this many alike in an area are at risk")] = 3
     rate: Annotated[float, Range(low=0, high=1), Help("smallest share of households that move")] = 0.05
@@ -146,7 +148,9 @@ class RecordSwap(AwareMask):
         if name is None:
             return Codes(values=np.arange(len(order)), n=len(order))
         if name not in state.prepared.frame.columns:
-            raise ParameterError("RecordSwap", f"household must be a column of the table; '{name}' is not")
+            raise ParameterError(
+                "RecordSwap", f"household must be a column of the table; '{name}' is not", parameter="household"
+            )
         found = combine([persons(series(state.prepared.frame, name))]).values[order]
         _, first, place = np.unique(found, return_index=True, return_inverse=True)
         rank = np.empty(len(first), dtype=np.int64)

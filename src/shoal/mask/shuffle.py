@@ -36,7 +36,7 @@ from shoal.mask.aware import AwareMask, Masking
 from shoal.mask.crowd import Crowd, chosen_columns, quantiles
 from shoal.mask.shape import group_divergences, joint
 from shoal.method import Telling
-from shoal.params import Help, Range, check
+from shoal.params import ColumnNames, Help, Range, check
 
 __all__ = ["Shuffle", "changeable"]
 
@@ -89,7 +89,9 @@ class Shuffle(AwareMask):
     )
     rank = 8
 
-    columns: Annotated[Sequence[str] | None, Help("columns to shuffle, name/name; none: all quasi")] = None
+    columns: Annotated[Sequence[str] | None, Help("columns to shuffle, name/name; none: all quasi"), ColumnNames()] = (
+        None
+    )
     divergence: Annotated[float, Range(low=0), Help("largest divergence of a cluster's shape, in nats")] = 0.05
     change: Annotated[float, Range(low=0, high=1), Help("smallest share of values changed")] = 0.5
 
@@ -130,7 +132,9 @@ class Shuffle(AwareMask):
         of = [space.name for space in crowd.spaces]
         outside = [name for name in names if name not in of]
         if outside:
-            raise ParameterError("Shuffle", "columns must be quasi-identifiers", got=f"'{outside[0]}'")
+            raise ParameterError(
+                "Shuffle", "columns must be quasi-identifiers", got=f"'{outside[0]}'", parameter="columns"
+            )
         return np.array([of.index(name) for name in names], dtype=np.int64)
 
     def _verified(self, crowd: Crowd, centers: FloatArray, far: FloatArray, moved: FloatArray) -> FloatArray:

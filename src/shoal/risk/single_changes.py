@@ -135,13 +135,13 @@ def measure(
     names = require_keys(frame, schema)
     found = table_classes(frame, schema) if found is None else found
     keys = coded_keys(frame, schema) if keys is None else keys
-    atoms = atoms_of(keys, found.persons)
-    before = atoms.below(k)
+    atoms = atoms_of(keys, found, k)
+    before = atoms.below()
     bits = [_entropy(np.bincount(key.values)) for key in keys]
     changes = [
         change
         for j, name in enumerate(names)
-        for change in _changes(series(frame, name), schema[name], keys[j], atoms, j, k, before, bits)
+        for change in _changes(series(frame, name), schema[name], keys[j], atoms, j, before, bits)
     ]
     changes.sort(key=lambda change: (-change.gain, -change.n_freed, change.column, change.action))
     return WhatIf(k=k, n_records=len(frame), n_at_risk=before, changes=tuple(changes))
@@ -153,16 +153,15 @@ def _changes(
     key: Codes,
     atoms: Atoms,
     j: int,
-    k: int,
     before: int,
     bits: Sequence[float],
 ) -> Iterator[Change]:
     """Every change of one column; one that changes no value, or leaves a single one, isn't told."""
-    n = int(atoms.rows.sum())
+    n = len(content)
     counts = np.bincount(key.values, minlength=key.n)
 
     def told(action: Action, step: Mapping[str, Any], after: Atoms, left: float) -> Change:
-        n_at_risk = after.below(k)
+        n_at_risk = after.below()
         lost = bits[j] - left
         freed = before - n_at_risk
         return Change(
@@ -178,10 +177,8 @@ def _changes(
 
     yield told("drop", {}, atoms.without(j), 0.0)
     for action, step, merged in _steps(content, column, key):
-        # Groups of values as numbers, carried over to the atoms.
-        coarse = Codes(values=merged.values[atoms.columns[j].values], n=merged.n)
         left = _entropy(np.bincount(merged.values, weights=counts, minlength=merged.n))
-        yield told(action, step, atoms.replacing(j, coarse), left)
+        yield told(action, step, atoms.replacing(j, merged), left)
 
 
 def _steps(content: pl.Series, column: Column, key: Codes) -> Iterator[tuple[Action, Mapping[str, Any], Codes]]:

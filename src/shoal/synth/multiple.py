@@ -33,7 +33,7 @@ from shoal.domain import Axis, Domain
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.frame import enter, series
 from shoal.method import Telling
-from shoal.params import Help, Range
+from shoal.params import ColumnNames, Help, Range
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
 from shoal.synth.domain import settle
@@ -90,7 +90,7 @@ class MultipleImputation(Synthesizer):
     rank = 4
 
     K: Annotated[int, Range(low=2), Help("number of synthetic tables")] = 5
-    columns: Annotated[Sequence[str] | None, Help("columns to synthesise; none: all")] = None
+    columns: Annotated[Sequence[str] | None, Help("columns to synthesise; none: all"), ColumnNames()] = None
     scores: Annotated[Literal["normal", "raw"], Help("regress numbers as normal scores, or as they are")] = "normal"
     fit_rows: Annotated[int, Range(low=10), Help("number of rows to fit logistic models to")] = 3_000
 

@@ -223,9 +223,11 @@ class PeGS(Synthesizer):
                 if getattr(self, name) is not None:
                     raise ParameterError("PeGS", f"{name} belongs to scope='sample'", hint="Set the scope.")
         elif self.delta is not None:
-            raise ParameterError("PeGS", "delta belongs to scope='dataset'", hint="Row by row, ε is pure.")
+            raise ParameterError(
+                "PeGS", "delta belongs to scope='dataset'", hint="Row by row, ε is pure.", parameter="delta"
+            )
         elif self.block is not None and self.diversity is not None:
-            raise ParameterError("PeGS", "block and diversity can't be combined")
+            raise ParameterError("PeGS", "block and diversity can't be combined", parameter="block")
 
 
 def can_pay(account: Any, price: Budget) -> None:
