@@ -157,4 +157,4 @@ main.run()
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         assert done.returncode == code
         assert "nothing was written" not in done.stderr
-        assert "stays spent: ε = 0.25 on data.csv" in done.stderr
+        assert "the charge stands: ε = 0.25 on data.csv" in done.stderr
