@@ -133,7 +133,7 @@ def test_level_that_the_matrix_lacks_is_counted_not_named():
     assert "Sentinel" not in str(caught.value)
     assert "place" in str(caught.value)
     rows = [["a", "x"], ["b", "x"]]
-    with pytest.raises(ColumnError, match="tree doesn't list"):
+    with pytest.raises(ColumnError, match="not listed in its tree"):
         spaces_of(table, metrics={"place": {"kind": "tree", "rows": rows}})
 
 
