@@ -21,7 +21,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from shoal.arrays import FloatArray, IntArray
 from shoal.equivalence import Codes, codes, combine
@@ -120,6 +119,8 @@ class _Trial:
 
     def _refined(self, gaps: FloatArray, cost: FloatArray) -> FloatArray:
         """The cost of the likeliest bundles if each row of the person is one row of the bundle; the others are out."""
+        from scipy.optimize import linear_sum_assignment
+
         refined = np.full(len(cost), np.inf)
         for bundle in np.argsort(cost, kind="stable")[:_REFINED]:
             rows = slice(self.starts[bundle], self.starts[bundle] + self.sizes[bundle])
