@@ -15,15 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 
 from shoal.arrays import IntArray
-from shoal.coarsening.generated import ladder_for
-from shoal.coarsening.ladder import distinct_values
-from shoal.coarsening.steps import Cap, Round, Step
 from shoal.conform import kind_of
 from shoal.equivalence import Classes, Codes, ranks
 from shoal.errors import ShoalError
@@ -34,6 +31,9 @@ from shoal.risk.class_sizes import table_classes
 from shoal.risk.column_contribution import check_k
 from shoal.risk.keys import coded_keys, require_keys
 from shoal.schema import Column, Schema
+
+if TYPE_CHECKING:
+    from shoal.coarsening.steps import Step
 
 __all__ = ["Action", "Change", "WhatIf", "measure", "what_if"]
 
@@ -107,7 +107,7 @@ def what_if(table: Any, schema: Schema, k: int = 2) -> WhatIf:
 
     Notes
     -----
-    A missing quasi value is a level of its own. With a unit column classes count persons. Survey weights play no part.
+    A missing quasi value is a level of its own. With a unit column classes count persons. Survey weights are not used.
     Cost: one count of distinct combinations per change; a million rows of 8 columns take some seconds.
 
     Examples
@@ -197,6 +197,9 @@ def _steps(content: pl.Series, column: Column, key: Codes) -> Iterator[tuple[Act
 
 
 def _candidates(content: pl.Series, values: pl.Series, column: Column) -> Iterator[tuple[Action, Step]]:
+    from shoal.coarsening.generated import ladder_for  # coarsening loads scipy
+    from shoal.coarsening.steps import Round
+
     if column.kind == "numeric" and content.dtype.is_numeric():
         base = _base(values)
         if base is not None:
@@ -212,7 +215,7 @@ def _candidates(content: pl.Series, values: pl.Series, column: Column) -> Iterat
 
 def _base(values: pl.Series) -> float | None:
     """The next base of the form 1, 2 or 5 times a power of ten above the usual gap between neighbouring values."""
-    shown = np.unique(distinct_values(values.drop_nulls())[1].to_numpy().astype(np.float64))
+    shown = np.unique(values.drop_nulls().to_numpy().astype(np.float64))
     if len(shown) < 3:
         return None
     gap = float(np.median(np.diff(shown)))
@@ -221,6 +224,8 @@ def _base(values: pl.Series) -> float | None:
 
 
 def _caps(content: pl.Series) -> Iterator[tuple[Action, Step]]:
+    from shoal.coarsening.steps import Cap
+
     low, high = (content.quantile(share, "nearest") for share in (_TAIL, 1 - _TAIL))
     if low is None or high is None or not low < high:
         return
