@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a method that isn't here is 
         Resample,
         Shuffle,
     )
+    from shoal.pseudonym import DateShift, ProjectKey, Pseudonyms
     from shoal.release import Release, anonymize, coarsen, synthesize
     from shoal.release.handover import handover
     from shoal.release.replay import replay
@@ -56,6 +57,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a method that isn't here is 
         "Comparison",
         "Crest",
         "Cudia",
+        "DateShift",
         "EcologicalRegression",
         "FileError",
         "Flatten",
@@ -75,7 +77,9 @@ if TYPE_CHECKING:  # for editors and type checkers; a method that isn't here is 
         "ParameterError",
         "PeGS",
         "PerturbedImputation",
+        "ProjectKey",
         "PseudoInverse",
+        "Pseudonyms",
         "PushBack",
         "Recode",
         "Release",
@@ -136,6 +140,9 @@ _HOME = {
     "sign": "release.sign",
     "synthesize": "release",
     "verify": "release.verify",
+    "DateShift": "pseudonym",
+    "ProjectKey": "pseudonym",
+    "Pseudonyms": "pseudonym",
     "Schema": "schema",
     "MarketRisk": "shift",
     "AlphaTree": "score",

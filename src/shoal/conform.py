@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,7 @@ from shoal.domain.declared import declared_kind, declared_levels, floats
 from shoal.errors import ColumnError, InputError, SchemaError
 from shoal.fact import Fact, sentences
 from shoal.frame import Frame, adopt, enter, pick, series, with_columns
-from shoal.schema import Column, Kind, Schema
+from shoal.schema import Column, Kind, Role, Schema
 from shoal.value import codes_of
 
 __all__ = ["Prepared", "check_columns", "floats", "kind_of", "levels_like", "prepare", "unit_numbers"]
@@ -130,7 +130,7 @@ def check_columns(frame: Frame, schema: Schema) -> None:
             raise SchemaError(
                 "schema",
                 f"column '{name}' of the table has no role",
-                hint="Give it one of: identifier, quasi, sensitive, weight, unit, other.",
+                hint=f"Give it one of: {', '.join(get_args(Role))}.",
             )
 
 

@@ -11,7 +11,20 @@ import typer
 
 from shoal.cli.console import out as screen
 from shoal.cli.console import steps
-from shoal.cli.releasing import SAMPLE, check_trial, expect, format_of, listed, open_input, tell, tried
+from shoal.cli.releasing import (
+    FORMAT_HELP,
+    KEY_HELP,
+    SAMPLE,
+    SCOPE_HELP,
+    check_trial,
+    expect,
+    format_of,
+    listed,
+    open_input,
+    pseudonyms_of,
+    tell,
+    tried,
+)
 from shoal.coarsening import Hierarchy, Recode, default_hierarchy
 from shoal.compliance import preset
 from shoal.compliance import preset as preset_of
@@ -79,6 +92,9 @@ def coarsen(
     encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV input; found by itself if left out.")] = None,
     decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV input.")] = ".",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older release in that folder.")] = False,
+    pseudonym_key: Annotated[Path | None, typer.Option(help=KEY_HELP)] = None,
+    scope: Annotated[str | None, typer.Option(help=SCOPE_HELP)] = None,
+    pseudonym_format: Annotated[str | None, typer.Option(help=FORMAT_HELP)] = None,
     sample: Annotated[int | None, typer.Option("--sample", help=SAMPLE)] = None,
 ) -> None:
     """Coarsen the quasi-identifiers of FILE until every combination is shared by at least k people.
@@ -105,7 +121,9 @@ def coarsen(
         rules = _with_hierarchies(rules, _pairs("--hierarchy", hierarchy, Path))
         source = tried(source, rules, sample, seed)
         expect(step, source, rules, recipe)
-        release = make(source, rules, recipe, preset=preset, accept=accept, seed=seed, progress=step)
+        pseudonyms = pseudonyms_of(rules, pseudonym_key, scope, pseudonym_format)
+        held: dict[str, Any] = {"preset": preset, "accept": accept, "pseudonyms": pseudonyms}
+        release = make(source, rules, recipe, **held, seed=seed, progress=step)
         if target is None:
             release.measure(progress=step)
         else:

@@ -26,6 +26,7 @@ ROLES = {
     "sensitive": "must not be learnt",
     "weight": "survey weight",
     "unit": "says which rows are one person",
+    "household": "says which persons live together, never released",
     "other": "published as it is",
 }
 AT_ONCE = 50
