@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a method that isn't here is 
     from shoal.pseudonym import DateShift, ProjectKey, Pseudonyms
     from shoal.release import Release, anonymize, coarsen, synthesize
     from shoal.release.handover import handover
+    from shoal.release.policy import Policy, fit
     from shoal.release.replay import replay
     from shoal.release.sign import sign
     from shoal.release.verify import verify
@@ -77,6 +78,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a method that isn't here is 
         "ParameterError",
         "PeGS",
         "PerturbedImputation",
+        "Policy",
         "ProjectKey",
         "PseudoInverse",
         "Pseudonyms",
@@ -100,6 +102,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a method that isn't here is 
         "compare",
         "datasets",
         "dp",
+        "fit",
         "handover",
         "read_table",
         "replay",
@@ -135,6 +138,8 @@ _HOME = {
     "Release": "release",
     "anonymize": "release",
     "coarsen": "release",
+    "Policy": "release.policy",
+    "fit": "release.policy",
     "handover": "release.handover",
     "replay": "release.replay",
     "sign": "release.sign",

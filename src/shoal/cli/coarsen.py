@@ -34,6 +34,7 @@ from shoal.frame import series
 from shoal.params import number
 from shoal.recipe import Coarsening, read_method
 from shoal.release import make
+from shoal.release.policy import Policy
 
 __all__ = ["EXAMPLES", "coarsen"]
 
@@ -44,6 +45,8 @@ shoal coarsen people.csv --schema schema.toml --out release
 shoal coarsen people.csv -s schema.toml -o release --method generalize --k 10 --suppression 0.02
 
 shoal coarsen people.csv -s schema.toml -o release --method suppress --importance age=3 --diversity 3
+
+shoal coarsen people.csv -s schema.toml -o release --method generalize --policy policy.json
 
 shoal coarsen people.csv -s schema.toml -o release --preset safe-harbor --method none
 
@@ -81,6 +84,9 @@ def coarsen(
     ] = None,
     export: Annotated[
         Path | None, typer.Option(help="Write the hierarchies used to this folder, as ARX reads.")
+    ] = None,
+    policy: Annotated[
+        Path | None, typer.Option(help="Write the levels chosen (generalize) to this file, for `shoal apply`.")
     ] = None,
     allow: Annotated[list[str] | None, typer.Option(help="Column that only looks like an identifier. Repeat.")] = None,
     accept: Annotated[bool, typer.Option("--accept", help="Release although a check of the preset fails.")] = False,
@@ -124,14 +130,24 @@ def coarsen(
         pseudonyms = pseudonyms_of(rules, pseudonym_key, scope, pseudonym_format)
         held: dict[str, Any] = {"preset": preset, "accept": accept, "pseudonyms": pseudonyms}
         release = make(source, rules, recipe, **held, seed=seed, progress=step)
+        chosen = None if policy is None else _policy_of(release, policy)
         if target is None:
             release.measure(progress=step)
         else:
             release.write(target, format=format or format_of(release), overwrite=overwrite, progress=step)
     tell(release, target)
+    if chosen is not None and policy is not None:
+        chosen.write(policy)
+        screen.print(f"Policy: {policy}", markup=False)
     if export is not None:
         _export(source.frame, rules, export)
         screen.print(f"Hierarchies: {export} (they name values of the table: keep them inside)", markup=False)
+
+
+def _policy_of(release: Any, path: Path) -> Policy:
+    if path.exists():
+        raise ParameterError("--policy", "must not exist yet", hint="Name a new file.")
+    return Policy.of(release)
 
 
 def _method(text: str, options: dict[str, Any], preset: str | None) -> list[Any]:

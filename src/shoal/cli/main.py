@@ -31,6 +31,7 @@ class Commands(ModuleGroup):
         "anonymize": "Hide each person of FILE among at least k others, and write table, report and manifest.",
         "coarsen": "Coarsen the quasi-identifiers of FILE until every combination is shared by at least k people.",
         "pseudonymize": "Replace identifiers of FILE by keyed pseudonyms, and shift each person's dates.",
+        "apply": "Release the new rows of FILE by a policy that `shoal coarsen --policy` wrote.",
         "synthesize": "Draw a synthetic table from FILE, and write it with report and manifest.",
         "compare": "Run many recipes on FILE for trial, measure all of them alike, and say which keeps most at what "
         "risk.",
