@@ -28,11 +28,11 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "ledger"))
 from postgres import Cluster, reason_for_none
 from serving import Line, free_port, processes
 from sqlalchemy import select
-from test_processes import until_killed
 
 from shoal.ledger import Keys, Ledger
 from shoal.ledger.amount import UNITS
 from shoal.ledger.tables import ANSWER, JOURNAL
+from test_processes import until_killed
 
 CLIENTS = 64
 

@@ -22,12 +22,16 @@ if TYPE_CHECKING:  # for editors and type checkers; a method that isn't here is 
     from shoal.files import read_table
     from shoal.group import MDAV, MST, Ball, Crest, KMember, TCloseMST
     from shoal.mask import (
+        AddNoise,
         CellDither,
         Centroid,
         Flatten,
         GaussianDither,
         MicroPerturb,
+        Pram,
         PushBack,
+        RankSwap,
+        RecordSwap,
         Resample,
         Shuffle,
     )
@@ -46,6 +50,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a method that isn't here is 
     __all__ = [
         "MDAV",
         "MST",
+        "AddNoise",
         "Aggregate",
         "AlphaTree",
         "Ball",
@@ -79,11 +84,14 @@ if TYPE_CHECKING:  # for editors and type checkers; a method that isn't here is 
         "PeGS",
         "PerturbedImputation",
         "Policy",
+        "Pram",
         "ProjectKey",
         "PseudoInverse",
         "Pseudonyms",
         "PushBack",
+        "RankSwap",
         "Recode",
+        "RecordSwap",
         "Release",
         "Resample",
         "RidgeEcological",

@@ -60,13 +60,13 @@ class Pair:
     """
 
     original: Prepared
-    released: Frame
-    source_rows: IntArray
-    encoder: Encoder
-    original_codes: FloatArray
-    released_codes: FloatArray
-    exact: BoolArray | None = None
-    cells: tuple[IntArray, IntArray] | None = None
+    released: Frame = field(repr=False)
+    source_rows: IntArray = field(repr=False)
+    encoder: Encoder = field(repr=False)
+    original_codes: FloatArray = field(repr=False)
+    released_codes: FloatArray = field(repr=False)
+    exact: BoolArray | None = field(default=None, repr=False)
+    cells: tuple[IntArray, IntArray] | None = field(default=None, repr=False)
     _memo: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod

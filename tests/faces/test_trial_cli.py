@@ -32,8 +32,8 @@ def test_a_trial_prints_claims_and_measures_and_writes_nothing(command, folder):
     done = trial(command, folder)
     assert done.exit_code == 0, done.output
     assert "100 of 300 rows" in done.stdout
-    assert "Claims" in done.stdout
-    assert "Measured" in done.stdout
+    assert "found by nearest match" in done.stdout
+    assert "joint distribution kept" in done.stdout
     assert "Nothing was written" in done.stdout
     assert "rows released" not in done.stdout
     assert sorted(folder.iterdir()) == before

@@ -68,7 +68,8 @@ def survey():
         (["2020-02-30"], ["2020-02-30"]),
         (["2020-02-29T10:11:12", "2020-02-29 10:11:12.5"], None),
         (["01/02/2020"], ["01/02/2020"]),
-        (["1,5"], ["1,5"]),
+        (["1,5"], [1.5]),
+        (["1,234", "5,678"], ["1,234", "5,678"]),
         (["٣"], ["٣"]),
     ],
 )
@@ -244,7 +245,7 @@ def test_ragged_line_is_named_by_its_place(tmp_path):
         read_text(tmp_path, "a,b\n1,2\n3,4,5\n6\n")
 
 
-@pytest.mark.parametrize("name", ["t.xlsx", "t", "t.json", "t.csv.zip"])
+@pytest.mark.parametrize("name", ["t.docx", "t", "t.json", "t.csv.rar"])
 def test_unknown_ending_is_an_error(tmp_path, name):
     (tmp_path / name).write_text("a,b\n1,2\n")
     with pytest.raises(FileError, match="ending must name a known format"):
@@ -256,7 +257,7 @@ def test_file_out_of_reach_is_an_error(tmp_path, ending):
     with pytest.raises(FileError, match="no such file"):
         read_table(tmp_path / f"absent.{ending}")
     (tmp_path / f"folder.{ending}").mkdir()
-    with pytest.raises(FileError, match="must be a file; got a folder"):
+    with pytest.raises(FileError, match="with at least one file"):
         read_table(tmp_path / f"folder.{ending}")
 
 

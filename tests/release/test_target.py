@@ -2,7 +2,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal import MDAV, Centroid, GuaranteeError, ParameterError, Resample, Schema
+from shoal import MDAV, Ball, Centroid, GuaranteeError, ParameterError, PushBack, Resample, Schema
 from shoal.datasets import health_survey, health_survey_schema
 from shoal.release import anonymize_to_linkage
 
@@ -60,3 +60,10 @@ def test_a_target_out_of_reach(survey):
 def test_wrong_targets(survey, target):
     with pytest.raises(ParameterError, match="between 0 and 1"):
         anonymize_to_linkage(*survey, target, group=MDAV(k=2), mask=Resample())
+
+
+def test_balls_grow_by_their_smallest_size(survey):
+    """They have no k of their own: raising it was an internal fault."""
+    group, mask = Ball(radius=0.5, minimum=2), [PushBack(), Resample()]
+    release = anonymize_to_linkage(*survey, 0.04, group=group, mask=mask, seed=1)
+    assert release.recipe.group.minimum > 2

@@ -20,7 +20,7 @@ def margins(rows, name):
 def test_perturbed_imputation_keeps_shares_at_large_epsilon_and_none_at_small():
     loud = PerturbedImputation(epsilon=200.0, missing="refuse", fit_rows=200).fit(SURVEY, SCHEMA, seed=1)
     rows = loud.sample(2000)
-    assert margins(rows, "gender")["female"] == pytest.approx(margins(SURVEY, "gender")["female"], abs=0.06)
+    assert margins(rows, "gender")["female"] == pytest.approx(margins(SURVEY, "gender")["female"], abs=0.1)
     assert rows.filter(pl.col("cost") == 0).height / 2000 == pytest.approx(0.17, abs=0.1)
     quiet = PerturbedImputation(epsilon=0.1, missing="refuse", fit_rows=50).fit(SURVEY, SCHEMA, seed=1)
     assert margins(quiet.sample(2000), "income")[0] == pytest.approx(0.2, abs=0.05)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.console import steps
+from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.cli.releasing import (
     FORMAT_HELP,
     KEY_HELP,
@@ -22,6 +23,7 @@ from shoal.cli.releasing import (
     tell,
     tried,
 )
+from shoal.cli.summary import VERBOSE
 from shoal.errors import ParameterError
 from shoal.pseudonym import ProjectKey
 from shoal.recipe import Anonymization, known_method, read_method
@@ -53,8 +55,9 @@ _GROUPS = f"Who hides with whom: {listed('group')}; parameters after a colon, as
 _MASKS = f"What is written instead: {listed('mask')}; repeat the option to chain masks."
 
 
+@reads
 def anonymize(
-    file: Annotated[Path | None, typer.Argument(help="CSV, TSV, Parquet, SAS, Stata or SPSS file.")] = None,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
     schema: Annotated[Path | None, typer.Option("--schema", "-s", help="Schema in TOML: every column's role.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the release; must not exist yet.")] = None,
     k: Annotated[int | None, typer.Option("--k", "-k", help="Smallest group size, at least 2. [default: 5]")] = None,
@@ -62,11 +65,6 @@ def anonymize(
     mask: Annotated[list[str] | None, typer.Option("--mask", "-m", help=_MASKS)] = None,
     seed: Annotated[int | None, typer.Option(help="Leave out when you publish: a secret one is drawn.")] = None,
     format: Annotated[str | None, typer.Option("--format", "-f", help="csv, tsv, parquet, dta, sav, xpt.")] = None,
-    delimiter: Annotated[
-        str | None, typer.Option(help="Delimiter of a CSV input; found by itself if left out.")
-    ] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV input; found by itself if left out.")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV input.")] = ".",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older release in that folder.")] = False,
     replay: Annotated[Path | None, typer.Option(help="Repeat the run of this replay.toml.")] = None,
     target_linkage: Annotated[
@@ -76,6 +74,9 @@ def anonymize(
     scope: Annotated[str | None, typer.Option(help=SCOPE_HELP)] = None,
     pseudonym_format: Annotated[str | None, typer.Option(help=FORMAT_HELP)] = None,
     sample: Annotated[int | None, typer.Option("--sample", help=SAMPLE)] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help=VERBOSE)] = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Hide each person of FILE among at least k others, and write table, report and manifest.
 
@@ -91,7 +92,6 @@ def anonymize(
         "target": target_linkage,
     }
     options |= {"sample": sample, "pseudonyms": (pseudonym_key, scope, pseudonym_format)}
-    reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     _check_replay(
         replay,
         {
@@ -116,7 +116,7 @@ def anonymize(
         else:
             kind = format or format_of(release, replay)
             release.write(target, format=kind, overwrite=overwrite, progress=step)
-    tell(release, target)
+    tell(release, target, verbose=verbose)
 
 
 def _check_replay(replay: Path | None, others: dict[str, Any]) -> None:
@@ -131,7 +131,7 @@ def _fresh(
     target: Path | None,
     overwrite: bool,
     options: dict[str, Any],
-    reading: dict[str, Any],
+    reading: Reading,
     step: Any,
 ) -> Any:
     cls = known_method("group", options["group"].partition(":")[0])

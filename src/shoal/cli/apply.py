@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from shoal.cli.console import steps
+from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.cli.releasing import FORMAT_HELP, KEY_HELP, SCOPE_HELP, format_of, pseudonyms_of, required, tell
-from shoal.files import read_source
+from shoal.cli.summary import VERBOSE
 from shoal.release.policy import Policy
 from shoal.release.staging import check_target
 
@@ -23,18 +24,19 @@ shoal apply policy.json february.csv --out february
 """
 
 
+@reads
 def apply(
     policy: Annotated[Path, typer.Argument(help="Policy in JSON, by `shoal coarsen --policy`.")],
-    file: Annotated[Path, typer.Argument(help="New rows: CSV, TSV, Parquet, SAS, Stata or SPSS file.")],
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the release; must not exist yet.")] = None,
     format: Annotated[str | None, typer.Option("--format", "-f", help="csv, tsv, parquet, dta, sav, xpt.")] = None,
-    delimiter: Annotated[str | None, typer.Option(help="Delimiter of a CSV input. [default: detected]")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV input. [default: detected]")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV input.")] = ".",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older release in that folder.")] = False,
     pseudonym_key: Annotated[Path | None, typer.Option(help=KEY_HELP)] = None,
     scope: Annotated[str | None, typer.Option(help=SCOPE_HELP)] = None,
     pseudonym_format: Annotated[str | None, typer.Option(help=FORMAT_HELP)] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help=VERBOSE)] = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Release the new rows of FILE by a policy that `shoal coarsen --policy` wrote.
 
@@ -47,7 +49,7 @@ def apply(
     pseudonyms = pseudonyms_of(rules.schema, pseudonym_key, scope, pseudonym_format)
     with steps() as step:
         step("reading")
-        source = read_source(file, delimiter=delimiter, encoding=encoding, decimal=decimal)
+        source = reading.source(file, "apply", rules.schema)
         release = rules.apply(source, pseudonyms=pseudonyms, progress=step)
         release.write(target, format=format or format_of(release), overwrite=overwrite, progress=step)
-    tell(release, target)
+    tell(release, target, verbose=verbose)

@@ -11,6 +11,7 @@ import typer
 
 from shoal.cli.console import out as screen
 from shoal.cli.console import steps
+from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.cli.releasing import (
     FORMAT_HELP,
     KEY_HELP,
@@ -25,6 +26,7 @@ from shoal.cli.releasing import (
     tell,
     tried,
 )
+from shoal.cli.summary import VERBOSE
 from shoal.coarsening import Hierarchy, Recode, default_hierarchy
 from shoal.compliance import preset
 from shoal.compliance import preset as preset_of
@@ -57,8 +59,9 @@ shoal coarsen people.csv -s schema.toml -o release --preset cms --hierarchy zip=
 _METHODS = listed("coarsen", with_k=True) + ", or none (presets and recodes only)"
 
 
+@reads
 def coarsen(
-    file: Annotated[Path | None, typer.Argument(help="CSV, TSV, Parquet, SAS, Stata or SPSS file.")] = None,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
     schema: Annotated[Path | None, typer.Option("--schema", "-s", help="Schema in TOML: every column's role.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the release; must not exist yet.")] = None,
     method: Annotated[
@@ -92,16 +95,14 @@ def coarsen(
     accept: Annotated[bool, typer.Option("--accept", help="Release although a check of the preset fails.")] = False,
     seed: Annotated[int | None, typer.Option(help="Decides ties and row order; leave out when you publish.")] = None,
     format: Annotated[str | None, typer.Option("--format", "-f", help="csv, tsv, parquet, dta, sav, xpt.")] = None,
-    delimiter: Annotated[
-        str | None, typer.Option(help="Delimiter of a CSV input; found by itself if left out.")
-    ] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV input; found by itself if left out.")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV input.")] = ".",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older release in that folder.")] = False,
     pseudonym_key: Annotated[Path | None, typer.Option(help=KEY_HELP)] = None,
     scope: Annotated[str | None, typer.Option(help=SCOPE_HELP)] = None,
     pseudonym_format: Annotated[str | None, typer.Option(help=FORMAT_HELP)] = None,
     sample: Annotated[int | None, typer.Option("--sample", help=SAMPLE)] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help=VERBOSE)] = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Coarsen the quasi-identifiers of FILE until every combination is shared by at least k people.
 
@@ -109,7 +110,7 @@ def coarsen(
     the preset is not met, nothing is written and the exit code is 3.
     """
     target = check_trial(sample, out, "coarsen")
-    reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
+    _check_policy(policy, sample)
     options = {
         "k": k,
         "diversity": diversity,
@@ -130,12 +131,12 @@ def coarsen(
         pseudonyms = pseudonyms_of(rules, pseudonym_key, scope, pseudonym_format)
         held: dict[str, Any] = {"preset": preset, "accept": accept, "pseudonyms": pseudonyms}
         release = make(source, rules, recipe, **held, seed=seed, progress=step)
-        chosen = None if policy is None else _policy_of(release, policy)
+        chosen = None if policy is None else Policy.of(release)
         if target is None:
             release.measure(progress=step)
         else:
             release.write(target, format=format or format_of(release), overwrite=overwrite, progress=step)
-    tell(release, target)
+    tell(release, target, verbose=verbose)
     if chosen is not None and policy is not None:
         chosen.write(policy)
         screen.print(f"Policy: {policy}", markup=False)
@@ -144,10 +145,11 @@ def coarsen(
         screen.print(f"Hierarchies: {export} (they name values of the table: keep them inside)", markup=False)
 
 
-def _policy_of(release: Any, path: Path) -> Policy:
-    if path.exists():
+def _check_policy(path: Path | None, sample: int | None) -> None:
+    if path is not None and sample is not None:
+        raise ParameterError("--policy", "is not written by a trial", hint="Leave out --sample.")
+    if path is not None and path.exists():
         raise ParameterError("--policy", "must not exist yet", hint="Name a new file.")
-    return Policy.of(release)
 
 
 def _method(text: str, options: dict[str, Any], preset: str | None) -> list[Any]:

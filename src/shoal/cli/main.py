@@ -17,7 +17,7 @@ from typing import Annotated, ClassVar
 import typer
 
 from shoal import __version__
-from shoal.cli.console import complain
+from shoal.cli.console import complain, complain_of
 from shoal.cli.lazy import ModuleGroup
 from shoal.errors import ShoalError
 
@@ -35,15 +35,15 @@ class Commands(ModuleGroup):
         "synthesize": "Draw a synthetic table from FILE, and write it with report and manifest.",
         "compare": "Run many recipes on FILE for trial, measure all of them alike, and say which keeps most at what "
         "risk.",
-        "risk": "Measure equivalence classes, uniqueness and attackers; with --original also re-identification and "
-        "linkage.",
+        "risk": "Say who stands out in FILE, through which columns, against whom, and what would help most.",
         "verify": "Check a written release again, and say what each claim rests on.",
         "sign": "Sign the manifest of a release, and with it every file that leaves.",
+        "export": "Write the released table to a database, or to standard output if none is named.",
         "handover": "Pack table, report, manifest and signature into one ZIP file, and nothing else.",
         "outliers": "Count the persons who are near too few others, in every quasi-identifier by its own metric.",
         "reconstruct": "Rebuild individual values from the means of their groups.",
         "scan": "Look for the 18 Safe Harbor identifiers in FILE, by names and values; print counts, never values.",
-        "schema": "Propose and check schemas: what each column is.",
+        "schema": "Propose, check and fix schemas: what each column is.",
         "market": "Predict what people who enrol in new markets will cost, and rank the markets.",
         "score": "Risk scores: fit, explain, evaluate.",
         "serve": "Serve the models of a folder; clients need a key from `shoal keys add`.",
@@ -90,7 +90,7 @@ def run() -> None:
     try:
         app()
     except ShoalError as error:
-        complain(str(error))
+        complain_of(error)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         complain(_stopped())

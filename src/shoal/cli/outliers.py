@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from shoal.cli.console import out, print_table, steps
+from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.conform import prepare
 from shoal.distance.radius import read_radius
 from shoal.errors import ParameterError
-from shoal.files import read_table
 from shoal.group.ball import Ball
 from shoal.group.outliers import Outliers, outliers_of
 from shoal.schema import Schema
@@ -28,8 +28,10 @@ shoal outliers people.csv --schema schema.toml --radius age=5/zip=20/sex=0 --min
 """
 
 
+@reads
 def outliers(
-    file: Annotated[Path, typer.Argument(help="The table to look at.")],
+    *,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
     schema: Annotated[Path, typer.Option("--schema", "-s", help="Its schema in TOML.")],
     radius: Annotated[
         list[str] | None,
@@ -40,9 +42,7 @@ def outliers(
     minimum: Annotated[int, typer.Option(help="Persons a group must hold not to be small.", min=2)] = 5,
     shape: Annotated[str, typer.Option(help="clique: every pair is near. ball: all are near the seed.")] = "clique",
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    delimiter: Annotated[str | None, typer.Option(help="Delimiter of CSV files; found by itself if left out.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of CSV files; found by itself if left out.")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal sign of CSV files.")] = ".",
+    reading: Reading,
 ) -> None:
     """Count the persons who are near too few others, in every quasi-identifier by its own metric."""
     if shape not in ("clique", "ball"):
@@ -50,9 +50,8 @@ def outliers(
     wanted: list[str | None] = list(radius) if radius else [None]
     with steps(1 + len(wanted)) as step:
         step("reading")
-        prepared = prepare(
-            read_table(file, delimiter=delimiter, encoding=encoding, decimal=decimal), Schema.read(schema)
-        )
+        rules = Schema.read(schema)
+        prepared = prepare(reading.table(file, "outliers", rules), rules)
         found = []
         for item in wanted:
             step("looking for neighbours")

@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 from shoal.cli.console import out as screen
+from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.cli.releasing import FORMAT_HELP, KEY_HELP, SCOPE_HELP, pseudonyms_of, required
 from shoal.errors import ParameterError
-from shoal.files import read_table, write_table
+from shoal.files import write_table
 from shoal.pseudonym import DateShift, ProjectKey, Pseudonyms, Shifted
 from shoal.schema import Schema
 
@@ -29,8 +30,9 @@ shoal pseudonymize visits.csv -s schema.toml -o visits-p.csv --scope "registry" 
 """
 
 
+@reads
 def pseudonymize(
-    file: Annotated[Path | None, typer.Argument(help="CSV, TSV, Parquet, SAS, Stata or SPSS file.")] = None,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
     schema: Annotated[Path | None, typer.Option("--schema", "-s", help="Schema in TOML: every column's role.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write; must not exist yet.")] = None,
     pseudonym_key: Annotated[Path | None, typer.Option(help=KEY_HELP)] = None,
@@ -44,6 +46,8 @@ def pseudonymize(
     ] = None,
     ids_as_text: Annotated[bool, typer.Option("--ids-as-text", help="Take 7 and '7' for one identifier.")] = False,
     new_key: Annotated[Path | None, typer.Option(help="Write a new project key to this file and exit.")] = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Replace identifiers of FILE by keyed pseudonyms, and shift each person's dates.
 
@@ -53,10 +57,7 @@ def pseudonymize(
     if new_key is not None:
         _make_key(new_key)
         return
-    source, rules = (
-        required(file, "FILE", "pseudonymize"),
-        Schema.read(required(schema, "--schema FILE", "pseudonymize")),
-    )
+    rules = Schema.read(required(schema, "--schema FILE", "pseudonymize"))
     target = required(out, "--out FILE", "pseudonymize")
     if target.exists():
         raise ParameterError("--out", "must not exist yet", hint="Name a new file.")
@@ -67,7 +68,7 @@ def pseudonymize(
         raise ParameterError(
             "pseudonymize", "the schema wants no pseudonym", hint="Declare pseudonym = true for a column."
         )
-    table, told = read_table(source), None
+    table, told = reading.table(file, "pseudonymize", rules), None
     if shifted_columns:
         table, told = _shift_of(names, weeks, days).apply(
             table, person=str(rules.unit), columns=shifted_columns, window=between

@@ -9,8 +9,9 @@ from typing import Any
 from shoal.cli.compiled import cache_folder, is_warm
 from shoal.cli.console import note, print_claims
 from shoal.cli.console import out as screen
+from shoal.cli.reading import Reading
+from shoal.cli.summary import summary
 from shoal.errors import ParameterError
-from shoal.files import read_source
 from shoal.method import Family, methods
 from shoal.params import parameters
 from shoal.pseudonym import ENVIRONMENT, ProjectKey, Pseudonyms
@@ -65,18 +66,18 @@ def open_input(
     schema: Path | None,
     target: Path | None,
     overwrite: bool,
-    reading: dict[str, Any],
+    reading: Reading,
     step: Any,
     command: str,
 ) -> tuple[Any, Any]:
     """The input and its schema; a target in use is refused before any work is done. A trial has no target."""
-    path, rules = required(file, "FILE", command), Schema.read(required(schema, "--schema FILE", command))
-    if target is not None and path.resolve() == target.resolve():
+    rules = Schema.read(required(schema, "--schema FILE", command))
+    if target is not None and file is not None and file.resolve() == target.resolve():
         raise ParameterError("--out", "must not be the input file", hint="Name a new folder.")
     if target is not None:
         check_target(target, overwrite=overwrite)
     step("reading")
-    return read_source(path, **reading), rules
+    return reading.source(file, command, rules), rules
 
 
 def pseudonyms_of(
@@ -127,17 +128,27 @@ def format_of(release: Any, replay: Path | None = None) -> str:
     return source if source in FORMATS else "csv"
 
 
-def tell(release: Any, target: Path | None) -> None:
+def tell(release: Any, target: Path | None, *, verbose: bool = False) -> None:
     """Print what was released, what is promised, what was measured, and where it lies; a trial lies nowhere."""
     how = "released" if target is not None else "tried"
     screen.print(f"[bold]{len(release.source_rows):,} rows {how}[/] by {release.recipe}")
+    if verbose:
+        _tell_all(release)
+    else:
+        for line in summary(release):
+            screen.print(f"  {line}", markup=False)
+    tell_where(target)
+    if not verbose:
+        screen.print("Every assumption and measure: in the report, or here with --verbose.", style="dim")
+
+
+def _tell_all(release: Any) -> None:
     for said in release.notes:
         screen.print(f"  {said}", markup=False, style="dim")
     print_claims(release.claims)
     screen.print("[bold]Measured[/]")
     for line in (*release.risk_lines, *release.utility_lines):
         screen.print(f"  {line.name:<58}{line.value}")
-    tell_where(target)
 
 
 def tell_where(target: Path | None) -> None:

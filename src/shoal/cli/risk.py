@@ -3,10 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import comb
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
+
+from shoal import risk as measures
+from shoal.cli.aggregates import exposure
+from shoal.cli.console import out, steps
+from shoal.cli.reading import FILE_HELP, Reading, reads
+from shoal.cli.risk_screen import print_risk
+from shoal.errors import ParameterError
+from shoal.frame import enter
+from shoal.pair import Pair
+from shoal.risk import (
+    attacker_models,
+    attribute_inference,
+    class_sizes,
+    column_contribution,
+    copies,
+    individual_risk,
+    interval_disclosure,
+    matching,
+    minimal_uniques,
+    record_linkage,
+    single_changes,
+    unchanged,
+)
+from shoal.risk import population as population_models
+from shoal.risk.keys import coded_keys
+from shoal.risk.nearest import match_pair
+from shoal.schema import Schema
 
 __all__ = ["EXAMPLES", "risk"]
 
@@ -26,8 +55,10 @@ shoal risk stays.csv --schema schema.toml --aggregates county --aggregates hospi
 _MOST_SETS = 100_000_000  # rows times sets of columns up to which combinations of three are sought
 
 
+@reads
 def risk(
-    file: Annotated[Path, typer.Argument(help="The table to look at.")],
+    *,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
     schema: Annotated[Path, typer.Option("--schema", "-s", help="Its schema in TOML.")],
     original: Annotated[
         Path | None,
@@ -53,30 +84,20 @@ def risk(
         bool, typer.Option("--verbose", "-v", help="Print everything, also what is for inside only.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON; for inside only.")] = False,
-    delimiter: Annotated[str | None, typer.Option(help="Delimiter of CSV files. [default: detected]")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of CSV files. [default: detected]")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal sign of CSV files.")] = ".",
+    reading: Reading,
 ) -> None:
     """Say who stands out in FILE, through which columns, against whom, and what would help most."""
-    from shoal.cli.console import out, steps
-    from shoal.cli.risk_screen import print_risk
-    from shoal.files import read_table
-    from shoal.schema import Schema
-
     rules = Schema.read(schema)
     limits = _limits(fail_above or [])
-    reading: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     with steps(7) as step:
         step("reading")
-        table = read_table(file, **reading)
-        before = None if original is None else read_table(original, **reading)
-        others = None if control is None else read_table(control, **reading)
+        table = reading.table(file, "risk", rules)
+        before = None if original is None else reading.table(original, "risk", rules)
+        others = None if control is None else reading.table(control, "risk", rules)
         found = _measure(table, rules, population, k, step)
         if before is not None:
             found |= _attack(before, table, others, rules, k, step)
         if aggregates:
-            from shoal.cli.aggregates import exposure
-
             step("rebuilding values from averages")
             found["aggregates"] = exposure(table, rules, aggregates)
     broken = _broken(found, limits)
@@ -90,19 +111,6 @@ def risk(
 
 
 def _measure(table: Any, schema: Any, population: int | None, k: int, step: Callable[[str], None]) -> dict[str, Any]:
-    from math import comb
-
-    from shoal.frame import enter
-    from shoal.risk import (
-        attacker_models,
-        class_sizes,
-        column_contribution,
-        individual_risk,
-        minimal_uniques,
-        single_changes,
-    )
-    from shoal.risk import population as population_models
-    from shoal.risk.keys import coded_keys
 
     frame = enter(table)
     step("counting classes")
@@ -120,15 +128,12 @@ def _measure(table: Any, schema: Any, population: int | None, k: int, step: Call
     step("looking for small combinations")
     sets = sum(comb(len(keys), s) for s in (1, 2, 3))
     size = 3 if sets * len(frame) <= _MOST_SETS else 2
-    found["suda"] = minimal_uniques.measure(frame, schema, size, keys=keys)
+    found["suda"] = minimal_uniques.measure(frame, schema, size, found=classes, keys=keys)
     return found
 
 
 def _attack(before: Any, table: Any, control: Any, schema: Any, k: int, step: Callable[[str], None]) -> dict[str, Any]:
     """Attacks on the pair: those with a control group, and matching where rows correspond."""
-    from shoal.frame import enter
-    from shoal.risk import class_sizes
-
     step("attacking")
     found: dict[str, Any] = {"before": class_sizes.measure(enter(before), schema)}
     if len(enter(before)) == len(enter(table)):
@@ -138,10 +143,6 @@ def _attack(before: Any, table: Any, control: Any, schema: Any, k: int, step: Ca
 
 def _matched(before: Any, table: Any, schema: Any) -> dict[str, Any]:
     """Matching attacks on rows in the original's order, all from one look at both tables."""
-    from shoal.pair import Pair
-    from shoal.risk import attribute_inference, copies, interval_disclosure, matching, record_linkage, unchanged
-    from shoal.risk.nearest import match_pair
-
     pair = Pair.of(before, table, schema)
     matches = match_pair(pair)
     return {
@@ -156,9 +157,6 @@ def _matched(before: Any, table: Any, schema: Any) -> dict[str, Any]:
 
 def _controlled(before: Any, table: Any, control: Any, schema: Any) -> dict[str, Any]:
     """Attacks that need no correspondence of rows; a coarse release is read through the row order."""
-    import numpy as np
-
-    from shoal import risk as measures
 
     rows = np.arange(len(table)) if len(table) == len(before) else None
     found: dict[str, Any] = {
@@ -188,8 +186,6 @@ _GATES: dict[str, tuple[str, Callable[[Any], float]]] = {
 
 
 def _limits(given: list[str]) -> dict[str, float]:
-    from shoal.errors import ParameterError
-
     limits = {}
     for text in given:
         name, _, number = text.partition("=")
@@ -205,8 +201,6 @@ def _limits(given: list[str]) -> dict[str, float]:
 
 def _broken(found: dict[str, Any], limits: dict[str, float]) -> dict[str, float]:
     """The risks above their limit; one that can't be measured is an error, not a pass."""
-    from shoal.errors import ParameterError
-
     broken = {}
     for name, limit in limits.items():
         part, value = _GATES[name]

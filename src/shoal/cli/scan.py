@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.console import out, print_table, steps
+from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.compliance.scan import scan as look
-from shoal.files import read_table
 
 __all__ = ["EXAMPLES", "scan"]
 
@@ -23,21 +23,21 @@ shoal scan people.parquet --json
 """
 
 
+@reads
 def scan(
-    file: Annotated[Path, typer.Argument(help="The table to look at.")],
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
     fail: Annotated[bool, typer.Option("--fail", help="Exit with code 3 if something is found.")] = False,
     sample: Annotated[
         int | None, typer.Option(min=1, help="Look at this many different values of a column at most.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    delimiter: Annotated[str | None, typer.Option(help="Delimiter of a CSV file; found by itself if left out.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV file; found by itself if left out.")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV file.")] = ".",
+    *,
+    reading: Reading,
 ) -> None:
     """Look for the 18 Safe Harbor identifiers in FILE, by names and values; print counts, never values."""
     with steps(2) as step:
         step("reading")
-        table = read_table(file, delimiter=delimiter, encoding=encoding, decimal=decimal)
+        table = reading.table(file, "scan")
         step("looking")
         found = look(table, sample=sample)
     if json:

@@ -75,7 +75,6 @@ class AddNoise(AwareMask):
         keeps="Its mean, on average, and with correlated noise its correlations.",
     )
     rank = 23
-    trials = ({"group": {"method": "mdav", "k": 5}, "mask": [{"method": "add-noise"}]},)
 
     columns: Annotated[Sequence[str] | None, Help("numeric columns, name/name; none: all numeric quasi")] = None
     ratio: Annotated[float, Range(above=0), Help("noise's standard deviation over the column's")] = 0.3

@@ -49,6 +49,9 @@ class Column:
     pseudonym
         Whether an identifier or the unit is released under a keyed pseudonym (`shoal.pseudonym`) instead of
         being removed; a text says what it names, where columns of several tables name the same.
+    format
+        How the file writes the dates or times of the column, ``"DD.MM.YYYY"``: see `shoal.files.dates`. None: as ISO
+        has it, or the column holds none.
     """
 
     name: str
@@ -62,6 +65,7 @@ class Column:
     hierarchy: Words | None = None
     metric: Words | None = None
     pseudonym: bool | str = False
+    format: str | None = None
 
     def __post_init__(self) -> None:
         self._check_name()
@@ -107,6 +111,7 @@ class Column:
             raise _wrong(self.name, "edges belong to numeric columns and must be at least two increasing numbers")
         if self.whole is not None and (not isinstance(self.whole, bool) or self.kind in ("ordinal", "nominal")):
             raise _wrong(self.name, "whole belongs to numeric columns and must be true or false")
+        self._check_format()
         if not isinstance(self.pseudonym, bool | str) or self.pseudonym == "":
             raise _wrong(self.name, "pseudonym must be true, false, or a text that says what the column names")
         if self.pseudonym and self.role not in ("identifier", "unit"):
@@ -115,6 +120,16 @@ class Column:
             words = getattr(self, entry)
             if words is not None and not (isinstance(words, Mapping) and isinstance(words.get("kind"), str)):
                 raise _wrong(self.name, f"{entry} must be a table that names its kind")
+
+    def _check_format(self) -> None:
+        if self.format is None:
+            return
+        from shoal.files.dates import FORMS
+
+        if self.format not in FORMS:
+            raise _wrong(self.name, f"format must be one of {', '.join(FORMS)}", repr(self.format)[:40])
+        if self.kind == "numeric":
+            raise _wrong(self.name, "format belongs to dates and times, which are ordinal, not numeric")
 
     def to_dict(self) -> dict[str, Any]:
         """The declared parts only, as TOML- and JSON-safe words."""
@@ -131,6 +146,8 @@ class Column:
             words["edges"] = [float(edge) for edge in self.edges]
         if self.whole is not None:
             words["whole"] = self.whole
+        if self.format is not None:
+            words["format"] = self.format
         for entry in ("hierarchy", "metric"):
             if getattr(self, entry) is not None:
                 words[entry] = dict(getattr(self, entry))
@@ -167,10 +184,13 @@ class Column:
             hierarchy=_spelled(words.get("hierarchy")),
             metric=_spelled(words.get("metric")),
             pseudonym=words.get("pseudonym", False),
+            format=words.get("format"),
         )
 
 
-_ENTRIES = {"role", "kind", "levels", "bounds", "missing", "edges", "whole", "hierarchy", "metric", "pseudonym"}
+_ENTRIES = {
+    *("role", "kind", "levels", "bounds", "missing", "edges", "whole", "hierarchy", "metric", "pseudonym", "format"),
+}
 
 
 def _listed(name: str, entry: str, given: Any) -> list[Any]:

@@ -77,6 +77,7 @@ class Schema:
         whole: Mapping[str, bool] | None = None,
         hierarchies: Mapping[str, Any] | None = None,
         metrics: Mapping[str, Any] | None = None,
+        formats: Mapping[str, str] | None = None,
         rules: Iterable[Words | Rule] = (),
     ) -> Schema:
         """Declare a schema in one call: role by role, then what is known of single columns, then rules.
@@ -110,6 +111,7 @@ class Schema:
             "whole": whole,
             "hierarchy": hierarchies,
             "metric": metrics,
+            "format": formats,
         }
         for entry, given in details.items():
             for name, value in (given or {}).items():
@@ -229,6 +231,11 @@ class Schema:
     def pseudonym(self) -> dict[str, str]:
         """What each column that is released under a pseudonym names: by itself, its own name."""
         return {c.name: c.pseudonym if isinstance(c.pseudonym, str) else c.name for c in self.columns if c.pseudonym}
+
+    @property
+    def formats(self) -> dict[str, str]:
+        """The columns that declare how their dates or times are written, each with that form."""
+        return {column.name: column.format for column in self.columns if column.format is not None}
 
     @property
     def released(self) -> Schema:

@@ -1,0 +1,21 @@
+"""What a traceback, a notebook or a log may print of a release holds no cell and no link to a person."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+
+SECRET = "Zzyzx"
+
+
+@pytest.mark.parametrize("part", ["risk", "utility", "pair", "prepared", "claims", "recipe", "facts", "steps", "kept"])
+def test_no_repr_shows_a_cell(part):
+    rng = np.random.default_rng(1)
+    table = pl.DataFrame({"town": [SECRET, *rng.choice(["Alba", "Boro"], 59)], "cost": [813_377, *range(59)]})
+    schema = shoal.Schema.of(quasi=["town"], sensitive=["cost"])
+    release = shoal.coarsen(table, schema, shoal.Generalize(k=4, suppression=0.05, limits={"town": 0}), seed=1)
+    assert 0 not in release.source_rows
+    text = repr(getattr(release, part))
+    assert SECRET not in text
+    assert "813377" not in text.replace(",", "").replace("_", "")
