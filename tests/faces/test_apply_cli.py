@@ -57,6 +57,15 @@ def test_a_policy_is_for_generalize_and_never_replaced(folder):
 
 
 def test_a_trial_writes_no_policy(folder):
-    words = ("-s", folder / "schema.toml", "--method", "generalize", "--sample", 100, "--policy", folder / "policy.json")
+    words = (
+        "-s",
+        folder / "schema.toml",
+        "--method",
+        "generalize",
+        "--sample",
+        100,
+        "--policy",
+        folder / "policy.json",
+    )
     assert isinstance(run("coarsen", folder / "old.csv", *words).exception, ParameterError)
     assert not (folder / "policy.json").exists()
