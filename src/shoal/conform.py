@@ -204,7 +204,9 @@ def _treat_missing(frame: Frame, columns: list[Column], problems: Problems) -> t
     rows = np.flatnonzero(keep)
     if len(rows) == 0:
         problems.settle()
-        raise InputError("table", "must have a row left after dropping those with missing numbers", got="0 rows")
+        raise InputError(
+            "table", "must have at least one row after those with missing numbers are dropped", got="0 rows"
+        )
     frame = frame if keep.all() else pick(frame, rows)
     fill = [column for column, _ in found if column.missing not in ("drop", "error")]
     filled = problems.each(lambda column: (column.name, _fill(series(frame, column.name), column)), fill)
@@ -225,7 +227,7 @@ def _missing_fact(column: Column, count: int) -> Fact:
             column.name,
             "has missing numbers and the schema has no rule for them",
             got=f"{count} missing",
-            hint='Set missing = "drop" (leave those rows out), missing = "median", or missing = a number to put there.',
+            hint='Set missing = "drop" (drop those rows), missing = "median", or missing = a number to fill in.',
         )
     if column.missing == "drop":
         says = "{column}: rows with a missing number were left out"
@@ -240,7 +242,7 @@ def _fill(content: pl.Series, column: Column) -> FloatArray:
     absent = np.isnan(values)
     present = values[~absent]
     if column.missing == "median" and len(present) == 0:
-        raise ColumnError(column.name, "has no number to take a median of")
+        raise ColumnError(column.name, "has no numbers to compute a median from")
     value = float(np.median(present)) if column.missing == "median" else float(column.missing)
     return np.where(absent, value, values)
 
@@ -251,7 +253,7 @@ def _check_numbers(content: pl.Series, column: Column) -> None:
             column.name,
             "is declared numeric and must hold numbers",
             got=f"type {content.dtype.base_type()}",
-            hint="Convert it (a decimal comma: read it with decimal=','), or declare it ordinal or nominal.",
+            hint="Convert it (for decimal commas, read it with decimal=','), or declare it ordinal or nominal.",
         )
     values = floats(content)
     if np.isinf(values).any():
@@ -259,12 +261,12 @@ def _check_numbers(content: pl.Series, column: Column) -> None:
     if content.dtype.is_integer() and (np.abs(values) > 2**53).any():
         raise ColumnError(
             column.name,
-            "holds whole numbers too large to compute with exactly",
+            "holds integers too large for exact arithmetic",
             hint="Declare it nominal if they are codes, or give it the role identifier.",
             fix={"kind": "nominal"},
         )
     if (np.abs(values) > _LARGEST).any():
-        raise ColumnError(column.name, f"must hold numbers of a size up to {_LARGEST:g}", hint="Rescale the column.")
+        raise ColumnError(column.name, f"must hold numbers of magnitude up to {_LARGEST:g}", hint="Rescale the column.")
     if column.role == "weight" and ((values < 0).any() or not np.nansum(values) > 0):
         raise ColumnError(column.name, "holds weights, which must be at least 0 and not all 0")
     if column.bounds is not None:
@@ -272,7 +274,7 @@ def _check_numbers(content: pl.Series, column: Column) -> None:
         if outside:
             raise ColumnError(
                 column.name,
-                "must lie within the bounds of the schema",
+                "must be within the bounds of the schema",
                 got=f"{outside} values outside",
                 hint="Correct the values or widen the bounds.",
             )
@@ -295,7 +297,7 @@ def _in_declared_spelling(content: pl.Series, column: Column) -> pl.Series | Non
     if outside:
         raise ColumnError(
             column.name,
-            "must hold only the levels that the schema lists",
+            "must hold only levels listed in the schema",
             got=f"{outside} values outside",
             hint="Correct the values or add the level.",
         )
@@ -309,9 +311,9 @@ def levels_like(content: pl.Series, column: Column) -> pl.Series:
     if levels is None:
         raise ColumnError(
             column.name,
-            "has declared levels of another type than its values",
+            "has declared levels of a different type from its values",
             got=f"values of type {content.dtype.base_type()}",
-            hint="Write the levels as the column has them (numbers without quotes, texts with).",
+            hint="Write the levels as they are in the column (numbers without quotes, text with quotes).",
         )
     return levels
 

@@ -67,9 +67,16 @@ class ShoalError(Exception):
 
 
 class ParameterError(ShoalError, ValueError):
-    """A parameter breaks its rule."""
+    """A parameter breaks its rule; `parameter` is its name, where one alone is at fault."""
 
     exit_code = 2
+
+    def __init__(self, owner: str, rule: str, *, got: str = "", hint: str = "", parameter: str = "") -> None:
+        self.parameter = parameter
+        super().__init__(owner, rule, got=got, hint=hint)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild_parameter, (type(self), self.owner, self.rule, self.got, self.hint, self.parameter)
 
 
 class GuaranteeError(ShoalError):
@@ -162,6 +169,12 @@ class Problems:
 
 def _rebuild(cls: type[ShoalError], owner: str, rule: str, got: str, hint: str) -> ShoalError:
     return cls(owner, rule, got=got, hint=hint)
+
+
+def _rebuild_parameter(
+    kind: type[ParameterError], owner: str, rule: str, got: str, hint: str, parameter: str
+) -> ParameterError:
+    return kind(owner, rule, got=got, hint=hint, parameter=parameter)
 
 
 def _rebuild_column(column: str, rule: str, got: str, hint: str, fix: Mapping[str, object]) -> ColumnError:

@@ -178,7 +178,7 @@ def test_sign_and_hand_over(room, tmp_path):
     from shoal.release.minisign import Cost, new_key
 
     new_key(tmp_path / "locked.key", password="secret", cost=Cost(operations=1 << 15, memory=1 << 24))
-    facts = ["--decision", "May go", "--by", "R. Roe", "--recipient", "The clinic", "--expires", "2999-12-31"]
+    facts = ["--decision", "Approved", "--by", "R. Roe", "--recipient", "The clinic", "--expires", "2999-12-31"]
     words = ["sign", "release", "--key", "locked.key", "--password-file", "password"]
     done = shoal(*words, *facts, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -220,7 +220,7 @@ BAD_SIGNING = [
     (["sign", "--key", "publisher.key"], 2, "DIRECTORY"),
     (["sign", "release", "--key", "schema.toml"], 4, "minisign"),
     (["sign", "release", "--key", "nobody.key"], 4, "nobody.key"),
-    (["sign", "release", "--new-key", "new.key"], 2, "leave out the rest"),
+    (["sign", "release", "--new-key", "new.key"], 2, "omit the other options"),
     (["sign", "--new-key", "new.key", "--password-file", "empty.csv"], 2, "first line"),
     (["verify", "release", "--signer", "people.csv"], 4, "public key"),
     (["handover", "release"], 2, "--to"),

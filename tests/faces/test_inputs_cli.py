@@ -59,7 +59,7 @@ def test_release_of_a_query_is_replayed_verified_and_exported(room):
     query = ["--sql", "SELECT * FROM people ORDER BY id", "--database", "clinic.sqlite"]
     run("coarsen", *query, "-s", "schema.toml", "-o", "out", "-k", "3")
     assert pl.read_csv(room / "out/release.csv").columns == ["age", "sex", "born", "cost"]
-    assert "Nothing fails" in run("verify", "out", "--original", "clinic.sqlite")
+    assert "No check fails" in run("verify", "out", "--original", "clinic.sqlite")
     run("export", "out", "--database", "research.sqlite", "--table", "people")
     assert "already has a table" in run(
         "export", "out", "--database", "research.sqlite", "--table", "people", error=InputError

@@ -57,7 +57,7 @@ def test_several_radii(folder):
 def test_suggested_radius(folder):
     done = run(folder, "planted")
     assert done.exit_code == 0, done.output
-    assert "suggested by the data" in done.output
+    assert "chosen from the data" in done.output
 
 
 @pytest.mark.parametrize(

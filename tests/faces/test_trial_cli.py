@@ -54,7 +54,7 @@ def test_a_trial_of_a_synthesis_charges_no_account(tmp_path):
 def test_a_trial_takes_no_folder(command, folder):
     done = trial(command, folder, "--out", folder / "out")
     assert isinstance(done.exception, ParameterError)
-    assert "trial" in str(done.exception)
+    assert "dry run" in str(done.exception)
     assert not (folder / "out").exists()
 
 

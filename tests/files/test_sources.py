@@ -79,7 +79,7 @@ def test_sheet_is_chosen_by_name(book):
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ([["a", "group", None], [1, SENTINEL, 3]], ("head of its own", "column C", "merged")),
+        ([["a", "group", None], [1, SENTINEL, 3]], ("its own name", "column C", "merged")),
         ([["a", "a"], [1, 2]], ("unique", "columns 1 and 2")),
         ([["a"]], ()),
     ],
@@ -99,13 +99,13 @@ def test_error_in_a_cell_is_named_by_its_place(book):
 
 def test_damaged_or_empty_workbook(tmp_path, book):
     (tmp_path / "bad.xlsx").write_bytes(SENTINEL.encode())
-    refused(tmp_path / "bad.xlsx", "whole workbook", where=FileError)
+    refused(tmp_path / "bad.xlsx", "intact workbook", where=FileError)
     refused(book(people=[]), "0 sheets")
 
 
 def test_sheet_belongs_to_a_workbook(tmp_path):
     (tmp_path / "t.csv").write_text("a\n1\n")
-    refused(tmp_path / "t.csv", "no workbook", where=ParameterError, sheet="x")
+    refused(tmp_path / "t.csv", "a workbook", where=ParameterError, sheet="x")
 
 
 # Databases
@@ -148,17 +148,17 @@ def test_unusable_query_is_an_error_without_a_cell(sqlite, sql, words):
 
 
 def test_database_out_of_reach(tmp_path, sqlite):
-    refused(str(tmp_path / "no.sqlite"), "within reach", where=FileError, sql="SELECT 1")
+    refused(str(tmp_path / "no.sqlite"), "accessible", where=FileError, sql="SELECT 1")
     assert not (tmp_path / "no.sqlite").exists()
     sqlite.write_bytes(b"no database at all, but long enough to be looked at" * 50)
-    refused(str(sqlite), "within reach", where=FileError, sql="SELECT * FROM people")
+    refused(str(sqlite), "accessible", where=FileError, sql="SELECT * FROM people")
     refused(str(sqlite), "--sql", where=ParameterError)
     refused("oracle://host/db", "SQLite, PostgreSQL or DuckDB", where=ParameterError, sql="SELECT 1")
 
 
 def test_password_is_never_shown():
     url = "postgresql://me:hunter2@127.0.0.1:1/none"
-    message = refused(url, "within reach", "127.0.0.1", where=FileError, sql="SELECT 1")
+    message = refused(url, "accessible", "127.0.0.1", where=FileError, sql="SELECT 1")
     assert "hunter2" not in message
 
 
@@ -256,7 +256,7 @@ def test_zip_with_one_file(tmp_path):
         archive.writestr("u.csv", SENTINEL)
     refused(tmp_path / "t.zip", "exactly one file", "2 files", where=FileError)
     (tmp_path / "t.zip").write_bytes(SENTINEL.encode())
-    refused(tmp_path / "t.zip", "whole ZIP file", where=FileError)
+    refused(tmp_path / "t.zip", "intact ZIP file", where=FileError)
 
 
 def piped(monkeypatch, data):
@@ -336,7 +336,7 @@ def test_dates_are_read_by_declaration(tmp_path, form, cell, value):
 def test_cell_that_is_no_date_is_counted_and_placed(tmp_path):
     (tmp_path / "t.csv").write_text(f"day\n03.04.2021\n31.02.2021\n{SENTINEL}\n")
     refused(tmp_path / "t.csv", "2 cells", "row 2", where=ColumnError, formats={"day": "DD.MM.YYYY"})
-    refused(tmp_path / "t.csv", "known", formats={"day": "%d"})
+    refused(tmp_path / "t.csv", "supported", formats={"day": "%d"})
 
 
 def test_universal_time_is_read_as_moments(tmp_path):

@@ -331,3 +331,8 @@ def test_safe_harbor_lets_no_derived_code_stand():
         shoal.coarsen(table_of([1] * 20), SCHEMA, shoal.SafeHarbor(), pseudonyms=NAMES)
     with pytest.raises(GuaranteeError, match="derived from an identifier"):
         shoal.coarsen(table_of([1] * 20), SCHEMA, shoal.Mondrian(k=3), preset="safe-harbor", pseudonyms=NAMES)
+
+
+def test_a_comparison_refuses_once_and_not_recipe_by_recipe():
+    with pytest.raises(SchemaError, match="without pseudonyms"):
+        shoal.compare(table_of([1] * 20), SCHEMA)

@@ -157,7 +157,7 @@ def test_a_killed_signing_is_rolled_back(tmp_path):
 def test_inside_files_of_another_release_are_named(tmp_path):
     release(tmp_path / "out", "old")
     (tmp_path / "out").rename(tmp_path / "elsewhere")
-    with pytest.raises(FileError, match="not beside it"):
+    with pytest.raises(FileError, match="not next to it"):
         release(tmp_path / "out", "new")
     assert (tmp_path / "out.internal" / "replay.toml").read_text() == "old"
     release(tmp_path / "out", "new", overwrite=True)
@@ -181,7 +181,7 @@ def test_a_stranger_beside_is_spared(tmp_path, overwrite):
     with pytest.raises((FileError, ParameterError), match=r"already holds|nothing else"):
         release(tmp_path / "out", "new", overwrite=overwrite)
     shutil.rmtree(tmp_path / "out")
-    with pytest.raises((FileError, ParameterError), match=r"not beside|nothing else"):
+    with pytest.raises((FileError, ParameterError), match=r"not next to|nothing else"):
         release(tmp_path / "out", "new", overwrite=overwrite)
     assert (tmp_path / "out.internal" / "thesis.doc").read_text() == "precious"
 

@@ -56,46 +56,61 @@ shoal coarsen people.csv -s schema.toml -o release --preset cms --hierarchy zip=
 """
 
 
-_METHODS = listed("coarsen", with_k=True) + ", or none (presets and recodes only)"
+_METHODS = listed("coarsen", with_k=True) + ", or none (preset and recoding only)"
 
 
 @reads
 def coarsen(
     file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
-    schema: Annotated[Path | None, typer.Option("--schema", "-s", help="Schema in TOML: every column's role.")] = None,
+    schema: Annotated[
+        Path | None, typer.Option("--schema", "-s", help="Schema file (TOML) with the role of each column.")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the release; must not exist yet.")] = None,
     method: Annotated[
         str,
-        typer.Option("--method", "-m", help=f"How: {_METHODS}; parameters after a colon."),
+        typer.Option("--method", "-m", help=f"Method: {_METHODS}; parameters follow a colon."),
     ] = "mondrian",
     k: Annotated[int | None, typer.Option("--k", "-k", help="Smallest class, at least 2. [default: 5]")] = None,
     preset: Annotated[
         str | None,
-        typer.Option(help="Rules to meet: safe-harbor, limited-data-set, cms, internal-5, public-11, public-20."),
+        typer.Option(help="Preset of rules: safe-harbor, limited-data-set, cms, internal-5, public-11, public-20."),
     ] = None,
     diversity: Annotated[str | None, typer.Option(help="l-diversity: 3, entropy:2.5, recursive:3,2.")] = None,
     closeness: Annotated[str | None, typer.Option(help="t-closeness: 0.2, equal:0.2, ordered:0.2.")] = None,
-    suppression: Annotated[float | None, typer.Option(help="Largest share of records left out.")] = None,
-    subsets: Annotated[int | None, typer.Option(help="Count classes of this many columns or fewer too.")] = None,
-    importance: Annotated[list[str] | None, typer.Option(help="COLUMN=NUMBER: lose less here. Repeat.")] = None,
-    limit: Annotated[list[str] | None, typer.Option(help="COLUMN=LEVEL: no higher (generalize). Repeat.")] = None,
+    suppression: Annotated[float | None, typer.Option(help="Largest share of records that may be suppressed.")] = None,
+    subsets: Annotated[
+        int | None, typer.Option(help="Also count classes over subsets of up to this many columns.")
+    ] = None,
+    importance: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=NUMBER: weight of a column's information loss. Repeatable.")
+    ] = None,
+    limit: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=LEVEL: highest level allowed (generalize). Repeatable.")
+    ] = None,
     recode: Annotated[
-        list[str] | None, typer.Option(help="COLUMN=STEP first, as age=cap:high=90 or zip=prefix:keep=3. Repeat.")
+        list[str] | None,
+        typer.Option(help="COLUMN=STEP, applied first: age=cap:high=90 or zip=prefix:keep=3. Repeatable."),
     ] = None,
     hierarchy: Annotated[
-        list[str] | None, typer.Option(help="COLUMN=FILE.csv, as ARX has it: one column a level. Repeat.")
+        list[str] | None, typer.Option(help="COLUMN=FILE.csv in ARX format, one column per level. Repeatable.")
     ] = None,
     export: Annotated[
-        Path | None, typer.Option(help="Write the hierarchies used to this folder, as ARX reads.")
+        Path | None, typer.Option(help="Write the hierarchies used to this folder, in ARX format.")
     ] = None,
     policy: Annotated[
         Path | None, typer.Option(help="Write the levels chosen (generalize) to this file, for `shoal apply`.")
     ] = None,
-    allow: Annotated[list[str] | None, typer.Option(help="Column that only looks like an identifier. Repeat.")] = None,
-    accept: Annotated[bool, typer.Option("--accept", help="Release although a check of the preset fails.")] = False,
-    seed: Annotated[int | None, typer.Option(help="Decides ties and row order; leave out when you publish.")] = None,
-    format: Annotated[str | None, typer.Option("--format", "-f", help="csv, tsv, parquet, dta, sav, xpt.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older release in that folder.")] = False,
+    allow: Annotated[
+        list[str] | None, typer.Option(help="Keep a column that merely looks like an identifier. Repeatable.")
+    ] = None,
+    accept: Annotated[bool, typer.Option("--accept", help="Release even if a check of the preset fails.")] = False,
+    seed: Annotated[
+        int | None, typer.Option(help="Random seed for ties and row order; omit it when publishing.")
+    ] = None,
+    format: Annotated[
+        str | None, typer.Option("--format", "-f", help="Output format: csv, tsv, parquet, dta, sav, xpt.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing release in that folder.")] = False,
     pseudonym_key: Annotated[Path | None, typer.Option(help=KEY_HELP)] = None,
     scope: Annotated[str | None, typer.Option(help=SCOPE_HELP)] = None,
     pseudonym_format: Annotated[str | None, typer.Option(help=FORMAT_HELP)] = None,
@@ -142,7 +157,7 @@ def coarsen(
         screen.print(f"Policy: {policy}", markup=False)
     if export is not None:
         _export(source.frame, rules, export)
-        screen.print(f"Hierarchies: {export} (they name values of the table: keep them inside)", markup=False)
+        screen.print(f"Hierarchies: {export} (internal: they contain values of the table)", markup=False)
 
 
 def _check_policy(path: Path | None, sample: int | None) -> None:
@@ -155,7 +170,9 @@ def _check_policy(path: Path | None, sample: int | None) -> None:
 def _method(text: str, options: dict[str, Any], preset: str | None) -> list[Any]:
     if text == "none":
         if options:
-            raise ParameterError("coarsen", f"--method none takes no {', '.join(f'--{name}' for name in options)}")
+            raise ParameterError(
+                "coarsen", f"--method none cannot be combined with {', '.join(f'--{name}' for name in options)}"
+            )
         return []
     wanted = preset_of(preset).k if preset else 1
     options.setdefault("k", max(wanted, 5))

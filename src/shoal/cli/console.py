@@ -1,4 +1,4 @@
-"""What the commands share on the screen: tables, progress, complaints."""
+"""What the commands share on the screen: tables, progress, errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shoal.progress import Pace, listening, spoken
 if TYPE_CHECKING:
     from shoal.release.forecast import Forecast
 
-__all__ = ["Steps", "complain", "complain_of", "note", "out", "print_claims", "print_table", "steps"]
+__all__ = ["Steps", "complain_of", "note", "out", "print_claims", "print_error", "print_table", "steps"]
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -28,7 +28,7 @@ err = Console(stderr=True, highlight=False)
 _PATIENCE, _BEAT = 2.0, 0.2  # seconds before a progress bar appears, and between its moves
 
 
-def complain(message: str) -> None:
+def print_error(message: str) -> None:
     """One line on standard error."""
     err.print(f"[bold red]shoal:[/] {_escape(message)}", soft_wrap=True)
 
@@ -36,9 +36,9 @@ def complain(message: str) -> None:
 def complain_of(error: ShoalError) -> None:
     """An error as one line, or several problems as a table, each with its remedy, on standard error."""
     if not isinstance(error, ProblemsError):
-        complain(str(error))
+        print_error(str(error))
         return
-    complain(f"the table doesn't fit its schema; {len(error.problems)} problems.")
+    print_error(f"the table doesn't fit its schema; {len(error.problems)} problems.")
     table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="bold")
     for name in ("where", "problem", "remedy"):
         table.add_column(name, overflow="fold")

@@ -26,7 +26,7 @@ shoal export release --format arrow > people.arrow
 
 
 def export(
-    directory: Annotated[Path, typer.Argument(help="Folder of a release.")],
+    directory: Annotated[Path, typer.Argument(help="Release folder.")],
     database: Annotated[
         str | None,
         typer.Option(help="Write to this database, in one transaction: FILE.sqlite, FILE.duckdb or postgresql://..."),

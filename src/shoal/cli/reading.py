@@ -24,14 +24,14 @@ __all__ = ["FILE_HELP", "Reading", "reads"]
 FILE_HELP = "CSV, Excel, Parquet, Arrow, SAS, Stata or SPSS file; a folder or pattern of files; - for standard input."
 
 _OPTIONS: dict[str, Any] = {
-    "delimiter": typer.Option(help="Delimiter of a CSV input; detected automatically."),
-    "encoding": typer.Option(help="Encoding of a CSV input; detected automatically."),
-    "decimal": typer.Option(help="Decimal mark of a CSV input, . or , ; detected where it is certain."),
-    "thousands": typer.Option(help="Mark that groups the digits of numbers in a CSV input."),
-    "sheet": typer.Option(help="Sheet of a workbook; needed where several hold something."),
+    "delimiter": typer.Option(help="Field delimiter of a CSV file; detected automatically."),
+    "encoding": typer.Option(help="Character encoding of a CSV file; detected automatically."),
+    "decimal": typer.Option(help="Decimal separator of a CSV file, . or , ; detected where unambiguous."),
+    "thousands": typer.Option(help="Thousands separator of a CSV file."),
+    "sheet": typer.Option(help="Sheet of a workbook; needed if several hold data."),
     "sql": typer.Option(help="Read the rows of this query instead of a file."),
     "database": typer.Option(
-        envvar="SHOAL_DATABASE", help="Where the query runs: clinic.sqlite, clinic.duckdb, postgresql://USER@HOST/NAME."
+        envvar="SHOAL_DATABASE", help="Database to query: clinic.sqlite, clinic.duckdb, postgresql://USER@HOST/NAME."
     ),
 }
 

@@ -42,7 +42,7 @@ __all__ = [
 KEY_HELP = f"File with the project key of pseudonyms. [default: ${ENVIRONMENT}]"
 SCOPE_HELP = "Project or recipient whose pseudonyms these are: those of two scopes can't be joined."
 FORMAT_HELP = "Pseudonyms: hex, uuid, or digits:D."
-SAMPLE = "Try it on this many random rows (whole persons, where there is a unit): prints, writes nothing."
+SAMPLE = "Dry run on a random sample of this many rows (of whole units, if the schema has a unit); writes nothing."
 
 
 def listed(family: Family, *, with_k: bool = False) -> str:
@@ -73,7 +73,7 @@ def open_input(
     """The input and its schema; a target in use is refused before any work is done. A trial has no target."""
     rules = Schema.read(required(schema, "--schema FILE", command))
     if target is not None and file is not None and file.resolve() == target.resolve():
-        raise ParameterError("--out", "must not be the input file", hint="Name a new folder.")
+        raise ParameterError("--out", "must not be the input file", hint="Choose a new folder.")
     if target is not None:
         check_target(target, overwrite=overwrite)
     step("reading")
@@ -98,8 +98,8 @@ def check_trial(sample: int | None, out: Path | None, command: str) -> Path | No
     if out is not None:
         raise ParameterError(
             "--sample",
-            "is a trial, which writes nothing: a release of a sample would pass for one of the whole table",
-            hint="Leave out --out, or --sample.",
+            "is a dry run and writes nothing: a release of a sample could be mistaken for one of the whole table",
+            hint="Omit --out or --sample.",
         )
     return None
 
@@ -109,14 +109,14 @@ def tried(source: Any, schema: Any, sample: int | None, seed: int | None) -> Any
     if sample is None:
         return source
     part = replace(source, frame=sample_of(source.frame, schema, sample, seed))
-    screen.print(f"[bold]Trial[/] on a random sample: {len(part.frame):,} of {len(source.frame):,} rows.")
+    screen.print(f"[bold]Dry run[/] on a random sample: {len(part.frame):,} of {len(source.frame):,} rows.")
     return part
 
 
 def expect(step: Any, source: Any, schema: Any, recipe: Any) -> None:
     """Forecast the run, for the bar, and in words where it will be long."""
     if not is_warm(recipe.command):
-        note(f"First run here: loops are compiled, once, and kept in {cache_folder()} (`shoal warm-up` does it ahead).")
+        note(f"First run on this machine: compiling kernels once, cached in {cache_folder()} (see `shoal warm-up`).")
     step.expect(forecast(len(source.frame), schema, recipe))
 
 
@@ -154,7 +154,7 @@ def _tell_all(release: Any) -> None:
 def tell_where(target: Path | None) -> None:
     """Print where everything lies; of a trial, what its numbers are worth."""
     if target is None:
-        screen.print("Nothing was written: claims and numbers are those of the sample. To release, leave out --sample.")
+        screen.print("Nothing was written; claims and numbers refer to the sample. Omit --sample to release.")
         return
     screen.print(f"Table, report and manifest: {target}", markup=False)
-    screen.print(f"Keep inside: {inside_of(target)}", markup=False)
+    screen.print(f"Internal, do not release: {inside_of(target)}", markup=False)

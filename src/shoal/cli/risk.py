@@ -59,34 +59,37 @@ _MOST_SETS = 100_000_000  # rows times sets of columns up to which combinations 
 def risk(
     *,
     file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
-    schema: Annotated[Path, typer.Option("--schema", "-s", help="Its schema in TOML.")],
+    schema: Annotated[Path, typer.Option("--schema", "-s", help="Schema file (TOML).")],
     original: Annotated[
         Path | None,
-        typer.Option(help="The table it was made from: adds attacks. Matching needs the same row order."),
+        typer.Option(help="The original table, to run attacks; matching needs the same row order."),
     ] = None,
     control: Annotated[
-        Path | None, typer.Option(help="People who were not in the original: attacks are held against them.")
+        Path | None, typer.Option(help="People who were not in the original, as a baseline for the attacks.")
     ] = None,
-    population: Annotated[int | None, typer.Option(help="People in the population the table is a sample of.")] = None,
-    k: Annotated[int, typer.Option(min=2, help="People in classes of fewer than this many stand out.")] = 2,
+    population: Annotated[
+        int | None, typer.Option(help="Size of the population from which the table is a sample.")
+    ] = None,
+    k: Annotated[int, typer.Option(min=2, help="People in classes smaller than this stand out.")] = 2,
     fail_above: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=LIMIT",
-            help="End with exit code 3 if a risk is larger: unique, prosecutor, journalist, marketer, individual, "
-            "household, singling-out, linkability, guessing, membership.",
+            help="Exit with code 3 if a risk is above its limit, as NAME=LIMIT: unique, prosecutor, journalist, "
+            "marketer, individual, household, "
+            "singling-out, linkability, guessing, membership.",
         ),
     ] = None,
     aggregates: Annotated[
-        list[str] | None, typer.Option(help="Columns whose averages you plan to publish: what would they give away?")
+        list[str] | None, typer.Option(help="Columns whose group means are to be published: what would they disclose?")
     ] = None,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Print everything, also what is for inside only.")
+        bool, typer.Option("--verbose", "-v", help="Print everything, including internal details.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON; for inside only.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON (internal).")] = False,
     reading: Reading,
 ) -> None:
-    """Say who stands out in FILE, through which columns, against whom, and what would help most."""
+    """Show who stands out in FILE, because of which columns, to which attackers, and what would help most."""
     rules = Schema.read(schema)
     limits = _limits(fail_above or [])
     with steps(7) as step:

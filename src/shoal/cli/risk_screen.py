@@ -25,7 +25,7 @@ def print_risk(
     if verbose:
         _everything(found)
     else:
-        out.print("More with --verbose: values, combinations and records, for inside only.", markup=False)
+        out.print("More with --verbose: values, combinations and records (internal).", markup=False)
     if "aggregates" in found:
         tell_exposure(found["aggregates"])
 

@@ -17,7 +17,7 @@ EXAMPLES = """Examples:
 
 shoal scan people.csv
 
-shoal scan people.csv --fail    (exit code 3 if something is found, for pipelines)
+shoal scan people.csv --fail    (exit code 3 if anything is found, for pipelines)
 
 shoal scan people.parquet --json
 """
@@ -26,15 +26,15 @@ shoal scan people.parquet --json
 @reads
 def scan(
     file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
-    fail: Annotated[bool, typer.Option("--fail", help="Exit with code 3 if something is found.")] = False,
+    fail: Annotated[bool, typer.Option("--fail", help="Exit with code 3 if anything is found.")] = False,
     sample: Annotated[
-        int | None, typer.Option(min=1, help="Look at this many different values of a column at most.")
+        int | None, typer.Option(min=1, help="Examine at most this many distinct values per column.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     *,
     reading: Reading,
 ) -> None:
-    """Look for the 18 Safe Harbor identifiers in FILE, by names and values; print counts, never values."""
+    """Scan FILE for the 18 Safe Harbor identifiers, by column names and values; print counts, never values."""
     with steps(2) as step:
         step("reading")
         table = reading.table(file, "scan")
@@ -51,11 +51,13 @@ def scan(
 def _tell(found: Any) -> None:
     size = f"{found.n_rows:,} rows, {found.n_columns} columns"
     if not found.findings:
-        out.print(f"[bold]Nothing was found[/] in {size}. That doesn't show that nothing is there.")
+        out.print(f"[bold]Nothing was found[/] in {size}. This does not prove that there are no identifiers.")
         return
     rows = [_row(finding) for finding in found.findings]
     print_table(f"Possible identifiers in {size}", ["column", "holds", "rule", "by", "cells", "share"], rows)
-    out.print("Counts of cells are for the secure room. What is neither named nor formed like an identifier escapes.")
+    out.print(
+        "Cell counts are internal. The scan misses identifiers that neither their name nor their form gives away."
+    )
 
 
 def _row(finding: Any) -> list[str]:

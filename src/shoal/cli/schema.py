@@ -20,7 +20,7 @@ from shoal.schema.infer import propose
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Propose, check and fix schemas: what each column is.", no_args_is_help=True)
+app = typer.Typer(help="Propose, check and fix schemas, which describe each column.", no_args_is_help=True)
 
 _INFER = """Examples:
 
@@ -43,13 +43,15 @@ shoal schema check people.csv --schema schema.toml
 def infer(
     *,
     file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write there; the screen if left out.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="File to write. [default: print to the screen]")
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
     reading: Reading,
 ) -> None:
     """Propose a commented schema for FILE; correct it before you use it."""
     if out is not None and out.exists() and not overwrite:
-        raise FileError(str(out), "already exists", hint="Name another file, or allow overwriting (--overwrite).")
+        raise FileError(str(out), "already exists", hint="Choose another file, or use --overwrite.")
     text = propose(reading.table(file, "schema infer")).to_toml()
     if out is None:
         typer.echo(text)
@@ -63,10 +65,10 @@ def infer(
 def check(
     *,
     file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
-    schema: Annotated[Path, typer.Option("--schema", "-s", help="Its schema in TOML.")],
+    schema: Annotated[Path, typer.Option("--schema", "-s", help="Schema file (TOML).")],
     reading: Reading,
 ) -> None:
-    """Hold FILE to its schema and say what each column is."""
+    """Check FILE against its schema and describe each column."""
     rules = Schema.read(schema)
     prepared = prepare(reading.table(file, "schema check", rules), rules)
     rows = [[c.name, c.role, c.kind or "", str(c.missing)] for c in prepared.schema.columns]

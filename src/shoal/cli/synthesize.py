@@ -35,42 +35,55 @@ shoal synthesize people.csv -s schema.toml --epsilon 1 --price
 def synthesize(
     file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
     schema: Annotated[
-        Path | None, typer.Option("--schema", "-s", help="Schema in TOML: roles, and the public domain of each column.")
+        Path | None,
+        typer.Option("--schema", "-s", help="Schema file (TOML) with the role and the public domain of each column."),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the release; must not exist yet.")] = None,
     epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="Privacy loss. [default: 1]")] = None,
-    delta: Annotated[float | None, typer.Option(help="Much below 1/records: (epsilon, delta) by zCDP.")] = None,
-    scope: Annotated[str | None, typer.Option(help="dataset (rows are free) or sample (each row costs).")] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="Delta of (epsilon, delta) privacy by zCDP; well below 1/records.")
+    ] = None,
+    scope: Annotated[
+        str | None, typer.Option(help="dataset (one epsilon for all rows) or sample (epsilon per row).")
+    ] = None,
     rows: Annotated[
-        int | None, typer.Option("--rows", "-n", help="Rows to draw; chosen without the table. [default: noisy total]")
+        int | None,
+        typer.Option(
+            "--rows", "-n", help="Number of rows to draw; must not depend on the table. [default: noisy total]"
+        ),
     ] = None,
     method: Annotated[
-        str, typer.Option("--method", "-m", help=f"How: {listed('synthesize')}; parameters after a colon.")
+        str, typer.Option("--method", "-m", help=f"Method: {listed('synthesize')}; parameters follow a colon.")
     ] = "pegs",
     limit: Annotated[
-        float | None, typer.Option(help="Epsilon that may ever be spent on FILE; set by the first run. [default: 10]")
+        float | None,
+        typer.Option(help="Total epsilon that may ever be spent on FILE; fixed by the first run. [default: 10]"),
     ] = None,
-    account: Annotated[bool, typer.Option(help="Charge the account of FILE, before anything is computed.")] = True,
+    account: Annotated[
+        bool, typer.Option(help="Charge the privacy account of FILE before anything is computed.")
+    ] = True,
     ledger: Annotated[
         str | None,
-        typer.Option(envvar="SHOAL_LEDGER", help="Shared ledger for a new account. [default: one beside FILE]"),
+        typer.Option(envvar="SHOAL_LEDGER", help="Shared ledger for a new account. [default: next to FILE]"),
     ] = None,
-    data: Annotated[str | None, typer.Option(help="The data set that FILE is, where the ledger knows it.")] = None,
+    data: Annotated[str | None, typer.Option(help="Data set that FILE belongs to, if already in the ledger.")] = None,
     corrected: Annotated[
-        bool, typer.Option("--corrected", help="FILE was corrected; the people are the same.")
+        bool, typer.Option("--corrected", help="FILE was corrected and holds the same people.")
     ] = False,
-    price: Annotated[bool, typer.Option("--price", help="Say what it would cost, and stop.")] = False,
-    format: Annotated[str | None, typer.Option("--format", "-f", help="csv, tsv, parquet, dta, sav, xpt.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older release in that folder.")] = False,
+    price: Annotated[bool, typer.Option("--price", help="Print the price and exit.")] = False,
+    format: Annotated[
+        str | None, typer.Option("--format", "-f", help="Output format: csv, tsv, parquet, dta, sav, xpt.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing release in that folder.")] = False,
     sample: Annotated[int | None, typer.Option("--sample", help=f"{SAMPLE} The account is not charged.")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help=VERBOSE)] = False,
     *,
     reading: Reading,
 ) -> None:
-    """Draw a synthetic table from FILE, and write it with report and manifest.
+    """Draw a synthetic table from FILE, and write it with a report and manifest.
 
-    The account of FILE is charged before anything is computed; when it is exhausted, nothing is computed or spent and
-    the exit code is 3. Levels and bounds in the schema must be public knowledge.
+    The privacy account of FILE is charged before anything is computed; if it is exhausted, nothing is computed or
+    spent and the exit code is 3. Levels and bounds in the schema must be public knowledge.
     """
     given = {"epsilon": epsilon, "delta": delta, "scope": scope}
     synthesizer = read_method(method, "synthesize", {n: v for n, v in given.items() if v is not None})
@@ -124,6 +137,6 @@ def _tell_all(release: Any) -> None:
     print_claims(release.claims)
     if not release.claims:
         screen.print("  none: nothing is promised about differential privacy")
-    screen.print("[bold]Measured, for inside only[/]")
+    screen.print("[bold]Measured (internal)[/]")
     for line in (*release.utility_lines, *release.risk_lines):
         screen.print(f"  {line.name:<58}{line.value}")

@@ -52,10 +52,8 @@ class Recode(Coarsener):
     """
 
     title = "fixed steps"
-    summary = (
-        "Bands, caps, rounding, first letters, parts of dates, ancestors in a table: what is said, column by column."
-    )
-    promise = "The steps are done; no k is promised. Follow it with a method that sees to k."
+    summary = "Bands, caps, rounding, prefixes, parts of dates, hierarchy tables: as specified, column by column."
+    promise = "The steps are applied; no k is promised. Follow it with a method that ensures k."
     telling = Telling(
         done="Columns were recoded by fixed steps.",
         writes="recoded by the steps given",
@@ -90,7 +88,7 @@ def _fact(name: str, step: Step) -> Fact:
 
 def _recoded(prepared: Prepared, name: str, step: Step) -> pl.Series:
     if name not in prepared.schema:
-        raise SchemaError("Recode", f"has a step for the column '{name}', which the schema doesn't have")
+        raise SchemaError("Recode", f"has a step for the column '{name}', which is not in the schema")
     content = series(prepared.frame, name)
     codes, values = distinct_values(content)
     for settled in step.settled(content) if isinstance(step, Tails) else (step,):

@@ -26,7 +26,7 @@ from shoal.comparison.outcome import Outcome
 from shoal.comparison.processes import Answer, run_tasks
 from shoal.comparison.store import Store, keep, kept_outcome, read_kept
 from shoal.conform import prepare
-from shoal.errors import FileError, ParameterError
+from shoal.errors import FileError, ParameterError, SchemaError
 from shoal.frame import Frame, enter, series
 from shoal.progress import advance
 from shoal.recipe import Progress, Recipe, as_recipes, quiet
@@ -90,6 +90,8 @@ def compare(
     (['mdav:k=5, then centroid', 'mondrian:k=5'], {'done'})
     """
     n_jobs, limit = _checked_jobs(jobs), _checked_limit(time_limit)
+    if schema.pseudonym:
+        raise SchemaError("compare", "tries recipes without pseudonyms", hint="Leave `pseudonym` out of the schema.")
     frame = enter(table)
     chosen = default_recipes(schema, frame) if recipes is None else as_recipes(recipes)
     whole = _checked_table(frame, schema, chosen)
@@ -125,7 +127,7 @@ class _Plan:
         reference = (read_kept(self._path(None)) or {}).get("reference")
         tell = _Teller(total=len(found), say=progress)
         for one in filter(None, found):
-            tell(one, "kept from before")
+            tell(one, "saved earlier")
         places = [i for i, one in enumerate(found) if one is None]
         tasks = [self._task(self.recipes[i]) for i in places] + ([self._task(None)] if reference is None else [])
         with closing(run_tasks(job, tasks, jobs=jobs, limit=self.limit)) as answers:
@@ -189,7 +191,7 @@ def _job(table: pl.DataFrame, schema: Schema) -> Iterator[tuple[Path, str]]:
                 digest = hashlib.file_digest(content, "sha256").hexdigest()
         except (OSError, pl.exceptions.PolarsError) as error:
             got = (getattr(error, "strerror", "") or "").lower()
-            raise FileError(name, "the table can't be written there for the workers", got=got) from None
+            raise FileError(name, "the table for the workers can't be written there", got=got) from None
         yield job, digest
 
 

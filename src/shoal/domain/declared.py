@@ -99,7 +99,7 @@ def numbers_of(content: pl.Series) -> FloatArray:
                 content.name,
                 "is declared numeric and must hold numbers",
                 got=f"{unread} values that are none",
-                hint="Convert it (a decimal comma: read it with decimal=','), or declare it ordinal or nominal.",
+                hint="Convert it (for decimal commas, read it with decimal=','), or declare it ordinal or nominal.",
             )
     return values.fill_null(float("nan")).to_numpy().astype(np.float64)
 

@@ -99,7 +99,7 @@ def _shown(url: Any) -> str:
 def _existing(url: Any, owner: str) -> Path:
     file = Path(url.database or "")
     if not file.is_file():
-        raise FileError(owner, "must be a database file within reach", got="no such file", hint="Check the path.")
+        raise FileError(owner, "must be an accessible database file", got="no such file", hint="Check the path.")
     return file
 
 
@@ -152,7 +152,7 @@ def _plain(value: Any) -> Any:
 def _mixed(owner: str, name: str) -> InputError:
     return InputError(
         owner,
-        f"column '{name}' must hold numbers, texts, dates or true/false, and one sort of them only",
+        f"column '{name}' must hold numbers, text, dates or true/false, and only one of these",
         hint="Convert it in the query: CAST(... AS ...).",
     )
 
@@ -187,7 +187,7 @@ def _write_duckdb(frame: pl.DataFrame, url: Any, owner: str, table: str, replace
 
 def _refuse_table(owner: str, table: str, replace: bool) -> None:
     if not replace:
-        hint = "Name another table, or allow overwriting (--overwrite)."
+        hint = "Choose another table, or use --overwrite."
         raise InputError(owner, f"already has a table '{table}'", hint=hint)
 
 
@@ -222,7 +222,7 @@ def _engine(url: Any, owner: str, *, read_only: bool) -> Iterator[Any]:
         engine = sa.create_engine(url, connect_args=patience)
     except ImportError:
         hint = "Install it: pip install 'shoal[databases]'."
-        raise FileError(owner, "needs the package psycopg to be reached", hint=hint) from None
+        raise FileError(owner, "requires the package psycopg", hint=hint) from None
     if local:
         _begin_at_once(engine)
     elif read_only:
@@ -252,7 +252,7 @@ def _duckdb(url: Any, owner: str, *, read_only: bool) -> Iterator[Any]:
         import duckdb
     except ImportError:
         hint = "Install it: pip install 'shoal[databases]'."
-        raise FileError(owner, "needs the package duckdb to be reached", hint=hint) from None
+        raise FileError(owner, "requires the package duckdb", hint=hint) from None
     file = _existing(url, owner) if read_only else Path(url.database or "")
     try:
         connection = duckdb.connect(str(file), read_only=read_only)
@@ -276,13 +276,13 @@ def _complaining(owner: str) -> Iterator[None]:
         origin = getattr(error, "orig", error)
         told = _about_the_query(origin)
         if told:
-            raise InputError(owner, "query must be one that the database can run", got=told) from None
+            raise InputError(owner, "query must be valid in this database", got=told) from None
         kind = type(origin).__name__
         if _is_out_of_reach(error, origin):
-            hint = "Check address, name and rights, or try again: nothing was changed."
-            raise FileError(owner, f"database must be within reach ({kind})", hint=hint) from None
-        hint = "Try the query in the database's own program: nothing was changed."
-        raise InputError(owner, f"database must run the query to its end ({kind})", hint=hint) from None
+            hint = "Check the address, name and permissions, or try again; nothing was changed."
+            raise FileError(owner, f"database must be accessible ({kind})", hint=hint) from None
+        hint = "Try the query in the database's own client; nothing was changed."
+        raise InputError(owner, f"database must complete the query ({kind})", hint=hint) from None
 
 
 def _about_the_query(origin: BaseException) -> str:

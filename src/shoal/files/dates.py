@@ -84,7 +84,7 @@ def _fits(known: pl.Series, form: _Form) -> bool:
 def as_dates(column: pl.Series, form: str) -> pl.Series:
     """A column of texts or whole numbers as the dates or times that it writes in `form`."""
     if form not in FORMS:
-        raise InputError(f"column '{column.name}'", "format must be a known one", hint=f"Known: {', '.join(FORMS)}.")
+        raise InputError(f"column '{column.name}'", "format must be supported", hint=f"Supported: {', '.join(FORMS)}.")
     if column.dtype.is_temporal():
         return column
     cells = column.cast(pl.String, strict=False).str.strip_chars()

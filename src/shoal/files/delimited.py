@@ -43,7 +43,7 @@ class TextOptions:
     def __post_init__(self) -> None:
         mark = self.delimiter
         if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in '\r\n"'):
-            raise ParameterError("table", "delimiter must be one ASCII letter, no quote and no line end")
+            raise ParameterError("table", "delimiter must be one ASCII character other than a quote or line break")
         if self.decimal not in (None, ".", ","):
             raise ParameterError("table", "decimal must be '.' or ','", got=repr(self.decimal))
         if self.thousands is not None and (self.thousands not in THOUSANDS or self.thousands == (self.decimal or ".")):
@@ -99,7 +99,7 @@ def _gunzipped(file: Path, data: bytes) -> bytes:
     try:
         return gzip.decompress(data)
     except (OSError, EOFError, zlib.error):
-        raise FileError(str(file), "must be a whole gzip file", hint="Compress it again.") from None
+        raise FileError(str(file), "must be an intact gzip file", hint="Compress it again.") from None
 
 
 def _unzipped(file: Path, data: bytes) -> bytes:
@@ -110,12 +110,12 @@ def _unzipped(file: Path, data: bytes) -> bytes:
             if len(names) == 1 and names[0].lower().endswith(_IN_ARCHIVES):
                 return archive.read(names[0])
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, zlib.error):
-        raise FileError(str(file), "must be a whole ZIP file without a password", hint="Zip it again.") from None
+        raise FileError(str(file), "must be an intact ZIP file without a password", hint="Zip it again.") from None
     raise FileError(
         str(file),
         "must hold exactly one file, ending in .csv, .tsv or .txt",
         got=f"{len(names)} files" if len(names) != 1 else "a file of another ending",
-        hint="Unzip it and name the file, or name the folder if all files have the same columns.",
+        hint="Unzip it and give the file, or the folder if all files have the same columns.",
     )
 
 
@@ -125,11 +125,11 @@ def _utf8(file: Path, data: bytes, encoding: str | None) -> tuple[bytes, str]:
     try:
         letters = data.decode(codecs.lookup(encoding).name)
     except LookupError:
-        raise ParameterError("read_table", "encoding must be one that Python knows", got=repr(encoding)) from None
+        raise ParameterError("read_table", "encoding must be supported by Python", got=repr(encoding)) from None
     except UnicodeDecodeError:
-        raise FileError(str(file), f"must be text coded in {encoding}", hint="Give another encoding.") from None
+        raise FileError(str(file), f"must be text encoded in {encoding}", hint="Give another encoding.") from None
     if _binary(letters, encoding):
-        hint = "The file may be compressed or of another format than its ending says."
+        hint = "The file may be compressed, or not of the format its extension says."
         raise FileError(str(file), "must be text", got="binary content", hint=hint)
     return letters.removeprefix("\ufeff").encode("utf-8"), encoding
 
@@ -218,7 +218,7 @@ def _cells(file: Path, letters: bytes, n_columns: int, delimiter: str) -> list[p
             ),
         )
     except Exception:  # the library's message quotes cells
-        raise InputError(str(file), "must be delimited text", hint="Check quotes and line ends.") from None
+        raise InputError(str(file), "must be delimited text", hint="Check quotes and line breaks.") from None
     if wrong:
         raise _ragged(file, n_columns, wrong)
     columns = [pl.Series(name, table[name]).cast(pl.String) for name in names]
@@ -231,9 +231,9 @@ def _ragged(file: Path, n_columns: int, wrong: list[tuple[int, int]]) -> InputEr
     more = f", and {len(wrong) - 1} more such lines" if len(wrong) > 1 else ""
     return InputError(
         str(file),
-        f"every line must have {n_columns} cells, as the first has",
+        f"every line must have {n_columns} cells, like the first",
         got=f"{width} in line {line}{more}",
-        hint="Quote the cells that hold the delimiter, or name the delimiter.",
+        hint="Quote cells that contain the delimiter, or specify the delimiter.",
     )
 
 
@@ -241,4 +241,4 @@ def _check_closed(file: Path, letters: bytes, last: pl.Series) -> None:
     # A quote that is never closed swallows all lines to the end: only then an unquoted end holds a line break.
     ending = last[-1] if len(last) else None
     if ending and ("\n" in ending or "\r" in ending) and not letters.rstrip(b"\r\n").endswith(b'"'):
-        raise InputError(str(file), "every quote must be closed", hint="Look for a single quotation mark.")
+        raise InputError(str(file), "every quote must be closed", hint="Look for an unmatched quotation mark.")

@@ -55,7 +55,7 @@ def _check_alike(path: str, files: Sequence[Path], parts: Sequence[Source]) -> N
     formats = {part.format: file for file, part in zip(files, parts, strict=True)}
     if len(formats) > 1:
         got = " and ".join(f".{ending} ({file.name})" for ending, file in list(formats.items())[:2])
-        raise InputError(path, "must hold files of one format", got=got, hint="Name a pattern, such as FOLDER/*.csv.")
+        raise InputError(path, "must hold files of one format", got=got, hint="Use a pattern, such as FOLDER/*.csv.")
     for file, part in zip(files, parts, strict=True):
         _check_columns(files[0], parts[0].frame.columns, file, part.frame.columns)
         _check_columns(file, part.frame.columns, files[0], parts[0].frame.columns)
@@ -66,9 +66,9 @@ def _check_columns(one: Path, names: Sequence[str], other: Path, others: Sequenc
     if absent:
         raise InputError(
             str(other),
-            f"column '{absent[0]}' is missing, which {one.name} has",
+            f"column '{absent[0]}' is missing, but present in {one.name}",
             got=f"{len(absent)} columns missing" if len(absent) > 1 else "",
-            hint="Give all files the same columns, or name a pattern that leaves this one out.",
+            hint="Give all files the same columns, or use a pattern that excludes this one.",
         )
 
 

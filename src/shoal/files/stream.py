@@ -41,4 +41,4 @@ def arrow_frame(owner: str, data: bytes) -> pl.DataFrame:
     try:
         return read(io.BytesIO(data))
     except Exception:  # the library's message may quote cells
-        raise FileError(owner, "must be a whole Arrow file or stream", hint="Write it again.") from None
+        raise FileError(owner, "must be an intact Arrow file or stream", hint="Write it again.") from None

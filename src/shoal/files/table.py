@@ -135,12 +135,12 @@ def _read_file(file: Path, options: TextOptions, sheet: str | None, keep: Callab
     ending = _ending(file)
     check_readable(file)
     if sheet is not None and ending not in WORKBOOK_FORMATS:
-        raise ParameterError("--sheet", "must be left out for a file that is no workbook")
+        raise ParameterError("--sheet", "must be omitted unless the file is a workbook")
     if ending in TEXT_FORMATS:
         with reporting(file):
             return read_delimited(file, ending, file.read_bytes(), options)
     if options.delimiter is not None:
-        raise ParameterError("read_table", "delimiter must be left out for a file that is not delimited text")
+        raise ParameterError("read_table", "delimiter must be omitted unless the file is delimited text")
     labels, found = None, None
     if ending in WORKBOOK_FORMATS:
         frame, found = read_workbook(file, sheet)
@@ -182,7 +182,7 @@ def write_table(
     file, ending = Path(path), _ending(path)
     if ending not in WRITTEN_FORMATS:
         known = ", ".join(WRITTEN_FORMATS)
-        raise FileError(str(file), f"can't be written as .{ending}", hint=f"Formats that can: {known}.")
+        raise FileError(str(file), f"can't be written as .{ending}", hint=f"Supported formats: {known}.")
     TextOptions(delimiter=delimiter)  # checks it
     plain = _plain(frame, str(file))
     with replacing(file) as temporary:
@@ -200,8 +200,10 @@ def _ending(path: FilePath) -> str:
     for ending in (".".join(parts[-2:]), ".".join(parts[-1:])):
         if ending in known:
             return ending
-    hint = "Known endings: .csv, .tsv, .txt (also .gz, .zip), .parquet, .arrow, .xlsx, .sas7bdat, .xpt, .dta, .sav."
-    raise FileError(str(path), "file's ending must name a known format", got=_quoted_ending(parts), hint=hint)
+    hint = (
+        "Supported extensions: .csv, .tsv, .txt (also .gz, .zip), .parquet, .arrow, .xlsx, .sas7bdat, .xpt, .dta, .sav."
+    )
+    raise FileError(str(path), "file extension must be a supported format", got=_quoted_ending(parts), hint=hint)
 
 
 def _quoted_ending(parts: list[str]) -> str:
@@ -211,7 +213,7 @@ def _quoted_ending(parts: list[str]) -> str:
 def _kept(place: str, frame: pl.DataFrame, keep: Callable[[str], bool]) -> pl.DataFrame:
     names = [name for name in frame.columns if keep(name)]
     if not names:
-        raise InputError(place, "must hold at least one of the columns asked for")
+        raise InputError(place, "must hold at least one of the requested columns")
     return frame.select(names)
 
 
@@ -221,7 +223,7 @@ def _read_parquet(file: Path) -> pl.DataFrame:
     except pl.exceptions.DuplicateError:
         raise InputError(str(file), "column names must be unique", hint="Rename one of them.") from None
     except Exception:  # the library's message may quote cells
-        raise FileError(str(file), "must be a whole Parquet file", hint="Write it again.") from None
+        raise FileError(str(file), "must be an intact Parquet file", hint="Write it again.") from None
     return frame.drop([name for name in frame.columns if re.fullmatch(r"__index_level_\d+__", name)])
 
 
@@ -235,5 +237,5 @@ def _plain(frame: pl.DataFrame, owner: str) -> pl.DataFrame:
     check_names(owner, frame.columns)
     for name, dtype in frame.schema.items():
         if dtype.is_nested() or dtype in (pl.Object, pl.Binary, pl.Duration):
-            raise InputError(owner, f"column '{name}' must be numbers, texts, dates or true/false to be written")
+            raise InputError(owner, f"column '{name}' must hold numbers, text, dates or true/false to be written")
     return frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))

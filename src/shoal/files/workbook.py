@@ -36,12 +36,12 @@ def _open(file: Path) -> Any:
         import fastexcel
     except ImportError:
         hint = "Install it: pip install 'shoal[formats]'. Or save the sheet as CSV."
-        raise FileError(str(file), "needs the package fastexcel to be read", hint=hint) from None
+        raise FileError(str(file), "requires the package fastexcel", hint=hint) from None
     try:
         return fastexcel.read_excel(file)
     except Exception:  # the library's message may quote cells
         hint = "It may be damaged, of another format, or locked by a password. Save it again, or save the sheet as CSV."
-        raise FileError(str(file), "must be a whole workbook", hint=hint) from None
+        raise FileError(str(file), "must be an intact workbook", hint=hint) from None
 
 
 def _chosen(file: Path, book: Any, sheet: str | None) -> str:
@@ -53,23 +53,23 @@ def _chosen(file: Path, book: Any, sheet: str | None) -> str:
     filled = [name for name in names if book.load_sheet(name, header_row=None, n_rows=1).width]
     if len(filled) != 1:
         got = f"{len(filled)} sheets that hold something"
-        hint = f"Name one (--sheet): {', '.join(filled)}." if filled else "Fill one."
-        raise InputError(str(file), "sheet must be named unless one alone holds something", got=got, hint=hint)
+        hint = f"Choose one (--sheet): {', '.join(filled)}." if filled else "All sheets are empty."
+        raise InputError(str(file), "sheet must be given unless only one holds data", got=got, hint=hint)
     return str(filled[0])
 
 
 def _heads(owner: str, book: Any, sheet: str) -> list[str]:
     top = book.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string").to_polars()
     if not top.width:
-        raise InputError(owner, "must hold a row of heads and rows below it", got="an empty sheet")
+        raise InputError(owner, "must hold a header row and data rows", got="an empty sheet")
     names = [name or "" for name in top.row(0)]
     empty = [place for place, name in enumerate(names) if not name.strip()]
     if empty:
         raise InputError(
             owner,
-            "every column must have a head of its own in the first row",
+            "every column must have its own name in the first row",
             got=f"none for {len(empty)} of {len(names)}, the first in column {_letters(empty[0])}",
-            hint="Split merged heads, give each column one head, and remove titles above the heads.",
+            hint="Split merged header cells, give each column a name, and remove titles above the header row.",
         )
     check_names(owner, names)
     return names
@@ -86,7 +86,7 @@ def _complete(owner: str, book: Any, sheet: str) -> pl.DataFrame:
     for row, column in lost:
         if frame[row, column] is None:
             place = f"an error in cell {_letters(column)}{row + 2}"
-            raise InputError(owner, "must hold no cell with an error", got=place, hint="Correct or empty that cell.")
+            raise InputError(owner, "must hold no cell with an error", got=place, hint="Correct or clear that cell.")
     return frame
 
 

@@ -42,7 +42,9 @@ def replay(
     words = read_replay(Path(path))
     recipe, schema = read_recipe(words["recipe"]), Schema.from_dict(words["schema"])
     if not recipe.repeats:
-        raise InputError("replay", "can't repeat a synthetic table: its protective noise is drawn once and never kept")
+        raise InputError(
+            "replay", "can't repeat a synthetic table: its protective noise is drawn once and never stored"
+        )
     given = table if table is not None else _same_input(words, schema, input)
     return make(
         given,
@@ -81,9 +83,9 @@ def _same_input(words: dict[str, Any], schema: Schema, input: str | Path | None)
     recorded = words["input"]
     path = input or recorded.get("path")
     if path is None:
-        raise InputError("replay", "needs the input table", hint="It came from memory: pass it as `table`.")
+        raise InputError("replay", "needs the input table", hint="The input was in memory; pass it as `table`.")
     reading = {name: recorded[name] for name in READING if name in recorded}
     source = read_source(path, formats=schema.formats, **reading)
     if source.sha256 != recorded["sha256"]:
-        raise InputError("replay", "needs the very file that was released from", got="a file with another SHA-256")
+        raise InputError("replay", "needs the exact input file of the release", got="a file with another SHA-256")
     return source

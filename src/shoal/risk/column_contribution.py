@@ -139,7 +139,7 @@ def contribution(table: Any, schema: Schema, k: int = 2, values: int = 20, seed:
 
     Notes
     -----
-    A missing quasi value is a level of its own. With a unit column classes count persons. Survey weights play no part.
+    A missing quasi value is a level of its own. With a unit column classes count persons. Survey weights are not used.
     Cost: counting 2^d sets, most of them of few distinct combinations; a million rows of 8 columns take some seconds.
 
     References

@@ -59,7 +59,7 @@ class HouseholdRisk(Record):
     """
 
     releasable: ClassVar[bool] = False
-    inside: ClassVar[tuple[str, ...]] = ("risks",)
+    private: ClassVar[tuple[str, ...]] = ("risks",)
 
     n_households: int
     n_records: int
@@ -83,7 +83,7 @@ def households(
     table, schema
         A table of any dataframe type with the schema's quasi-identifiers, and which they are.
     household
-        The column that says which rows live together; None: the one that the schema calls the household.
+        The column that identifies households; None: the one that the schema calls the household.
     population
         Number of persons that the table was drawn from; None: the survey weights, else the table is the population.
 
@@ -145,8 +145,8 @@ def _column(frame: Frame, schema: Schema, household: str | None) -> str:
     if name is None or name not in frame.columns:
         raise SchemaError(
             "households",
-            "needs the column that says which rows live together",
-            hint="Give it the role household in the schema, or name it by household=.",
+            "needs the column that identifies households",
+            hint="Give it the role household in the schema, or set household=.",
         )
     return name
 

@@ -101,7 +101,7 @@ class Suda(Record):
     """
 
     releasable: ClassVar[bool] = False
-    inside: ClassVar[tuple[str, ...]] = ("scores", "dis_scores")
+    private: ClassVar[tuple[str, ...]] = ("scores", "dis_scores")
 
     size: int
     scale: Scale
@@ -148,7 +148,7 @@ def suda(
 
     Notes
     -----
-    With a unit column a record is alone where no other person has its values. Survey weights play no part. Cost: one
+    With a unit column a record is alone where no other person has its values. Survey weights are not used. Cost: one
     count for each set of columns, O(n Σ_k C(columns, k)): 100,000 rows of 10 columns to size 3 in about a second.
 
     References

@@ -107,7 +107,7 @@ def what_if(table: Any, schema: Schema, k: int = 2) -> WhatIf:
 
     Notes
     -----
-    A missing quasi value is a level of its own. With a unit column classes count persons. Survey weights play no part.
+    A missing quasi value is a level of its own. With a unit column classes count persons. Survey weights are not used.
     Cost: one count of distinct combinations per change; a million rows of 8 columns take some seconds.
 
     Examples

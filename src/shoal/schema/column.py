@@ -75,7 +75,7 @@ class Column:
 
     def _check_name(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise SchemaError("schema", "column names must be non-empty texts", got=type(self.name).__name__)
+            raise SchemaError("schema", "column names must be non-empty strings", got=type(self.name).__name__)
         if any("\ud800" <= letter <= "\udfff" for letter in self.name):
             raise SchemaError("schema", "column names must be valid Unicode text")
 

@@ -63,7 +63,7 @@ class Facts:
 def look(column: pl.Series) -> Facts:
     """Count a column; one that holds lists or bytes is an error."""
     if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Duration):
-        rule = "must hold values of one simple type (numbers, texts, dates or true/false)"
+        rule = "must hold values of one simple type (numbers, text, dates or true/false)"
         raise ColumnError(column.name, rule, got=str(column.dtype).split("(")[0])
     cells = column.fill_nan(None) if column.dtype.is_float() else column
     known = cells.drop_nulls()

@@ -55,7 +55,7 @@ class Schema:
         for rule in self.rules:
             for name in rule.columns:
                 if name not in names:
-                    raise SchemaError("rules", f"speak of the column '{name}', which the schema doesn't have")
+                    raise SchemaError("rules", f"refer to the column '{name}', which is not in the schema")
 
     @classmethod
     def of(
@@ -152,7 +152,7 @@ class Schema:
             or not all(isinstance(entry, Mapping) for entry in columns.values())
         ):
             raise SchemaError(
-                "schema", "must have a table [columns.NAME] for every column, [[rules]] if there are any, nothing else"
+                "schema", "must have a table [columns.NAME] for every column, optional [[rules]], and nothing else"
             )
         rules = words.get("rules", [])
         if not isinstance(rules, list | tuple) or not all(isinstance(rule, Mapping) for rule in rules):
@@ -257,7 +257,7 @@ def _names(given: Iterable[str] | str | None) -> list[str]:
     if given is None:
         return []
     if not isinstance(given, Iterable):
-        raise SchemaError("schema", "column names must be a text or a list of texts", got=type(given).__name__)
+        raise SchemaError("schema", "column names must be a string or a list of strings", got=type(given).__name__)
     return [given] if isinstance(given, str) else list(given)
 
 

@@ -122,7 +122,9 @@ def _cells(frame: Frame, schema: Schema, kept: Sequence[Column], domain: Domain)
             contents[column.name] = pl.Series(column.name, filled)
     rows = np.flatnonzero(staying)
     if len(rows) == 0:
-        raise InputError("table", "must have a row left after dropping those with missing numbers", got="0 rows")
+        raise InputError(
+            "table", "must have at least one row after those with missing numbers are dropped", got="0 rows"
+        )
     left = {name: content.gather(pl.Series(rows)) for name, content in contents.items()}
     return domain.encode_columns(left, len(rows)), rows
 
@@ -156,8 +158,8 @@ def _refuse_medians(columns: list[Column], owner: str) -> None:
         if column.missing == "median":
             raise ColumnError(
                 column.name,
-                "fills missing numbers with a median, which other people's records decide",
-                hint=f"{owner} keeps a missing number as a cell of its own: drop the rule, or declare a number.",
+                "fills missing numbers with a median, which depends on other people's records",
+                hint=f"{owner} keeps missing numbers as a separate cell: remove the rule, or declare a number.",
             )
 
     each_of(refuse, columns)
@@ -187,5 +189,5 @@ def _rule_notes(columns: list[Column]) -> list[str]:
 def _learnt(content: pl.Series, column: Column, bins: int, missing: Missing) -> Axis:
     axis = Axis.learn([content], column, bins, missing)
     if axis.n_known == 0:
-        raise ColumnError(column.name, "has no value to take levels from")
+        raise ColumnError(column.name, "has no values to derive levels from")
     return axis

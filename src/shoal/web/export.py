@@ -48,7 +48,7 @@ def hand_over(job: Job, target: str | Path, overwrite: bool = False) -> Path:
     source, place = _finished(job), Path(target).expanduser().absolute()
     _check_apart(source, place)
     if not overwrite and place.is_dir() and any(place.iterdir()):
-        raise FileError(str(place), "already holds files", hint="Name another folder.")  # the page has no --overwrite
+        raise FileError(str(place), "already holds files", hint="Choose another folder.")  # the page has no --overwrite
     with _staged(job, place, overwrite) as stages:
         for folder, stage in zip(_folders(job), stages, strict=True):
             for path in _files(folder):
@@ -67,7 +67,7 @@ def bundle(job: Job, internal: bool = False) -> Path:
         return handover(source, place, overwrite=True)
     files = _named(job, internal)
     if not files:
-        raise ParameterError("bundle", "must hold at least one file", hint="This job has written none of that sort.")
+        raise ParameterError("bundle", "must hold at least one file", hint="This job has written no such files.")
     with replacing(place) as temporary:
         write_zip(temporary, files)
     return place
@@ -83,7 +83,7 @@ def _finished(job: Job) -> Path:
 def _check_apart(source: Path, place: Path) -> None:
     here, there = source.resolve(), place.resolve()
     if here.is_relative_to(there) or there.is_relative_to(here.parent):
-        raise ParameterError("folder", "must lie outside of the workbench's own", hint="Name another folder.")
+        raise ParameterError("folder", "must be outside the workbench's own folder", hint="Choose another folder.")
 
 
 def _files(folder: Path) -> list[Path]:
@@ -122,7 +122,7 @@ def _copy(source: Path, copy: Path) -> None:
             str(copy.parent), "must be a folder that can be written to", got=error.strerror or ""
         ) from error
     if sha256(copy) != sha256(source):
-        raise GuaranteeError(copy.name, "must be copied as it is", hint="Nothing was written; check the disk.")
+        raise GuaranteeError(copy.name, "must be copied unchanged", hint="Nothing was written; check the disk.")
 
 
 def _check_release(job: Job, stage: Path) -> None:
