@@ -35,8 +35,10 @@ if TYPE_CHECKING:  # for editors and type checkers; a method that isn't here is 
         Resample,
         Shuffle,
     )
+    from shoal.pseudonym import DateShift, ProjectKey, Pseudonyms
     from shoal.release import Release, anonymize, coarsen, synthesize
     from shoal.release.handover import handover
+    from shoal.release.policy import Policy, fit
     from shoal.release.replay import replay
     from shoal.release.sign import sign
     from shoal.release.verify import verify
@@ -61,6 +63,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a method that isn't here is 
         "Comparison",
         "Crest",
         "Cudia",
+        "DateShift",
         "EcologicalRegression",
         "FileError",
         "Flatten",
@@ -80,8 +83,11 @@ if TYPE_CHECKING:  # for editors and type checkers; a method that isn't here is 
         "ParameterError",
         "PeGS",
         "PerturbedImputation",
+        "Policy",
         "Pram",
+        "ProjectKey",
         "PseudoInverse",
+        "Pseudonyms",
         "PushBack",
         "RankSwap",
         "Recode",
@@ -104,6 +110,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a method that isn't here is 
         "compare",
         "datasets",
         "dp",
+        "fit",
         "handover",
         "read_table",
         "replay",
@@ -139,11 +146,16 @@ _HOME = {
     "Release": "release",
     "anonymize": "release",
     "coarsen": "release",
+    "Policy": "release.policy",
+    "fit": "release.policy",
     "handover": "release.handover",
     "replay": "release.replay",
     "sign": "release.sign",
     "synthesize": "release",
     "verify": "release.verify",
+    "DateShift": "pseudonym",
+    "ProjectKey": "pseudonym",
+    "Pseudonyms": "pseudonym",
     "Schema": "schema",
     "MarketRisk": "shift",
     "AlphaTree": "score",

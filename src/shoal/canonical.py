@@ -81,11 +81,11 @@ def retyped(frame: Frame, like: Frame) -> Frame:
 
 
 def _readable(prepared: Prepared) -> dict[str, pl.Series]:
-    """Every column but identifiers, by role; one of mixed types, which nothing reads, is left out."""
+    """Every column but removed identifiers, by role; one of mixed types, which nothing reads, is left out."""
     columns = {}
-    for role in ("quasi", "sensitive", "weight", "other", "unit"):
+    for role in ("quasi", "sensitive", "weight", "other", "unit", "household", "identifier"):
         for column in prepared.schema.columns:
-            if column.role == role:
+            if column.role == role and (role != "identifier" or column.pseudonym):
                 with suppress(ColumnError):
                     columns[column.name] = _as_declared(plain(series(prepared.frame, column.name)), column)
     return columns

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 import polars as pl
@@ -19,7 +19,7 @@ from shoal.errors import ColumnError, InputError, Problems, SchemaError
 from shoal.fact import Fact, sentences
 from shoal.files.dates import as_dates
 from shoal.frame import Frame, adopt, enter, pick, series, with_columns
-from shoal.schema import Column, Kind, Schema
+from shoal.schema import Column, Kind, Role, Schema
 from shoal.value import codes_of
 
 __all__ = ["Prepared", "check_columns", "floats", "kind_of", "levels_like", "prepare", "unit_numbers"]
@@ -140,7 +140,7 @@ def _misfits(frame: Frame, schema: Schema) -> list[InputError]:
         SchemaError(
             "schema",
             f"column '{name}' of the table has no role",
-            hint="Give it one of: identifier, quasi, sensitive, weight, unit, other.",
+            hint=f"Give it one of: {', '.join(get_args(Role))}.",
         )
         for name in frame.columns
         if name not in known

@@ -105,3 +105,22 @@ def test_classes_below_k(room):
     found = json.loads(run(room, "a.csv", "--k", 3, "--json").stdout)
     assert found["what_if"]["k"] == found["contribution"]["k"] == 3
     assert "In classes of fewer than 3" in run(room, "a.csv", "--k", 3).stdout
+
+
+def test_households_of_the_schema_are_shown(tmp_path):
+    table = pl.DataFrame({"age": [40, 40, 42, 42, 10, 12, 10, 12], "home": [f"home-{i}" for i in (1, 2, 3, 4)] * 2})
+    table.write_csv(tmp_path / "a.csv")
+    Schema.of(quasi=["age"], household="home").write(tmp_path / "s.toml")
+    done = run(tmp_path, "a.csv")
+    assert "100.00% of 4 households" in done.stdout
+    assert "fewest households of one composition: 1; households like no other: 4" in done.stdout
+    assert "home-" not in done.stdout
+    assert run(tmp_path, "a.csv", "--fail-above", "household=0.5").exit_code == 3
+    found = json.loads(run(tmp_path, "a.csv", "--json").stdout)["households"]
+    assert (found["k"], found["n_unique"]) == (1, 4)
+
+
+def test_without_households_their_limit_is_wrong_usage(room):
+    done = run(room, "a.csv", "--fail-above", "household=0.5")
+    assert isinstance(done.exception, ParameterError)
+    assert "households" not in run(room, "a.csv").stdout

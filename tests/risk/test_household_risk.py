@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal import risk
-from shoal.errors import SchemaError
+from shoal import Mondrian, RecordSwap, anonymize, coarsen, risk
+from shoal.errors import ColumnError, SchemaError
 from shoal.risk import posterior
 from shoal.risk.household_risk import household_risks
 from shoal.schema import Schema
@@ -59,6 +59,65 @@ def test_the_handbook():
 def test_twins_of_one_household_hide_nobody():
     table = pl.DataFrame({"q": [1, 1], "home": [7, 7]})
     assert risk.households(table, SCHEMA, "home").largest == 1.0
+
+
+def test_persons_of_two_in_households_of_one():
+    """Heads 40 40 42 42, children 10 12 10 12: each person has a double, no household has one."""
+    table = pl.DataFrame({"age": [40, 40, 42, 42, 10, 12, 10, 12], "home": [1, 2, 3, 4] * 2})
+    schema = Schema.of(quasi=["age"], household="home")
+    found = risk.households(table, schema)
+    assert risk.classes(table, schema).k == 2
+    assert (found.k, found.n_unique, found.largest) == (1, 4, 1.0)
+    assert found.by_members / found.n_households == pytest.approx(0.75)
+
+
+@settings(max_examples=40, deadline=None)
+@given(rows)
+def test_the_household_of_the_schema_and_its_k(values):
+    table = pl.DataFrame(values, schema=["q", "home"], orient="row")
+    found = risk.households(table, Schema.of(quasi=["q"], household="home"))
+    kinds = Counter(tuple(sorted(q for q, h in values if h == home)) for home in {h for _, h in values})
+    assert found.k == min(kinds.values())
+    assert found.expected_households == risk.households(table, SCHEMA, "home").expected_households
+
+
+def test_a_person_lives_in_one_household():
+    schema = Schema.of(unit="p", quasi=["q"], household="home")
+    table = pl.DataFrame({"p": [1, 1, 2], "q": [1, 2, 3], "home": ["SENTINEL", "SENTINEL", "B"]})
+    assert risk.households(table, schema).n_households == 2
+    with pytest.raises(ColumnError, match="same in all rows of a person") as caught:
+        risk.households(table.with_columns(home=pl.Series(["SENTINEL", "A", "B"])), schema)
+    assert "SENTINEL" not in str(caught.value)
+
+
+def test_a_household_is_never_released():
+    table = pl.DataFrame({"q": [1, 2] * 20, "home": [f"H{i // 2}" for i in range(40)]})
+    schema = Schema.of(quasi=["q"], household="home")
+    assert schema.released.columns == (schema["q"],)
+    assert anonymize(table, schema).table.columns == ["q"]
+    assert coarsen(table, schema, Mondrian(k=5)).table.columns == ["q"]
+    with pytest.raises(SchemaError, match="at most one"):
+        Schema.from_dict({"columns": {name: {"role": "household"} for name in "ab"}})
+
+
+def test_swapping_moves_the_households_of_the_schema():
+    """Whole households change place, without the mask being told again which they are."""
+    homes = 60
+    table = pl.DataFrame(
+        {
+            "region": [f"R{h % 3}" for h in range(homes) for _ in range(2)],
+            "age": [(7 * h + m) % 5 for h in range(homes) for m in range(2)],
+            "home": [h for h in range(homes) for _ in range(2)],
+        }
+    )
+    schema = Schema.of(quasi=["region", "age"], household="home", kinds={"age": "nominal"})
+    told = Schema.of(quasi=["region", "age"], other=["home"], kinds={"age": "nominal"})
+    by_schema = anonymize(table, schema, mask=RecordSwap(hierarchy=["region"], rate=0.3), seed=1)
+    moved = pl.DataFrame({"home": table["home"].gather(by_schema.source_rows), "region": by_schema.table["region"]})
+    assert moved.unique().height == homes
+    assert moved.unique().sort("home")["region"].to_list() != [f"R{h % 3}" for h in range(homes)]
+    by_name = anonymize(table, told, mask=RecordSwap(hierarchy=["region"], household="home", rate=0.3), seed=1)
+    assert by_name.table.select("home", "region").unique().height == homes
 
 
 def test_words_and_bad_input(make_frame):

@@ -9,9 +9,23 @@ import typer
 
 from shoal.cli.console import steps
 from shoal.cli.reading import FILE_HELP, Reading, reads
-from shoal.cli.releasing import SAMPLE, check_trial, expect, format_of, listed, open_input, tell, tried
+from shoal.cli.releasing import (
+    FORMAT_HELP,
+    KEY_HELP,
+    SAMPLE,
+    SCOPE_HELP,
+    check_trial,
+    expect,
+    format_of,
+    listed,
+    open_input,
+    pseudonyms_of,
+    tell,
+    tried,
+)
 from shoal.cli.summary import VERBOSE
 from shoal.errors import ParameterError
+from shoal.pseudonym import ProjectKey
 from shoal.recipe import Anonymization, known_method, read_method
 from shoal.release import anonymize_to_linkage, make
 from shoal.release.replay import replay
@@ -31,6 +45,8 @@ shoal anonymize people.csv -s schema.toml -o release -g crest -m micro-perturb:n
 shoal anonymize people.csv -s schema.toml -o release -g ball -m push-back -m shuffle
 
 shoal anonymize people.csv -s schema.toml --sample 20000    (a dry run: prints the result, writes nothing)
+
+shoal anonymize people.csv -s schema.toml -o release --pseudonym-key project.key --scope "registry 2026"
 
 shoal anonymize --replay release.internal/replay.toml --out again
 """
@@ -60,6 +76,9 @@ def anonymize(
     target_linkage: Annotated[
         float | None, typer.Option(help="Raise k until at most this share of released rows can be linked.")
     ] = None,
+    pseudonym_key: Annotated[Path | None, typer.Option(help=KEY_HELP)] = None,
+    scope: Annotated[str | None, typer.Option(help=SCOPE_HELP)] = None,
+    pseudonym_format: Annotated[str | None, typer.Option(help=FORMAT_HELP)] = None,
     sample: Annotated[int | None, typer.Option("--sample", help=SAMPLE)] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help=VERBOSE)] = False,
     *,
@@ -71,8 +90,14 @@ def anonymize(
     and measured before anything appears under --out; if a claim fails, nothing is written and the exit code is 3.
     """
     target = check_trial(sample, out, "anonymize")
-    options = {"k": k, "group": group, "mask": mask or ["gaussian-dither"], "seed": seed, "target": target_linkage}
-    options["sample"] = sample
+    options: dict[str, Any] = {
+        "k": k,
+        "group": group,
+        "mask": mask or ["gaussian-dither"],
+        "seed": seed,
+        "target": target_linkage,
+    }
+    options |= {"sample": sample, "pseudonyms": (pseudonym_key, scope, pseudonym_format)}
     _check_replay(
         replay,
         {
@@ -82,11 +107,15 @@ def anonymize(
             "--schema": schema,
             "--target-linkage": target_linkage,
             "--sample": sample,
+            "--scope": scope,
+            "--pseudonym-format": pseudonym_format,
         },
     )
     with steps() as step:
         release = (
-            _replayed(replay, file, step) if replay else _fresh(file, schema, target, overwrite, options, reading, step)
+            _replayed(replay, file, pseudonym_key, step)
+            if replay
+            else _fresh(file, schema, target, overwrite, options, reading, step)
         )
         if target is None:
             release.measure(progress=step)
@@ -122,11 +151,12 @@ def _fresh(
     source, rules = open_input(file, schema, target, overwrite, reading, step, "anonymize")
     source = tried(source, rules, options["sample"], options["seed"])
     expect(step, source, rules, recipe)
-    given = {"seed": options["seed"], "progress": step}
+    pseudonyms = pseudonyms_of(rules, *options["pseudonyms"])
+    given = {"seed": options["seed"], "progress": step, "pseudonyms": pseudonyms}
     if options["target"] is None:
         return make(source, rules, recipe, **given)
     return anonymize_to_linkage(source, rules, options["target"], group=recipe.group, mask=recipe.masks, **given)
 
 
-def _replayed(path: Path, file: Path | None, step: Any) -> Any:
-    return replay(path, input=file, progress=step)
+def _replayed(path: Path, file: Path | None, key: Path | None, step: Any) -> Any:
+    return replay(path, input=file, key=None if key is None else ProjectKey.read(key), progress=step)

@@ -12,7 +12,20 @@ import typer
 from shoal.cli.console import out as screen
 from shoal.cli.console import steps
 from shoal.cli.reading import FILE_HELP, Reading, reads
-from shoal.cli.releasing import SAMPLE, check_trial, expect, format_of, listed, open_input, tell, tried
+from shoal.cli.releasing import (
+    FORMAT_HELP,
+    KEY_HELP,
+    SAMPLE,
+    SCOPE_HELP,
+    check_trial,
+    expect,
+    format_of,
+    listed,
+    open_input,
+    pseudonyms_of,
+    tell,
+    tried,
+)
 from shoal.cli.summary import VERBOSE
 from shoal.coarsening import Hierarchy, Recode, default_hierarchy
 from shoal.compliance import preset
@@ -23,6 +36,7 @@ from shoal.frame import series
 from shoal.params import number
 from shoal.recipe import Coarsening, read_method
 from shoal.release import make
+from shoal.release.policy import Policy
 
 __all__ = ["EXAMPLES", "coarsen"]
 
@@ -33,6 +47,8 @@ shoal coarsen people.csv --schema schema.toml --out release
 shoal coarsen people.csv -s schema.toml -o release --method generalize --k 10 --suppression 0.02
 
 shoal coarsen people.csv -s schema.toml -o release --method suppress --importance age=3 --diversity 3
+
+shoal coarsen people.csv -s schema.toml -o release --method generalize --policy policy.json
 
 shoal coarsen people.csv -s schema.toml -o release --preset safe-harbor --method none
 
@@ -81,6 +97,9 @@ def coarsen(
     export: Annotated[
         Path | None, typer.Option(help="Write the hierarchies used to this folder, in ARX format.")
     ] = None,
+    policy: Annotated[
+        Path | None, typer.Option(help="Write the levels chosen (generalize) to this file, for `shoal apply`.")
+    ] = None,
     allow: Annotated[
         list[str] | None, typer.Option(help="Keep a column that merely looks like an identifier. Repeatable.")
     ] = None,
@@ -92,6 +111,9 @@ def coarsen(
         str | None, typer.Option("--format", "-f", help="Output format: csv, tsv, parquet, dta, sav, xpt.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing release in that folder.")] = False,
+    pseudonym_key: Annotated[Path | None, typer.Option(help=KEY_HELP)] = None,
+    scope: Annotated[str | None, typer.Option(help=SCOPE_HELP)] = None,
+    pseudonym_format: Annotated[str | None, typer.Option(help=FORMAT_HELP)] = None,
     sample: Annotated[int | None, typer.Option("--sample", help=SAMPLE)] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help=VERBOSE)] = False,
     *,
@@ -103,6 +125,7 @@ def coarsen(
     the preset is not met, nothing is written and the exit code is 3.
     """
     target = check_trial(sample, out, "coarsen")
+    _check_policy(policy, sample)
     options = {
         "k": k,
         "diversity": diversity,
@@ -120,15 +143,28 @@ def coarsen(
         rules = _with_hierarchies(rules, _pairs("--hierarchy", hierarchy, Path))
         source = tried(source, rules, sample, seed)
         expect(step, source, rules, recipe)
-        release = make(source, rules, recipe, preset=preset, accept=accept, seed=seed, progress=step)
+        pseudonyms = pseudonyms_of(rules, pseudonym_key, scope, pseudonym_format)
+        held: dict[str, Any] = {"preset": preset, "accept": accept, "pseudonyms": pseudonyms}
+        release = make(source, rules, recipe, **held, seed=seed, progress=step)
+        chosen = None if policy is None else Policy.of(release)
         if target is None:
             release.measure(progress=step)
         else:
             release.write(target, format=format or format_of(release), overwrite=overwrite, progress=step)
     tell(release, target, verbose=verbose)
+    if chosen is not None and policy is not None:
+        chosen.write(policy)
+        screen.print(f"Policy: {policy}", markup=False)
     if export is not None:
         _export(source.frame, rules, export)
         screen.print(f"Hierarchies: {export} (internal: they contain values of the table)", markup=False)
+
+
+def _check_policy(path: Path | None, sample: int | None) -> None:
+    if path is not None and sample is not None:
+        raise ParameterError("--policy", "is not written by a trial", hint="Leave out --sample.")
+    if path is not None and path.exists():
+        raise ParameterError("--policy", "must not exist yet", hint="Name a new file.")
 
 
 def _method(text: str, options: dict[str, Any], preset: str | None) -> list[Any]:

@@ -30,6 +30,8 @@ class Commands(ModuleGroup):
     summaries: ClassVar[Mapping[str, str]] = {
         "anonymize": "Hide each person in FILE in a group of at least k, and write the table, report and manifest.",
         "coarsen": "Coarsen the quasi-identifiers of FILE until every combination is shared by at least k people.",
+        "pseudonymize": "Replace identifiers of FILE by keyed pseudonyms, and shift each person's dates.",
+        "apply": "Release the new rows of FILE by a policy that `shoal coarsen --policy` wrote.",
         "synthesize": "Draw a synthetic table from FILE, and write it with a report and manifest.",
         "compare": "Try many recipes on FILE, measure each in the same way, and report utility against risk.",
         "risk": "Show who stands out in FILE, because of which columns, to which attackers, and what would help most.",

@@ -14,6 +14,7 @@ from shoal.cli.summary import summary
 from shoal.errors import ParameterError
 from shoal.method import Family, methods
 from shoal.params import parameters
+from shoal.pseudonym import ENVIRONMENT, ProjectKey, Pseudonyms
 from shoal.release.forecast import forecast
 from shoal.release.layout import FORMATS, inside_of
 from shoal.release.replay import read_replay
@@ -22,18 +23,25 @@ from shoal.sampling import sample_of
 from shoal.schema import Schema
 
 __all__ = [
+    "FORMAT_HELP",
+    "KEY_HELP",
     "SAMPLE",
+    "SCOPE_HELP",
     "check_trial",
     "expect",
     "format_of",
     "listed",
     "open_input",
+    "pseudonyms_of",
     "required",
     "tell",
     "tell_where",
     "tried",
 ]
 
+KEY_HELP = f"File with the project key of pseudonyms. [default: ${ENVIRONMENT}]"
+SCOPE_HELP = "Project or recipient whose pseudonyms these are: those of two scopes can't be joined."
+FORMAT_HELP = "Pseudonyms: hex, uuid, or digits:D."
 SAMPLE = "Dry run on a random sample of this many rows (of whole units, if the schema has a unit); writes nothing."
 
 
@@ -70,6 +78,17 @@ def open_input(
         check_target(target, overwrite=overwrite)
     step("reading")
     return reading.source(file, command, rules), rules
+
+
+def pseudonyms_of(
+    schema: Schema, key: Path | None, scope: str | None, format: str | None, *, as_text: bool = False
+) -> Pseudonyms | None:
+    """The pseudonyms that the options ask for, or None where the schema wants none and no option does."""
+    if not schema.pseudonym and key is None and scope is None and format is None:
+        return None
+    if scope is None:
+        raise ParameterError("--scope", "must name the project or recipient whose pseudonyms these are")
+    return Pseudonyms(key=ProjectKey.find(key), scope=scope, format=format or "hex", as_text=as_text)
 
 
 def check_trial(sample: int | None, out: Path | None, command: str) -> Path | None:

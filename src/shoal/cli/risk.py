@@ -76,7 +76,7 @@ def risk(
         typer.Option(
             metavar="NAME=LIMIT",
             help="Exit with code 3 if a risk is above its limit, as NAME=LIMIT: unique, prosecutor, journalist, "
-            "marketer, individual, "
+            "marketer, individual, household, "
             "singling-out, linkability, guessing, membership.",
         ),
     ] = None,
@@ -124,6 +124,8 @@ def _measure(table: Any, schema: Any, population: int | None, k: int, step: Call
         "attackers": attacker_models.measure(frame, schema, population, found=classes),
         "individual": individual_risk.measure(frame, schema, population, found=classes, keys=keys),
     }
+    if schema.household in frame.columns:
+        found["households"] = measures.households(frame, schema, population=population)
     step("looking for what would help")
     found["what_if"] = single_changes.measure(frame, schema, k, found=classes, keys=keys)
     step("sharing out over columns")
@@ -181,6 +183,7 @@ _GATES: dict[str, tuple[str, Callable[[Any], float]]] = {
     "journalist": ("attackers", lambda found: found.journalist.largest),
     "marketer": ("attackers", lambda found: found.marketer),
     "individual": ("individual", lambda found: found.largest),
+    "household": ("households", lambda found: found.largest),
     "singling-out": ("singling_out", lambda found: found.risk),
     "linkability": ("linkability", lambda found: found.risk),
     "guessing": ("guessing", lambda found: found.risk),
@@ -211,7 +214,7 @@ def _broken(found: dict[str, Any], limits: dict[str, float]) -> dict[str, float]
             raise ParameterError(
                 "--fail-above",
                 f"'{name}' can't be measured here",
-                hint="Give --original, and --control for membership.",
+                hint="Give --original, --control for membership, or a household in the schema.",
             )
         if value(found[part]) > limit:
             broken[name] = value(found[part])

@@ -17,7 +17,7 @@ def print_risk(
     found: Mapping[str, Any], limits: Mapping[str, float], broken: Mapping[str, float], *, verbose: bool
 ) -> None:
     """The summary, at most some fifteen lines; with `verbose` everything."""
-    for line in (*_standing(found), *_help(found), *_who(found), *_whom(found), *_attacks(found)):
+    for line in (*_standing(found), *_help(found), *_who(found), *_whom(found), *_households(found), *_attacks(found)):
         out.print(line, markup=False, soft_wrap=True)
     for name, limit in limits.items():
         told = f"{broken[name]:.2%} is above the limit" if name in broken else "within the limit"
@@ -95,6 +95,18 @@ def _who(found: Mapping[str, Any]) -> Iterator[str]:
         sets = sorted(suda.by_columns, key=lambda item: (len(item[0]), -item[1]))[:_SETS]
         told = ", ".join(f"{' + '.join(names)} ({count:,})" for names, count in sets)
         yield f"  people alone on few columns: {suda.n_at_risk:,} on up to {suda.size}; smallest sets: {told}"
+
+
+def _households(found: Mapping[str, Any]) -> Iterator[str]:
+    if "households" not in found:
+        return
+    homes = found["households"]
+    share = homes.expected_households / homes.n_households
+    yield (
+        f"Finds a household by any member, or knows all of them: {share:.2%} of {homes.n_households:,} households, "
+        f"largest {homes.largest:.2%}"
+    )
+    yield f"  fewest households of one composition: {homes.k}; households like no other: {homes.n_unique:,}"
 
 
 def _whom(found: Mapping[str, Any]) -> Iterator[str]:

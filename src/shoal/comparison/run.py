@@ -26,7 +26,7 @@ from shoal.comparison.outcome import Outcome
 from shoal.comparison.processes import Answer, run_tasks
 from shoal.comparison.store import Store, keep, kept_outcome, read_kept
 from shoal.conform import prepare
-from shoal.errors import FileError, ParameterError
+from shoal.errors import FileError, ParameterError, SchemaError
 from shoal.frame import Frame, enter, series
 from shoal.progress import advance
 from shoal.recipe import Progress, Recipe, as_recipes, quiet
@@ -90,6 +90,8 @@ def compare(
     (['mdav:k=5, then centroid', 'mondrian:k=5'], {'done'})
     """
     n_jobs, limit = _checked_jobs(jobs), _checked_limit(time_limit)
+    if schema.pseudonym:
+        raise SchemaError("compare", "tries recipes without pseudonyms", hint="Leave `pseudonym` out of the schema.")
     frame = enter(table)
     chosen = default_recipes(schema, frame) if recipes is None else as_recipes(recipes)
     whole = _checked_table(frame, schema, chosen)

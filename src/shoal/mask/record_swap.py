@@ -68,7 +68,8 @@ class RecordSwap(AwareMask):
     similar
         Quasi-identifiers that both households must agree on, besides their size; None: none.
     household
-        The column that identifies households; None: the unit of the schema, else each row is a household.
+        The column that identifies households; None: the household of the schema, else its unit, else each row is a
+        household.
     k
         A household is at risk where fewer than k persons share a member's values in its area.
     rate
@@ -144,7 +145,8 @@ class RecordSwap(AwareMask):
         return [state.encoder.names.index(name) for name in names]
 
     def _homes(self, state: Masking, order: IntArray) -> Codes:
-        name = self.household or state.prepared.schema.unit
+        schema = state.prepared.schema
+        name = self.household or schema.household or schema.unit
         if name is None:
             return Codes(values=np.arange(len(order)), n=len(order))
         if name not in state.prepared.frame.columns:

@@ -13,8 +13,10 @@ from shoal.files import Source
 from shoal.frame import leave
 from shoal.group import Grouper, KMember
 from shoal.mask import GaussianDither
+from shoal.pseudonym import Pseudonyms
 from shoal.recipe import Anonymization, Coarsening, Mask, Progress, Recipe, Run, Synthesis, quiet
 from shoal.release.preset import held_to
+from shoal.release.pseudonymous import check_pseudonyms, under_pseudonyms
 from shoal.release.release import Release, SyntheticRelease, checked_seed
 from shoal.rng import fresh_key
 from shoal.schema import Schema
@@ -33,6 +35,7 @@ def make(
     account: Any = None,
     preset: str | None = None,
     accept: bool = False,
+    pseudonyms: Pseudonyms | None = None,
     progress: Progress | None = None,
 ) -> Release:
     """Make the release of a recipe of any kind.
@@ -49,6 +52,8 @@ def make(
         A `shoal.dp.Account` that a synthesis is charged to, before anything is computed.
     preset, accept
         Rules that the finished table is held to, and whether to release although a check fails.
+    pseudonyms
+        Key, scope and format of the pseudonyms that the schema wants.
     progress
         Called with the name of each step as it begins.
     """
@@ -56,7 +61,9 @@ def make(
     given = table if source is None else source.frame
     number, secret = checked_seed(seed), fresh_key() if key is None else key
     run = Run(seed=number, key=secret, seeded=seed is not None, account=account, progress=progress or quiet)
-    made = recipe.run(given, schema, run)
+    check_pseudonyms(schema, recipe, pseudonyms, preset)
+    named = given if pseudonyms is None else under_pseudonyms(given, schema, pseudonyms)
+    made = recipe.run(named, schema, run)
     kind = Release if made.model is None else SyntheticRelease
     release = kind(
         table=leave(made.frame, like=given),
@@ -76,6 +83,7 @@ def make(
         steps=made.steps,
         model=made.model,
         spending=made.spending,
+        pseudonyms=pseudonyms,
     )
     return release if preset is None else held_to(release, preset, accept=accept)
 
@@ -86,6 +94,7 @@ def anonymize(
     *,
     group: Grouper | None = None,
     mask: Mask | Sequence[Mask] | None = None,
+    pseudonyms: Pseudonyms | None = None,
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> Release:
@@ -102,6 +111,8 @@ def anonymize(
         Who hides with whom; default ``KMember(k=5)``.
     mask
         What is written instead, one mask or a chain; default ``GaussianDither()``.
+    pseudonyms
+        Key, scope and format of the pseudonyms, where the schema wants some (`shoal.pseudonym`).
     seed
         Repeats the grouping and what the masks draw. Which person gets which row, and the order of the rows, come
         from a fresh secret key, whatever the seed.
@@ -118,7 +129,7 @@ def anonymize(
     (1000, 're-identification bound', 'proved')
     """
     recipe = Anonymization.of(group or KMember(), mask if mask is not None else GaussianDither())
-    return make(table, schema, recipe, seed=seed, progress=progress)
+    return make(table, schema, recipe, pseudonyms=pseudonyms, seed=seed, progress=progress)
 
 
 def coarsen(
@@ -128,6 +139,7 @@ def coarsen(
     *,
     preset: str | None = None,
     accept: bool = False,
+    pseudonyms: Pseudonyms | None = None,
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> Release:
@@ -146,6 +158,8 @@ def coarsen(
         Rules that the finished table is held to, by name (`shoal.compliance.presets`); its own steps are not added.
     accept
         Whether to release although a check of the preset fails; what it found is then among the notes.
+    pseudonyms
+        Key, scope and format of the pseudonyms, where the schema wants some (`shoal.pseudonym`).
     seed
         Decides ties and the order of rows. Leave it out when you publish.
     progress
@@ -161,7 +175,9 @@ def coarsen(
     (True, 'k-anonymity')
     """
     recipe = Coarsening.of(method)
-    return make(table, schema, recipe, preset=preset, accept=accept, seed=seed, progress=progress)
+    return make(
+        table, schema, recipe, preset=preset, accept=accept, pseudonyms=pseudonyms, seed=seed, progress=progress
+    )
 
 
 def synthesize(

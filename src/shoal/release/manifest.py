@@ -24,6 +24,7 @@ from shoal.errors import ColumnError, FileError
 from shoal.fact import sentences
 from shoal.frame import Frame, enter, series
 from shoal.release.disclose import figures, why_inside
+from shoal.schema import Column
 
 if TYPE_CHECKING:
     from shoal.release.release import Release
@@ -34,7 +35,7 @@ FORMAT = 1
 ENTRIES = frozenset(
     (
         *("format", "created", "recipe", "columns", "removed", "schema", "input", "output", "preset", "claims"),
-        *("risk", "utility", "measures", "account", "notes", "versions", "files", "decision"),
+        *("risk", "utility", "measures", "account", "notes", "pseudonyms", "versions", "files", "decision"),
     )
 )
 """What a manifest has entries of; no other leaves."""
@@ -47,9 +48,7 @@ def manifest(release: Release, *, file: str, sha256: str, key: str, created: str
         "format": FORMAT,
         "created": created,
         "recipe": release.recipe.to_dict(),
-        "columns": {
-            c.name: {"role": c.role, "kind": c.kind} for c in release.schema.columns if c.name in frame.columns
-        },
+        "columns": {c.name: _told(c) for c in release.schema.columns if c.name in frame.columns},
         "removed": [c.name for c in release.schema.columns if c.name not in frame.columns],
         "schema": {"sha256": release.declared.fingerprint()},
         "input": {
@@ -62,8 +61,13 @@ def manifest(release: Release, *, file: str, sha256: str, key: str, created: str
         **_measures(release),
         **({} if release.spending is None else {"account": release.spending.to_dict()}),
         "notes": list(sentences(release.facts, outside=True)),
+        **({} if release.pseudonyms is None else {"pseudonyms": release.pseudonyms.to_dict()}),
         "versions": versions(),
     }
+
+
+def _told(column: Column) -> dict[str, Any]:
+    return {"role": "pseudonym" if column.pseudonym else column.role, "kind": column.kind}
 
 
 def _preset(release: Release) -> dict[str, Any]:
@@ -94,6 +98,8 @@ def replay_text(release: Release, *, file: str, sha256: str, key: str, created: 
         "schema": release.declared.to_dict(),
         "versions": versions(),
     }
+    if release.pseudonyms is not None:
+        words["pseudonyms"] = release.pseudonyms.to_dict()
     if release.preset is not None:
         words["preset"] = release.preset
     if source is not None:

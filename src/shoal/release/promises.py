@@ -5,7 +5,8 @@
 - A chain that ends in a blind mask, and any coarsening: the **re-identification bound** of `shoal.mask.mask`, proved.
   (The rows of a class are equal and in random order, so no rule tells them apart.) With one row per person it is 1/k.
   Where persons have several rows, person u is hit with probability at most (rows of u)/(rows of u's group), and the
-  claim is the largest of these.
+  claim is the largest of these; where a pseudonym ties a person's rows together, it is that of
+  `shoal.release.pseudonymous`.
 - A chain that ends in an aware mask: the **group size**, verified, which limits nobody's risk by itself.
 - Always: the **re-identification** that the nearest-match attack really achieves, measured; and, where columns are
   published unchanged, what an attack achieves that uses them too.
@@ -31,6 +32,7 @@ from shoal.frame import adopt, pick, series, with_columns
 from shoal.pair import Pair
 from shoal.recipe import Recipe
 from shoal.release.disclose import significant
+from shoal.release.pseudonymous import token_bound
 from shoal.risk import Reidentification, RiskReport
 from shoal.schema import Column, Schema
 from shoal.schema import Kind as ColumnKind
@@ -49,7 +51,7 @@ def _hidden(recipe: Recipe, pair: Pair, labels: IntArray, risk: RiskReport, cave
     if recipe.k < 2:
         return
     if recipe.collapses or (not recipe.is_blind and risk.classes.k >= recipe.k):
-        yield k_anonymity(recipe.k, unit_of(pair.schema), assumptions=_minimality(recipe))
+        yield k_anonymity(recipe.k, unit_of(pair.schema), assumptions=(*_minimality(recipe), *_several(pair.schema)))
     yield from _mixed(recipe, pair, labels)
     if recipe.is_blind:
         yield _bound(recipe, pair, labels, caveats)
@@ -173,7 +175,8 @@ def _group_size(k: int, pair: Pair, caveats: Sequence[str]) -> Claim:
 
 def _bound(recipe: Recipe, pair: Pair, labels: IntArray, caveats: Sequence[str]) -> Claim:
     k, schema = recipe.k, pair.schema
-    bound = max(1 / k, unit_bound(labels[pair.original.rows], pair.original.units()))
+    own, units = labels[pair.original.rows], pair.original.units()
+    bound = max(1 / k, unit_bound(own, units), token_bound(own, units) if _has_token(schema) else 0)
     return Claim(
         kind="re-identification bound",
         value=bound,
@@ -182,14 +185,16 @@ def _bound(recipe: Recipe, pair: Pair, labels: IntArray, caveats: Sequence[str])
         unit="persons",
         statement=(
             "By any rule that uses the released quasi-identifiers alone, an intruder who knows a person's true "
-            f"quasi-identifiers finds that person's record with probability at most {rounded_up(bound, 4):.4g}."
+            f"quasi-identifiers finds that person's {'pseudonym' if _has_token(schema) else 'record'} with probability "
+            f"at most {rounded_up(bound, 4):.4g}."
         ),
         assumptions=(*_bound_assumptions(recipe, schema, bound > 1 / k), *caveats),
     )
 
 
 def _bound_assumptions(recipe: Recipe, schema: Schema, has_heavy_unit: bool) -> list[str]:
-    kept = [name for name in (*schema.sensitive, *schema.other, schema.weight) if name]
+    tokens = [name for name in schema.pseudonym if name != schema.unit]
+    kept = [name for name in (*schema.sensitive, *schema.other, schema.weight, *tokens) if name]
     said = [
         "The intruder picks a row by its released quasi-identifiers and by nothing else.",
         "The secret key and everything else in the inside folder stay inside.",
@@ -205,17 +210,39 @@ def _bound_assumptions(recipe: Recipe, schema: Schema, has_heavy_unit: bool) -> 
         said.append(
             "Numeric sensitive columns took part in the grouping, so members of a group resemble each other there."
         )
-    if kept and schema.unit is not None:
+    said += _tied(schema)
+    if kept and schema.unit is not None and not _has_token(schema):
         said.append(
             "Rows of one person are not put together. A column published unchanged that is the same in all rows of a "
             "person puts them together, and each row may hide among k while the person hides among nobody: that is "
             "measured too."
         )
-    if has_heavy_unit:
+    if has_heavy_unit and _has_token(schema):
+        said.append(
+            "Some persons can be told by how many rows they have in each group; the bound is that of the person who "
+            "shares this with the fewest others (1: with nobody)."
+        )
+    elif has_heavy_unit:
         said.append(
             "Some persons have several rows of their group; the bound is the largest share that one person holds."
         )
     return said
+
+
+def _has_token(schema: Schema) -> bool:
+    """Whether the release ties the rows of a person together by a pseudonym."""
+    return schema.unit is not None and schema.unit in schema.pseudonym
+
+
+def _tied(schema: Schema) -> list[str]:
+    """What a pseudonym assumes of an intruder."""
+    over = "No other table of the same project key and scope is used: pseudonyms join them."
+    return [over] if schema.pseudonym else []
+
+
+def _several(schema: Schema) -> list[str]:
+    rows = "The rows of a person carry one pseudonym: k counts each row's combination, not what several show together."
+    return [*_tied(schema), *([rows] if _has_token(schema) else [])]
 
 
 def _measured(risk: RiskReport) -> Claim:

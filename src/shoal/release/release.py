@@ -24,6 +24,7 @@ from shoal.fact import Fact, Step, sentences
 from shoal.files import Source
 from shoal.frame import enter, series
 from shoal.pair import NOBODY, Pair
+from shoal.pseudonym import Pseudonyms
 from shoal.recipe import Progress, Recipe, quiet
 from shoal.release.disclose import Measured, measured
 from shoal.release.headlines import Line, found_lines, keeps_lines, replicated_lines, variation_lines
@@ -77,6 +78,8 @@ class Release:
         The fitted model of a synthetic release.
     spending
         The account that a synthetic release was charged to, and what it has spent so far; None without an account.
+    pseudonyms
+        What the pseudonyms were made with; None where there are none.
     """
 
     table: Any
@@ -98,6 +101,7 @@ class Release:
     repeatable: bool = field(default_factory=is_repeatable)
     model: Model | None = None
     spending: Spending | None = None
+    pseudonyms: Pseudonyms | None = None
 
     def __repr__(self) -> str:
         return f"Release({len(self.source_rows)} rows, {self.recipe})"

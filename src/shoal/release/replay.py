@@ -9,6 +9,7 @@ from typing import Any
 from shoal.errors import FileError, InputError
 from shoal.files import Source, read_source
 from shoal.files.source import READING
+from shoal.pseudonym import ProjectKey, Pseudonyms
 from shoal.recipe import Progress, read_recipe
 from shoal.release.make import make
 from shoal.release.release import Release
@@ -18,7 +19,12 @@ __all__ = ["read_replay", "replay"]
 
 
 def replay(
-    path: str | Path, table: Any = None, *, input: str | Path | None = None, progress: Progress | None = None
+    path: str | Path,
+    table: Any = None,
+    *,
+    input: str | Path | None = None,
+    key: ProjectKey | None = None,
+    progress: Progress | None = None,
 ) -> Release:
     """Repeat the run that `path` (``out.internal/replay.toml``) records.
 
@@ -30,6 +36,8 @@ def replay(
         The input table, where the run started from one in memory.
     input
         The input file, where it is no longer where it was.
+    key
+        The project key of the pseudonyms, where there are some; None: the one in the environment.
     """
     words = read_replay(Path(path))
     recipe, schema = read_recipe(words["recipe"]), Schema.from_dict(words["schema"])
@@ -46,8 +54,15 @@ def replay(
         key=words["pairing"],
         preset=words.get("preset"),
         accept=True,
+        pseudonyms=_pseudonyms(words, key),
         progress=progress,
     )
+
+
+def _pseudonyms(words: dict[str, Any], key: ProjectKey | None) -> Pseudonyms | None:
+    if "pseudonyms" not in words:
+        return None
+    return Pseudonyms.from_dict(words["pseudonyms"], key or ProjectKey.find())
 
 
 def read_replay(path: Path) -> dict[str, Any]:

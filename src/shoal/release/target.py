@@ -11,6 +11,7 @@ attack, and whoever knows the rule could undo them. The proved bound needs a per
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -58,7 +59,7 @@ def anonymize_to_linkage(
     if isinstance(target, bool) or not isinstance(target, int | float) or not 0 < target < 1:
         raise ParameterError("anonymize", "target linkage must be between 0 and 1", got=repr(target)[:40])
     native = table.frame if isinstance(table, Source) else table
-    group, found = _large_enough(native, schema, target, group, method.get("mask"), progress or quiet)
+    group, found = _large_enough(native, schema, target, group, method, progress or quiet)
     release = anonymize(table, schema, group=group, progress=progress, **method)
     chosen = Fact(
         says="k = {k} was chosen on pilot releases, whose mean linkage was {found:.2%} (target {target:.2%})",
@@ -68,11 +69,12 @@ def anonymize_to_linkage(
 
 
 def _large_enough(
-    table: Any, schema: Schema, target: float, group: Any, mask: Any, progress: Progress
+    table: Any, schema: Schema, target: float, group: Any, method: Mapping[str, Any], progress: Progress
 ) -> tuple[Any, float]:
+    same = {name: method.get(name) for name in ("mask", "pseudonyms")}
     while True:
         progress(f"trying k = {group.k}")
-        pilots = [anonymize(table, schema, group=group, mask=mask) for _ in range(_PILOTS)]
+        pilots = [anonymize(table, schema, group=group, **same) for _ in range(_PILOTS)]
         found = sum(float(linkage(table, p.table, schema, source_rows=p.source_rows)) for p in pilots) / _PILOTS
         if found <= target:
             return group, found

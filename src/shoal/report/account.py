@@ -14,7 +14,7 @@ from shoal.method import FAMILIES, Family, Telling, find
 from shoal.pair import Pair
 from shoal.record import Record
 from shoal.report.numbers import listed
-from shoal.schema import Column, Schema
+from shoal.schema import NAMING, Column, Schema
 
 __all__ = ["ColumnAccount", "Named", "accounts_of", "known_limits", "method_words", "methods_in"]
 
@@ -24,6 +24,7 @@ ROLES = {
     "sensitive": "sensitive",
     "weight": "survey weight",
     "unit": "person number",
+    "household": "household number",
     "other": "other",
 }
 REASONS = {
@@ -32,6 +33,7 @@ REASONS = {
     "sensitive": "It is what the release is about; it must not be disclosed about a known person.",
     "weight": "Analyses need it.",
     "unit": "It links the rows of one person.",
+    "household": "It links the people who live together.",
     "other": "It was declared neither identifying nor sensitive.",
 }
 
@@ -114,6 +116,8 @@ def _n_left(column: Column, done: str, pair: Pair, recipe: Mapping[str, Any]) ->
 def _kept(column: Column, done: str, recipe: Mapping[str, Any]) -> str:
     if done == REMOVED:
         return "Nothing."
+    if done == PSEUDONYM:
+        return "Which rows have the same one, also over releases of the same key and scope."
     if done in (UNCHANGED, AS_IT_IS):
         return "Everything."
     steps = _steps_on(column, recipe)
@@ -137,8 +141,10 @@ def method_words(recipe: Mapping[str, Any], pair: Pair, k: int) -> list[str]:
     """How the release was made, one sentence each step."""
     named = [one for family in FAMILIES for one in methods_in(recipe, family)]
     steps = [one.telling.done.format(k=k) or f"Method: {one.name}." for one in named]
-    if pair.schema.identifier:
+    if any(not pair.schema[name].pseudonym for name in pair.schema.identifier):
         steps.append("Columns that name a person were removed.")
+    if pair.schema.pseudonym:
+        steps.append(f"Keyed pseudonyms were written in the place of {listed(list(pair.schema.pseudonym))}.")
     if (np.diff(pair.source_rows) < 0).any():
         steps.append("The rows were put into another order.")
     return steps
@@ -203,11 +209,14 @@ def _coarse_limits(recipe: Mapping[str, Any]) -> list[str]:
 
 
 REMOVED, UNCHANGED, AS_IT_IS = "removed", "published unchanged", "left as it is"
+PSEUDONYM = "replaced by a keyed pseudonym"
 
 
 def _done(column: Column, pair: Pair, recipe: Mapping[str, Any]) -> str:
     if column.name not in pair.released.columns:
         return REMOVED
+    if column.pseudonym:
+        return PSEUDONYM
     if column.role != "quasi" and "synthesize" not in recipe and _is_unchanged(pair, column.name):
         return UNCHANGED
     steps = _steps_on(column, recipe)
@@ -245,7 +254,9 @@ def _is_unchanged(pair: Pair, name: str) -> bool:
 def _missing(column: Column, recipe: Mapping[str, Any]) -> str:
     if "synthesize" in recipe and column.role in ("quasi", "sensitive", "other") and column.missing == "error":
         return "a cell of its own, or refused, as the parameters say"
-    if column.role in ("identifier", "unit"):
+    if column.pseudonym:
+        return "published as missing"
+    if column.role in NAMING:
         return "not used"
     if column.role == "other":
         return "published as missing"

@@ -16,10 +16,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 
 from shoal.arrays import FloatArray, IntArray
 from shoal.equivalence import Classes, Codes, classes_of, combine, persons
-from shoal.errors import SchemaError
+from shoal.errors import ColumnError, SchemaError
 from shoal.frame import Frame, enter, series
 from shoal.record import Record
 from shoal.risk import posterior
@@ -46,6 +47,9 @@ class HouseholdRisk(Record):
         Expected number of rows in households found, Σ_g |g| R_g.
     largest
         The largest household risk.
+    k
+        The smallest number of households of one composition: with how many others a household of whom everybody is
+        known is confused at least, itself included.
     n_unique
         Households whose composition no other household has.
     by_members, by_composition
@@ -62,6 +66,7 @@ class HouseholdRisk(Record):
     expected_households: float
     expected_persons: float
     largest: float
+    k: int
     n_unique: int
     by_members: float
     by_composition: float
@@ -92,13 +97,15 @@ def households(
     --------
     >>> import polars as pl, shoal
     >>> table = pl.DataFrame({"age": [30, 30, 7, 8], "home": [1, 2, 1, 2]})
-    >>> found = shoal.risk.households(table, shoal.Schema.of(quasi=["age"], other=["home"]), household="home")
-    >>> found.n_households, found.expected_households
-    (2, 2.0)
+    >>> found = shoal.risk.households(table, shoal.Schema.of(quasi=["age"], household="home"))
+    >>> found.n_households, found.expected_households, found.k
+    (2, 2.0, 1)
     """
     frame = enter(table)
     require_keys(frame, schema)
-    home = combine([persons(series(frame, _column(frame, schema, household)))])
+    name = _column(frame, schema, household)
+    _check_one_each(frame, schema, name)
+    home = combine([persons(series(frame, name))])
     found = table_classes(frame, schema)
     size = estimated_size(frame, schema, found, population)
     members = household_risks(_member_risks(frame, schema, found, home, size), home.values, home.n)
@@ -111,7 +118,8 @@ def households(
         expected_households=float(risk.sum()),
         expected_persons=float(risk @ sizes),
         largest=float(risk.max()),
-        n_unique=composition[1],
+        k=composition[1],
+        n_unique=composition[2],
         by_members=float(members.sum()),
         by_composition=float(composition[0].sum()),
         risks=risk[home.values],
@@ -133,22 +141,37 @@ def _member_risks(frame: Frame, schema: Schema, found: Classes, home: Codes, siz
 
 
 def _column(frame: Frame, schema: Schema, household: str | None) -> str:
-    name = household if household is not None else getattr(schema, "household", None)
-    if not isinstance(name, str) or name not in frame.columns:
+    name = household if household is not None else schema.household
+    if name is None or name not in frame.columns:
         raise SchemaError(
             "households",
             "needs the column that identifies households",
-            hint="Set household=, or name it in the schema.",
+            hint="Give it the role household in the schema, or set household=.",
         )
     return name
 
 
-def _composition_risks(labels: IntArray, home: Codes, share: float) -> tuple[FloatArray, int]:
-    """E(1/F) of each household's composition, counted over households, and how many are the only one of their kind."""
+def _check_one_each(frame: Frame, schema: Schema, household: str) -> None:
+    """Refuse a person in two households."""
+    if schema.unit is None or schema.unit == household or schema.unit not in frame.columns:
+        return
+    pairs = pl.DataFrame({"unit": series(frame, schema.unit), "home": series(frame, household)}).drop_nulls().unique()
+    n_torn = int((pairs["unit"].unique_counts() > 1).sum())
+    if n_torn:
+        raise ColumnError(
+            household,
+            "must be the same in all rows of a person",
+            got=f"{n_torn} persons in several",
+            hint="Correct it, or give people who moved a household of their own.",
+        )
+
+
+def _composition_risks(labels: IntArray, home: Codes, share: float) -> tuple[FloatArray, int, int]:
+    """E(1/F) of each household's composition, counted over households; the fewest of one kind; how many are alone."""
     order = np.lexsort((labels, home.values))
     kind = _kinds(labels[order], np.bincount(home.values, minlength=home.n))
     f = np.bincount(kind)[kind]
-    return posterior.negative_binomial(f, np.full(len(f), share)), int((f == 1).sum())
+    return posterior.negative_binomial(f, np.full(len(f), share)), int(f.min()), int((f == 1).sum())
 
 
 def _kinds(labels: IntArray, sizes: IntArray) -> IntArray:

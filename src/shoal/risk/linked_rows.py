@@ -1,4 +1,4 @@
-"""Find a person by all their rows at once, where columns published unchanged say which rows are one person's.
+"""Find a person by all their rows at once, where unchanged columns or pseudonyms say which rows are one person's.
 
 A person with several rows is in several classes. A column that stays the same over a person's rows (a height, a place
 of birth, a yearly sum) ties their released rows together, whatever was done to the quasi-identifiers, and all their
@@ -28,7 +28,7 @@ from shoal.frame import series
 from shoal.pair import Pair
 from shoal.rng import stream
 
-__all__ = ["LinkedRows", "linked_rows"]
+__all__ = ["LinkedRows", "linked_rows", "tokens_of"]
 
 _MOST_PAIRS = 10_000_000
 _FEWEST_PEOPLE = 30
@@ -53,6 +53,7 @@ def linked_rows(pair: Pair, targets: IntArray, names: Sequence[str], seed: int =
         return None
     owner = np.where(pair.source_rows >= 0, person[pair.source_rows], -1)
     linking = [column for column in (codes(series(pair.released, name)) for name in names) if _links(column, owner)]
+    linking += [codes(series(pair.released, name)) for name in tokens_of(pair)]
     if not linking:
         return None
     trial = _Trial.of(pair, person, owner, combine(linking))
@@ -61,6 +62,13 @@ def linked_rows(pair: Pair, targets: IntArray, names: Sequence[str], seed: int =
     found = np.array([trial.attack(int(one)) for one in people[:most]])
     tried = np.flatnonzero(whose < most)
     return LinkedRows(tried=tried, hits=found[whose[tried], 0], certainty=found[whose[tried], 1])
+
+
+def tokens_of(pair: Pair) -> tuple[str, ...]:
+    """The pseudonym that ties the released rows of a person together, if there is one."""
+    unit = pair.schema.unit
+    tied = unit is not None and unit in pair.schema.pseudonym and unit in pair.released.columns
+    return (str(unit),) if tied and pair.original.n > int(pair.original.units().max()) + 1 else ()
 
 
 def _in_random_order(person: IntArray, seed: int) -> tuple[IntArray, IntArray]:

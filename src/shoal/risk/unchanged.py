@@ -39,7 +39,7 @@ from shoal.risk.candidates import Candidates, candidates, distinct_questions
 from shoal.risk.choice import chosen, learn, sure
 from shoal.risk.column_levels import Levels, quasi_levels, unchanged_levels
 from shoal.risk.dependence import Dependence, determined_by_quasi, modal_values, quasi_codes, unchanged_names
-from shoal.risk.linked_rows import linked_rows
+from shoal.risk.linked_rows import linked_rows, tokens_of
 from shoal.risk.nearest import known_codes
 from shoal.risk.uncertainty import wilson
 from shoal.rng import stream
@@ -146,7 +146,7 @@ def measure(
 ) -> UnchangedColumnsAttack:
     """`unchanged_columns` of an existing pair; `tied` saves the search for dependences where it was made already."""
     names = unchanged_names(pair)[:_MOST_COLUMNS]
-    why = _why_not(pair, names)
+    why = _why_not(pair, (*names, *tokens_of(pair)))
     if why is not None:
         return _not_measured(pair, names, why)
     tied = determined_by_quasi(pair, seed=seed) if tied is None else tied
@@ -222,6 +222,7 @@ def _attack(pair: Pair, trial: _Trial, names: tuple[str, ...], tied: tuple[Depen
         hits[here], certainty[here] = found[here], sureness[here]
         nearest_hits[here] = own.hits(near, trial)[0][here]
     linked = linked_rows(pair, trial.targets, names, trial.seed)
+    names = (*names, *tokens_of(pair))
     if linked is not None and linked.hits.mean() > hits[linked.tried].mean():
         return _result(pair, names, linked.hits, nearest_hits[linked.tried], linked.certainty)
     return _result(pair, names, hits, nearest_hits, certainty)

@@ -11,10 +11,12 @@ from typing import Any, Literal, TypeAlias, get_args
 from shoal.errors import SchemaError
 from shoal.value import Level
 
-__all__ = ["Column", "Kind", "Level", "Missing", "Role"]
+__all__ = ["NAMING", "Column", "Kind", "Level", "Missing", "Role"]
 
-Role = Literal["identifier", "quasi", "sensitive", "weight", "unit", "other"]
+Role = Literal["identifier", "quasi", "sensitive", "weight", "unit", "household", "other"]
 Kind = Literal["numeric", "ordinal", "nominal"]
+NAMING: tuple[Role, ...] = ("identifier", "unit", "household")
+"""Roles of columns that name somebody: no release has them, but under a pseudonym."""
 Missing: TypeAlias = Literal["error", "drop", "median"] | float
 Words: TypeAlias = Mapping[str, Any]
 
@@ -44,6 +46,9 @@ class Column:
         How the column is coarsened step by step, in the words of `shoal.coarsening.Hierarchy`.
     metric
         How far apart two values are, in the words of `shoal.distance.Metric`.
+    pseudonym
+        Whether an identifier or the unit is released under a keyed pseudonym (`shoal.pseudonym`) instead of
+        being removed; a text says what it names, where columns of several tables name the same.
     format
         How the file writes the dates or times of the column, ``"DD.MM.YYYY"``: see `shoal.files.dates`. None: as ISO
         has it, or the column holds none.
@@ -59,6 +64,7 @@ class Column:
     whole: bool | None = None
     hierarchy: Words | None = None
     metric: Words | None = None
+    pseudonym: bool | str = False
     format: str | None = None
 
     def __post_init__(self) -> None:
@@ -106,6 +112,10 @@ class Column:
         if self.whole is not None and (not isinstance(self.whole, bool) or self.kind in ("ordinal", "nominal")):
             raise _wrong(self.name, "whole belongs to numeric columns and must be true or false")
         self._check_format()
+        if not isinstance(self.pseudonym, bool | str) or self.pseudonym == "":
+            raise _wrong(self.name, "pseudonym must be true, false, or a text that says what the column names")
+        if self.pseudonym and self.role not in ("identifier", "unit"):
+            raise _wrong(self.name, "pseudonym belongs to a column of the role identifier or unit", repr(self.role))
         for entry in ("hierarchy", "metric"):
             words = getattr(self, entry)
             if words is not None and not (isinstance(words, Mapping) and isinstance(words.get("kind"), str)):
@@ -141,14 +151,24 @@ class Column:
         for entry in ("hierarchy", "metric"):
             if getattr(self, entry) is not None:
                 words[entry] = dict(getattr(self, entry))
-        return words
+        return words | ({"pseudonym": self.pseudonym} if self.pseudonym else {})
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether no release has the column: it names somebody, and under no pseudonym."""
+        return self.role in NAMING and not self.pseudonym
 
     @classmethod
     def from_dict(cls, name: str, words: Mapping[str, Any]) -> Column:
-        """Read one column from its words; unknown words are an error that names them."""
+        """Read one column from its words; unknown words are an error that names them.
+
+        The role ``pseudonym`` is short for an identifier that is released under a pseudonym.
+        """
         unknown = set(words) - _ENTRIES
         if unknown:
             raise _wrong(name, f"unknown entry {', '.join(sorted(unknown))}")
+        if words.get("role") == "pseudonym":
+            words = {"pseudonym": True, **words, "role": "identifier"}
         if "role" not in words:
             raise _wrong(name, f"role must be given: one of {', '.join(get_args(Role))}")
         levels, bounds, edges = words.get("levels"), words.get("bounds"), words.get("edges")
@@ -163,11 +183,14 @@ class Column:
             whole=words.get("whole"),
             hierarchy=_spelled(words.get("hierarchy")),
             metric=_spelled(words.get("metric")),
+            pseudonym=words.get("pseudonym", False),
             format=words.get("format"),
         )
 
 
-_ENTRIES = {"role", "kind", "levels", "bounds", "missing", "edges", "whole", "hierarchy", "metric", "format"}
+_ENTRIES = {
+    *("role", "kind", "levels", "bounds", "missing", "edges", "whole", "hierarchy", "metric", "pseudonym", "format"),
+}
 
 
 def _listed(name: str, entry: str, given: Any) -> list[Any]:

@@ -2,8 +2,10 @@
 
 Roles say what a column may do to a person: an `identifier` names one (and is never released), a `quasi` column can
 be matched against outside knowledge (and is masked), a `sensitive` one is what must not be learnt, `weight` is a
-survey weight, `unit` says which rows belong to one person, `other` is published as it is. Kinds say how values
-compare: `numeric`, `ordinal` (levels with an order) or `nominal` (levels without).
+survey weight, `unit` says which rows belong to one person, `household` which persons live together, `other` is
+published as it is. Identifier, unit and household are removed; the first two may be released under a keyed pseudonym
+instead, where the schema says so. Kinds say how values compare: `numeric`, `ordinal` (levels with an order) or
+`nominal` (levels without).
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ class Schema:
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
             raise SchemaError("schema", f"column '{repeated[0]}' must have exactly one role")
-        for role in ("weight", "unit"):
+        for role in ("weight", "unit", "household"):
             if len(self._having(role)) > 1:
                 raise SchemaError("schema", f"at most one column may have the role {role}")
         for rule in self.rules:
@@ -64,6 +66,8 @@ class Schema:
         sensitive: Iterable[str] = (),
         weight: str | None = None,
         unit: str | None = None,
+        household: str | None = None,
+        pseudonym: Iterable[str] = (),
         other: Iterable[str] = (),
         kinds: Mapping[str, str] | None = None,
         levels: Mapping[str, Sequence[Level]] | None = None,
@@ -78,7 +82,8 @@ class Schema:
     ) -> Schema:
         """Declare a schema in one call: role by role, then what is known of single columns, then rules.
 
-        Hierarchies and metrics are given as words or as values with `to_dict`, metrics also as a bare kind.
+        Hierarchies and metrics are given as words or as values with `to_dict`, metrics also as a bare kind. A column of
+        `pseudonym` may be the unit too.
         """
         roles = {
             "identifier": _names(identifier),
@@ -86,6 +91,7 @@ class Schema:
             "sensitive": _names(sensitive),
             "weight": _names(weight),
             "unit": _names(unit),
+            "household": _names(household),
             "other": _names(other),
         }
         entries: dict[str, dict[str, Any]] = {}
@@ -94,6 +100,8 @@ class Schema:
                 if name in entries:
                     raise SchemaError("schema", f"column '{name}' must have exactly one role")
                 entries[name] = {"role": role}
+        for name in _names(pseudonym):
+            entries.setdefault(name, {"role": "identifier"})["pseudonym"] = True
         details = {
             "kind": kinds,
             "levels": levels,
@@ -215,14 +223,24 @@ class Schema:
         return next(iter(self._having("unit")), None)
 
     @property
+    def household(self) -> str | None:
+        """Name of the column that says which persons live together, if there is one."""
+        return next(iter(self._having("household")), None)
+
+    @property
+    def pseudonym(self) -> dict[str, str]:
+        """What each column that is released under a pseudonym names: by itself, its own name."""
+        return {c.name: c.pseudonym if isinstance(c.pseudonym, str) else c.name for c in self.columns if c.pseudonym}
+
+    @property
     def formats(self) -> dict[str, str]:
         """The columns that declare how their dates or times are written, each with that form."""
         return {column.name: column.format for column in self.columns if column.format is not None}
 
     @property
     def released(self) -> Schema:
-        """The schema of the released table: without identifiers and without the unit."""
-        kept = tuple(c for c in self.columns if c.role not in ("identifier", "unit"))
+        """The schema of the released table: without the columns that name somebody, but under a pseudonym."""
+        kept = tuple(c for c in self.columns if not c.is_removed)
         names = {column.name for column in kept}
         return Schema(kept, tuple(rule for rule in self.rules if names.issuperset(rule.columns)))
 

@@ -26,6 +26,7 @@ ROLES = {
     "sensitive": "must not be disclosed",
     "weight": "survey weight",
     "unit": "identifies the rows of one person",
+    "household": "identifies the people of one household, never released",
     "other": "published unchanged",
 }
 AT_ONCE = 50
