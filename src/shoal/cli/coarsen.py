@@ -9,9 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
+from shoal.cli.coarsen_files import release_files
 from shoal.cli.console import out as screen
 from shoal.cli.console import steps
-from shoal.cli.releasing import SAMPLE, check_trial, expect, format_of, listed, open_input, tell, tried
+from shoal.cli.engine_options import EngineName, Memory, Spill, refuse
+from shoal.cli.releasing import SAMPLE, check_trial, expect, format_of, listed, open_input, required, tell, tried
 from shoal.coarsening import Hierarchy, Recode, default_hierarchy
 from shoal.compliance import preset
 from shoal.compliance import preset as preset_of
@@ -21,6 +23,7 @@ from shoal.frame import series
 from shoal.params import number
 from shoal.recipe import Coarsening, read_method
 from shoal.release import make
+from shoal.schema import Schema
 
 __all__ = ["EXAMPLES", "coarsen"]
 
@@ -33,6 +36,8 @@ shoal coarsen people.csv -s schema.toml -o release --method generalize --k 10 --
 shoal coarsen people.csv -s schema.toml -o release --method suppress --importance age=3 --diversity 3
 
 shoal coarsen people.csv -s schema.toml -o release --preset safe-harbor --method none
+
+shoal coarsen "claims/*.parquet" -s schema.toml -o release --method generalize --engine duckdb --memory 4GB
 
 shoal coarsen people.csv -s schema.toml -o release --preset cms --hierarchy zip=zip.csv --export hierarchies
 """
@@ -80,6 +85,9 @@ def coarsen(
     decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV input.")] = ".",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older release in that folder.")] = False,
     sample: Annotated[int | None, typer.Option("--sample", help=SAMPLE)] = None,
+    engine: EngineName = "memory",
+    memory: Memory = None,
+    spill: Spill = None,
 ) -> None:
     """Coarsen the quasi-identifiers of FILE until every combination is shared by at least k people.
 
@@ -100,6 +108,24 @@ def coarsen(
     last = _method(method, {name: value for name, value in options.items() if value is not None}, preset)
     first = _first(preset, _pairs("--recode", recode, _step), tuple(allow or ()))
     recipe = Coarsening.of([*first, *last])
+    if engine != "memory":
+        given = {"--preset": preset, "--recode": recode, "--export": export, "--sample": sample, "--encoding": encoding}
+        refuse(engine, given | {"--seed": seed is not None, "--decimal": decimal != "."})
+        refuse(engine, {f"--format {format}": format not in (None, "parquet")})
+        rules = Schema.read(required(schema, "--schema FILE", "coarsen"))
+        release_files(
+            required(file, "FILE", "coarsen"),
+            _with_hierarchies(rules, _pairs("--hierarchy", hierarchy, Path)),
+            recipe.coarseners[-1],
+            required(target, "--out FOLDER", "coarsen"),
+            engine=engine,
+            memory=memory,
+            spill=spill,
+            delimiter=delimiter,
+            overwrite=overwrite,
+        )
+        return
+    refuse(engine, {"--memory": memory, "--spill": spill})
     with steps() as step:
         source, rules = open_input(file, schema, target, overwrite, reading, step, "coarsen")
         rules = _with_hierarchies(rules, _pairs("--hierarchy", hierarchy, Path))

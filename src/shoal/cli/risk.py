@@ -13,6 +13,8 @@ import typer
 from shoal import risk as measures
 from shoal.cli.aggregates import exposure
 from shoal.cli.console import out, steps
+from shoal.cli.engine_options import EngineName, Memory, Spill, refuse
+from shoal.cli.risk_files import count_files, print_classes
 from shoal.cli.risk_screen import print_risk
 from shoal.errors import ParameterError
 from shoal.files import read_table
@@ -50,6 +52,8 @@ shoal risk released.csv --schema schema.toml --original people.csv    (same row 
 shoal risk synthetic.csv -s schema.toml --original train.csv --control holdout.csv --fail-above membership=0.1
 
 shoal risk stays.csv --schema schema.toml --aggregates county --aggregates hospital
+
+shoal risk "claims/*.parquet" --schema schema.toml --engine duckdb --memory 4GB --fail-above unique=0
 """
 
 _MOST_SETS = 100_000_000  # rows times sets of columns up to which combinations of three are sought
@@ -85,10 +89,26 @@ def risk(
     delimiter: Annotated[str | None, typer.Option(help="Delimiter of CSV files. [default: detected]")] = None,
     encoding: Annotated[str | None, typer.Option(help="Encoding of CSV files. [default: detected]")] = None,
     decimal: Annotated[str, typer.Option(help="Decimal sign of CSV files.")] = ".",
+    engine: EngineName = "memory",
+    memory: Memory = None,
+    spill: Spill = None,
 ) -> None:
-    """Say who stands out in FILE, through which columns, against whom, and what would help most."""
+    """Say who stands out in FILE, through which columns, against whom, and what would help most.
+
+    With --engine duckdb FILE may be a folder or a pattern of any size, and k, l and t are counted, exactly.
+    """
     rules = Schema.read(schema)
     limits = _limits(fail_above or [])
+    if engine == "memory":
+        refuse(engine, {"--memory": memory, "--spill": spill})
+    else:
+        given = {"--original": original, "--control": control, "--population": population, "--aggregates": aggregates}
+        refuse(engine, given | {"--encoding": encoding, "--decimal": decimal != "."})
+        with steps(1) as step:
+            step("counting classes")
+            counted = count_files(file, rules, engine=engine, memory=memory, spill=spill, delimiter=delimiter)
+        _finish({"classes": counted}, limits, json, lambda found, _: print_classes(found["classes"], rules, k))
+        return
     reading: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     with steps(7) as step:
         step("reading")
@@ -101,12 +121,17 @@ def risk(
         if aggregates:
             step("rebuilding values from averages")
             found["aggregates"] = exposure(table, rules, aggregates)
+    _finish(found, limits, json, lambda found, broken: print_risk(found, limits, broken, verbose=verbose))
+
+
+def _finish(found: dict[str, Any], limits: dict[str, float], json: bool, show: Callable[..., None]) -> None:
+    """Print the result, and end with exit code 3 if a limit is broken."""
     broken = _broken(found, limits)
     if json:
         words = {name: result.to_dict() for name, result in found.items()}
         out.print_json(data=words | ({"limits": limits, "broken": broken} if limits else {}))
     else:
-        print_risk(found, limits, broken, verbose=verbose)
+        show(found, broken)
     if broken:
         raise typer.Exit(3)
 
@@ -209,7 +234,7 @@ def _broken(found: dict[str, Any], limits: dict[str, float]) -> dict[str, float]
             raise ParameterError(
                 "--fail-above",
                 f"'{name}' can't be measured here",
-                hint="Give --original, and --control for membership.",
+                hint="Give --original, and --control for membership; of files on an engine, only unique is.",
             )
         if value(found[part]) > limit:
             broken[name] = value(found[part])
