@@ -51,7 +51,7 @@ class DuckDBEngine:
     def __init__(self, *, memory: str | None = None, spill: Path | None = None, threads: int | None = None) -> None:
         self._room = _private_room(spill)
         wanted = {"memory_limit": memory, "threads": threads, "temp_directory": str(self._room / "spilled")}
-        settings = {name: value for name, value in wanted.items() if value is not None}
+        settings: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
         with _reporting(self._room):
             self._connection = duckdb.connect(str(self._room / "work.duckdb"), config=settings)
             self._connection.execute("SET TimeZone = 'UTC'")

@@ -79,7 +79,8 @@ class MemoryEngine:
     def extremes(self, relation: Relation, names: Sequence[str]) -> pl.DataFrame:
         """The smallest and the largest values."""
         frame = relation.plan.select(names)
-        return pl.concat([frame.min(), frame.max()])
+        both: pl.DataFrame = pl.concat([frame.min(), frame.max()])
+        return both
 
     def person_sets(self, relation: Relation, by: Sequence[str], unit: str) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The combinations, and which of them persons have."""

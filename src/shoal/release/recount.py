@@ -84,7 +84,7 @@ def _k_of_parts(claim: Mapping[str, Any], table: Parts, schema: Schema) -> Recou
         return Recount(holds=False, detail="no column is said to be a quasi-identifier, or one is not there")
     counts = table.engine.count(table.relation, schema.quasi)
     sizes = table.engine.collect(table.engine.aggregate(counts, [ROWS], []))[ROWS]
-    return _smallest(claim, int(sizes.min() or 0))  # type: ignore[call-overload]
+    return _smallest(claim, int(sizes.min() or 0))  # type: ignore[arg-type]
 
 
 def _k(claim: Mapping[str, Any], table: pl.DataFrame, schema: Schema) -> Recount:
