@@ -29,11 +29,11 @@ Generated from the code by `make docs`. Every command has `--help`.
 """
 METHODS = """# Methods
 
-Generated from the code by `make docs`: every method says these lines itself. Methods of other packages, which they add
-by the entry point `shoal.methods`, stand in the lists of `shoal anonymize --help` and of the workbench beside these.
+Generated from the code by `make docs`: each method supplies these lines. Methods that other packages add through the
+entry point `shoal.methods` appear in `shoal anonymize --help` and in the workbench beside these.
 """
 TITLES = {
-    "group": "Groupers: who hides with whom",
+    "group": "Groupers: who is grouped with whom",
     "mask": "Masks: what is written instead",
     "coarsen": "Coarseners: less exact values",
     "synthesize": "Synthesizers: rows of no real person",
@@ -129,7 +129,7 @@ def _row(parameter: Any) -> str:
         names = f"`{parameter.name.upper()}`"
     default = parameter.default
     shown = "" if default in (None, False, ()) or callable(default) else f"`{default}`"
-    return f"| {names} | {parameter.help or ''} | {shown} |"
+    return f"| {names} | {(parameter.help or '').replace(chr(92) + '[', '[')} | {shown} |"
 
 
 if __name__ == "__main__":

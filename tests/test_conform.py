@@ -67,9 +67,9 @@ def test_missing_sensitive_numbers_stay():
     [
         ([1.0, float("inf")], QUASI, "finite"),
         ([1.0, 500.0], Schema.of(quasi=["a"], bounds={"a": (0, 120)}), "within the bounds.*1 values outside"),
-        (["x", "SENTINEL"], Schema.of(quasi=["a"], levels={"a": ["x", "y"]}), "only the levels"),
+        (["x", "SENTINEL"], Schema.of(quasi=["a"], levels={"a": ["x", "y"]}), "only levels"),
         (["x", "SENTINEL"], Schema.of(quasi=["a"], kinds={"a": "numeric"}), "must hold numbers"),
-        ([1, 2], Schema.of(quasi=["a"], levels={"a": ["one", "two"]}), "only the levels.*2 values outside"),
+        ([1, 2], Schema.of(quasi=["a"], levels={"a": ["one", "two"]}), "only levels.*2 values outside"),
         ([-1.0, 2.0], Schema.of(weight="a"), "at least 0"),
         ([0.0, 0.0], Schema.of(weight="a"), "not all 0"),
     ],

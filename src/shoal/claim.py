@@ -5,7 +5,7 @@ A release carries claims. Each has a *basis*, and the basis says how far to trus
 - ``proved``: a theorem, whose conditions the code has met;
 - ``verified``: checked on the written file;
 - ``measured``: the result of an attack, with its interval; another attack may do better;
-- ``published``: a paper says so, and Shoal does not vouch for it.
+- ``published``: it is stated in a paper, and Shoal does not vouch for it.
 
 A claim is made of fields: what it is about (`kind`, one of a closed set), which column, what it counts, how much.
 Programs go by the fields; the statement is the same thing for people, and nothing is decided by reading it.

@@ -15,8 +15,9 @@ import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.domain.declared import declared_kind, declared_levels, floats
-from shoal.errors import ColumnError, InputError, SchemaError
+from shoal.errors import ColumnError, InputError, Problems, SchemaError
 from shoal.fact import Fact, sentences
+from shoal.files.dates import as_dates
 from shoal.frame import Frame, adopt, enter, pick, series, with_columns
 from shoal.schema import Column, Kind, Schema
 from shoal.value import codes_of
@@ -87,22 +88,27 @@ def prepare(table: Any, schema: Schema) -> Prepared:
     ColumnError
         A column breaks its entry: wrong type, infinity, missing number without a rule, level or number outside the
         declared domain. The message names column, rule and remedy, never a value.
+    ProblemsError
+        Several of these at once: all of them, each with its remedy.
     InputError
         There are no rows, or none is left once those with missing numbers are dropped.
     """
     frame = enter(table)
-    check_columns(frame, schema)
-    n = len(frame)
-    if n == 0:
+    problems = Problems(_misfits(frame, schema))
+    if len(frame) == 0:
+        problems.settle()
         raise InputError("table", "must have at least one row", got="0 rows")
-    settled = schema.with_columns(_settle(series(frame, c.name), c) for c in schema.columns if _is_used(c))
-    frame, rows, facts = _treat_missing(frame, settled)
-    used = [column for column in settled.columns if _is_used(column)]
-    for column in used:
-        if column.kind == "numeric":
-            _check_numbers(series(frame, column.name), column)
-    frame = _respelled(frame, [column for column in used if column.levels is not None])
-    return Prepared(frame=frame, schema=settled, rows=rows, n_original=n, facts=(*facts, *_unit_fact(frame, settled)))
+    frame = _dated(frame, schema, problems)
+    here = [column for column in schema.columns if _is_used(column) and column.name in frame.columns]
+    columns = problems.each(lambda column: _settle(series(frame, column.name), column), here)
+    left, rows, facts = _treat_missing(frame, columns, problems)
+    numbers = [column for column in columns if column.kind == "numeric"]
+    problems.each(lambda column: _check_numbers(series(left, column.name), column), numbers)
+    left = _respelled(left, [column for column in columns if column.levels is not None], problems)
+    problems.settle()
+    settled = schema.with_columns(columns)
+    facts = (*facts, *_unit_fact(left, settled))
+    return Prepared(frame=left, schema=settled, rows=rows, n_original=len(frame), facts=facts)
 
 
 def _unit_fact(frame: Frame, schema: Schema) -> tuple[Fact, ...]:
@@ -121,21 +127,37 @@ def _is_used(column: Column) -> bool:
 
 
 def check_columns(frame: Frame, schema: Schema) -> None:
-    """Refuse a table whose columns are not those of the schema."""
-    for column in schema.columns:
-        if column.name not in frame.columns:
-            raise SchemaError(
-                "schema",
-                f"column '{column.name}' is not in the table",
-                hint="Correct its name or remove its entry.",
-            )
-    for name in frame.columns:
-        if name not in schema:
-            raise SchemaError(
-                "schema",
-                f"column '{name}' of the table has no role",
-                hint="Give it one of: identifier, quasi, sensitive, weight, unit, other.",
-            )
+    """Refuse a table whose columns are not those of the schema; all that differ are named."""
+    Problems(_misfits(frame, schema)).settle()
+
+
+def _misfits(frame: Frame, schema: Schema) -> list[InputError]:
+    names, known = set(frame.columns), {column.name for column in schema.columns}
+    gone = [
+        SchemaError(
+            "schema", f"column '{column.name}' is not in the table", hint="Correct its name or remove its entry."
+        )
+        for column in schema.columns
+        if column.name not in names
+    ]
+    new = [
+        SchemaError(
+            "schema",
+            f"column '{name}' of the table has no role",
+            hint="Give it one of: identifier, quasi, sensitive, weight, unit, other.",
+        )
+        for name in frame.columns
+        if name not in known
+    ]
+    return [*gone, *new]
+
+
+def _dated(frame: Frame, schema: Schema, problems: Problems) -> Frame:
+    """The table with the columns that declare a format as dates or times; those that are already stay."""
+    declared = [name for name in schema.formats if name in frame.columns]
+    texts = [name for name in declared if not series(frame, name).dtype.is_temporal()]
+    found = problems.each(lambda name: (name, as_dates(series(frame, name), schema.formats[name])), texts)
+    return with_columns(frame, {name: adopt(content, frame) for name, content in found})
 
 
 def _settle(content: pl.Series, column: Column) -> Column:
@@ -161,6 +183,7 @@ def _check_not_mixed(content: pl.Series, column: Column) -> None:
             "mixes numbers and texts, and the schema names no kind for it",
             got=f"{texts} texts among {numbers} numbers",
             hint='Correct the texts, or declare kind = "nominal" if the values are codes.',
+            fix={"kind": "nominal"},
         )
 
 
@@ -174,26 +197,24 @@ def kind_of(content: pl.Series, column: Column) -> Kind:
     return "numeric" if content.dtype.is_numeric() else "nominal"
 
 
-def _treat_missing(frame: Frame, schema: Schema) -> tuple[Frame, IntArray, tuple[Fact, ...]]:
+def _treat_missing(frame: Frame, columns: list[Column], problems: Problems) -> tuple[Frame, IntArray, tuple[Fact, ...]]:
     """Leave rows out, then fill: a row that is left out has no part in a median."""
+    found = [(column, absent) for column in columns if (absent := _absent(frame, column)) is not None]
+    facts = problems.each(lambda pair: _missing_fact(pair[0], int(pair[1].sum())), found)
     keep = np.ones(len(frame), dtype=np.bool_)
-    facts: list[Fact] = []
-    fill: list[Column] = []
-    for column in schema.columns:
-        absent = _absent(frame, column)
-        if absent is None:
-            continue
-        facts.append(_missing_fact(column, int(absent.sum())))
+    for column, absent in found:
         if column.missing == "drop":
             keep &= ~absent
-        else:
-            fill.append(column)
     rows = np.flatnonzero(keep)
     if len(rows) == 0:
-        raise InputError("table", "must have a row left after dropping those with missing numbers", got="0 rows")
+        problems.settle()
+        raise InputError(
+            "table", "must have at least one row after those with missing numbers are dropped", got="0 rows"
+        )
     frame = frame if keep.all() else pick(frame, rows)
-    filled = {column.name: _fill(series(frame, column.name), column) for column in fill}
-    return with_columns(frame, filled), rows, tuple(facts)
+    fill = [column for column, _ in found if column.missing not in ("drop", "error")]
+    filled = problems.each(lambda column: (column.name, _fill(series(frame, column.name), column)), fill)
+    return with_columns(frame, dict(filled)), rows, tuple(facts)
 
 
 def _absent(frame: Frame, column: Column) -> BoolArray | None:
@@ -210,7 +231,7 @@ def _missing_fact(column: Column, count: int) -> Fact:
             column.name,
             "has missing numbers and the schema has no rule for them",
             got=f"{count} missing",
-            hint='Set missing = "drop" (leave those rows out), missing = "median", or missing = a number to put there.',
+            hint='Set missing = "drop" (drop those rows), missing = "median", or missing = a number to fill in.',
         )
     if column.missing == "drop":
         says = "{column}: rows with a missing number were left out"
@@ -225,7 +246,7 @@ def _fill(content: pl.Series, column: Column) -> FloatArray:
     absent = np.isnan(values)
     present = values[~absent]
     if column.missing == "median" and len(present) == 0:
-        raise ColumnError(column.name, "has no number to take a median of")
+        raise ColumnError(column.name, "has no numbers to compute a median from")
     value = float(np.median(present)) if column.missing == "median" else float(column.missing)
     return np.where(absent, value, values)
 
@@ -236,7 +257,7 @@ def _check_numbers(content: pl.Series, column: Column) -> None:
             column.name,
             "is declared numeric and must hold numbers",
             got=f"type {content.dtype.base_type()}",
-            hint="Convert it (a decimal comma: read it with decimal=','), or declare it ordinal or nominal.",
+            hint="Convert it (for decimal commas, read it with decimal=','), or declare it ordinal or nominal.",
         )
     values = floats(content)
     if np.isinf(values).any():
@@ -244,28 +265,29 @@ def _check_numbers(content: pl.Series, column: Column) -> None:
     if content.dtype.is_integer() and (np.abs(values) > 2**53).any():
         raise ColumnError(
             column.name,
-            "holds whole numbers too large to compute with exactly",
+            "holds integers too large for exact arithmetic",
             hint="Declare it nominal if they are codes, or give it the role identifier.",
+            fix={"kind": "nominal"},
         )
     if (np.abs(values) > _LARGEST).any():
-        raise ColumnError(column.name, f"must hold numbers of a size up to {_LARGEST:g}", hint="Rescale the column.")
-    if column.role == "weight" and not (np.nanmin(values) >= 0 and np.nansum(values) > 0):
+        raise ColumnError(column.name, f"must hold numbers of magnitude up to {_LARGEST:g}", hint="Rescale the column.")
+    if column.role == "weight" and ((values < 0).any() or not np.nansum(values) > 0):
         raise ColumnError(column.name, "holds weights, which must be at least 0 and not all 0")
     if column.bounds is not None:
         outside = int(((values < column.bounds[0]) | (values > column.bounds[1])).sum())
         if outside:
             raise ColumnError(
                 column.name,
-                "must lie within the bounds of the schema",
+                "must be within the bounds of the schema",
                 got=f"{outside} values outside",
                 hint="Correct the values or widen the bounds.",
             )
 
 
-def _respelled(frame: Frame, columns: list[Column]) -> Frame:
+def _respelled(frame: Frame, columns: list[Column], problems: Problems) -> Frame:
     """The table with its levels in the schema's spelling, where a column has another: "1.0" for 1."""
-    found = {column.name: _in_declared_spelling(series(frame, column.name), column) for column in columns}
-    return with_columns(frame, {name: adopt(content, frame) for name, content in found.items() if content is not None})
+    found = problems.each(lambda c: (c.name, _in_declared_spelling(series(frame, c.name), c)), columns)
+    return with_columns(frame, {name: adopt(content, frame) for name, content in found if content is not None})
 
 
 def _in_declared_spelling(content: pl.Series, column: Column) -> pl.Series | None:
@@ -279,7 +301,7 @@ def _in_declared_spelling(content: pl.Series, column: Column) -> pl.Series | Non
     if outside:
         raise ColumnError(
             column.name,
-            "must hold only the levels that the schema lists",
+            "must hold only levels listed in the schema",
             got=f"{outside} values outside",
             hint="Correct the values or add the level.",
         )
@@ -293,9 +315,9 @@ def levels_like(content: pl.Series, column: Column) -> pl.Series:
     if levels is None:
         raise ColumnError(
             column.name,
-            "has declared levels of another type than its values",
+            "has declared levels of a different type from its values",
             got=f"values of type {content.dtype.base_type()}",
-            hint="Write the levels as the column has them (numbers without quotes, texts with).",
+            hint="Write the levels as they are in the column (numbers without quotes, text with quotes).",
         )
     return levels
 

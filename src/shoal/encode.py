@@ -168,7 +168,7 @@ class Encoder:
         if widest and 8 * n * sum(coding.width for coding in self.codings) > _WIDEST_MATRIX:
             raise ColumnError(
                 widest.name,
-                "has too many levels to compare rows of this many records",
+                "has too many levels for a table of this many records",
                 got=f"{widest.width} levels",
                 hint="Coarsen it first, declare it ordinal, or give it the role other.",
             )

@@ -32,7 +32,7 @@ class Fact(Record):
     counts
         What its numbers count, where they count anything.
     outside
-        Whether it may leave the secure room: only if it follows from schema, recipe and released rows alone.
+        Whether it may leave the secure environment: only if it follows from schema, recipe and released rows alone.
 
     Examples
     --------

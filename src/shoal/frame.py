@@ -118,7 +118,7 @@ def _check_names(names: list[str], owner: str) -> None:
     if not names:
         raise InputError(owner, "must have at least one column")
     if not all(isinstance(name, str) and name for name in names):
-        raise InputError(owner, "column names must be non-empty texts", hint="Rename the columns first.")
+        raise InputError(owner, "column names must be non-empty strings", hint="Rename the columns first.")
     if len(set(names)) < len(names):
         raise InputError(owner, "column names must be unique", hint="Rename the repeated columns.")
 
@@ -126,7 +126,7 @@ def _check_names(names: list[str], owner: str) -> None:
 def _mixed(name: str) -> ColumnError:
     return ColumnError(
         name,
-        "must hold values of one simple type (numbers, texts, dates or true/false)",
+        "must hold values of one simple type (numbers, text, dates or true/false)",
         got="a mix of types",
         hint="Convert the column to one type first.",
     )

@@ -61,7 +61,7 @@ class Estimator:
         """Set parameters by name. A recipe keeps a copy of its methods, so it is not touched."""
         for name, value in params.items():
             if name not in self._get_param_names():
-                hint = f"Known are {', '.join(self._get_param_names())}."
+                hint = f"Its parameters are: {', '.join(self._get_param_names())}."
                 raise ParameterError(type(self).__name__, f"has no parameter '{name}'", hint=hint)
             object.__setattr__(self, name, value)  # a method is frozen, so that nothing else can
         return self
@@ -134,7 +134,7 @@ def _register(cls: type[Method]) -> None:
     there = _REGISTRY.get((cls.family, cls.name))
     if there is not None and (there.__module__, there.__qualname__) != (cls.__module__, cls.__qualname__):
         where = f"{there.__module__}.{there.__qualname__}"
-        raise ParameterError(cls.__name__, f"must have a name of its own: '{cls.name}' is taken", got=where)
+        raise ParameterError(cls.__name__, f"must have a unique name: '{cls.name}' is taken", got=where)
     _REGISTRY[cls.family, cls.name] = cls
 
 

@@ -21,7 +21,19 @@ from annotated_types import BaseMetadata, Ge, GroupedMetadata, Gt, Interval, Le,
 
 from shoal.errors import ParameterError
 
-__all__ = ["Help", "Parameter", "Range", "build", "check", "declared", "json_schema", "number", "parameters", "to_dict"]
+__all__ = [
+    "ColumnNames",
+    "Help",
+    "Parameter",
+    "Range",
+    "build",
+    "check",
+    "declared",
+    "json_schema",
+    "number",
+    "parameters",
+    "to_dict",
+]
 
 M = TypeVar("M")
 
@@ -85,6 +97,11 @@ class Help:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class ColumnNames:
+    """Marks a parameter whose value is a list of the table's columns."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
     """One declared parameter of a method."""
@@ -136,7 +153,12 @@ def check(method: Any) -> None:
     for parameter in parameters(type(method)):
         value = getattr(method, parameter.name)
         if not parameter.accepts(value):
-            raise ParameterError(type(method).__name__, f"{parameter.name} must {parameter.rule}", got=repr(value)[:60])
+            raise ParameterError(
+                type(method).__name__,
+                f"{parameter.name} must {parameter.rule}",
+                got=repr(value)[:60],
+                parameter=parameter.name,
+            )
 
 
 def build(cls: type[M], words: Mapping[str, Any]) -> M:

@@ -1,4 +1,5 @@
-"""What every result shares: a frozen value with JSON-safe words, which says whether it may leave the secure room."""
+"""What every result shares: a frozen value with JSON-safe words, which says whether it may leave the secure
+environment."""
 
 from __future__ import annotations
 
@@ -18,24 +19,24 @@ class Record:
     Attributes
     ----------
     releasable
-        Whether the words may leave; False for what only the publisher may see.
-    inside
-        Fields that are left out of the words: values of single records.
-    told
-        Properties that are told beside the fields.
+        Whether the record may be released; False for what only the publisher may see.
+    private
+        Fields that `to_dict` omits: values of single records.
+    derived
+        Properties that `to_dict` adds to the fields.
     """
 
     __slots__ = ()
 
     releasable: ClassVar[bool] = True
-    inside: ClassVar[tuple[str, ...]] = ()
-    told: ClassVar[tuple[str, ...]] = ()
+    private: ClassVar[tuple[str, ...]] = ()
+    derived: ClassVar[tuple[str, ...]] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-safe words, nested records included."""
         fields = [field.name for field in dataclasses.fields(self)]  # type: ignore[arg-type]
-        names = [name for name in fields if name not in self.inside]
-        return {name: _plain(getattr(self, name)) for name in (*names, *self.told)}
+        names = [name for name in fields if name not in self.private]
+        return {name: _plain(getattr(self, name)) for name in (*names, *self.derived)}
 
 
 def _plain(value: Any) -> Any:

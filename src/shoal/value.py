@@ -51,7 +51,7 @@ def canonical(content: pl.Series) -> pl.Series:
     try:
         texts = content.cast(pl.String)  # a Float32 as well: by its shortest text 0.1 is 0.1
     except pl.exceptions.PolarsError:
-        raise ColumnError(content.name, "must hold numbers, texts, dates or true/false", got=str(kind)) from None
+        raise ColumnError(content.name, "must hold numbers, text, dates or true/false", got=str(kind)) from None
     different = texts.drop_nulls().unique()
     keys = different.to_frame("x").select(_of_text(pl.col("x"))).to_series()
     return texts.replace_strict(different, keys, default=None, return_dtype=pl.String)
@@ -92,9 +92,9 @@ def _texts_only(content: pl.Series) -> pl.Series:
     if content.dtype != pl.Null and content.dtype not in _TEXTS:
         raise ColumnError(
             content.name,
-            "has levels that are the same as numbers, and must hold texts to tell them apart",
+            "has levels that are equal as numbers, and must hold text to tell them apart",
             got=f"type {content.dtype.base_type()}",
-            hint="Convert the column to texts, or declare levels that differ as numbers.",
+            hint="Convert the column to text, or declare levels that differ as numbers.",
         )
     return content.cast(pl.String)
 

@@ -122,7 +122,7 @@ class TestHonest:
         assert "re-identification bound 0.2" in {check.name for check in found.on_word}
 
     def test_signed(self, there):
-        shoal.sign(there / "out", key=there / "publisher.key", decision="May go", by="R. Roe", expires="2999-01-01")
+        shoal.sign(there / "out", key=there / "publisher.key", decision="Approved", by="R. Roe", expires="2999-01-01")
         found = shoal.verify(there / "out", signer=there / "publisher.pub")
         assert found.exit_code == 0, failed(found)
         assert shoal.verify(there / "out").exit_code == 5

@@ -20,12 +20,12 @@ def test_the_advice_names_the_best_within_the_limit(comparison):
         "For a re-identification of at most 5%, mdav:k=10, then shuffle keeps most: 0.930 of the two-way "
         "distributions, with 4.5% of the records found."
     )
-    assert "Nothing is proved about every person: the risk is measured only." in said
+    assert "Nothing is proved about every person: the risk is only measured." in said
     assert "Of the recipes with a proof, mdav:k=10, then centroid (0.900 at 4%) keeps most." in said
     assert "blind masks, mdav:k=10, then centroid (0.900 at 4%); synthesis, pegs:epsilon=1 (0.850 at 1%)" in said
     assert "2 recipes of 7 were not measured" in said
     assert "without a seed" in said
-    assert "secure room" in said
+    assert "secure environment" in said
     assert "25% of what a guess" in said
 
 
@@ -71,7 +71,7 @@ def test_ties_are_told(make):
 
 def test_nothing_could_be_run(make):
     none = Comparison(outcomes=(make(shoal.Mondrian(), state="failed", reason="x"),))
-    assert none.recommendation().startswith("No recipe could be run")
+    assert none.recommendation().startswith("No recipe could be completed")
     assert none.front == ()
     assert "nothing to draw" in page_of(none)
 
@@ -148,7 +148,7 @@ def test_the_page_holds_everything_and_fetches_nothing(comparison):
     assert len(set(page.ids)) == len(page.ids)
     assert len(page.images) == 2
     assert all(page.images)
-    assert "must not leave the secure room" in page.text
+    assert "must not leave the secure environment" in page.text
     assert "≤ 20%" in page.text
     assert "ε = 1" in page.text
     assert "5. pegs:epsilon=1: 1% found, 0.85 kept" in page.text, "a mark says what it is"

@@ -67,7 +67,7 @@ def test_an_interrupted_run_goes_on(interrupted, resumed):
     assert len(lines) == len(RECIPES)
     first = interrupted[0].removeprefix("1 of 5: ").removesuffix(" (done)")
     assert lines[0] == f"1 of 5: {first} (kept from before)"
-    assert sum("kept from before" in line for line in lines) == 1
+    assert sum("saved earlier" in line for line in lines) == 1
 
 
 def test_outcomes_come_in_order_and_a_refusal_is_a_line(resumed):

@@ -108,7 +108,7 @@ def test_names_that_differ_in_case_only_are_an_error(tmp_path):
 
 
 def test_file_of_something_else_is_an_error(tmp_path):
-    with pytest.raises(InputError, match="at least one of the columns asked for"):
+    with pytest.raises(InputError, match="at least one of the requested columns"):
         load(tmp_path, pl.DataFrame({"a": [1]}))
 
 

@@ -204,5 +204,5 @@ def test_bad_input(words):
 
 def test_wrong_number_of_outputs():
     for outputs in (np.zeros(5), np.float64(1.0), np.zeros((100, 0))):
-        with pytest.raises(ParameterError, match="one output a run"):
+        with pytest.raises(ParameterError, match="one output per run"):
             audit(lambda data, n: outputs, 0, 1, trials=100, vectorised=True)  # noqa: B023

@@ -58,7 +58,7 @@ def test_group_privacy(m, epsilon):
 
 
 def test_a_delta_is_not_divided():
-    with pytest.raises(ParameterError, match="rho first"):
+    with pytest.raises(ParameterError, match="converted to rho"):
         ProtectedUnit(rows=2).per_row(Budget(epsilon=1, delta=1e-6))
 
 

@@ -1,5 +1,7 @@
 """k, l and t counted by an engine are the numbers of `shoal.risk.classes`, to the last bit."""
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 from hypothesis import given
@@ -10,7 +12,7 @@ import shoal
 from shoal.engine import Inputs, open_engine
 from shoal.engine.duckdb import DuckDBEngine
 from shoal.engine.memory import MemoryEngine
-from shoal.errors import InputError, SchemaError
+from shoal.errors import ColumnError, InputError, SchemaError
 from shoal.risk import counted_classes as module
 from shoal.risk.counted_classes import counted_classes
 
@@ -78,6 +80,23 @@ def test_nan_that_the_statistics_of_a_parquet_file_do_not_tell_of(engine, tmp_pa
     found = counted_classes(engine, engine.scan(Inputs.of(tmp_path / "a.parquet")), schema)
     assert found == shoal.risk.classes(frame, schema)
     assert found.histogram == {2: 2, 4: 1}
+
+
+def test_dates_in_a_form_of_their_own_need_memory(engine):
+    frame = pl.DataFrame({"day": ["01.02.2020"] * 3})
+    schema = shoal.Schema.of(quasi=["day"])
+    with_format = schema.with_columns([replace(schema["day"], format="DD.MM.YYYY")])
+    with pytest.raises(ColumnError, match="date format"):
+        counted_classes(engine, engine.of(frame), with_format)
+
+
+def test_days_moments_and_times_of_csv(engine, tmp_path):
+    rows = [("2020-01-02", "2020-01-02 10:00:00", "2020-01-02T10:00:00.5Z", "10:00:01", "true", "-1.50")] * 2
+    (tmp_path / "a.csv").write_text("\n".join(",".join(row) for row in [tuple("abcdef"), *rows, ("",) * 5 + ("7",)]))
+    found = engine.scan(Inputs.of(tmp_path / "a.csv"))
+    expected = shoal.read_table(tmp_path / "a.csv")
+    assert dict(found.types) == dict(expected.schema)
+    assert engine.collect(found).sort("f").equals(expected.sort("f"))
 
 
 def test_bad_input(engine):

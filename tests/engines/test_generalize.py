@@ -15,7 +15,7 @@ import shoal
 from shoal.engine import Inputs
 from shoal.engine.duckdb import DuckDBEngine
 from shoal.engine.memory import MemoryEngine
-from shoal.errors import ColumnError, FileError, GuaranteeError, InputError, ParameterError, SchemaError
+from shoal.errors import ColumnError, FileError, GuaranteeError, InputError, ParameterError
 from shoal.release import from_files
 from shoal.release.from_files import coarsen_files
 from shoal.release.minisign import new_key
@@ -142,8 +142,8 @@ def test_verification_finds_what_was_changed(engine, visits, tmp_path):
     [
         (SCHEMAS["rows"], shoal.Generalize(k=5, diversity=2), ParameterError, "in memory"),
         (SCHEMAS["rows"], shoal.Generalize(k=4000), GuaranteeError, "at least k = 4000"),
-        (shoal.Schema.of(quasi=["age"]), shoal.Generalize(), SchemaError, "has no role"),
-        (shoal.Schema.of(other=list("abc")), shoal.Generalize(), SchemaError, "is not in the table"),
+        (shoal.Schema.of(quasi=["age"]), shoal.Generalize(), InputError, "has no role"),
+        (shoal.Schema.of(other=list("abc")), shoal.Generalize(), InputError, "is not in the table"),
         (
             shoal.Schema.of(identifier=["who"], missing={"cost": "median"}, **BASE),
             shoal.Generalize(),

@@ -88,10 +88,22 @@ def test_release_has_its_files_and_nothing_more(room):
     assert [path.stat().st_mode & 0o777 for path in (inside, *inside.iterdir())] == [0o700, 0o600, 0o600]
 
 
-def test_claims_are_printed(room):
+def test_it_ends_with_a_summary_that_a_person_reads(room):
     text = room.joinpath("anonymize.txt").read_text()
-    assert "re-identification bound 0.2 proved" in text
-    assert "assumes:" in text
+    assert "proved    re-identification bound 0.2, per person" in text
+    assert "before →" in text
+    assert "limit 20%" in text
+    assert "assumes:" not in text
+    assert len(text.splitlines()) <= 15
+
+
+def test_every_assumption_and_measure_is_printed_on_request(room):
+    words = ["anonymize", "people.csv", "-s", "schema.toml", "--sample", "200", "--verbose"]
+    done = shoal(*words, cwd=room)
+    assert done.returncode == 0, done.stderr
+    assert "re-identification bound 0.2 proved" in done.stdout
+    assert "assumes:" in done.stdout
+    assert "linkage, nearest or second nearest" in done.stdout
 
 
 def test_manifest(room):
@@ -166,7 +178,7 @@ def test_sign_and_hand_over(room, tmp_path):
     from shoal.release.minisign import Cost, new_key
 
     new_key(tmp_path / "locked.key", password="secret", cost=Cost(operations=1 << 15, memory=1 << 24))
-    facts = ["--decision", "May go", "--by", "R. Roe", "--recipient", "The clinic", "--expires", "2999-12-31"]
+    facts = ["--decision", "Approved", "--by", "R. Roe", "--recipient", "The clinic", "--expires", "2999-12-31"]
     words = ["sign", "release", "--key", "locked.key", "--password-file", "password"]
     done = shoal(*words, *facts, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -208,7 +220,7 @@ BAD_SIGNING = [
     (["sign", "--key", "publisher.key"], 2, "DIRECTORY"),
     (["sign", "release", "--key", "schema.toml"], 4, "minisign"),
     (["sign", "release", "--key", "nobody.key"], 4, "nobody.key"),
-    (["sign", "release", "--new-key", "new.key"], 2, "leave out the rest"),
+    (["sign", "release", "--new-key", "new.key"], 2, "omit the other options"),
     (["sign", "--new-key", "new.key", "--password-file", "empty.csv"], 2, "first line"),
     (["verify", "release", "--signer", "people.csv"], 4, "public key"),
     (["handover", "release"], 2, "--to"),
@@ -240,8 +252,8 @@ def test_decimal_commas(room, tmp_path):
         '[columns.age]\nrole = "quasi"\n[columns.bmi]\nrole = "quasi"\nkind = "numeric"\n'
     )
     words = ["anonymize", "odd.csv", "-s", "odd.toml", "-o", "out", "-k", "3"]
-    assert shoal(*words, cwd=tmp_path).returncode == 4
-    done = shoal(*words, "--decimal", ",", cwd=tmp_path)
+    assert shoal(*words, "--decimal", ".", cwd=tmp_path).returncode == 4
+    done = shoal(*words, cwd=tmp_path)  # the comma is certain
     assert done.returncode == 0, done.stderr
     assert shoal("verify", "out", "--original", "odd.csv", cwd=tmp_path).returncode == 0
 

@@ -76,7 +76,7 @@ def test_ctrl_c_tells_what_is_kept(place, tmp_path, monkeypatch):
     monkeypatch.setattr(compare, "run", stop)
     stopped = run(place, "--recipes", place / "recipes.toml", "--out", tmp_path / "out")
     assert stopped.exit_code == 130
-    assert "run the same command to go on" in " ".join(stopped.output.split())
+    assert "run the same command to resume" in " ".join(stopped.output.split())
 
 
 def test_without_out_nothing_is_written(place, tmp_path, monkeypatch):
@@ -85,7 +85,7 @@ def test_without_out_nothing_is_written(place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run(place, "--recipes", place / "recipes.toml")
     assert result.exit_code == 0, result.output
-    assert "No recipe could be run" in result.output
+    assert "No recipe could be completed" in result.output
     assert "Nothing was written" in result.output
     assert list(tmp_path.iterdir()) == []
 

@@ -46,3 +46,9 @@ def test_help_of_a_command_is_its_own():
     result = CliRunner().invoke(app, ["study", "quantize", "-h"])
     assert result.exit_code == 0
     assert "--minimum" in result.output
+
+
+def test_brackets_in_help_are_text_not_markup():
+    output = " ".join(CliRunner().invoke(app, ["compare", "--help"], env={"COLUMNS": "200"}).output.split())
+    assert "[default: number of cores]" in output
+    assert "[[recipe]] tables" in output

@@ -45,14 +45,14 @@ def test_one_book_from_fit_to_restore(room):
     assert "reserved 2.5, left 0.5" in told
     assert isinstance(fit(room, "--epsilon", 1, out="b.json").exception, GuaranteeError)
     found = shoal("ledger", "verify", "--ledger", url).stdout
-    head = found.split("Head of the journal: ")[1].split()[0]
+    head = found.split("Journal head: ")[1].split()[0]
     assert shoal("ledger", "backup", folder / "copy.db", "--ledger", url).exit_code == 0
     assert shoal("ledger", "reserve", data["name"], "--ledger", url).exit_code == 0
     assert shoal("ledger", "verify", "--head", head, "--ledger", url).exit_code == 0
     assert isinstance(shoal("ledger", "restore", folder / "copy.db", "--ledger", url).exception, GuaranteeError)
     assert shoal("ledger", "restore", folder / "copy.db", "--ledger", url, "--go-back").exit_code == 0
     assert [a["reserved"] for a in accounts(url) if a["kind"] == "data"] == ["2.5"]
-    assert "in order" in shoal("ledger", "verify", "--ledger", url).stdout.lower()
+    assert "valid" in shoal("ledger", "verify", "--ledger", url).stdout.lower()
 
 
 def test_a_file_of_its_own_moves_into_the_shared_ledger_with_its_models(room):

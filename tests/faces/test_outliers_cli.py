@@ -7,7 +7,7 @@ import typer
 from typer.testing import CliRunner
 
 from shoal.cli import outliers
-from shoal.errors import GuaranteeError, ParameterError, SchemaError
+from shoal.errors import GuaranteeError, ParameterError, ProblemsError
 from shoal.study.quantize_data import planted, toy
 
 app = typer.Typer()
@@ -57,7 +57,7 @@ def test_several_radii(folder):
 def test_suggested_radius(folder):
     done = run(folder, "planted")
     assert done.exit_code == 0, done.output
-    assert "suggested by the data" in done.output
+    assert "chosen from the data" in done.output
 
 
 @pytest.mark.parametrize(
@@ -77,4 +77,4 @@ def test_bad_words(folder, words, error):
 def test_schema_that_does_not_fit(folder):
     (folder / "wrong.toml").write_text('[columns.age]\nrole = "quasi"\n')
     (folder / "wrong.csv").write_text((folder / "toy.csv").read_text())
-    assert isinstance(run(folder, "wrong").exception, SchemaError)
+    assert isinstance(run(folder, "wrong").exception, ProblemsError)

@@ -66,7 +66,7 @@ def test_other_models(folder, more):
     assert done.exit_code == 0, done.output
     words = json.loads((folder / "model.json").read_text())
     assert words["releasable"] == ("stable" not in str(more) and "alpha-tree" not in more)
-    assert ("keep inside" in done.output.replace("\n", " ")) != words["releasable"]
+    assert ("(internal)" in done.output.replace("\n", " ")) != words["releasable"]
     assert not (folder / "patients.csv.budget.json").exists()
     assert run("explain", folder / "model.json").exit_code == 0
 

@@ -252,7 +252,7 @@ def test_a_model_file_can_not_vouch_for_itself(place):
     assert [one.name for one in catalogue.refused] == ["published"]
     assert "admitted" in catalogue.refused[0].why
     (place.models / "certified.json").unlink()
-    with pytest.raises(GuaranteeError, match="must be a file that the ledger admitted"):
+    with pytest.raises(GuaranteeError, match="must be a file admitted to the ledger"):
         read_folder(place.models, place.ledger.admissions())
 
 

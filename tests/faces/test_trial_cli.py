@@ -32,8 +32,8 @@ def test_a_trial_prints_claims_and_measures_and_writes_nothing(command, folder):
     done = trial(command, folder)
     assert done.exit_code == 0, done.output
     assert "100 of 300 rows" in done.stdout
-    assert "Claims" in done.stdout
-    assert "Measured" in done.stdout
+    assert "found by nearest match" in done.stdout
+    assert "joint distribution kept" in done.stdout
     assert "Nothing was written" in done.stdout
     assert "rows released" not in done.stdout
     assert sorted(folder.iterdir()) == before
@@ -54,7 +54,7 @@ def test_a_trial_of_a_synthesis_charges_no_account(tmp_path):
 def test_a_trial_takes_no_folder(command, folder):
     done = trial(command, folder, "--out", folder / "out")
     assert isinstance(done.exception, ParameterError)
-    assert "trial" in str(done.exception)
+    assert "dry run" in str(done.exception)
     assert not (folder / "out").exists()
 
 

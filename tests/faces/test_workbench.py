@@ -36,7 +36,7 @@ def bench(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def at_hand(browser, tmp_path_factory):
-    """The address and the shop of a workbench in this process, which serves one model, and a key for it."""
+    """The address and the controller of a workbench in this process, which serves one model, and a key for it."""
     home = tmp_path_factory.mktemp("scores")
     table, schema = shoal.datasets.pima_like(100, seed=1), shoal.datasets.pima_like_schema()
     model = shoal.CertifiedTree(epsilon=2.0, schema=schema).fit(table.drop("diabetes"), table["diabetes"])
@@ -48,12 +48,12 @@ def at_hand(browser, tmp_path_factory):
     people = ledger.begin_data_set("patients", limit=shoal.dp.Budget(epsilon=10))
     ledger.admit(admission_of(home / "models" / "diabetes.json", data=people, by="person"))
     ledger.close()
-    with near(tmp_path_factory.mktemp("near"), models=home / "models", ledger=url) as (address, shop):
-        yield address, shop, token
+    with near(tmp_path_factory.mktemp("near"), models=home / "models", ledger=url) as (address, controller):
+        yield address, controller, token
 
 
 @pytest.fixture
-def shop(at_hand):
+def controller(at_hand):
     return at_hand[1]
 
 
@@ -66,11 +66,11 @@ def survey(tmp_path_factory):
     return file
 
 
-def opened(shop, file):
+def opened(controller, file):
     """A bench of a file that has been read."""
-    bench = shop.open(file)
-    shop.jobs.wait(bench.notes["opening"], 60)
-    assert shop.opened(bench.id).stage == "full"
+    bench = controller.open(file)
+    controller.jobs.wait(bench.notes["opening"], 60)
+    assert controller.opened(bench.id).stage == "full"
     return bench.id
 
 
@@ -88,9 +88,9 @@ def at(new_page, at_hand):
 
 
 @pytest.fixture
-def at_method(at, shop, surveyed):
+def at_method(at, controller, surveyed):
     def go(goal):
-        shop.choose_goal(surveyed, goal)
+        controller.choose_goal(surveyed, goal)
         page = at(f"b/{surveyed}/method")
         page.get_by_role("button", name="Run", exact=True).wait_for()
         return page
@@ -100,12 +100,12 @@ def at_method(at, shop, surveyed):
 
 def open_file(page, file):
     page.set_input_files("#file", file)
-    page.get_by_role("heading", name="What each column is").wait_for(timeout=READY)
+    page.get_by_role("heading", name="Roles of the columns").wait_for(timeout=READY)
 
 
 def go_to_method(page):
     page.get_by_role("link", name="Continue to the method").click()
-    page.get_by_role("heading", name="The same on the command line").wait_for()
+    page.get_by_role("heading", name="On the command line").wait_for()
 
 
 def choose(page, goal):
@@ -141,7 +141,7 @@ def test_from_a_file_to_a_release_that_verifies(new_page, bench, survey, tmp_pat
     open_file(page, survey)
 
     assert page.get_by_label("role of name", exact=True).input_value() == "identifier"
-    wait_for(page, "alone with their combination of gender, age_group, education, income")
+    wait_for(page, "unique in their combination of gender, age_group, education, income")
     assert serious(page) == []
     screenshot(page, "2-columns")
 
@@ -170,11 +170,11 @@ def test_from_a_file_to_a_release_that_verifies(new_page, bench, survey, tmp_pat
     screenshot(page, "4-result")
 
     target = tmp_path / "release"
-    page.get_by_label("Or into a new folder on this machine").fill(str(target))
+    page.get_by_label("Or write it to a new folder on this machine").fill(str(target))
     page.get_by_role("button", name="Write", exact=True).click()
     wait_for(page, "Written to")
     page.get_by_role("button", name="Write", exact=True).click()
-    wait_for(page, "already holds files. Name another folder.")
+    wait_for(page, "already holds files. Choose another folder.")
 
     table = pl.read_csv(target / "release.csv")
     assert "name" not in table.columns
@@ -191,10 +191,10 @@ def test_from_a_file_to_a_release_that_verifies(new_page, bench, survey, tmp_pat
 
     address = page.url
     page.goto(bench)
-    page.get_by_role("button", name="Forget all files and results").click()
+    page.get_by_role("button", name="Remove all files and results").click()
     page.wait_for_function("() => document.body && !document.body.innerText.includes('Open now')")
     page.goto(address)
-    wait_for(page, "This result is not here any more")
+    wait_for(page, "This result was removed")
 
 
 # Files
@@ -230,9 +230,9 @@ def test_a_file_that_changed_is_not_used(at, survey, tmp_path):
     file = tmp_path / "moving.csv"
     file.write_bytes(survey.read_bytes())
     page = at()
-    page.get_by_label("Or its path on this machine").fill(str(file))
+    page.get_by_label("Or enter its path on this machine").fill(str(file))
     page.get_by_role("button", name="Open", exact=True).click()
-    page.get_by_role("heading", name="What each column is").wait_for(timeout=READY)
+    page.get_by_role("heading", name="Roles of the columns").wait_for(timeout=READY)
     with file.open("a") as more:
         more.write("SENTINEL-NEW,male,1,1,1,1,1,1\n")
     go_to_method(page)
@@ -263,7 +263,7 @@ def test_odd_names_and_levels_and_many_columns(at, tmp_path):
     assert page.get_by_label("role of c45", exact=True).count() == 1
     go_to_method(page)
     choose(page, "Simple and familiar")
-    page.get_by_label("How the table is coarsened", exact=True).select_option("recode")
+    page.get_by_label("Coarsening", exact=True).select_option("recode")
     page.get_by_label("steps of another").select_option(names[0])  # of so many columns only those asked for have a line
     page.get_by_label(f"what is done to {names[0]}").select_option("prefix")
     page.get_by_role("spinbutton", name="keep").fill("2")
@@ -280,11 +280,11 @@ def test_odd_names_and_levels_and_many_columns(at, tmp_path):
 # Forms
 
 
-def test_fixed_steps_are_typed_line_by_line(at_method, shop, surveyed, serious, screenshot):
+def test_fixed_steps_are_typed_line_by_line(at_method, controller, surveyed, serious, screenshot):
     """Edges, a tree, and a column whose name no command line can spell: the recipe says all of it."""
-    shop.change_column(surveyed, ODD, {"role": "quasi"})
+    controller.change_column(surveyed, ODD, {"role": "quasi"})
     page = at_method("familiar")
-    page.get_by_label("How the table is coarsened", exact=True).select_option("recode")
+    page.get_by_label("Coarsening", exact=True).select_option("recode")
     wait_for(page, "steps must be given")
     assert page.get_by_label("what is done to name").count() == 0  # an identifier is never released
     page.get_by_label(f"what is done to {ODD}").select_option("edges")
@@ -315,7 +315,7 @@ def test_fixed_steps_are_typed_line_by_line(at_method, shop, surveyed, serious, 
     }
     wanted = Coarsening.of([shoal.Recode(steps=steps), shoal.Mondrian(k=5, importance={ODD: 2.5})])
     assert read_recipe(words).to_dict() == wanted.to_dict()
-    shop.change_column(surveyed, ODD, {"role": "other"})
+    controller.change_column(surveyed, ODD, {"role": "other"})
 
 
 def test_a_radius_for_all_columns_or_for_each(at_method):
@@ -332,7 +332,7 @@ def focused(page):
     return page.evaluate("document.activeElement.name || document.activeElement.dataset.do")
 
 
-def test_with_the_keyboard_alone(at, shop, surveyed, at_method):
+def test_with_the_keyboard_alone(at, controller, surveyed, at_method):
     """A block that is drawn again keeps the focus, and what is being typed, where it was."""
     page = at(f"b/{surveyed}/columns")
     page.get_by_label("public range or levels of cost").fill("9 to 2")
@@ -340,7 +340,7 @@ def test_with_the_keyboard_alone(at, shop, surveyed, at_method):
     wait_for(page, "bounds must be a lower and a higher number")
     page.get_by_label("public range or levels of cost").fill("0 to 1234567")
     page.keyboard.press("Tab")
-    wait_for(page, "The schema holds together")
+    wait_for(page, "The schema is valid")
     page.get_by_label("kind of cost").select_option("nominal")
     page.wait_for_function("() => document.querySelector('[aria-label$=\"levels of cost\"]').value === ''")
     page.get_by_label("kind of cost").select_option("numeric")
@@ -367,7 +367,7 @@ def test_undo_brings_the_goal_and_its_rules_back(at_method):
     wait_for(page, "--method mondrian")
     page.get_by_role("button", name="Undo").click()
     wait_for(page, "--preset safe-harbor")
-    assert page.get_by_role("radio", name="Remove what Safe Harbor lists").is_checked()
+    assert page.get_by_role("radio", name="Remove Safe Harbor identifiers").is_checked()
 
 
 def test_a_refusal_stays_until_something_is_changed(at_method):
@@ -382,7 +382,7 @@ def test_a_refusal_stays_until_something_is_changed(at_method):
 def test_what_is_too_long_to_be_sent_is_said(at, surveyed):
     """It would end the connection, and be lost."""
     page = at(f"b/{surveyed}/columns")
-    page.get_by_text("I have a schema already").click()
+    page.get_by_text("I already have a schema").click()
     page.locator("#schema-text").fill("#" * 300_000)
     page.locator("#schema-text").blur()
     assert "too long" in page.evaluate("document.querySelector('#schema-text').validationMessage")
@@ -398,10 +398,10 @@ def test_what_is_too_long_to_be_sent_is_said(at, surveyed):
 
 
 @pytest.fixture
-def ran(monkeypatch, shop):
+def ran(monkeypatch, controller):
     """What was run, without running it."""
     runs = []
-    monkeypatch.setattr(type(shop), "run", lambda self, bench: runs.append(self.recipe(bench)) or "0000-none")
+    monkeypatch.setattr(type(controller), "run", lambda self, bench: runs.append(self.recipe(bench)) or "0000-none")
     return runs
 
 
@@ -427,7 +427,7 @@ def test_pressed_twice_it_runs_once(at_method, ran):
     assert len(ran) == 1
 
 
-def test_two_tabs_show_the_same(at_method, shop, surveyed, survey, ran):
+def test_two_tabs_show_the_same(at_method, controller, surveyed, survey, ran):
     page = at_method("familiar")
     columns, start, other = (page.context.new_page() for _ in range(3))
     columns.goto(page.url.replace("/method", "/columns"))
@@ -440,28 +440,28 @@ def test_two_tabs_show_the_same(at_method, shop, surveyed, survey, ran):
     second.goto(columns.url)
     second.get_by_label("role of gender", exact=True).select_option("sensitive")
     columns.wait_for_function("() => document.querySelector('[aria-label=\"role of gender\"]').value === 'sensitive'")
-    wait_for(page, "Needs first")
+    wait_for(page, "Required first")
     second.get_by_label("role of gender", exact=True).select_option("quasi")
     columns.wait_for_function("() => document.querySelector('[aria-label=\"role of gender\"]').value === 'quasi'")
     copy = survey.with_name("copy.csv")
     copy.write_bytes(survey.read_bytes())
-    shop.open(copy)
+    controller.open(copy)
     start.get_by_role("link", name="copy.csv").wait_for()
-    start.get_by_role("button", name="Forget copy.csv").click()
+    start.get_by_role("button", name="Remove copy.csv").click()
     start.get_by_role("link", name="copy.csv").wait_for(state="detached")
 
 
-def test_what_another_tab_changed_just_now_is_not_run_unseen(at_method, shop, surveyed, ran, monkeypatch):
+def test_what_another_tab_changed_just_now_is_not_run_unseen(at_method, controller, surveyed, ran, monkeypatch):
     monkeypatch.setattr("shoal.web.pages.method.watching", lambda *_: None)  # as if it came too late
     page = at_method("familiar")
-    shop.choose_goal(surveyed, "microaggregation")
+    controller.choose_goal(surveyed, "microaggregation")
     page.get_by_role("button", name="Run", exact=True).click()
-    wait_for(page, "were changed in another tab just now")
+    wait_for(page, "has just been changed in another tab")
     wait_for(page, "--group mdav:k=5")
     assert ran == []
 
 
-def test_two_tabs_on_one_job_and_cancel(at, shop, survey, monkeypatch, screenshot):
+def test_two_tabs_on_one_job_and_cancel(at, controller, survey, monkeypatch, screenshot):
     ended = threading.Event()
 
     def endless(words, folder, say):
@@ -470,8 +470,8 @@ def test_two_tabs_on_one_job_and_cancel(at, shop, survey, monkeypatch, screensho
         return {}
 
     monkeypatch.setattr("shoal.web.actions.release", endless)
-    job = shop.run(opened(shop, survey))
-    pages = [at(f"b/{shop.home(shop.job(job))}/results/{job}") for _ in range(2)]
+    job = controller.run(opened(controller, survey))
+    pages = [at(f"b/{controller.home(controller.job(job))}/results/{job}") for _ in range(2)]
     for page in pages:
         page.get_by_role("button", name="Cancel").wait_for()
     wait_for(pages[0], "grouping")
@@ -481,28 +481,28 @@ def test_two_tabs_on_one_job_and_cancel(at, shop, survey, monkeypatch, screensho
         page.get_by_role("heading", name="Cancelled").wait_for()
         wait_for(page, "Nothing was written")
     ended.set()  # it comes too late
-    shop.jobs._children[job].wait()
-    assert shop.job(job).state == "cancelled"
+    controller.jobs._children[job].wait()
+    assert controller.job(job).state == "cancelled"
     pages[0].get_by_role("link", name="Jobs").click()
     pages[0].get_by_role("link", name="k-member").first.wait_for()
-    shop.forget(shop.home(shop.job(job)))
-    wait_for(pages[1], "This result is not here any more")
+    controller.forget(controller.home(controller.job(job)))
+    wait_for(pages[1], "This result was removed")
 
 
-def test_a_file_forgotten_in_another_tab_is_said_everywhere(at, shop, survey, tmp_path):
+def test_a_file_forgotten_in_another_tab_is_said_everywhere(at, controller, survey, tmp_path):
     file = tmp_path / "lost.csv"
     file.write_bytes(survey.read_bytes())
-    lost = opened(shop, file)
+    lost = opened(controller, file)
     pages = [at(f"b/{lost}/{name}") for name in ("columns", "method", "compare", "results")]
     pages[1].get_by_role("button", name="Run", exact=True).wait_for()
-    shop.forget(lost)
+    controller.forget(lost)
     for page in pages:
         wait_for(page, "no longer open here")
 
 
-def test_a_comparison_leads_to_a_recipe(at, shop, survey, screenshot, serious, monkeypatch):
+def test_a_comparison_leads_to_a_recipe(at, controller, survey, screenshot, serious, monkeypatch):
     """Two recipes by one worker; which ones are usual is another matter."""
-    surveyed = opened(shop, survey)
+    surveyed = opened(controller, survey)
     few = [Coarsening.of(shoal.Mondrian(k=k)) for k in (5, 10)]
     monkeypatch.setattr("shoal.comparison.default_recipes", lambda schema, table: few)
     monkeypatch.setattr("shoal.comparison.run._checked_jobs", lambda jobs: 1)
@@ -511,7 +511,7 @@ def test_a_comparison_leads_to_a_recipe(at, shop, survey, screenshot, serious, m
     page.get_by_label("Re-identification of at most").fill("10")
     page.get_by_role("button", name="Compare", exact=True).dblclick()
     page.get_by_role("heading", name="Recommendation").wait_for(timeout=3 * READY)
-    assert sum(job.kind == "compare" for job in shop.jobs_of(surveyed)) == 1  # though pressed twice
+    assert sum(job.kind == "compare" for job in controller.jobs_of(surveyed)) == 1  # though pressed twice
     page.locator("iframe").scroll_into_view_if_needed()
     page.frame_locator("iframe").locator("svg").first.wait_for()
     assert serious(page) == []

@@ -37,17 +37,19 @@ def workbench(folder, *options):
 
 @contextmanager
 def near(folder, **settings):
-    """The address and the shop of a workbench in this process whose jobs are done here too; once in a process."""
+    """The address and the controller of a workbench in this process whose jobs are done here too; once in a process."""
     uvicorn = __import__("pytest").importorskip("uvicorn")
     from shoal.web.access import Access
     from shoal.web.app import WebSettings, create_web_app
-    from shoal.web.controller import Shop
+    from shoal.web.controller import Controller
     from shoal.web.jobs import Jobs
     from shoal.web.workspace import Room
 
     access, room = Access.of("127.0.0.1"), Room.create(folder)
-    shop = Shop(room=room, jobs=Jobs(room, warm=False, spawn=Here), access=access, scores="models" in settings)
-    app = create_web_app(WebSettings(access=access, **settings), shop)
+    controller = Controller(
+        room=room, jobs=Jobs(room, warm=False, spawn=Here), access=access, scores="models" in settings
+    )
+    app = create_web_app(WebSettings(access=access, **settings), controller)
     options = {"access_log": False, "log_level": "error", "ws": "websockets-sansio", "timeout_graceful_shutdown": 3}
     server = uvicorn.Server(uvicorn.Config(app, **options))
     with socket.create_server(("127.0.0.1", 0)) as sock, _without_errors():
@@ -56,7 +58,7 @@ def near(folder, **settings):
         while not server.started:
             assert thread.is_alive()
             time.sleep(0.01)
-        yield f"http://127.0.0.1:{sock.getsockname()[1]}/", shop
+        yield f"http://127.0.0.1:{sock.getsockname()[1]}/", controller
         server.should_exit = True
         thread.join(30)
     assert list(folder.glob("shoal-room-*")) == []

@@ -68,7 +68,8 @@ def survey():
         (["2020-02-30"], ["2020-02-30"]),
         (["2020-02-29T10:11:12", "2020-02-29 10:11:12.5"], None),
         (["01/02/2020"], ["01/02/2020"]),
-        (["1,5"], ["1,5"]),
+        (["1,5"], [1.5]),
+        (["1,234", "5,678"], ["1,234", "5,678"]),
         (["٣"], ["٣"]),
     ],
 )
@@ -244,10 +245,10 @@ def test_ragged_line_is_named_by_its_place(tmp_path):
         read_text(tmp_path, "a,b\n1,2\n3,4,5\n6\n")
 
 
-@pytest.mark.parametrize("name", ["t.xlsx", "t", "t.json", "t.csv.zip"])
+@pytest.mark.parametrize("name", ["t.docx", "t", "t.json", "t.csv.rar"])
 def test_unknown_ending_is_an_error(tmp_path, name):
     (tmp_path / name).write_text("a,b\n1,2\n")
-    with pytest.raises(FileError, match="ending must name a known format"):
+    with pytest.raises(FileError, match="extension must be a supported format"):
         read_table(tmp_path / name)
 
 
@@ -256,7 +257,7 @@ def test_file_out_of_reach_is_an_error(tmp_path, ending):
     with pytest.raises(FileError, match="no such file"):
         read_table(tmp_path / f"absent.{ending}")
     (tmp_path / f"folder.{ending}").mkdir()
-    with pytest.raises(FileError, match="must be a file; got a folder"):
+    with pytest.raises(FileError, match="with at least one file"):
         read_table(tmp_path / f"folder.{ending}")
 
 
@@ -283,12 +284,12 @@ def test_wrong_options_are_errors(tmp_path):
         read_table(path, delimiter="::")
     with pytest.raises(ParameterError, match="decimal must be"):
         read_table(path, decimal="'")
-    with pytest.raises(ParameterError, match="encoding must be one that Python knows"):
+    with pytest.raises(ParameterError, match="encoding must be supported by Python"):
         read_table(path, encoding="utf-99")
     with pytest.raises(FileError, match="must be text coded in utf-8"):
         read_table(path, encoding="utf-8")
     write_table(pl.DataFrame({"a": [1]}), tmp_path / "t.parquet")
-    with pytest.raises(ParameterError, match="delimiter must be left out"):
+    with pytest.raises(ParameterError, match="delimiter must be omitted"):
         read_table(tmp_path / "t.parquet", delimiter=",")
 
 
@@ -459,7 +460,7 @@ def test_only_the_columns_asked_for_are_read(tmp_path, survey, ending):
     write_table(survey, path)
     kept = read_source(path, keep=lambda name: name in ("town", "sex")).frame
     assert_frame_equal(kept, survey.select("sex", "town"))
-    with pytest.raises(InputError, match="at least one of the columns asked for"):
+    with pytest.raises(InputError, match="at least one of the requested columns"):
         read_source(path, keep=lambda _: False)
 
 
@@ -563,7 +564,7 @@ def test_writing_out_of_reach_is_an_error(tmp_path, survey):
         write_table(survey, tmp_path / "folder.csv")
     with pytest.raises(FileError, match=r"can't be written as \.sas7bdat"):
         write_table(survey, tmp_path / "t.sas7bdat")
-    with pytest.raises(FileError, match="ending must name"):
+    with pytest.raises(FileError, match="extension must be"):
         write_table(survey, tmp_path / "t.docx")
     with pytest.raises(InputError, match="at least one column"):
         write_table(pl.DataFrame(), tmp_path / "t.csv")

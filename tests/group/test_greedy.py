@@ -113,7 +113,7 @@ def test_leaves_its_input_alone_and_repeats():
 
 @pytest.mark.parametrize("k", [0, -1, 6])
 def test_refuses_k_out_of_range(k):
-    with pytest.raises(ParameterError, match="k must lie between 1 and the number of rows, 5"):
+    with pytest.raises(ParameterError, match="k must be between 1 and the number of rows, 5"):
         kmember(normal(5, 2), k)
 
 

@@ -110,7 +110,7 @@ def test_textbook_line():
 
 @pytest.mark.parametrize("k", [0, -1, 6])
 def test_refuses_k_out_of_range(k):
-    with pytest.raises(ParameterError, match="k must lie between 1 and the number of rows, 5"):
+    with pytest.raises(ParameterError, match="k must be between 1 and the number of rows, 5"):
         mdav(normal(5, 2), k)
 
 

@@ -45,7 +45,7 @@ def test_a_second_key_spends_from_the_same_account(ledger):
     second, _ = keys.add("ward")
     assert first.client == second.client
     keys.add("ward", epsilon=1)
-    with pytest.raises(ParameterError, match="limit of a known client stays"):
+    with pytest.raises(ParameterError, match="limit of an existing client is fixed"):
         keys.add("ward", epsilon=2)
     assert len(keys.list()) == 3
 
@@ -57,7 +57,7 @@ def test_revocation_is_for_good(ledger):
     assert keys.find(token) is None
     assert keys.list()[0].revoked
     for number in (key.id, "000000000000", ""):
-        with pytest.raises(InputError, match="no key of that id in force"):
+        with pytest.raises(InputError, match="no active key with that id"):
             keys.revoke(number)
 
 

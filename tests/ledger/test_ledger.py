@@ -222,7 +222,7 @@ def test_8_no_reset_and_no_raise_for_a_data_set(ledger):
     with pytest.raises(ParameterError, match="below what is spent"):
         ledger.limit("data", "people", 0.05)
     assert ledger.limit("data", "people", 1).cap == UNITS
-    with pytest.raises(ParameterError, match="limit of a known data set stays"):  # and is not ignored in silence
+    with pytest.raises(ParameterError, match="limit of an existing data set is fixed"):  # and is not ignored in silence
         ledger.enrol("risk", digest="d", data="people", data_limit=Budget(epsilon=50))
     assert ledger.balance("data", "people").cap == UNITS
     ledger.check()
@@ -333,7 +333,7 @@ def test_a_file_that_was_moved_or_replaced_is_not_charged_any_more(tmp_path):
     for replaced in (False, True):
         if replaced:
             file.write_bytes(aside.read_bytes())
-        with pytest.raises(LedgerError, match="stay the one that was opened"):
+        with pytest.raises(LedgerError, match="replaced while open"):
             desk.pay("b")
         with pytest.raises(LedgerError):
             ledger.ping()

@@ -80,7 +80,7 @@ def test_a_file_that_changed_since_is_migrated_and_must_be_declared_corrected(da
     data.write_text("age,cost\n42,1234567\n")
     account = migrate_file(data)
     assert len(account.entries) == 3
-    with pytest.raises(FileError, match="other content"):
+    with pytest.raises(FileError, match="different content"):
         Account.open(data)
     assert Account.open(data, changed="continue").spent == account.spent
 
@@ -103,7 +103,7 @@ def test_an_account_of_its_own_moves_into_a_shared_ledger(url, data):
     assert [e.purpose for e in moved.entries] == ["a table"]
     assert Account.open(data, ledger=url).spent == Budget(epsilon=0.5)
     assert not data.with_name("visits.csv.budget.db").exists()
-    with pytest.raises(InputError, match="shared ledger already"):
+    with pytest.raises(InputError, match="already in a shared ledger"):
         migrate_file(data, url)
     moved.ledger.close()
 

@@ -101,7 +101,7 @@ def test_a_release_is_not_written_over_or_around_its_input(tmp_path):
     TABLE.write_csv(tmp_path / "in.csv")
     release = anonymize(read_source(tmp_path / "in.csv"), BY_ROW, group=MDAV(k=4), mask=Centroid(), seed=1)
     for place in (tmp_path, tmp_path.parent, tmp_path / "in.csv"):
-        with pytest.raises(ParameterError, match="must not be the input or a folder around it"):
+        with pytest.raises(ParameterError, match="must be neither the input nor a folder that contains it"):
             release.write(place, overwrite=True)
     assert [file.name for file in tmp_path.iterdir()] == ["in.csv"]
 

@@ -94,7 +94,7 @@ def test_of_what_stays_inside_only_the_report_changes(there):
 @pytest.mark.parametrize(
     ("facts", "said"),
     [
-        ({"expires": "soon"}, "expires must be a day"),
+        ({"expires": "soon"}, "expires must be a date"),
         ({"expires": date.today() - timedelta(days=1)}, "past"),
         ({"by": " "}, "by must be a text"),
         ({"decision": "x" * 2001}, "decision must be a text"),
@@ -157,14 +157,14 @@ class TestHandover:
 
     def test_never_over_another_file(self, there):
         (there / "a.zip").write_text("mine")
-        with pytest.raises(FileError, match="exists already"):
+        with pytest.raises(FileError, match="already exists"):
             shoal.handover(there / "out", there / "a.zip")
         assert (there / "a.zip").read_text() == "mine"
         shoal.handover(there / "out", there / "a.zip", overwrite=True)
         assert zipfile.is_zipfile(there / "a.zip")
 
     def test_not_into_the_folder_itself(self, there):
-        with pytest.raises(ParameterError, match="must not lie in the folder"):
+        with pytest.raises(ParameterError, match="must be outside the folder"):
             shoal.handover(there / "out", there / "out/a.zip")
 
     def test_a_file_changed_while_it_is_packed(self, there, monkeypatch):

@@ -157,7 +157,7 @@ def test_a_killed_signing_is_rolled_back(tmp_path):
 def test_inside_files_of_another_release_are_named(tmp_path):
     release(tmp_path / "out", "old")
     (tmp_path / "out").rename(tmp_path / "elsewhere")
-    with pytest.raises(FileError, match="not beside it"):
+    with pytest.raises(FileError, match="not next to it"):
         release(tmp_path / "out", "new")
     assert (tmp_path / "out.internal" / "replay.toml").read_text() == "old"
     release(tmp_path / "out", "new", overwrite=True)

@@ -44,7 +44,7 @@ def test_the_rule_for_missing_numbers_is_told() -> None:
     released = pl.DataFrame({name: [1.0, 2.0] for name in "abcd"})
     told = [account.missing for account in accounts_of(Pair.of(table, released, schema, [0, 2]), RECIPE)]
     assert told == [
-        "the row is left out",
+        "the row is dropped",
         "replaced by the median",
         "none (any would be refused)",
         "replaced by -9.5, as declared",

@@ -1,4 +1,5 @@
-"""What may leave the secure room, over every family of methods: no seed, no path, no row, no small cell, in no corner.
+"""What may leave the secure environment, over every family of methods: no seed, no path, no row, no small cell, in no
+corner.
 
 People with values that nobody else has are planted in the table, the file lies in a folder with a name that must not
 be told, and the seed is a number of its own. Text, tooltips and attributes of the written page are searched.
@@ -112,7 +113,7 @@ def test_no_secret_in_text_tooltip_or_attribute(page: str) -> None:
     plain = unescape(re.sub(r"<script>.*?</script>", "", page, flags=re.S))
     for secret in (*SECRETS, *SECRETS_WORDS):
         assert secret not in plain
-    assert "must not leave the secure room" not in plain
+    assert "must not leave the secure environment" not in plain
 
 
 def test_no_small_count(page: str, read_page: Callable[[str], Any]) -> None:

@@ -15,6 +15,7 @@ from shoal import risk
 from shoal.errors import InputError, ParameterError, SchemaError
 from shoal.risk import attack_table, membership_attack, predicate_attack
 from shoal.risk.control_group import Tally, judged, residual, wilson_centre
+from shoal.risk.shadow_attack import likelihood_ratio as membership_ratio
 from shoal.schema import Schema
 
 SCHEMA = Schema.of(
@@ -269,3 +270,27 @@ def test_words_frames_and_bad_input(make_frame, members, others):
         risk.membership(a, b, SCHEMA, others[:3])
     with pytest.raises(SchemaError, match="needs a quasi"):
         risk.guessing(members.select("age"), members.select("age"), Schema.of(quasi=["age"]))
+
+
+def test_shadow_releases_tell_a_method_that_copies_from_one_that_forgets():
+    schema = Schema.of(quasi=["age", "income"], other=["town", "cost", "ill"])
+    table = people(120, 9)
+    copied = risk.shadow_membership(table, schema, lambda half: half, shadows=6)
+    assert (copied.method, copied.verdict) == ("shadow", "leak")
+    assert copied.auc > 0.95
+    fresh = iter(range(50, 99))
+    forgets = risk.shadow_membership(table, schema, lambda half: people(len(half), next(fresh)), shadows=6)
+    assert forgets.interval[0] <= 0.5 <= forgets.interval[1]
+    with pytest.raises(ParameterError, match="shadows"):
+        risk.shadow_membership(table, schema, lambda half: half, shadows=1)
+    with pytest.raises(InputError, match="eight rows"):
+        risk.shadow_membership(table[:5], schema, lambda half: half)
+
+
+def test_likelihood_ratio_of_one_target():
+    shadows = np.array([[0.0], [-0.2], [-3.0], [-3.2]])
+    inside = np.array([[True], [True], [False], [False]])
+    ratio = membership_ratio(np.array([-0.1]), shadows, inside)
+    spread = 0.1
+    slow = -((-0.1 + 0.1) ** 2) / (2 * spread**2) + ((-0.1 + 3.1) ** 2) / (2 * spread**2)
+    assert ratio[0] == pytest.approx(slow)

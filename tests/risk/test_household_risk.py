@@ -67,6 +67,6 @@ def test_words_and_bad_input(make_frame):
     assert found.n_households == 3
     assert "risks" not in json.dumps(found.to_dict(), allow_nan=False)
     for wrong in (None, "nowhere"):
-        with pytest.raises(SchemaError, match="live together") as caught:
+        with pytest.raises(SchemaError, match="identifies households") as caught:
             risk.households(table, SCHEMA, wrong)
         assert "SENTINEL" not in str(caught.value)

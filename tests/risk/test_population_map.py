@@ -92,5 +92,5 @@ def test_bad_input():
         risk.k_map(SAMPLE, {"sex": {"M": 4}, "age": {30: 9}}, SCHEMA)
     with pytest.raises(ParameterError, match="numbers of persons"):
         risk.k_map(SAMPLE, {"sex": {"M": -4}, "age": {30: 9}}, SCHEMA)
-    with pytest.raises(ParameterError, match="no fewer"):
+    with pytest.raises(ParameterError, match="at least as many"):
         risk.k_map(SAMPLE, 2, SCHEMA)

@@ -135,7 +135,7 @@ def test_nobodys_rows_are_not_linked(monkeypatch):
     pair = Pair.of(table, people(1), SCHEMA, np.full(400, NOBODY))
     monkeypatch.setattr(risk.record_linkage, "match", None)
     found = assess(pair)
-    assert (found.linkage.share, found.linkage.n_targets, found.linkage.n_rows) == (0.0, 0, 400)
+    assert (found.linkage.share, found.linkage.n_targets, found.linkage.n_rows) == (None, 0, 400)
     assert found.closest is not None
 
 

@@ -48,7 +48,7 @@ def column_of(name, values):
             for name in ("perwt", "PERWT23F", "PWGTP", "wgt", "fnlwgt", "sampling_weight", "personWeight")
         ),
         *((name, "quasi") for name in ("stage", "dosage", "average", "usage", "agent", "statement", "unknown", "x1")),
-        *((name, "quasi") for name in ("weight", "weight_kg", "birth_weight", "body_weight", "prices")),
+        *((name, "quasi") for name in ("weight_kg", "birth_weight", "body_weight", "prices")),
     ],
 )
 def test_words_in_the_name_give_the_role(name, role):

@@ -111,7 +111,7 @@ def test_only_certified_models_leave(model, name, tmp_path):
     if name in CERTIFIED:
         model.save(tmp_path / "model.json")
     else:
-        with pytest.raises(GuaranteeError, match="secure room"):
+        with pytest.raises(GuaranteeError, match="secure environment"):
             model.save(tmp_path / "model.json")
 
 

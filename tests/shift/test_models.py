@@ -119,7 +119,7 @@ def test_zero_costs_are_refused_without_telling_them(model):
 def test_negative_costs_are_refused(model):
     with pytest.raises(ColumnError, match="1 rows below 0"):
         check_costs(model, "cost", np.array([0.0, 5.0, -1.0]))
-    with pytest.raises(ColumnError, match="not always 0"):
+    with pytest.raises(ColumnError, match="not all 0"):
         check_costs(model, "cost", np.zeros(3))
     check_costs(None, "cost", np.array([-1.0, 0.0]))
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from shoal import ColumnError, Schema, SchemaError
 from shoal.domain import Domain
+from shoal.errors import ProblemsError
 from shoal.synth.domain import settle
 
 
@@ -98,7 +99,7 @@ def test_values_outside_the_domain(table, schema):
 
 
 def test_missing_values_can_be_refused():
-    with pytest.raises(ColumnError, match="column 'sex': has missing values"):
+    with pytest.raises(ProblemsError, match="column 'sex': has missing values"):
         settled(TABLE, SCHEMA, missing="refuse")
 
 

@@ -7,6 +7,7 @@ must give the same bytes: whatever differs has gone around the noise).
 
 import datetime
 import json
+import re
 from decimal import Decimal
 
 import numpy as np
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 
 from shoal import ColumnError, Schema
 from shoal.dp import noise
+from shoal.errors import ProblemsError
 from shoal.frame import enter
 from shoal.score import CertifiedForest, CertifiedTree
 from shoal.score.store import to_dict
@@ -260,10 +262,11 @@ def test_pandas_types_do_not_follow_from_what_was_drawn():
 
 def test_what_breaks_the_schema_is_said_of_all_columns_at_once():
     table = plain([(1, True, "Aa", DATES[0], 3, 0.1)] * 3).with_columns(stage=pl.lit(7), town=pl.lit("SENTINEL"))
-    with pytest.raises(ColumnError, match="column 'stage'.*3 values outside.*Likewise column 'town'") as error:
+    both = re.compile("column 'stage'.*3 values outside.*column 'town'", re.DOTALL)
+    with pytest.raises(ProblemsError, match=both) as error:
         PeGS().fit(table, SCHEMA)
     assert "SENTINEL" not in str(error.value)
-    with pytest.raises(ColumnError, match="column 'stage'.*Likewise column 'town'"):
+    with pytest.raises(ProblemsError, match=both):
         CertifiedForest(1.0, SCHEMA).fit(table, [0, 1, 1])
 
 
@@ -271,5 +274,5 @@ def test_levels_that_are_one_number_need_texts():
     schema = Schema.of(quasi=["code"], levels={"code": ["250.0", "250.00", "V27"]})
     model = MarginalBootstrap(epsilon=50.0).fit(pl.DataFrame({"code": ["250.00"] * 40 + ["250.0"] * 10}), schema)
     assert model.sample(50)["code"].value_counts().sort("count")["code"].to_list() == ["250.0", "250.00"]
-    with pytest.raises(ColumnError, match="the same as numbers"):
+    with pytest.raises(ColumnError, match="equal as numbers"):
         MarginalBootstrap().fit(pl.DataFrame({"code": [250.0]}), schema)

@@ -1,6 +1,7 @@
 """The graphical design beside slow and transparent oracles: full joint tables, recounted losses, watched purses."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -265,3 +266,10 @@ def test_one_column_only():
     model = PeGS(epsilon=1.0, delta=1e-9).fit(frame(tied(900)).select("a"), schema, seed=1)
     assert not model.independent
     assert model.sample(30, seed=1).shape == (30, 1)
+
+
+def test_shares_of_nothing_are_even():
+    """At a tiny ε noise can leave a model without any mass: that was a division of 0 by 0."""
+    model = Graphical.of((2, 3), 100.0, {(0, 1): np.zeros((2, 3))})
+    empty = replace(model, beliefs=np.zeros_like(model.beliefs))
+    assert [share.tolist() for share in empty.shares()] == [[1 / 2] * 2, [1 / 3] * 3]

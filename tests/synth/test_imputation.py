@@ -75,7 +75,7 @@ def test_partially_synthetic_tables_keep_the_rest():
     assert rows.drop("cost").equals(SURVEY.drop("cost"))
     assert not rows["cost"].equals(SURVEY["cost"])
     assert rows["cost"].dtype == SURVEY["cost"].dtype
-    with pytest.raises(ParameterError, match="n must be left out"):
+    with pytest.raises(ParameterError, match="n must be omitted"):
         model.sample(5)
     with pytest.raises(ParameterError, match="no released column"):
         MultipleImputation(columns=["nobody"]).fit(SURVEY, schema)

@@ -62,7 +62,7 @@ def test_saved_and_read_back(options, tmp_path):
     model.sample(7)
     internal = options.get("scope") == "sample"
     if internal:
-        with pytest.raises(GuaranteeError, match="must not leave the secure room"):
+        with pytest.raises(GuaranteeError, match="must not leave the secure environment"):
             model.save(tmp_path / "model.json")
         assert not (tmp_path / "model.json").exists()
     model.save(tmp_path / "model.json", internal=internal)
@@ -295,7 +295,7 @@ def test_start_rows_outside_the_domain():
     with pytest.raises(ColumnError, match="column 'a'.*1 values outside"):
         model.sample(5, start=pl.DataFrame({"a": ["quux"], "b": [0], "c": [True]}))
     assert model.spent == Budget(epsilon=1)  # the choice of parents; no row was paid for
-    with pytest.raises(ParameterError, match="start rows are of no use here"):
+    with pytest.raises(ParameterError, match="start rows have no effect here"):
         PeGS().fit(table(), SCHEMA).sample(5, start=table().head(1))
 
 

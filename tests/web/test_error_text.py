@@ -42,7 +42,7 @@ def test_full_disk_is_recognised_under_wrappers(code, monkeypatch, tmp_path):
     with pytest.raises(FileError) as caught:
         write_text(tmp_path / "x.txt", "x")
     failure = explain(caught.value, tmp_path)
-    assert failure.message.startswith(f"disk full: free space under {tmp_path}, then run again")
+    assert failure.message.startswith(f"the disk is full: free space under {tmp_path} and run it again")
     assert list(tmp_path.iterdir()) == []
 
 

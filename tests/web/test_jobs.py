@@ -124,7 +124,7 @@ def test_wrong_words(jobs, survey):
     assert (job.state, job.error.kind) == ("failed", "input")
     with pytest.raises(ParameterError, match="kind"):
         jobs.start("nothing", {})
-    with pytest.raises(ParameterError, match="one of this workbench"):
+    with pytest.raises(ParameterError, match="belong to this workbench"):
         jobs.get("../../etc/passwd")
 
 
@@ -133,7 +133,7 @@ def test_bad_file_is_named_without_the_rooms_path(jobs, room):
     path.write_bytes(b"SENTINEL" * 1000)
     job = jobs.wait(jobs.start("open", to_open(path)), PATIENCE)
     assert (job.state, job.error.kind) == ("failed", "input")
-    assert str(job.error) == "people.parquet: must be a whole Parquet file. Write it again."
+    assert str(job.error) == "people.parquet: must be an intact Parquet file. Write it again."
 
 
 def test_a_file_that_changed_since(jobs, room, survey):

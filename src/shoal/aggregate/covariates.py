@@ -56,7 +56,7 @@ class Coding:
         factors = self.design.factors
         absent = [factor.name for factor in factors if factor.name not in frame.columns]
         if absent:
-            raise InputError("X", "must have the columns it was learnt from", got=f"{len(absent)} of them missing")
+            raise InputError("X", "must have the columns the model was fitted to", got=f"{len(absent)} of them missing")
         codes = [_codes(factor, series(frame, factor.name)) for factor in factors]
         return self.design.matrix(np.column_stack(codes) if codes else np.empty((len(frame), 0)), "numeric")
 
@@ -128,7 +128,7 @@ def _numbers(column: pl.Series) -> FloatArray:
     if column.dtype.is_temporal():
         column = column.cast(pl.Datetime("us"), strict=False).cast(pl.Int64) / 86_400e6
     if not column.dtype.is_numeric():
-        raise ColumnError(column.name, "must hold numbers, as in the table it was learnt from")
+        raise ColumnError(column.name, "must hold numbers, as in the table the model was fitted to")
     values: FloatArray = column.cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
     _check_finite(column.name, np.isfinite(values) & (np.abs(np.nan_to_num(values)) <= _LARGEST))
     return values
@@ -140,5 +140,5 @@ def _check_finite(name: str, good: BoolArray) -> None:
             name,
             "must hold finite numbers to serve as a covariate",
             got=f"{int((~good).sum())} missing, infinite or too large",
-            hint="Fill them, leave those rows out, or leave the column out.",
+            hint="Fill them in, or drop the rows or the column.",
         )

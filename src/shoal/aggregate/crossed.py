@@ -64,7 +64,7 @@ class CrossedRegression(Reconstructor):
         if len(problem.sets) < 2:
             raise ParameterError(
                 "CrossedRegression",
-                "aggregates must hold two sets that cross each other",
+                "aggregates must hold two crossing sets",
                 got="1 set",
                 hint="With one set of means use Ludia.",
             )

@@ -77,7 +77,7 @@ class Cudia(Reconstructor):
     """
 
     components: Annotated[int, Range(low=1, high=100), Help("number of clusters")] = 3
-    restarts: Annotated[int, Range(low=1), Help("starts; the best fit is kept")] = 3
+    restarts: Annotated[int, Range(low=1), Help("number of starts; the best fit is kept")] = 3
     iterations: Annotated[int, Range(low=1), Help("rounds of EM")] = 25
     sweeps: Annotated[int, Range(low=2), Help("draws of every E-step")] = 20
     variant: Annotated[Literal["sampled", "hard"], Help("Monte-Carlo EM, or greedy assignment")] = "sampled"

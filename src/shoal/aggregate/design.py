@@ -192,7 +192,7 @@ def _published_names(aggregate: Aggregate, names: AnyArray, owner: str) -> AnyAr
             owner,
             "must have one aggregate per group",
             got=f"{_length(values)} aggregates, {len(names)} groups among the rows",
-            hint="Give a mapping from group to mean if some are unknown.",
+            hint="Give a mapping from group to mean if some means are unknown.",
         )
     return names
 
@@ -212,14 +212,14 @@ def _match(published: AnyArray, names: AnyArray, owner: str) -> IntArray:
             owner,
             "must have an aggregate for every group among the rows",
             got=f"{len(lonely)} of {len(names)} groups without one",
-            hint="Leave those rows out, or find their aggregates.",
+            hint="Drop those rows, or supply their aggregates.",
         )
     if len(empty):
         raise InputError(
             owner,
             "must have rows for every aggregate",
             got=f"{len(empty)} of {len(published)} aggregates without rows",
-            hint="Leave those aggregates out, or add their rows.",
+            hint="Drop those aggregates, or add their rows.",
         )
     order = np.argsort(published, kind="stable")
     return order[np.searchsorted(published[order], names)].astype(np.int64)
@@ -251,7 +251,7 @@ def _check_counts(count: FloatArray | None, sizes: IntArray | None, owner: str) 
             owner,
             "count must agree with the number of rows of each group",
             got=f"{int((count != sizes).sum())} of {len(sizes)} groups that differ",
-            hint="The aggregates are about other people than the rows; leave count out to accept that.",
+            hint="The aggregates describe other people than the rows; omit count to accept that.",
         )
 
 

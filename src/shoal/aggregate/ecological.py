@@ -60,7 +60,7 @@ class EcologicalRegression(Reconstructor):
     """
 
     correct: Annotated[bool, Help("shift groups so that the aggregates match")] = True
-    groups: Annotated[Weighting, Help("groups count equal, or by size")] = "equal"
+    groups: Annotated[Weighting, Help("weight groups equally, or by size")] = "equal"
 
     def _fit(self, problem: Problem, rng: Generator) -> Fit:
         level, beta = group_regression(problem, self.groups)
@@ -101,7 +101,7 @@ class RidgeEcological(Reconstructor):
 
     penalty: Annotated[float | None, Range(low=0), Help("share of the largest squared singular value")] = None
     correct: Annotated[bool, Help("shift groups so that the aggregates match")] = True
-    groups: Annotated[Weighting, Help("groups count equal, or by size")] = "equal"
+    groups: Annotated[Weighting, Help("weight groups equally, or by size")] = "equal"
 
     def _fit(self, problem: Problem, rng: Generator) -> Fit:
         parts = _GroupParts.of(problem, self.groups)

@@ -94,7 +94,7 @@ class Ludia(Reconstructor):
     slopes: Annotated[tuple[str, ...] | list[str], Help("covariates with random slopes, fitted afterwards")] = ()
     start: Annotated[Start, Help("group means, ecological regression or random")] = "mean"
     standardise: Annotated[bool, Help("standardise the covariates first")] = True
-    printed: Annotated[bool, Help("letter by letter as published")] = False
+    printed: Annotated[bool, Help("exactly as published")] = False
     correct: Annotated[bool, Help("shift groups so that the aggregates match")] = True
 
     def _fit(self, problem: Problem, rng: Generator) -> Fit:

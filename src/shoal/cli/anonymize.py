@@ -8,7 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.console import steps
+from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.cli.releasing import SAMPLE, check_trial, expect, format_of, listed, open_input, tell, tried
+from shoal.cli.summary import VERBOSE
 from shoal.errors import ParameterError
 from shoal.recipe import Anonymization, known_method, read_method
 from shoal.release import anonymize_to_linkage, make
@@ -28,45 +30,49 @@ shoal anonymize people.csv -s schema.toml -o release -g crest -m micro-perturb:n
 
 shoal anonymize people.csv -s schema.toml -o release -g ball -m push-back -m shuffle
 
-shoal anonymize people.csv -s schema.toml --sample 20000    (a trial: prints what it would do, writes nothing)
+shoal anonymize people.csv -s schema.toml --sample 20000    (a dry run: prints the result, writes nothing)
 
 shoal anonymize --replay release.internal/replay.toml --out again
 """
 
-_GROUPS = f"Who hides with whom: {listed('group')}; parameters after a colon, as in crest:alpha=1."
-_MASKS = f"What is written instead: {listed('mask')}; repeat the option to chain masks."
+_GROUPS = f"Grouping method: {listed('group')}; parameters follow a colon, as in crest:alpha=1."
+_MASKS = f"Masking method: {listed('mask')}; repeat to chain masks."
 
 
+@reads
 def anonymize(
-    file: Annotated[Path | None, typer.Argument(help="CSV, TSV, Parquet, SAS, Stata or SPSS file.")] = None,
-    schema: Annotated[Path | None, typer.Option("--schema", "-s", help="Schema in TOML: every column's role.")] = None,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
+    schema: Annotated[
+        Path | None, typer.Option("--schema", "-s", help="Schema file (TOML) with the role of each column.")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the release; must not exist yet.")] = None,
     k: Annotated[int | None, typer.Option("--k", "-k", help="Smallest group size, at least 2. [default: 5]")] = None,
     group: Annotated[str, typer.Option("--group", "-g", help=_GROUPS)] = "k-member",
     mask: Annotated[list[str] | None, typer.Option("--mask", "-m", help=_MASKS)] = None,
-    seed: Annotated[int | None, typer.Option(help="Leave out when you publish: a secret one is drawn.")] = None,
-    format: Annotated[str | None, typer.Option("--format", "-f", help="csv, tsv, parquet, dta, sav, xpt.")] = None,
-    delimiter: Annotated[
-        str | None, typer.Option(help="Delimiter of a CSV input; found by itself if left out.")
+    seed: Annotated[
+        int | None, typer.Option(help="Random seed; omit it when publishing, and a secret seed is drawn.")
     ] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV input; found by itself if left out.")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV input.")] = ".",
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older release in that folder.")] = False,
-    replay: Annotated[Path | None, typer.Option(help="Repeat the run of this replay.toml.")] = None,
+    format: Annotated[
+        str | None, typer.Option("--format", "-f", help="Output format: csv, tsv, parquet, dta, sav, xpt.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing release in that folder.")] = False,
+    replay: Annotated[Path | None, typer.Option(help="Repeat the run recorded in this replay.toml.")] = None,
     target_linkage: Annotated[
         float | None, typer.Option(help="Raise k until at most this share of released rows can be linked.")
     ] = None,
     sample: Annotated[int | None, typer.Option("--sample", help=SAMPLE)] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help=VERBOSE)] = False,
+    *,
+    reading: Reading,
 ) -> None:
-    """Hide each person of FILE among at least k others, and write table, report and manifest.
+    """Hide each person in FILE in a group of at least k, and write the table, report and manifest.
 
-    The released table keeps the distribution of the quasi-identifiers (with the default mask). It is read back and
-    measured before anything appears under --out; if a claim fails, nothing is written and the exit code is 3.
+    With the default mask, the released table preserves the distribution of the quasi-identifiers. It is read back
+    and measured before anything appears under --out; if a claim fails, nothing is written and the exit code is 3.
     """
     target = check_trial(sample, out, "anonymize")
     options = {"k": k, "group": group, "mask": mask or ["gaussian-dither"], "seed": seed, "target": target_linkage}
     options["sample"] = sample
-    reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     _check_replay(
         replay,
         {
@@ -87,13 +93,15 @@ def anonymize(
         else:
             kind = format or format_of(release, replay)
             release.write(target, format=kind, overwrite=overwrite, progress=step)
-    tell(release, target)
+    tell(release, target, verbose=verbose)
 
 
 def _check_replay(replay: Path | None, others: dict[str, Any]) -> None:
     given = [name for name, value in others.items() if value is not None]
     if replay is not None and given:
-        raise ParameterError("anonymize", f"--replay repeats a run as it was, without {', '.join(given)}")
+        raise ParameterError(
+            "anonymize", f"--replay repeats a recorded run and cannot be combined with {', '.join(given)}"
+        )
 
 
 def _fresh(
@@ -102,7 +110,7 @@ def _fresh(
     target: Path | None,
     overwrite: bool,
     options: dict[str, Any],
-    reading: dict[str, Any],
+    reading: Reading,
     step: Any,
 ) -> Any:
     cls = known_method("group", options["group"].partition(":")[0])

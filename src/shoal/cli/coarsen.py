@@ -12,8 +12,10 @@ import typer
 from shoal.cli.coarsen_files import release_files
 from shoal.cli.console import out as screen
 from shoal.cli.console import steps
-from shoal.cli.engine_options import EngineName, Memory, Spill, refuse
+from shoal.cli.engine_options import EngineName, Memory, Spill, refuse, refuse_reading
+from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.cli.releasing import SAMPLE, check_trial, expect, format_of, listed, open_input, required, tell, tried
+from shoal.cli.summary import VERBOSE
 from shoal.coarsening import Hierarchy, Recode, default_hierarchy
 from shoal.compliance import preset
 from shoal.compliance import preset as preset_of
@@ -43,51 +45,65 @@ shoal coarsen people.csv -s schema.toml -o release --preset cms --hierarchy zip=
 """
 
 
-_METHODS = listed("coarsen", with_k=True) + ", or none (presets and recodes only)"
+_METHODS = listed("coarsen", with_k=True) + ", or none (preset and recoding only)"
 
 
+@reads
 def coarsen(
-    file: Annotated[Path | None, typer.Argument(help="CSV, TSV, Parquet, SAS, Stata or SPSS file.")] = None,
-    schema: Annotated[Path | None, typer.Option("--schema", "-s", help="Schema in TOML: every column's role.")] = None,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
+    schema: Annotated[
+        Path | None, typer.Option("--schema", "-s", help="Schema file (TOML) with the role of each column.")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the release; must not exist yet.")] = None,
     method: Annotated[
         str,
-        typer.Option("--method", "-m", help=f"How: {_METHODS}; parameters after a colon."),
+        typer.Option("--method", "-m", help=f"Method: {_METHODS}; parameters follow a colon."),
     ] = "mondrian",
     k: Annotated[int | None, typer.Option("--k", "-k", help="Smallest class, at least 2. [default: 5]")] = None,
     preset: Annotated[
         str | None,
-        typer.Option(help="Rules to meet: safe-harbor, limited-data-set, cms, internal-5, public-11, public-20."),
+        typer.Option(help="Preset of rules: safe-harbor, limited-data-set, cms, internal-5, public-11, public-20."),
     ] = None,
     diversity: Annotated[str | None, typer.Option(help="l-diversity: 3, entropy:2.5, recursive:3,2.")] = None,
     closeness: Annotated[str | None, typer.Option(help="t-closeness: 0.2, equal:0.2, ordered:0.2.")] = None,
-    suppression: Annotated[float | None, typer.Option(help="Largest share of records left out.")] = None,
-    subsets: Annotated[int | None, typer.Option(help="Count classes of this many columns or fewer too.")] = None,
-    importance: Annotated[list[str] | None, typer.Option(help="COLUMN=NUMBER: lose less here. Repeat.")] = None,
-    limit: Annotated[list[str] | None, typer.Option(help="COLUMN=LEVEL: no higher (generalize). Repeat.")] = None,
+    suppression: Annotated[float | None, typer.Option(help="Largest share of records that may be suppressed.")] = None,
+    subsets: Annotated[
+        int | None, typer.Option(help="Also count classes over subsets of up to this many columns.")
+    ] = None,
+    importance: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=NUMBER: weight of a column's information loss. Repeatable.")
+    ] = None,
+    limit: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=LEVEL: highest level allowed (generalize). Repeatable.")
+    ] = None,
     recode: Annotated[
-        list[str] | None, typer.Option(help="COLUMN=STEP first, as age=cap:high=90 or zip=prefix:keep=3. Repeat.")
+        list[str] | None,
+        typer.Option(help="COLUMN=STEP, applied first: age=cap:high=90 or zip=prefix:keep=3. Repeatable."),
     ] = None,
     hierarchy: Annotated[
-        list[str] | None, typer.Option(help="COLUMN=FILE.csv, as ARX has it: one column a level. Repeat.")
+        list[str] | None, typer.Option(help="COLUMN=FILE.csv in ARX format, one column per level. Repeatable.")
     ] = None,
     export: Annotated[
-        Path | None, typer.Option(help="Write the hierarchies used to this folder, as ARX reads.")
+        Path | None, typer.Option(help="Write the hierarchies used to this folder, in ARX format.")
     ] = None,
-    allow: Annotated[list[str] | None, typer.Option(help="Column that only looks like an identifier. Repeat.")] = None,
-    accept: Annotated[bool, typer.Option("--accept", help="Release although a check of the preset fails.")] = False,
-    seed: Annotated[int | None, typer.Option(help="Decides ties and row order; leave out when you publish.")] = None,
-    format: Annotated[str | None, typer.Option("--format", "-f", help="csv, tsv, parquet, dta, sav, xpt.")] = None,
-    delimiter: Annotated[
-        str | None, typer.Option(help="Delimiter of a CSV input; found by itself if left out.")
+    allow: Annotated[
+        list[str] | None, typer.Option(help="Keep a column that merely looks like an identifier. Repeatable.")
     ] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV input; found by itself if left out.")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV input.")] = ".",
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older release in that folder.")] = False,
+    accept: Annotated[bool, typer.Option("--accept", help="Release even if a check of the preset fails.")] = False,
+    seed: Annotated[
+        int | None, typer.Option(help="Random seed for ties and row order; omit it when publishing.")
+    ] = None,
+    format: Annotated[
+        str | None, typer.Option("--format", "-f", help="Output format: csv, tsv, parquet, dta, sav, xpt.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing release in that folder.")] = False,
     sample: Annotated[int | None, typer.Option("--sample", help=SAMPLE)] = None,
     engine: EngineName = "memory",
     memory: Memory = None,
     spill: Spill = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help=VERBOSE)] = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Coarsen the quasi-identifiers of FILE until every combination is shared by at least k people.
 
@@ -95,7 +111,6 @@ def coarsen(
     the preset is not met, nothing is written and the exit code is 3.
     """
     target = check_trial(sample, out, "coarsen")
-    reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     options = {
         "k": k,
         "diversity": diversity,
@@ -109,9 +124,9 @@ def coarsen(
     first = _first(preset, _pairs("--recode", recode, _step), tuple(allow or ()))
     recipe = Coarsening.of([*first, *last])
     if engine != "memory":
-        given = {"--preset": preset, "--recode": recode, "--export": export, "--sample": sample, "--encoding": encoding}
-        refuse(engine, given | {"--seed": seed is not None, "--decimal": decimal != "."})
-        refuse(engine, {f"--format {format}": format not in (None, "parquet")})
+        given = {"--preset": preset, "--recode": recode, "--export": export, "--sample": sample}
+        refuse(engine, given | {"--seed": seed is not None, f"--format {format}": format not in (None, "parquet")})
+        refuse_reading(engine, reading)
         rules = Schema.read(required(schema, "--schema FILE", "coarsen"))
         release_files(
             required(file, "FILE", "coarsen"),
@@ -121,7 +136,7 @@ def coarsen(
             engine=engine,
             memory=memory,
             spill=spill,
-            delimiter=delimiter,
+            delimiter=reading.delimiter,
             overwrite=overwrite,
         )
         return
@@ -136,16 +151,18 @@ def coarsen(
             release.measure(progress=step)
         else:
             release.write(target, format=format or format_of(release), overwrite=overwrite, progress=step)
-    tell(release, target)
+    tell(release, target, verbose=verbose)
     if export is not None:
         _export(source.frame, rules, export)
-        screen.print(f"Hierarchies: {export} (they name values of the table: keep them inside)", markup=False)
+        screen.print(f"Hierarchies: {export} (internal: they contain values of the table)", markup=False)
 
 
 def _method(text: str, options: dict[str, Any], preset: str | None) -> list[Any]:
     if text == "none":
         if options:
-            raise ParameterError("coarsen", f"--method none takes no {', '.join(f'--{name}' for name in options)}")
+            raise ParameterError(
+                "coarsen", f"--method none cannot be combined with {', '.join(f'--{name}' for name in options)}"
+            )
         return []
     wanted = preset_of(preset).k if preset else 1
     options.setdefault("k", max(wanted, 5))

@@ -7,15 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.cli.console import complain, print_table, steps
 from shoal.cli.console import out as screen
+from shoal.cli.console import print_error, print_table, steps
+from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.cli.releasing import required, tried
 from shoal.comparison import Comparison, default_recipes
 from shoal.comparison import compare as run
 from shoal.comparison.comparison import checked_limit
 from shoal.comparison.write import check_folder
 from shoal.errors import ParameterError
-from shoal.files import read_source
 from shoal.recipe import read_recipes
 from shoal.report.numbers import percent
 from shoal.schema import Schema
@@ -30,48 +30,59 @@ shoal compare people.csv -s schema.toml --recipes recipes.toml -o comparison --r
 
 shoal compare people.csv -s schema.toml -o comparison --jobs 4 --time-limit 600 --overwrite
 
-A file of recipes holds [[recipe]] tables: group = "k-member:k=5" and mask = ["centroid"], or coarsen = "mondrian:k=5",
+A recipe file contains [[recipe]] tables: group = "k-member:k=5" and mask = ["centroid"], or coarsen = "mondrian:k=5",
 or synthesize = "pegs:epsilon=1".
 """
 
 
+@reads
 def compare(
-    file: Annotated[Path | None, typer.Argument(help="CSV, TSV, Parquet, SAS, Stata or SPSS file.")] = None,
-    schema: Annotated[Path | None, typer.Option("--schema", "-s", help="Schema in TOML: every column's role.")] = None,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
+    schema: Annotated[
+        Path | None, typer.Option("--schema", "-s", help="Schema file (TOML) with the role of each column.")
+    ] = None,
     recipes: Annotated[
-        Path | None, typer.Option("--recipes", "-r", help="Recipes in TOML. [default: every family that suits]")
+        Path | None, typer.Option("--recipes", "-r", help="Recipes in TOML. [default: all suitable families]")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder for page and tables; FOLDER.results keeps each recipe.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Folder for the page and tables; results of each recipe are saved in FOLDER.results."
+        ),
     ] = None,
-    jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Worker processes. [default: cores]")] = None,
-    time_limit: Annotated[float, typer.Option(help="Seconds for each recipe; then it is stopped.")] = 120.0,
-    risk_limit: Annotated[float, typer.Option(help="Share of records that may be found, for the advice.")] = 0.05,
-    seed: Annotated[int | None, typer.Option(help="Repeats the comparison.")] = None,
-    delimiter: Annotated[
-        str | None, typer.Option(help="Delimiter of a CSV input; found by itself if left out.")
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", help="Number of worker processes. [default: number of cores]")
     ] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV input; found by itself if left out.")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV input.")] = ".",
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older comparison in that folder.")] = False,
+    time_limit: Annotated[float, typer.Option(help="Time limit for each recipe, in seconds.")] = 120.0,
+    risk_limit: Annotated[
+        float, typer.Option(help="Acceptable share of re-identified records, for the recommendation.")
+    ] = 0.05,
+    seed: Annotated[int | None, typer.Option(help="Random seed, to make the comparison reproducible.")] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an existing comparison in that folder.")
+    ] = False,
     sample: Annotated[
-        int | None, typer.Option("--sample", help="Compare on this many random rows (whole persons, with a unit).")
+        int | None,
+        typer.Option(
+            "--sample", help="Compare on a random sample of this many rows (of whole units, if the schema has a unit)."
+        ),
     ] = None,
+    *,
+    reading: Reading,
 ) -> None:
-    """Run many recipes on FILE for trial, measure all of them alike, and say which keeps most at what risk.
+    """Try many recipes on FILE, measure each in the same way, and report utility against risk.
 
-    Nothing is released. Results compare with the original and stay inside. With --out, finished recipes are kept: the
-    same command goes on after an interruption and runs nothing twice.
+    Nothing is released. Results compare with the original and are internal. With --out, finished recipes are saved:
+    after an interruption, the same command resumes and runs nothing twice.
     """
-    reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     options = {"jobs": jobs, "time_limit": time_limit, "seed": seed, "limit": risk_limit, "sample": sample}
     result = _compared(file, schema, recipes, out, overwrite, reading, options)
     _print(result, risk_limit)
     if out is None:
-        screen.print("Nothing was written; --out FOLDER keeps page and tables.", style="dim")
+        screen.print("Nothing was written; use --out FOLDER to save the page and tables.", style="dim")
         return
     result.write(out, overwrite=overwrite, limit=risk_limit)
-    screen.print(f"Page: {out / 'comparison.html'} (internal: it compares with the original)", markup=False)
+    screen.print(f"Page: {out / 'comparison.html'} (internal: compares with the original)", markup=False)
     screen.print(f"Finished recipes: {_results(out)} (internal; delete it when you are done)", markup=False)
 
 
@@ -85,16 +96,16 @@ def _compared(
     recipes: Path | None,
     out: Path | None,
     overwrite: bool,
-    reading: dict[str, Any],
+    reading: Reading,
     options: dict[str, Any],
 ) -> Comparison:
     """Everything that can be wrong is found before the first recipe runs."""
-    path, rules = required(file, "FILE", "compare"), Schema.read(required(schema, "--schema FILE", "compare"))
+    rules = Schema.read(required(schema, "--schema FILE", "compare"))
     checked_limit(options.pop("limit"))
-    _check_out(path, out, overwrite)
+    _check_out(file, out, overwrite)
     chosen = None if recipes is None else read_recipes(recipes)
     # The same sample each time, so that the same command goes on after an interruption.
-    table = tried(read_source(path, **reading), rules, options.pop("sample"), options["seed"] or 0).frame
+    table = tried(reading.source(file, "compare", rules), rules, options.pop("sample"), options["seed"] or 0).frame
     chosen = default_recipes(rules, table) if chosen is None else chosen
     folder = None if out is None else _results(out)
     with steps(len(chosen)) as step:
@@ -106,18 +117,20 @@ def _compared(
             raise typer.Exit(130) from None
 
 
-def _check_out(path: Path, out: Path | None, overwrite: bool) -> None:
+def _check_out(path: Path | None, out: Path | None, overwrite: bool) -> None:
     if out is not None:
-        if path.resolve() == out.resolve() or out.resolve() in path.resolve().parents:
-            raise ParameterError("--out", "must not be the input or a folder around it", hint="Name a new folder.")
+        if path is not None and (path.resolve() == out.resolve() or out.resolve() in path.resolve().parents):
+            raise ParameterError(
+                "--out", "must be neither the input nor a folder that contains it", hint="Choose a new folder."
+            )
         check_folder(out, overwrite=overwrite)
 
 
 def _tell_stopped(folder: Path | None) -> None:
     kept = (
-        "Nothing was kept." if folder is None else f"Finished recipes are in {folder}; run the same command to go on."
+        "Nothing was saved." if folder is None else f"Finished recipes are in {folder}; run the same command to resume."
     )
-    complain(f"stopped. {kept}")
+    print_error(f"stopped. {kept}")
 
 
 def _print(result: Comparison, limit: float) -> None:

@@ -1,4 +1,4 @@
-"""What the commands share on the screen: tables, progress, complaints."""
+"""What the commands share on the screen: tables, progress, errors."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from shoal.claim import Claim
+from shoal.errors import ProblemsError, ShoalError
 from shoal.progress import Pace, listening, spoken
 
 if TYPE_CHECKING:
     from shoal.release.forecast import Forecast
 
-__all__ = ["Steps", "complain", "note", "out", "print_claims", "print_table", "steps"]
+__all__ = ["Steps", "complain_of", "note", "out", "print_claims", "print_error", "print_table", "steps"]
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -27,9 +28,24 @@ err = Console(stderr=True, highlight=False)
 _PATIENCE, _BEAT = 2.0, 0.2  # seconds before a progress bar appears, and between its moves
 
 
-def complain(message: str) -> None:
+def print_error(message: str) -> None:
     """One line on standard error."""
     err.print(f"[bold red]shoal:[/] {_escape(message)}", soft_wrap=True)
+
+
+def complain_of(error: ShoalError) -> None:
+    """An error as one line, or several problems as a table, each with its remedy, on standard error."""
+    if not isinstance(error, ProblemsError):
+        print_error(str(error))
+        return
+    print_error(f"the table doesn't fit its schema; {len(error.problems)} problems.")
+    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="bold")
+    for name in ("where", "problem", "remedy"):
+        table.add_column(name, overflow="fold")
+    for problem in error.problems:
+        found = f"{problem.rule}; {problem.got}" if problem.got else problem.rule
+        table.add_row(_escape(problem.owner), _escape(found), _escape(problem.hint))
+    err.print(table)
 
 
 def note(message: str) -> None:

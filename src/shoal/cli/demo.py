@@ -23,13 +23,13 @@ shoal demo --rows 5000 --k 20 --out my-demo
 
 
 def demo(
-    rows: Annotated[int, typer.Option(help="People in the simulated survey.", min=50)] = 15_000,
+    rows: Annotated[int, typer.Option(help="Number of people in the simulated survey.", min=50)] = 15_000,
     k: Annotated[int, typer.Option("--k", "-k", help="Smallest group size.", min=2)] = 5,
-    seed: Annotated[int, typer.Option(help="Seed of the survey and of the releases.", min=0)] = 1,
+    seed: Annotated[int, typer.Option(help="Random seed of the survey and the releases.", min=0)] = 1,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the release.")] = Path("shoal-demo"),
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older demo in that folder.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing demo in that folder.")] = False,
 ) -> None:
-    """Release a simulated health survey by methods of every family, compare them, and write one to look at."""
+    """Try methods of every family on a simulated health survey, compare them, and write one release."""
     check_target(out, overwrite=overwrite)
     with steps(len(recipes(k)) + 4) as step:
         done = trials(rows, k, seed, step)
@@ -39,9 +39,9 @@ def demo(
     head = ["method", "k-anon.", "mean risk", "max", "joint kept", "corr. Δ", "R²", "s"]
     print_table(f"Simulated survey, {rows:,} people, groups or classes of {k}", head, [_row(trial) for trial in done])
     screen.print(_LEGEND.format(bound=1 / k, bootstrap=bootstrap, baseline=_baseline(done[0])))
-    screen.print(f"Open [bold]{out / 'report.html'}[/] to see the evidence of the {shown.name} release.")
+    screen.print(f"Open [bold]{out / 'report.html'}[/] to see the evidence for the {shown.name} release.")
     screen.print(f"Check it: shoal verify {out}")
-    screen.print("On your own file: shoal compare FILE --schema SCHEMA, or all of it in the browser: shoal web")
+    screen.print("On your own file: shoal compare FILE --schema SCHEMA, or work in the browser: shoal web")
 
 
 _LEGEND = """\

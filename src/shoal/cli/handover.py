@@ -22,14 +22,14 @@ shoal handover release --to release.zip --overwrite
 
 
 def handover(
-    directory: Annotated[Path, typer.Argument(help="Folder of a release.")],
+    directory: Annotated[Path, typer.Argument(help="Release folder.")],
     to: Annotated[Path | None, typer.Option(help="ZIP file to write.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older file of that name.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
 ) -> None:
     """Pack table, report, manifest and signature into one ZIP file, and nothing else.
 
-    The folder must hold exactly what its manifest names: a changed, unknown or missing file, a link or anything that
-    stays inside is named, nothing is written, and the exit code is 3.
+    The folder must hold exactly what its manifest names: if a file is changed, unknown, missing, a link or internal,
+    it is named, nothing is written and the exit code is 3.
     """
     done = pack(directory, required(to, "--to FILE.zip", "handover"), overwrite=overwrite)
     out.print(f"Packed: {done}", markup=False)

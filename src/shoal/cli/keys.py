@@ -42,33 +42,38 @@ shoal keys revoke 0123456789ab --ledger sqlite:///ledger.db
 
 @app.command(epilog=_ADD)
 def add(
-    name: Annotated[str, typer.Argument(help="The client. A known one keeps its account and gets another key.")],
+    name: Annotated[
+        str, typer.Argument(help="Name of the client; an existing one keeps its account and gets another key.")
+    ],
     epsilon: Annotated[
-        float | None, typer.Option("--epsilon", "-e", help="What a new client may spend in all; 0: free models only.")
+        float | None,
+        typer.Option("--epsilon", "-e", help="Total epsilon that a new client may spend; 0 allows free models only."),
     ] = None,
-    model: Annotated[list[str] | None, typer.Option("--model", "-m", help="A model it may ask. [default: all]")] = None,
+    model: Annotated[
+        list[str] | None, typer.Option("--model", "-m", help="A model it may query; repeatable. [default: all]")
+    ] = None,
     role: Annotated[
         Literal["client", "auditor", "administrator"],
-        typer.Option(help="A client asks models, an auditor sees every account, an administrator may do both."),
+        typer.Option(help="client queries models, auditor sees every account, administrator does both."),
     ] = "client",
-    days: Annotated[float | None, typer.Option(help="How long it holds. [default: until it is revoked]")] = None,
+    days: Annotated[float | None, typer.Option(help="Days until the key expires. [default: never]")] = None,
     ledger: Book = "sqlite:///ledger.db",
 ) -> None:
-    """Make a key and show it, once: the ledger keeps its hash only. Begins the ledger if there is none, and says so."""
+    """Make a key and show it once; the ledger stores only its hash. Creates the ledger if there is none."""
     with _keys(ledger, create=True) as keys:
         if not keys.list():
-            err.print(f"These are the first keys of the ledger {ledger_name(ledger)}.", markup=False)
+            err.print(f"Created the first keys of the ledger {ledger_name(ledger)}.", markup=False)
         key, token = keys.add(name, epsilon=epsilon, models=model or ["*"], role=role, days=days)
     _show_once(key.id, token)
 
 
 @app.command(epilog=_ROTATE)
 def rotate(
-    key: Annotated[str, typer.Argument(help="The key's id, as `shoal keys list` shows it.")],
-    hours: Annotated[float, typer.Option(help="How long the old key still holds.")] = 24.0,
+    key: Annotated[str, typer.Argument(help="Key id, as listed by `shoal keys list`.")],
+    hours: Annotated[float, typer.Option(help="Hours until the old key expires.")] = 24.0,
     ledger: Book = "sqlite:///ledger.db",
 ) -> None:
-    """Make another key of the same client, models and role; the old one ends after a while."""
+    """Make a new key for the same client, models and role; the old one expires after a grace period."""
     with _keys(ledger) as keys:
         new, token = keys.rotate(key, hours=hours)
     _show_once(new.id, token)
@@ -76,7 +81,7 @@ def rotate(
 
 def _show_once(number: str, token: str) -> None:
     typer.echo(token)
-    err.print(f"Key {number}. Keep the line above: it can't be shown again.", markup=False)
+    err.print(f"Key {number}. Save the line above: it cannot be shown again.", markup=False)
 
 
 def ledger_name(url: str) -> str:
@@ -86,7 +91,7 @@ def ledger_name(url: str) -> str:
 
 @app.command("list", epilog=_LIST)
 def show(ledger: Book = "sqlite:///ledger.db") -> None:
-    """Every key: its id, client, models, and whether it is in force. Never the secret."""
+    """List the keys: id, client, models and state, never the secret."""
     with _keys(ledger) as keys:
         found = keys.list()
     rows = [
@@ -99,10 +104,10 @@ def show(ledger: Book = "sqlite:///ledger.db") -> None:
 
 @app.command(epilog=_REVOKE)
 def revoke(
-    key: Annotated[str, typer.Argument(help="The key's id, as `shoal keys list` shows it.")],
+    key: Annotated[str, typer.Argument(help="Key id, as listed by `shoal keys list`.")],
     ledger: Book = "sqlite:///ledger.db",
 ) -> None:
-    """Refuse a key from now on; what its client spent stays spent."""
+    """Revoke a key; what its client has spent stays spent."""
     with _keys(ledger) as keys:
         keys.revoke(key)
     typer.echo(f"Key {key} is revoked.")

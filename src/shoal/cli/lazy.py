@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import typer
 import typer.main
+from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
 
 __all__ = ["LazyGroup", "ModuleGroup", "as_command"]
@@ -57,4 +58,14 @@ def as_command(name: str, what: Any, examples: str | None = None) -> Any:
         around.add_typer(what, name=name)
     else:
         around.command(name, epilog=examples)(what)
-    return typer.main.get_group(around).commands[name]
+    return _literal(typer.main.get_group(around).commands[name])
+
+
+def _literal(command: Any) -> Any:
+    """The command with its texts escaped: `[default: 5]` and `[[recipe]]` are words here, not rich markup."""
+    for child in getattr(command, "commands", {}).values():
+        _literal(child)
+    command.epilog = escape(command.epilog or "") or None
+    for parameter in command.params:
+        parameter.help = escape(parameter.help or "") or None
+    return command

@@ -25,7 +25,7 @@ from shoal.score.admitting import admission_of
 
 __all__ = ["app"]
 
-app = typer.Typer(help="The book of what was spent: show, verify, back up, set limits.", no_args_is_help=True)
+app = typer.Typer(help="The privacy ledger: show, verify, back up, set limits.", no_args_is_help=True)
 
 Book = Annotated[str, typer.Option("--ledger", envvar="SHOAL_LEDGER", help="Database URL of the ledger.")]
 
@@ -86,7 +86,7 @@ def show(
     ledger: Book = "sqlite:///ledger.db",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Every account: its limit over all uses, what is spent, reserved and left; the sums are checked first."""
+    """List the accounts: limit, spent, reserved and left; the sums are checked first."""
     with _opened(ledger) as book:
         accounts, head = [balance.to_dict() for balance in book.balances()], book.head()
     if as_json:
@@ -97,7 +97,7 @@ def show(
         for a in accounts
     ]
     print_table(f"{len(rows)} accounts", ["account", "limit", "spent", "reserved", "left", "counted by"], rows)
-    out.print(f"Head of the journal: {head}", markup=False)
+    out.print(f"Journal head: {head}", markup=False)
 
 
 def _shown(account: dict[str, Any]) -> str:
@@ -109,10 +109,10 @@ def _shown(account: dict[str, Any]) -> str:
 def create(
     ledger: Book = "sqlite:///ledger.db",
     service_role: Annotated[
-        str | None, typer.Option(help="PostgreSQL: a role for the service, which may add and not rewrite.")
+        str | None, typer.Option(help="PostgreSQL: role for the service, which may add entries but not change them.")
     ] = None,
 ) -> None:
-    """Begin an empty ledger; no other command does so by mistake."""
+    """Create an empty ledger."""
     book = Ledger.open(ledger)
     try:
         if service_role is not None:
@@ -125,16 +125,16 @@ def create(
 @app.command(epilog=_VERIFY)
 def verify(
     ledger: Book = "sqlite:///ledger.db",
-    head: Annotated[str | None, typer.Option(help="A head noted elsewhere: in the log, or in a manifest.")] = None,
+    head: Annotated[str | None, typer.Option(help="A head recorded elsewhere, in the log or in a manifest.")] = None,
 ) -> None:
-    """Look at everything: triggers, sums, every link of the chain, every answer, the anchor."""
+    """Verify the whole ledger: triggers, sums, hash chain, answers and anchor."""
     book = Ledger.unchecked(ledger)
     try:
         found = book.verify(head=head)
     finally:
         book.close()
-    typer.echo(f"In order: {found.head.number:,} entries, {found.answers:,} answers, {found.accounts:,} accounts.")
-    typer.echo(f"Head of the journal: {found.head}")
+    typer.echo(f"Valid: {found.head.number:,} entries, {found.answers:,} answers, {found.accounts:,} accounts.")
+    typer.echo(f"Journal head: {found.head}")
     if not found.key_outside:
         typer.echo("The key of the chain is in the database: damage and edits by hand show, a forger with the key only")
         typer.echo("by a head noted elsewhere. See SHOAL_LEDGER_KEY.")
@@ -142,35 +142,37 @@ def verify(
 
 @app.command(epilog=_BACKUP)
 def backup(
-    file: Annotated[Path, typer.Argument(help="File for the copy; must not exist yet.")],
+    file: Annotated[Path, typer.Argument(help="File for the backup; must not exist yet.")],
     ledger: Book = "sqlite:///ledger.db",
 ) -> None:
-    """Copy a SQLite ledger, also while it is in use, and look at the copy. For PostgreSQL it names the tools."""
+    """Back up a SQLite ledger, even while in use, and verify the copy. For PostgreSQL, the tools to use are named."""
     head = copy(ledger, file)
-    typer.echo(f"Copied {head.number:,} entries to {file}. Head of the journal: {head}")
+    typer.echo(f"Copied {head.number:,} entries to {file}. Journal head: {head}")
 
 
 @app.command(epilog=_RESTORE)
 def restore(
-    file: Annotated[Path, typer.Argument(help="A copy made by `shoal ledger backup`.")],
+    file: Annotated[Path, typer.Argument(help="A backup made by `shoal ledger backup`.")],
     ledger: Book = "sqlite:///ledger.db",
     go_back: Annotated[
-        bool, typer.Option("--go-back", help="Accept that charges after the copy was made are forgotten.")
+        bool, typer.Option("--go-back", help="Accept the loss of charges made after the backup.")
     ] = False,
 ) -> None:
-    """Put a copy in the place of a SQLite ledger; refuses to go back in time."""
+    """Restore a SQLite ledger from a backup, unless entries would be lost."""
     head, lost = put_back(ledger, file, go_back=go_back)
-    typer.echo(f"Restored. Head of the journal: {head}. Entries lost: {lost:,}")
+    typer.echo(f"Restored. Journal head: {head}. Entries lost: {lost:,}")
 
 
 @app.command(epilog=_MIGRATE)
 def migrate(
-    file: Annotated[Path | None, typer.Argument(help="A data file with an account; none: the ledger itself.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="Data file with an account; omit it to upgrade the ledger itself.")
+    ] = None,
     ledger: Annotated[
-        str | None, typer.Option("--ledger", envvar="SHOAL_LEDGER", help="A shared ledger. [default: beside FILE]")
+        str | None, typer.Option("--ledger", envvar="SHOAL_LEDGER", help="Shared ledger. [default: next to FILE]")
     ] = None,
 ) -> None:
-    """Bring an account or a ledger of an earlier version up to date, or a file's account into a shared ledger."""
+    """Upgrade an account or a ledger of an earlier version, or move a file's account into a shared ledger."""
     if file is not None:
         account = migrate_file(file, ledger)
         typer.echo(f"Data set {account.data_set}: {account.summary}. The old files end in .migrated.")
@@ -182,27 +184,29 @@ def migrate(
 
 @app.command(epilog=_RESERVE)
 def reserve(
-    data: Annotated[str, typer.Argument(help="The data set, as `shoal ledger show` has it.")],
+    data: Annotated[str, typer.Argument(help="Data set, as listed by `shoal ledger show`.")],
     epsilon: Annotated[
-        float | None, typer.Option("--epsilon", "-e", help="For answers in all, those given included. [default: none]")
+        float | None,
+        typer.Option("--epsilon", "-e", help="Total for answers, including those already given. [default: none]"),
     ] = None,
     ledger: Book = "sqlite:///ledger.db",
 ) -> None:
-    """Keep a part of a data set's limit for the answers of published models; without --epsilon, nothing any more."""
+    """Reserve part of a data set's limit for the answers of published models; without --epsilon, drop the reserve."""
     with _opened(ledger) as book:
         _tell(book.reserve(data, epsilon).to_dict())
 
 
 @app.command(epilog=_ADMIT)
 def admit(
-    model: Annotated[Path, typer.Argument(help="A model file, made by `shoal score fit`.")],
+    model: Annotated[Path, typer.Argument(help="Model file made by `shoal score fit`.")],
     ledger: Book = "sqlite:///ledger.db",
-    data: Annotated[str | None, typer.Option(help="Its data set. [default: as the file says]")] = None,
+    data: Annotated[str | None, typer.Option(help="Its data set. [default: as stated in the file]")] = None,
     charged: Annotated[
-        bool, typer.Option("--charged", help="The data set was charged for the fit already; else it is charged now.")
+        bool,
+        typer.Option("--charged", help="The data set was already charged for the fit; otherwise it is charged now."),
     ] = False,
 ) -> None:
-    """Let a model file be served: its hash, price, data set and claim go into the book, and you vouch for them."""
+    """Admit a model file for serving: its hash, price, data set and claim are recorded, and you vouch for them."""
     with _opened(ledger) as book:
         admission = admission_of(model, data=data, by="person")
         cost = None if charged or admission.spent is None else Budget.from_dict(admission.spent)
@@ -212,15 +216,15 @@ def admit(
 
 @app.command(epilog=_EXPORT)
 def export(
-    out: Annotated[Path, typer.Option("--out", "-o", help="A .csv or .jsonl file.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write, .csv or .jsonl.")],
     ledger: Book = "sqlite:///ledger.db",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
 ) -> None:
-    """Write the journal: when, who, which model, which data, how much; no query and no answer."""
+    """Export the journal: time, client, model, data set and cost; no queries or answers."""
     if out.suffix not in _WRITERS:
         raise ParameterError("--out", "must end in .csv or .jsonl", got=repr(out.suffix))
     if out.exists() and not overwrite:
-        raise FileError(str(out), "already exists", hint="Name another file, or allow overwriting (--overwrite).")
+        raise FileError(str(out), "already exists", hint="Choose another file, or use --overwrite.")
     with _opened(ledger) as book:
         entries = list(book.journal())
     write_text(out, _WRITERS[out.suffix](entries))
@@ -230,11 +234,11 @@ def export(
 @app.command(epilog=_LIMIT)
 def limit(
     kind: Annotated[Literal["client", "model", "data"], typer.Argument(help="client, model or data.")],
-    name: Annotated[str, typer.Argument(help="Its name, as `shoal ledger show` has it.")],
+    name: Annotated[str, typer.Argument(help="Its name, as listed by `shoal ledger show`.")],
     epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="The new limit.")],
     ledger: Book = "sqlite:///ledger.db",
 ) -> None:
-    """Set a limit anew, with an entry in the journal; that of a data set can only be lowered."""
+    """Change a limit, with an entry in the journal; that of a data set can only be lowered."""
     with _opened(ledger) as book:
         _tell(book.limit(kind, name, epsilon).to_dict())
 

@@ -17,7 +17,7 @@ from typing import Annotated, ClassVar
 import typer
 
 from shoal import __version__
-from shoal.cli.console import complain
+from shoal.cli.console import complain_of, print_error
 from shoal.cli.lazy import ModuleGroup
 from shoal.errors import ShoalError
 
@@ -28,35 +28,35 @@ class Commands(ModuleGroup):
     """Each command with what it does; its module is loaded when it is called."""
 
     summaries: ClassVar[Mapping[str, str]] = {
-        "anonymize": "Hide each person of FILE among at least k others, and write table, report and manifest.",
+        "anonymize": "Hide each person in FILE in a group of at least k, and write the table, report and manifest.",
         "coarsen": "Coarsen the quasi-identifiers of FILE until every combination is shared by at least k people.",
-        "synthesize": "Draw a synthetic table from FILE, and write it with report and manifest.",
-        "compare": "Run many recipes on FILE for trial, measure all of them alike, and say which keeps most at what "
-        "risk.",
-        "risk": "Say who stands out in FILE, through which columns, against whom, and what would help most.",
-        "verify": "Check a written release again, and say what each claim rests on.",
-        "sign": "Sign the manifest of a release, and with it every file that leaves.",
+        "synthesize": "Draw a synthetic table from FILE, and write it with a report and manifest.",
+        "compare": "Try many recipes on FILE, measure each in the same way, and report utility against risk.",
+        "risk": "Show who stands out in FILE, because of which columns, to which attackers, and what would help most.",
+        "verify": "Check a written release, and report what each claim rests on.",
+        "sign": "Sign the manifest of a release, and with it every released file.",
+        "export": "Write the released table to a database, or to standard output if none is named.",
         "handover": "Pack table, report, manifest and signature into one ZIP file, and nothing else.",
-        "outliers": "Count the persons who are near too few others, in every quasi-identifier by its own metric.",
+        "outliers": "Count the people with too few near neighbours, by a distance for each quasi-identifier.",
         "reconstruct": "Rebuild individual values from the means of their groups.",
-        "scan": "Look for the 18 Safe Harbor identifiers in FILE, by names and values; print counts, never values.",
-        "schema": "Propose and check schemas: what each column is.",
+        "scan": "Scan FILE for the 18 Safe Harbor identifiers, by column names and values; print counts, never values.",
+        "schema": "Propose, check and fix schemas, which describe each column.",
         "market": "Predict what people who enrol in new markets will cost, and rank the markets.",
         "score": "Risk scores: fit, explain, evaluate.",
         "serve": "Serve the models of a folder; clients need a key from `shoal keys add`.",
         "keys": "API keys of the service: add, list, rotate, revoke.",
-        "ledger": "The book of what was spent: show, verify, back up, set limits.",
+        "ledger": "The privacy ledger: show, verify, back up, set limits.",
         "web": "Open the workbench: from a file to a release with evidence, in the browser, offline.",
         "study": "Repeat the tables and figures of the papers.",
-        "warm-up": "Compile what anonymize and coarsen need, so that the first release doesn't wait for it.",
-        "demo": "Release a simulated health survey by methods of every family, compare them, and write one to look at.",
+        "warm-up": "Compile the kernels of anonymize and coarsen ahead of the first run.",
+        "demo": "Try methods of every family on a simulated health survey, compare them, and write one release.",
     }
 
 
 app = typer.Typer(
     name="shoal",
     cls=Commands,
-    help="Publish health microdata that hides each person among k others and keeps the shape of the data.",
+    help="Publish health microdata: hide each person in a group of at least k, and preserve the shape of the data.",
     epilog="Start with: shoal demo. Then: shoal schema infer FILE, correct the schema, shoal anonymize FILE.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -75,7 +75,7 @@ def _print_version(wanted: bool) -> None:
 def main(
     version: Annotated[
         bool,
-        typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True),
+        typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True),
     ] = False,
 ) -> None:
     """Nothing of its own; the work is in the sub-commands."""
@@ -87,19 +87,19 @@ def run() -> None:
     try:
         app()
     except ShoalError as error:
-        complain(str(error))
+        complain_of(error)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        complain(_stopped())
+        print_error(_stopped())
         sys.exit(130)
     except Exception as error:  # messages of other libraries may quote cells: say where, not what
         place = traceback.extract_tb(error.__traceback__)[-1]
-        complain(f"internal fault: {type(error).__name__} in {place.name} ({place.filename}:{place.lineno}).")
+        print_error(f"internal fault: {type(error).__name__} in {place.name} ({place.filename}:{place.lineno}).")
         sys.exit(1)
 
 
 def _stop(signum: int, frame: FrameType | None) -> None:
-    complain(_stopped())
+    print_error(_stopped())
     sys.exit(128 + signum)
 
 
@@ -107,4 +107,4 @@ def _stopped() -> str:
     """What is true of a run that was stopped: a charge that is on the disk stays, whatever became of the result."""
     tally = sys.modules.get("shoal.ledger.tally")
     spent = tally.charged() if tally is not None else ()
-    return f"stopped; charged, and it stays spent: {'; '.join(spent)}." if spent else "stopped; nothing was written."
+    return f"stopped; the charge stands: {'; '.join(spent)}." if spent else "stopped; nothing was written."

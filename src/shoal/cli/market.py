@@ -31,45 +31,51 @@ shoal market --members members.csv --new prospects.csv -s schema.toml -o market.
 
 
 def market(
-    members: Annotated[Path, typer.Option("--members", help="Members with their costs: a released table, or raw.")],
-    new: Annotated[list[Path], typer.Option("--new", help="People of a new market; repeat for several markets.")],
-    schema: Annotated[Path, typer.Option("--schema", "-s", help="Schema of the members, in TOML.")],
+    members: Annotated[
+        Path, typer.Option("--members", help="Members with their costs: a released or an original table.")
+    ],
+    new: Annotated[list[Path], typer.Option("--new", help="People of a new market; repeatable for several markets.")],
+    schema: Annotated[Path, typer.Option("--schema", "-s", help="Schema file (TOML) of the members.")],
     existing: Annotated[
         Path | None,
-        typer.Option(help="People of the market the members come from. Left out: --new holds prospective enrollees."),
+        typer.Option(help="People of the market the members come from; omit it if --new holds prospective enrollees."),
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the HTML report there.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="File for the HTML report.")] = None,
     by: Annotated[str | None, typer.Option(help="Column of --new that names the market of each person.")] = None,
     shift: Annotated[str, typer.Option(help="How members are weighted: ratio, logistic or none.")] = "ratio",
     coding: Annotated[str, typer.Option(help="How covariates enter the model: dummy or numeric.")] = "dummy",
     model: Annotated[str, typer.Option(help="least-squares, two-part, log, gamma or tweedie.")] = "least-squares",
     response: Annotated[
-        str | None, typer.Option(help="The cost column, if several sensitive ones are numeric.")
+        str | None, typer.Option(help="The cost column, if several sensitive columns are numeric.")
     ] = None,
     enrolment: Annotated[
         str | None,
-        typer.Option(help="Column of --new with the chance of enrolment, or 'members': people enrol like the members."),
+        typer.Option(
+            help="Column of --new with the probability of enrolment, or 'members' if people enrol as the members did."
+        ),
     ] = None,
     group_size: Annotated[
-        float | None, typer.Option(help="Number of enrollees in each market. [default: people the file stands for]")
+        float | None,
+        typer.Option(help="Number of enrollees in each market. [default: number of people the file represents]"),
     ] = None,
     cost_factor: Annotated[
-        list[str] | None, typer.Option(help="Cost of living there over here: 1.1, or MARKET=1.1; repeat for several.")
+        list[str] | None,
+        typer.Option(help="Cost level of the new market relative to the old: 1.1, or MARKET=1.1; repeatable."),
     ] = None,
     smoothing: Annotated[float, typer.Option(help="Records added to each cell (ratio weights).")] = 0.0,
     cap: Annotated[float | None, typer.Option(help="Largest weight, as a multiple of the mean.")] = None,
-    bins: Annotated[int, typer.Option(help="Cells of a numeric column with more distinct values.")] = 20,
-    limit: Annotated[float, typer.Option(help="Largest share of a market that may have no weight.")] = 0.2,
-    bootstrap: Annotated[int, typer.Option(help="Repeats of the bootstrap.", min=2)] = 200,
-    seed: Annotated[int, typer.Option(help="Repeats the random choices.", min=0)] = 0,
+    bins: Annotated[int, typer.Option(help="Number of bins for a numeric column with more distinct values.")] = 20,
+    limit: Annotated[float, typer.Option(help="Largest share of a market that may remain without weight.")] = 0.2,
+    bootstrap: Annotated[int, typer.Option(help="Number of bootstrap replicates.", min=2)] = 200,
+    seed: Annotated[int, typer.Option(help="Random seed, to make the run reproducible.", min=0)] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the report if it exists.")] = False,
 ) -> None:
     """Predict what people who enrol in new markets will cost, and rank the markets.
 
-    Members weigh by how frequent people like them are in the new market; a cost model is fitted to them and averaged
-    over the new market's people. The members may be a release of `shoal anonymize`: market files hold no costs and
-    need no protection.
+    Members are weighted by how common people like them are in the new market; a cost model is fitted to them and
+    averaged over the people of the new market. The members may be a release of `shoal anonymize`; market files hold no
+    costs and need no protection.
     """
     _check_free(out, overwrite)
     rules = Schema.read(schema)
@@ -111,7 +117,7 @@ def _markets(files: list[Path], by: str | None) -> dict[str, Any]:
         parts = {file.stem: table} if by is None else _parts(table, by, file)
         for name, part in parts.items():
             if name in out:
-                raise InputError(str(file), f"names the market '{name}' a second time", hint="Rename one of the files.")
+                raise InputError(str(file), f"repeats the market '{name}'", hint="Rename one of the files.")
             out[name] = part
     return out
 
@@ -142,7 +148,7 @@ def _factor(text: str) -> float:
 
 def _check_free(out: Path | None, overwrite: bool) -> None:
     if out is not None and out.exists() and not overwrite:
-        raise FileError(str(out), "already exists", hint="Name another file, or allow overwriting (--overwrite).")
+        raise FileError(str(out), "already exists", hint="Choose another file, or use --overwrite.")
 
 
 def _write(out: Path, done: list[MarketAssessment], members: Path) -> None:

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from shoal.cli.console import out, print_table, steps
+from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.conform import prepare
 from shoal.distance.radius import read_radius
 from shoal.errors import ParameterError
-from shoal.files import read_table
 from shoal.group.ball import Ball
 from shoal.group.outliers import Outliers, outliers_of
 from shoal.schema import Schema
@@ -28,31 +28,32 @@ shoal outliers people.csv --schema schema.toml --radius age=5/zip=20/sex=0 --min
 """
 
 
+@reads
 def outliers(
-    file: Annotated[Path, typer.Argument(help="The table to look at.")],
-    schema: Annotated[Path, typer.Option("--schema", "-s", help="Its schema in TOML.")],
+    *,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
+    schema: Annotated[Path, typer.Option("--schema", "-s", help="Schema file (TOML).")],
     radius: Annotated[
         list[str] | None,
         typer.Option(
-            help="How near is near: 0 to 1 in mapped units, or column=radius/...; repeat. [default: suggested]"
+            help="Neighbourhood radius: 0 to 1 in mapped units, or column=radius/...; repeatable. [default: suggested]"
         ),
     ] = None,
-    minimum: Annotated[int, typer.Option(help="Persons a group must hold not to be small.", min=2)] = 5,
-    shape: Annotated[str, typer.Option(help="clique: every pair is near. ball: all are near the seed.")] = "clique",
+    minimum: Annotated[int, typer.Option(help="Smaller groups count as small.", min=2)] = 5,
+    shape: Annotated[
+        str, typer.Option(help="clique: every pair within the radius. ball: all within the radius of the seed.")
+    ] = "clique",
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    delimiter: Annotated[str | None, typer.Option(help="Delimiter of CSV files; found by itself if left out.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of CSV files; found by itself if left out.")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal sign of CSV files.")] = ".",
+    reading: Reading,
 ) -> None:
-    """Count the persons who are near too few others, in every quasi-identifier by its own metric."""
+    """Count the people with too few near neighbours, by a distance for each quasi-identifier."""
     if shape not in ("clique", "ball"):
         raise ParameterError("--shape", "must be clique or ball", got=repr(shape)[:40])
     wanted: list[str | None] = list(radius) if radius else [None]
     with steps(1 + len(wanted)) as step:
         step("reading")
-        prepared = prepare(
-            read_table(file, delimiter=delimiter, encoding=encoding, decimal=decimal), Schema.read(schema)
-        )
+        rules = Schema.read(schema)
+        prepared = prepare(reading.table(file, "outliers", rules), rules)
         found = []
         for item in wanted:
             step("looking for neighbours")
@@ -73,7 +74,9 @@ def _tell(found: list[Outliers], *, suggested: bool) -> None:
     rows = [[item.radius, *(_own(item.radii[name]) for name in columns)] for item in found]
     print_table("The radius in each column's own units", ["radius", *columns], rows)
     if suggested:
-        out.print("The radius was suggested by the data: at most 5% in small groups. Name your own with --radius.")
+        out.print(
+            "The radius was chosen from the data so that at most 5% are in small groups. Set your own with --radius."
+        )
 
 
 def _row(item: Outliers) -> list[str]:

@@ -41,20 +41,22 @@ shoal reconstruct patients.csv --aggregate county.csv --by county --value sum --
 """
 
 _ONE_SET = (
-    "One set of means can't tell which method is nearer to the truth: it shows slopes between groups, and what is "
-    "wanted are slopes inside them. Leaving groups out does not help. LUDIA (standardised) loses least where it is "
-    "wrong; ridge is better where groups are known to differ in little but the covariates. A second set that crosses "
+    "One set of means can't tell which method is nearer to the truth: it shows slopes between groups, but slopes "
+    "within them are needed. Cross-validation over groups does not help. LUDIA (standardised) loses least when it is "
+    "wrong; ridge is better when groups are known to differ in little but the covariates. A second set that crosses "
     "the first can tell."
 )
 _SEVERAL = (
-    "The last column measures methods by a set that they did not see. It can choose between them, as far as that set's "
-    "groups differ in nothing that moves the value and the covariates lack."
+    "The last column tests the methods on a set they did not see. It can choose between them, provided that set's "
+    "groups differ in nothing that affects the value beyond the covariates."
 )
 
 
 def reconstruct(
-    individual: Annotated[Path, typer.Argument(help="One row per person: covariates and the columns of groups.")],
-    aggregate: Annotated[list[Path], typer.Option("--aggregate", help="One row per group; repeat for several sets.")],
+    individual: Annotated[Path, typer.Argument(help="One row per person, with covariates and group columns.")],
+    aggregate: Annotated[
+        list[Path], typer.Option("--aggregate", help="One row per group; repeatable for several sets.")
+    ],
     by: Annotated[
         list[str], typer.Option("--by", help="Column that names the group, in both files; one per --aggregate.")
     ],
@@ -64,35 +66,39 @@ def reconstruct(
     method: Annotated[
         str | None,
         typer.Option(
-            help="Whose values are written: pseudo-inverse, ecological, ridge, ludia, cudia or crossed. "
-            "[default: ludia; with two sets or more crossed]"
+            help="Method whose values are written: pseudo-inverse, ecological, ridge, ludia, cudia or crossed. "
+            "[default: ludia; crossed with two sets or more]"
         ),
     ] = None,
     covariate: Annotated[
         list[str] | None,
-        typer.Option("--covariate", "-x", help="Covariate; repeat. [default: all columns but groups and weight]"),
+        typer.Option(
+            "--covariate", "-x", help="Covariate; repeatable. [default: all columns except groups and weight]"
+        ),
     ] = None,
     count: Annotated[
-        str | None, typer.Option(help="Column of the aggregates with the group's size, to be checked.")
+        str | None, typer.Option(help="Column of the aggregates with the group size, to check against.")
     ] = None,
     total: Annotated[bool, typer.Option("--total", help="--value holds totals, not means.")] = False,
     log: Annotated[
-        bool, typer.Option("--log", help="Work on logarithms: for charges and other skewed values.")
+        bool, typer.Option("--log", help="Work on the log scale, for charges and other skewed values.")
     ] = False,
     weight: Annotated[str | None, typer.Option(help="Column of survey weights, for weighted means.")] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write the individual file with the values there.")
+        Path | None, typer.Option("--out", "-o", help="Output file: the individual file with the values added.")
     ] = None,
-    name: Annotated[str | None, typer.Option("--name", help="Column to write. [default: the first --value]")] = None,
-    seed: Annotated[int, typer.Option(help="Repeats the random choices.", min=0)] = 0,
+    name: Annotated[
+        str | None, typer.Option("--name", help="Name of the added column. [default: the first --value]")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Random seed, to make the run reproducible.", min=0)] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
 ) -> None:
     """Rebuild individual values from the means of their groups.
 
-    All methods are fitted and shown side by side, because no method is best everywhere. Nothing in one set of means
-    tells which one is right; with two sets that cross, each method is also fitted without the last set and measured by
-    it. The values of --method are written.
+    All methods are fitted and shown side by side, because none is best everywhere. One set of means cannot tell which
+    is right; with two crossing sets, each method is also fitted without the last set and tested on it. The values of
+    --method are written.
     """
     chosen = _method(method or ("ludia" if len(aggregate) < 2 else "crossed"))
     _check_free(out, overwrite)
@@ -101,7 +107,7 @@ def reconstruct(
         table = read_table(individual)
         column = name or value[0]
         if column in table.columns:
-            raise InputError(str(individual), f"has a column '{column}' already", hint="Choose another --name.")
+            raise InputError(str(individual), f"already has a column '{column}'", hint="Choose another --name.")
         sets = _aggregates(table, aggregate, by, value, count, total)
         X = table.select(_covariates(table.columns, covariate, by, weight))
         weights = None if weight is None else _column(table, weight).to_numpy()
@@ -161,7 +167,7 @@ def _aggregates(
 def _covariates(columns: list[str], given: list[str] | None, by: list[str], weight: str | None) -> list[str]:
     left = [name for name in columns if name not in by and name != weight]
     if given is None and not left:
-        raise InputError("individual file", "must have a covariate beside the groups")
+        raise InputError("individual file", "must have a covariate besides the groups")
     for name in given or []:
         if name not in columns:
             raise ParameterError("--covariate", "must be a column of the individual file", got=repr(name)[:40])
@@ -176,7 +182,7 @@ def _column(table: Any, name: str) -> Any:
 
 def _check_free(out: Path | None, overwrite: bool) -> None:
     if out is not None and out.exists() and not overwrite:
-        raise FileError(str(out), "already exists", hint="Name another file, or allow overwriting (--overwrite).")
+        raise FileError(str(out), "already exists", hint="Choose another file, or use --overwrite.")
 
 
 def _write(out: Path, table: Any, column: str, found: Reconstruction) -> None:

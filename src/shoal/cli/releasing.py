@@ -9,8 +9,9 @@ from typing import Any
 from shoal.cli.compiled import cache_folder, is_warm
 from shoal.cli.console import note, print_claims
 from shoal.cli.console import out as screen
+from shoal.cli.reading import Reading
+from shoal.cli.summary import summary
 from shoal.errors import ParameterError
-from shoal.files import read_source
 from shoal.method import Family, methods
 from shoal.params import parameters
 from shoal.release.forecast import forecast
@@ -33,7 +34,7 @@ __all__ = [
     "tried",
 ]
 
-SAMPLE = "Try it on this many random rows (whole persons, where there is a unit): prints, writes nothing."
+SAMPLE = "Dry run on a random sample of this many rows (of whole units, if the schema has a unit); writes nothing."
 
 
 def listed(family: Family, *, with_k: bool = False) -> str:
@@ -57,18 +58,18 @@ def open_input(
     schema: Path | None,
     target: Path | None,
     overwrite: bool,
-    reading: dict[str, Any],
+    reading: Reading,
     step: Any,
     command: str,
 ) -> tuple[Any, Any]:
     """The input and its schema; a target in use is refused before any work is done. A trial has no target."""
-    path, rules = required(file, "FILE", command), Schema.read(required(schema, "--schema FILE", command))
-    if target is not None and path.resolve() == target.resolve():
-        raise ParameterError("--out", "must not be the input file", hint="Name a new folder.")
+    rules = Schema.read(required(schema, "--schema FILE", command))
+    if target is not None and file is not None and file.resolve() == target.resolve():
+        raise ParameterError("--out", "must not be the input file", hint="Choose a new folder.")
     if target is not None:
         check_target(target, overwrite=overwrite)
     step("reading")
-    return read_source(path, **reading), rules
+    return reading.source(file, command, rules), rules
 
 
 def check_trial(sample: int | None, out: Path | None, command: str) -> Path | None:
@@ -78,8 +79,8 @@ def check_trial(sample: int | None, out: Path | None, command: str) -> Path | No
     if out is not None:
         raise ParameterError(
             "--sample",
-            "is a trial, which writes nothing: a release of a sample would pass for one of the whole table",
-            hint="Leave out --out, or --sample.",
+            "is a dry run and writes nothing: a release of a sample could be mistaken for one of the whole table",
+            hint="Omit --out or --sample.",
         )
     return None
 
@@ -89,14 +90,14 @@ def tried(source: Any, schema: Any, sample: int | None, seed: int | None) -> Any
     if sample is None:
         return source
     part = replace(source, frame=sample_of(source.frame, schema, sample, seed))
-    screen.print(f"[bold]Trial[/] on a random sample: {len(part.frame):,} of {len(source.frame):,} rows.")
+    screen.print(f"[bold]Dry run[/] on a random sample: {len(part.frame):,} of {len(source.frame):,} rows.")
     return part
 
 
 def expect(step: Any, source: Any, schema: Any, recipe: Any) -> None:
     """Forecast the run, for the bar, and in words where it will be long."""
     if not is_warm(recipe.command):
-        note(f"First run here: loops are compiled, once, and kept in {cache_folder()} (`shoal warm-up` does it ahead).")
+        note(f"First run on this machine: compiling kernels once, cached in {cache_folder()} (see `shoal warm-up`).")
     step.expect(forecast(len(source.frame), schema, recipe))
 
 
@@ -108,24 +109,34 @@ def format_of(release: Any, replay: Path | None = None) -> str:
     return source if source in FORMATS else "csv"
 
 
-def tell(release: Any, target: Path | None) -> None:
+def tell(release: Any, target: Path | None, *, verbose: bool = False) -> None:
     """Print what was released, what is promised, what was measured, and where it lies; a trial lies nowhere."""
     how = "released" if target is not None else "tried"
     screen.print(f"[bold]{len(release.source_rows):,} rows {how}[/] by {release.recipe}")
+    if verbose:
+        _tell_all(release)
+    else:
+        for line in summary(release):
+            screen.print(f"  {line}", markup=False)
+    tell_where(target)
+    if not verbose:
+        screen.print("Every assumption and measure: in the report, or here with --verbose.", style="dim")
+
+
+def _tell_all(release: Any) -> None:
     for said in release.notes:
         screen.print(f"  {said}", markup=False, style="dim")
     print_claims(release.claims)
     screen.print("[bold]Measured[/]")
     for line in (*release.risk_lines, *release.utility_lines):
         screen.print(f"  {line.name:<58}{line.value}")
-    tell_where(target)
 
 
 def tell_where(target: Path | None) -> None:
     """Print where everything lies; of a trial, what its numbers are worth."""
     if target is None:
-        screen.print("Nothing was written: claims and numbers are those of the sample. To release, leave out --sample.")
+        screen.print("Nothing was written; claims and numbers refer to the sample. Omit --sample to release.")
         return
     what = "Table, report and manifest" if (target / REPORT).is_file() else "Table and manifest"
     screen.print(f"{what}: {target}", markup=False)
-    screen.print(f"Keep inside: {inside_of(target)}", markup=False)
+    screen.print(f"Internal, do not release: {inside_of(target)}", markup=False)

@@ -13,11 +13,12 @@ import typer
 from shoal import risk as measures
 from shoal.cli.aggregates import exposure
 from shoal.cli.console import out, steps
-from shoal.cli.engine_options import EngineName, Memory, Spill, refuse
+from shoal.cli.engine_options import EngineName, Memory, Spill, refuse, refuse_reading
+from shoal.cli.reading import FILE_HELP, Reading, reads
+from shoal.cli.releasing import required
 from shoal.cli.risk_files import count_files, print_classes
 from shoal.cli.risk_screen import print_risk
 from shoal.errors import ParameterError
-from shoal.files import read_table
 from shoal.frame import enter
 from shoal.pair import Pair
 from shoal.risk import (
@@ -59,43 +60,46 @@ shoal risk "claims/*.parquet" --schema schema.toml --engine duckdb --memory 4GB 
 _MOST_SETS = 100_000_000  # rows times sets of columns up to which combinations of three are sought
 
 
+@reads
 def risk(
-    file: Annotated[Path, typer.Argument(help="The table to look at.")],
-    schema: Annotated[Path, typer.Option("--schema", "-s", help="Its schema in TOML.")],
+    *,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
+    schema: Annotated[Path, typer.Option("--schema", "-s", help="Schema file (TOML).")],
     original: Annotated[
         Path | None,
-        typer.Option(help="The table it was made from: adds attacks. Matching needs the same row order."),
+        typer.Option(help="The original table, to run attacks; matching needs the same row order."),
     ] = None,
     control: Annotated[
-        Path | None, typer.Option(help="People who were not in the original: attacks are held against them.")
+        Path | None, typer.Option(help="People who were not in the original, as a baseline for the attacks.")
     ] = None,
-    population: Annotated[int | None, typer.Option(help="People in the population the table is a sample of.")] = None,
-    k: Annotated[int, typer.Option(min=2, help="People in classes of fewer than this many stand out.")] = 2,
+    population: Annotated[
+        int | None, typer.Option(help="Size of the population from which the table is a sample.")
+    ] = None,
+    k: Annotated[int, typer.Option(min=2, help="People in classes smaller than this stand out.")] = 2,
     fail_above: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=LIMIT",
-            help="End with exit code 3 if a risk is larger: unique, prosecutor, journalist, marketer, individual, "
+            help="Exit with code 3 if a risk is above its limit, as NAME=LIMIT: unique, prosecutor, journalist, "
+            "marketer, individual, "
             "singling-out, linkability, guessing, membership.",
         ),
     ] = None,
     aggregates: Annotated[
-        list[str] | None, typer.Option(help="Columns whose averages you plan to publish: what would they give away?")
+        list[str] | None, typer.Option(help="Columns whose group means are to be published: what would they disclose?")
     ] = None,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Print everything, also what is for inside only.")
+        bool, typer.Option("--verbose", "-v", help="Print everything, including internal details.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON; for inside only.")] = False,
-    delimiter: Annotated[str | None, typer.Option(help="Delimiter of CSV files. [default: detected]")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of CSV files. [default: detected]")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal sign of CSV files.")] = ".",
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON (internal).")] = False,
     engine: EngineName = "memory",
     memory: Memory = None,
     spill: Spill = None,
+    reading: Reading,
 ) -> None:
-    """Say who stands out in FILE, through which columns, against whom, and what would help most.
+    """Show who stands out in FILE, because of which columns, to which attackers, and what would help most.
 
-    With --engine duckdb FILE may be a folder or a pattern of any size, and k, l and t are counted, exactly.
+    With --engine duckdb, k, l and t of files of any size are counted, exactly.
     """
     rules = Schema.read(schema)
     limits = _limits(fail_above or [])
@@ -103,18 +107,19 @@ def risk(
         refuse(engine, {"--memory": memory, "--spill": spill})
     else:
         given = {"--original": original, "--control": control, "--population": population, "--aggregates": aggregates}
-        refuse(engine, given | {"--encoding": encoding, "--decimal": decimal != "."})
+        refuse(engine, given)
+        refuse_reading(engine, reading)
+        path, mark = required(file, "FILE", "risk"), reading.delimiter
         with steps(1) as step:
             step("counting classes")
-            counted = count_files(file, rules, engine=engine, memory=memory, spill=spill, delimiter=delimiter)
+            counted = count_files(path, rules, engine=engine, memory=memory, spill=spill, delimiter=mark)
         _finish({"classes": counted}, limits, json, lambda found, _: print_classes(found["classes"], rules, k))
         return
-    reading: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
     with steps(7) as step:
         step("reading")
-        table = read_table(file, **reading)
-        before = None if original is None else read_table(original, **reading)
-        others = None if control is None else read_table(control, **reading)
+        table = reading.table(file, "risk", rules)
+        before = None if original is None else reading.table(original, "risk", rules)
+        others = None if control is None else reading.table(control, "risk", rules)
         found = _measure(table, rules, population, k, step)
         if before is not None:
             found |= _attack(before, table, others, rules, k, step)
@@ -154,7 +159,7 @@ def _measure(table: Any, schema: Any, population: int | None, k: int, step: Call
     step("looking for small combinations")
     sets = sum(comb(len(keys), s) for s in (1, 2, 3))
     size = 3 if sets * len(frame) <= _MOST_SETS else 2
-    found["suda"] = minimal_uniques.measure(frame, schema, size, keys=keys)
+    found["suda"] = minimal_uniques.measure(frame, schema, size, found=classes, keys=keys)
     return found
 
 

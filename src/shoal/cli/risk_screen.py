@@ -25,7 +25,7 @@ def print_risk(
     if verbose:
         _everything(found)
     else:
-        out.print("More with --verbose: values, combinations and records, for inside only.", markup=False)
+        out.print("More with --verbose: values, combinations and records (internal).", markup=False)
     if "aggregates" in found:
         tell_exposure(found["aggregates"])
 
@@ -108,13 +108,17 @@ def _whom(found: Mapping[str, Any]) -> Iterator[str]:
     span = f", {low:.2%} to {high:.2%} over models" if high > low * 1.005 else ""
     yield (
         f"Matches against a register of {attackers.population:,.0f} (journalist): mean {journalist.mean:.2%}{span}, "
-        f"largest expected {journalist.largest:.2%} ({attackers.model} model)"
+        f"largest expected {journalist.largest:.2%} ({_named(attackers.model)} model)"
     )
     if "before" in found:
         return
     model = f"individual risk, {single.model} model{_fit(single)}"
     yield f"  {single.n_above:,} people above {single.threshold:.0%} ({model}); {single.expected:,.1f} expected matches"
     yield f"  {_population_uniques(uniques)}"
+
+
+def _named(model: str) -> str:
+    return "Pitman" if model == "pitman" else model
 
 
 def _fit(single: Any) -> str:

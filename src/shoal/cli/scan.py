@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.console import out, print_table, steps
+from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.compliance.scan import scan as look
-from shoal.files import read_table
 
 __all__ = ["EXAMPLES", "scan"]
 
@@ -17,27 +17,27 @@ EXAMPLES = """Examples:
 
 shoal scan people.csv
 
-shoal scan people.csv --fail    (exit code 3 if something is found, for pipelines)
+shoal scan people.csv --fail    (exit code 3 if anything is found, for pipelines)
 
 shoal scan people.parquet --json
 """
 
 
+@reads
 def scan(
-    file: Annotated[Path, typer.Argument(help="The table to look at.")],
-    fail: Annotated[bool, typer.Option("--fail", help="Exit with code 3 if something is found.")] = False,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
+    fail: Annotated[bool, typer.Option("--fail", help="Exit with code 3 if anything is found.")] = False,
     sample: Annotated[
-        int | None, typer.Option(min=1, help="Look at this many different values of a column at most.")
+        int | None, typer.Option(min=1, help="Examine at most this many distinct values per column.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    delimiter: Annotated[str | None, typer.Option(help="Delimiter of a CSV file; found by itself if left out.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV file; found by itself if left out.")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV file.")] = ".",
+    *,
+    reading: Reading,
 ) -> None:
-    """Look for the 18 Safe Harbor identifiers in FILE, by names and values; print counts, never values."""
+    """Scan FILE for the 18 Safe Harbor identifiers, by column names and values; print counts, never values."""
     with steps(2) as step:
         step("reading")
-        table = read_table(file, delimiter=delimiter, encoding=encoding, decimal=decimal)
+        table = reading.table(file, "scan")
         step("looking")
         found = look(table, sample=sample)
     if json:
@@ -51,11 +51,13 @@ def scan(
 def _tell(found: Any) -> None:
     size = f"{found.n_rows:,} rows, {found.n_columns} columns"
     if not found.findings:
-        out.print(f"[bold]Nothing was found[/] in {size}. That doesn't show that nothing is there.")
+        out.print(f"[bold]Nothing was found[/] in {size}. This does not prove that there are no identifiers.")
         return
     rows = [_row(finding) for finding in found.findings]
     print_table(f"Possible identifiers in {size}", ["column", "holds", "rule", "by", "cells", "share"], rows)
-    out.print("Counts of cells are for the secure room. What is neither named nor formed like an identifier escapes.")
+    out.print(
+        "Cell counts are internal. The scan misses identifiers that neither their name nor their form gives away."
+    )
 
 
 def _row(finding: Any) -> list[str]:

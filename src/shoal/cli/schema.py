@@ -1,26 +1,36 @@
-"""`shoal schema`: propose a schema, and check one against its table."""
+"""`shoal schema`: propose a schema, check one against its table, and make the changes that are safe."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from shoal.cli.console import out, print_table
+from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.conform import prepare
-from shoal.errors import FileError
-from shoal.files import read_table, write_text
+from shoal.errors import FileError, Problems
+from shoal.files import write_text
+from shoal.repair import problems_of, safe_fixes
 from shoal.schema import Schema
+from shoal.schema.amend import amended
 from shoal.schema.infer import propose
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Propose and check schemas: what each column is.", no_args_is_help=True)
+app = typer.Typer(help="Propose, check and fix schemas, which describe each column.", no_args_is_help=True)
 
 _INFER = """Examples:
 
 shoal schema infer people.csv --out schema.toml
+"""
+_FIX = """Examples:
+
+shoal schema fix people.csv --schema schema.toml
+
+shoal schema fix people.csv --schema schema.toml --yes
 """
 _CHECK = """Examples:
 
@@ -29,18 +39,20 @@ shoal schema check people.csv --schema schema.toml
 
 
 @app.command(epilog=_INFER)
+@reads
 def infer(
-    file: Annotated[Path, typer.Argument(help="The table to look at.")],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write there; the screen if left out.")] = None,
+    *,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="File to write. [default: print to the screen]")
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
-    delimiter: Annotated[str | None, typer.Option(help="Delimiter of a CSV file; found by itself if left out.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV file; found by itself if left out.")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV file.")] = ".",
+    reading: Reading,
 ) -> None:
     """Propose a commented schema for FILE; correct it before you use it."""
     if out is not None and out.exists() and not overwrite:
-        raise FileError(str(out), "already exists", hint="Name another file, or allow overwriting (--overwrite).")
-    text = propose(read_table(file, delimiter=delimiter, encoding=encoding, decimal=decimal)).to_toml()
+        raise FileError(str(out), "already exists", hint="Choose another file, or use --overwrite.")
+    text = propose(reading.table(file, "schema infer")).to_toml()
     if out is None:
         typer.echo(text)
     else:
@@ -49,17 +61,50 @@ def infer(
 
 
 @app.command(epilog=_CHECK)
+@reads
 def check(
-    file: Annotated[Path, typer.Argument(help="The table.")],
-    schema: Annotated[Path, typer.Option("--schema", "-s", help="Its schema in TOML.")],
-    delimiter: Annotated[str | None, typer.Option(help="Delimiter of a CSV file; found by itself if left out.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV file; found by itself if left out.")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV file.")] = ".",
+    *,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
+    schema: Annotated[Path, typer.Option("--schema", "-s", help="Schema file (TOML).")],
+    reading: Reading,
 ) -> None:
-    """Hold FILE to its schema and say what each column is."""
-    table = read_table(file, delimiter=delimiter, encoding=encoding, decimal=decimal)
-    prepared = prepare(table, Schema.read(schema))
+    """Check FILE against its schema and describe each column."""
+    rules = Schema.read(schema)
+    prepared = prepare(reading.table(file, "schema check", rules), rules)
     rows = [[c.name, c.role, c.kind or "", str(c.missing)] for c in prepared.schema.columns]
     print_table(f"{prepared.n:,} of {prepared.n_original:,} rows usable", ["column", "role", "kind", "missing"], rows)
     for note in prepared.notes:
         out.print(note, markup=False)
+
+
+@app.command(epilog=_FIX)
+@reads
+def fix(
+    *,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
+    schema: Annotated[Path, typer.Option("--schema", "-s", help="The schema to correct, in TOML.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write the changes without asking.")] = False,
+    reading: Reading,
+) -> None:
+    """Make the changes of a schema that are safe, after asking; name what is left for you to decide.
+
+    Safe is what never lets more be learnt: an entry for a column that is not there goes, a column without a role gets
+    a cautious one, codes become nominal. Comments in the file stay. Exit code 4 if something is left.
+    """
+    rules = Schema.read(schema)
+    table = reading.table(file, "schema fix", rules)
+    fixes = safe_fixes(table, rules)
+    for one in fixes:
+        entries = "remove its entry" if one.entries is None else _spelled(one.entries)
+        out.print(f"{one.column}: {entries}  ({one.reason})", markup=False)
+    if fixes and (yes or typer.confirm(f"Write {len(fixes)} changes to {schema}?")):
+        text = schema.read_text(encoding="utf-8-sig")
+        write_text(schema, amended(text, {one.column: one.entries for one in fixes}))
+        out.print(f"Wrote {schema}.", markup=False)
+        rules = Schema.read(schema)
+    Problems(problems_of(table, rules)).settle()
+    out.print("The table fits its schema.")
+
+
+def _spelled(entries: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {value!r}" for name, value in entries.items() if name != "levels")

@@ -51,37 +51,47 @@ def main() -> None:
 
 @app.command("fit", epilog=_FIT)
 def fit(
-    file: Annotated[Path, typer.Argument(help="Table with the features and the outcome.")],
-    schema: Annotated[Path, typer.Option("--schema", "-s", help="Schema in TOML: public levels, bounds and edges.")],
+    file: Annotated[Path, typer.Argument(help="Table with features and outcome.")],
+    schema: Annotated[
+        Path, typer.Option("--schema", "-s", help="Schema file (TOML) with public levels, bounds and edges.")
+    ],
     target: Annotated[str, typer.Option("--target", "-t", help="Column with the two classes.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Model file (JSON).")],
     model: Annotated[str, typer.Option("--model", "-m", help=f"One of {', '.join(_MODELS)}.")] = "certified-forest",
-    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="Privacy loss: of the model, or of a query.")] = 1.0,
-    design: Annotated[str, typer.Option(help="Of a certified forest: histogram, random or private.")] = "histogram",
-    alpha: Annotated[list[float] | None, typer.Option(help="Of alpha and stable trees; repeat for a forest.")] = None,
-    depth: Annotated[int | None, typer.Option(help="Questions on a way down.")] = None,
-    positive: Annotated[str | None, typer.Option(help="The class that is the risk. [default: last level]")] = None,
+    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="Privacy loss, per model or per query.")] = 1.0,
+    design: Annotated[
+        str, typer.Option(help="Design of a certified forest: histogram, random or private.")
+    ] = "histogram",
+    alpha: Annotated[
+        list[float] | None, typer.Option(help="Alpha of alpha trees and stable trees; repeatable for a forest.")
+    ] = None,
+    depth: Annotated[int | None, typer.Option(help="Maximum tree depth.")] = None,
+    positive: Annotated[str | None, typer.Option(help="Class to predict. [default: last level]")] = None,
     rows_per_person: Annotated[
-        int, typer.Option(help="Rows that one person may have, all under one epsilon; of certified models.")
+        int, typer.Option(help="Largest number of rows per person, all covered by one epsilon (certified models).")
     ] = 1,
     limit: Annotated[
-        float | None, typer.Option(help="Epsilon that may ever be spent on FILE; set by the first run. [default: 10]")
+        float | None,
+        typer.Option(help="Total epsilon that may ever be spent on FILE; fixed by the first run. [default: 10]"),
     ] = None,
-    account: Annotated[bool, typer.Option(help="Charge the account of FILE, before anything is computed.")] = True,
+    account: Annotated[
+        bool, typer.Option(help="Charge the privacy account of FILE before anything is computed.")
+    ] = True,
     ledger: Annotated[
         str | None,
-        typer.Option(envvar="SHOAL_LEDGER", help="Shared ledger for a new account. [default: one beside FILE]"),
+        typer.Option(envvar="SHOAL_LEDGER", help="Shared ledger for a new account. [default: next to FILE]"),
     ] = None,
-    data: Annotated[str | None, typer.Option(help="The data set that FILE is, where the ledger knows it.")] = None,
+    data: Annotated[str | None, typer.Option(help="Data set that FILE belongs to, if already in the ledger.")] = None,
     corrected: Annotated[
-        bool, typer.Option("--corrected", help="FILE was corrected; the people are the same.")
+        bool, typer.Option("--corrected", help="FILE was corrected and holds the same people.")
     ] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older model file.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing model file.")] = False,
 ) -> None:
     """Fit a risk score on FILE and write it as JSON with its claim.
 
-    The account of FILE is charged before anything is computed, and its ledger admits the model file to be served. A
-    certified model may leave; a published or plain one holds exact counts, and its file says that it must stay inside.
+    The privacy account of FILE is charged before anything is computed, and the model file is admitted to its ledger for
+    serving. A certified model may be released; a published or plain one holds exact counts, and its file is marked as
+    internal.
     """
     _check_target_file(out, overwrite)
     certified = model.startswith("certified")
@@ -98,16 +108,16 @@ def fit(
     print_claims(fitted.claims)
     if book is not None:
         screen.print(f"Account {book.path}: {book.summary}", markup=False)
-    kind = "Model" if fitted.releasable else "Model with exact counts, keep inside"
+    kind = "Model" if fitted.releasable else "Model with exact counts (internal)"
     screen.print(f"{kind}: {out}", markup=False)
 
 
 @app.command("explain", epilog=_EXPLAIN)
 def explain(
     file: Annotated[Path, typer.Argument(help="Model file.")],
-    svg: Annotated[Path | None, typer.Option(help="Write a picture here.")] = None,
+    svg: Annotated[Path | None, typer.Option(help="Write a drawing to this SVG file.")] = None,
 ) -> None:
-    """Show a model: plain words, claims, importances, and its rules as text."""
+    """Show a model: description, claims, feature importances, and its rules as text."""
     model = load(file)
     screen.print(model.words, markup=False)
     print_claims(model.claims)
@@ -125,17 +135,17 @@ def explain(
 @app.command("evaluate", epilog=_EVALUATE)
 def evaluate(
     file: Annotated[Path, typer.Argument(help="Model file.")],
-    table: Annotated[Path, typer.Argument(help="People that the model has not seen.")],
+    table: Annotated[Path, typer.Argument(help="Table of people not used to fit the model.")],
     target: Annotated[str, typer.Option("--target", "-t", help="Column with the two classes.")],
-    json: Annotated[Path | None, typer.Option(help="Write the numbers here.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Write the numbers to this JSON file.")] = None,
 ) -> None:
-    """Measure a model on TABLE: AUROC, accuracy, Brier score, calibration. For inside: outcomes carry no noise."""
+    """Measure a model on TABLE: AUROC, accuracy, Brier score, calibration. Internal: no noise is added."""
 
     model, frame = load(file), enter(read_table(table))
     _check_column(frame, target, table)
     absent = [name for name in model.features.names if name not in frame.columns]
     if absent:
-        raise FileError(str(table), f"must have the column '{absent[0]}' that the model asks for")
+        raise FileError(str(table), f"must have the column '{absent[0]}' that the model needs")
     outcome = (frame[target].cast(_text()) == str(model.classes_[1])).to_numpy().astype(int)
     found = measure(model.predict_proba(frame.select(list(model.features.names)))[:, 1], outcome)
     rows = [
@@ -146,7 +156,7 @@ def evaluate(
         ["Brier score", f"{found.brier:.3f}"],
         ["calibration error", f"{found.calibration_error:.3f}"],
     ]
-    print_table("Measured, for inside only", ("measure", "value"), rows)
+    print_table("Measured (internal)", ("measure", "value"), rows)
     bins = [[f"{risk:.2f}", f"{share:.2f}", f"{n:,}"] for risk, share, n in found.bins]
     print_table("Calibration by tenths", ("mean risk", "share with the outcome", "people"), bins)
     if json is not None:
@@ -159,7 +169,7 @@ def _text() -> Any:
 
 def _check_target_file(out: Path, overwrite: bool) -> None:
     if out.exists() and not overwrite:
-        raise FileError(str(out), "must not exist yet", hint="Name another file, or use --overwrite.")
+        raise FileError(str(out), "must not exist yet", hint="Choose another file, or use --overwrite.")
 
 
 def _check_column(frame: Any, target: str, file: Path) -> None:

@@ -45,9 +45,7 @@ def _configure(context: typer.Context, file: Path | None) -> Path | None:
         known = {parameter.name for parameter in context.command.params}
         unknown = sorted(set(words) - known)
         if unknown:
-            raise FileError(
-                str(file), f"has no setting of the name '{unknown[0][:60]}'", hint="See `shoal serve --help`."
-            )
+            raise FileError(str(file), f"has an unknown setting '{unknown[0][:60]}'", hint="See `shoal serve --help`.")
         context.default_map = {**(context.default_map or {}), **{name: str(value) for name, value in words.items()}}
     return file
 
@@ -58,55 +56,57 @@ def serve(
     ],
     config: Annotated[
         Path | None,
-        typer.Option(callback=_configure, is_eager=True, help="TOML file with these settings, _ for - in their names."),
+        typer.Option(
+            callback=_configure, is_eager=True, help="TOML file with these settings, with _ for - in their names."
+        ),
     ] = None,
     ledger: Annotated[
         str, typer.Option(envvar="SHOAL_LEDGER", help="Database URL: sqlite:///FILE or postgresql://...")
     ] = "sqlite:///ledger.db",
     host: Annotated[
-        str, typer.Option(envvar="SHOAL_HOST", help="Address to listen on; others need TLS in front.")
+        str, typer.Option(envvar="SHOAL_HOST", help="Address to listen on; any other needs a TLS proxy.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(envvar="SHOAL_PORT", min=0, max=65535, help="Port to listen on.")] = 8000,
-    workers: Annotated[int, typer.Option(envvar="SHOAL_WORKERS", min=1, max=64, help="Processes.")] = 1,
+    workers: Annotated[
+        int, typer.Option(envvar="SHOAL_WORKERS", min=1, max=64, help="Number of worker processes.")
+    ] = 1,
     data_epsilon: Annotated[
         float | None,
         typer.Option(
             envvar="SHOAL_DATA_EPSILON",
-            help="What answers may spend on each data set, reserved from its limit. [default: as the ledger has it]",
+            help="Epsilon reserved for answers in each data set's limit. [default: as in the ledger]",
         ),
     ] = None,
     model_epsilon: Annotated[
         float | None,
         typer.Option(
             envvar="SHOAL_MODEL_EPSILON",
-            help="Limit of each model over all clients. [default: as the ledger has it, or none]",
+            help="Limit of each model over all clients. [default: as in the ledger, or none]",
         ),
     ] = None,
     rate: Annotated[
-        float, typer.Option(envvar="SHOAL_RATE", help="Requests a second of one client in one worker; 0 for no limit.")
+        float, typer.Option(envvar="SHOAL_RATE", help="Requests per second and client in each worker; 0 for no limit.")
     ] = 100.0,
-    max_body: Annotated[
-        int, typer.Option(envvar="SHOAL_MAX_BODY", help="Largest body of a request in bytes.")
-    ] = 65_536,
+    max_body: Annotated[int, typer.Option(envvar="SHOAL_MAX_BODY", help="Largest request body in bytes.")] = 65_536,
     deadline: Annotated[
-        float, typer.Option(envvar="SHOAL_DEADLINE", help="Seconds in which the ledger must answer, or 503.")
+        float, typer.Option(envvar="SHOAL_DEADLINE", help="Seconds to wait for the ledger before replying 503.")
     ] = 5.0,
     shutdown: Annotated[
-        float, typer.Option(envvar="SHOAL_SHUTDOWN", help="Seconds in which everything ends after a stop.")
+        float, typer.Option(envvar="SHOAL_SHUTDOWN", help="Seconds allowed for a graceful shutdown.")
     ] = 20.0,
     proxies: Annotated[
-        str, typer.Option(envvar="SHOAL_PROXIES", help="Addresses of proxies whose X-Forwarded-For is believed.")
+        str, typer.Option(envvar="SHOAL_PROXIES", help="Addresses of proxies whose X-Forwarded-For header is trusted.")
     ] = "",
     log: Annotated[
-        bool, typer.Option(envvar="SHOAL_LOG", help="Write one JSON line for each request to standard error.")
+        bool, typer.Option(envvar="SHOAL_LOG", help="Log each request as a line of JSON to standard error.")
     ] = True,
-    check: Annotated[bool, typer.Option("--check", help="Look whether all is in order, say so, and stop.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Check configuration, models and ledger, and exit.")] = False,
 ) -> None:
     """Serve the models of a folder; clients need a key from `shoal keys add`.
 
-    Served is what the ledger admitted: files that `shoal score fit` wrote with this ledger, or that a person admitted.
-    Certified models are free to ask. Published models cost epsilon for each new query, charged before it is answered,
-    to the one account of their data set. SIGHUP reads the models anew, SIGTERM stops.
+    Only models admitted to the ledger are served: those that `shoal score fit` wrote with this ledger, or that were
+    admitted by hand. Queries to certified models are free. Each new query to a published model costs epsilon, charged
+    to the account of its data set before it is answered. SIGHUP reloads the models, SIGTERM stops the service.
     """
     from shoal.service.settings import Settings
 
@@ -167,8 +167,8 @@ def _log_head(head: str) -> None:
 
 def _tell(catalogue: Catalogue, served: list[Served], host: str, port: int) -> None:
     rows: list[list[Any]] = [[one.name, to_text(one.amount), str(len(one.domain)), one.data] for one in served]
-    print_table(f"http://{host}:{port}", ["model", "epsilon a query", "fields", "data set"], rows)
+    print_table(f"http://{host}:{port}", ["model", "epsilon per query", "fields", "data set"], rows)
     for refused in catalogue.refused:
         err.print(f"Not served: {refused.why}", markup=False)
     if host not in ("127.0.0.1", "localhost", "::1"):
-        err.print("Keys and queries travel in clear text: put a proxy with TLS in front.", markup=False)
+        err.print("Keys and queries travel in clear text: put a TLS proxy in front.", markup=False)

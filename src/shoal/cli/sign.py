@@ -22,30 +22,30 @@ shoal sign --new-key publisher.key
 
 shoal sign --new-key publisher.key --no-password
 
-shoal sign release --key publisher.key --decision "May go to the recipient" --by "R. Roe"
+shoal sign release --key publisher.key --decision "Approved for the recipient" --by "R. Roe"
 
 shoal sign release --key publisher.key --recipient "University hospital" --expires 2030-12-31
 """
 
 
 def sign(
-    directory: Annotated[Path | None, typer.Argument(help="Folder of a release.")] = None,
-    key: Annotated[Path | None, typer.Option(help="Secret key, by --new-key or minisign -G.")] = None,
-    decision: Annotated[str | None, typer.Option(help="What was decided; goes into manifest and report.")] = None,
-    by: Annotated[str | None, typer.Option(help="Who decided.")] = None,
-    recipient: Annotated[str | None, typer.Option(help="Who gets the table.")] = None,
-    expires: Annotated[str | None, typer.Option(help="Last day on which it holds: YYYY-MM-DD.")] = None,
+    directory: Annotated[Path | None, typer.Argument(help="Release folder.")] = None,
+    key: Annotated[Path | None, typer.Option(help="Secret key, made by --new-key or minisign -G.")] = None,
+    decision: Annotated[str | None, typer.Option(help="The decision; recorded in manifest and report.")] = None,
+    by: Annotated[str | None, typer.Option(help="Who made the decision.")] = None,
+    recipient: Annotated[str | None, typer.Option(help="Who receives the table.")] = None,
+    expires: Annotated[str | None, typer.Option(help="Last day of validity, as YYYY-MM-DD.")] = None,
     password_file: Annotated[
-        Path | None, typer.Option(help="File whose first line is the key's password. [default: ask]")
+        Path | None, typer.Option(help="File with the key's password on its first line. [default: prompt]")
     ] = None,
     no_password: Annotated[
-        bool, typer.Option("--no-password", help="With --new-key: a key without a password.")
+        bool, typer.Option("--no-password", help="With --new-key: make a key without a password.")
     ] = False,
     new_key: Annotated[
-        Path | None, typer.Option(help="Make a key pair and exit: FILE.key to keep, FILE.pub to publish.")
+        Path | None, typer.Option(help="Make a key pair and exit: FILE.key (keep it secret) and FILE.pub (publish it).")
     ] = None,
 ) -> None:
-    """Sign the manifest of a release, and with it every file that leaves.
+    """Sign the manifest of a release, and with it every released file.
 
     Decision, recipient and expiry are written into manifest and report first. Signing again replaces them. The
     signature is in minisign's format: minisign -V -p publisher.pub -m manifest.json checks it.
@@ -61,7 +61,7 @@ def sign(
 
 def _make_key(path: Path, password_file: Path | None, no_password: bool, given: tuple[object, ...]) -> None:
     if any(value is not None for value in given):
-        raise ParameterError("sign", "--new-key makes a key and signs nothing: leave out the rest")
+        raise ParameterError("sign", "--new-key makes a key and signs nothing; omit the other options")
     password = "" if no_password else _asked(new=True) if password_file is None else _first_line(password_file)
     secret, public = new_key(path, password=password or None)
     out.print(f"Secret key: {secret} (keep it{'' if password else '; it has no password'})", markup=False)
@@ -88,4 +88,4 @@ def _asked(*, new: bool) -> str:
     try:
         return str(typer.prompt(question, default="", hide_input=True, show_default=False, confirmation_prompt=new))
     except typer.Abort:
-        raise ParameterError("sign", "needs the key's password", hint="Give it by --password-file.") from None
+        raise ParameterError("sign", "needs the key's password", hint="Use --password-file.") from None

@@ -39,7 +39,7 @@ class Studies(LazyGroup):
 
 app = typer.Typer(cls=Studies, help="Repeat the tables and figures of the papers.", no_args_is_help=True)
 _OUT = Annotated[Path, typer.Option("--out", "-o", help="Folder for the report and the numbers.")]
-_OVERWRITE = Annotated[bool, typer.Option("--overwrite", help="Replace an older study in that folder.")]
+_OVERWRITE = Annotated[bool, typer.Option("--overwrite", help="Replace an existing study in that folder.")]
 
 
 @app.callback()

@@ -10,7 +10,10 @@ import typer
 
 from shoal.cli.console import out as screen
 from shoal.cli.console import print_claims, steps
+from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.cli.releasing import SAMPLE, check_trial, expect, format_of, listed, open_input, tell_where, tried
+from shoal.cli.summary import VERBOSE, summary
+from shoal.errors import ParameterError
 from shoal.recipe import Synthesis, read_method
 from shoal.release import make
 
@@ -28,47 +31,59 @@ shoal synthesize people.csv -s schema.toml --epsilon 1 --price
 """
 
 
+@reads
 def synthesize(
-    file: Annotated[Path | None, typer.Argument(help="CSV, TSV, Parquet, SAS, Stata or SPSS file.")] = None,
+    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
     schema: Annotated[
-        Path | None, typer.Option("--schema", "-s", help="Schema in TOML: roles, and the public domain of each column.")
+        Path | None,
+        typer.Option("--schema", "-s", help="Schema file (TOML) with the role and the public domain of each column."),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the release; must not exist yet.")] = None,
     epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="Privacy loss. [default: 1]")] = None,
-    delta: Annotated[float | None, typer.Option(help="Much below 1/records: (epsilon, delta) by zCDP.")] = None,
-    scope: Annotated[str | None, typer.Option(help="dataset (rows are free) or sample (each row costs).")] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="Delta of (epsilon, delta) privacy by zCDP; well below 1/records.")
+    ] = None,
+    scope: Annotated[
+        str | None, typer.Option(help="dataset (one epsilon for all rows) or sample (epsilon per row).")
+    ] = None,
     rows: Annotated[
-        int | None, typer.Option("--rows", "-n", help="Rows to draw; chosen without the table. [default: noisy total]")
+        int | None,
+        typer.Option(
+            "--rows", "-n", help="Number of rows to draw; must not depend on the table. [default: noisy total]"
+        ),
     ] = None,
     method: Annotated[
-        str, typer.Option("--method", "-m", help=f"How: {listed('synthesize')}; parameters after a colon.")
+        str, typer.Option("--method", "-m", help=f"Method: {listed('synthesize')}; parameters follow a colon.")
     ] = "pegs",
     limit: Annotated[
-        float | None, typer.Option(help="Epsilon that may ever be spent on FILE; set by the first run. [default: 10]")
+        float | None,
+        typer.Option(help="Total epsilon that may ever be spent on FILE; fixed by the first run. [default: 10]"),
     ] = None,
-    account: Annotated[bool, typer.Option(help="Charge the account of FILE, before anything is computed.")] = True,
+    account: Annotated[
+        bool, typer.Option(help="Charge the privacy account of FILE before anything is computed.")
+    ] = True,
     ledger: Annotated[
         str | None,
-        typer.Option(envvar="SHOAL_LEDGER", help="Shared ledger for a new account. [default: one beside FILE]"),
+        typer.Option(envvar="SHOAL_LEDGER", help="Shared ledger for a new account. [default: next to FILE]"),
     ] = None,
-    data: Annotated[str | None, typer.Option(help="The data set that FILE is, where the ledger knows it.")] = None,
+    data: Annotated[str | None, typer.Option(help="Data set that FILE belongs to, if already in the ledger.")] = None,
     corrected: Annotated[
-        bool, typer.Option("--corrected", help="FILE was corrected; the people are the same.")
+        bool, typer.Option("--corrected", help="FILE was corrected and holds the same people.")
     ] = False,
-    price: Annotated[bool, typer.Option("--price", help="Say what it would cost, and stop.")] = False,
-    format: Annotated[str | None, typer.Option("--format", "-f", help="csv, tsv, parquet, dta, sav, xpt.")] = None,
-    delimiter: Annotated[
-        str | None, typer.Option(help="Delimiter of a CSV input; found by itself if left out.")
+    price: Annotated[bool, typer.Option("--price", help="Print the price and exit.")] = False,
+    format: Annotated[
+        str | None, typer.Option("--format", "-f", help="Output format: csv, tsv, parquet, dta, sav, xpt.")
     ] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV input; found by itself if left out.")] = None,
-    decimal: Annotated[str, typer.Option(help="Decimal sign of a CSV input.")] = ".",
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older release in that folder.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing release in that folder.")] = False,
     sample: Annotated[int | None, typer.Option("--sample", help=f"{SAMPLE} The account is not charged.")] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help=VERBOSE)] = False,
+    *,
+    reading: Reading,
 ) -> None:
-    """Draw a synthetic table from FILE, and write it with report and manifest.
+    """Draw a synthetic table from FILE, and write it with a report and manifest.
 
-    The account of FILE is charged before anything is computed; when it is exhausted, nothing is computed or spent and
-    the exit code is 3. Levels and bounds in the schema must be public knowledge.
+    The privacy account of FILE is charged before anything is computed; if it is exhausted, nothing is computed or
+    spent and the exit code is 3. Levels and bounds in the schema must be public knowledge.
     """
     given = {"epsilon": epsilon, "delta": delta, "scope": scope}
     synthesizer = read_method(method, "synthesize", {n: v for n, v in given.items() if v is not None})
@@ -78,10 +93,13 @@ def synthesize(
         return
     target = check_trial(sample, out, "synthesize")
     with steps() as step:
-        reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
         source, rules = open_input(file, schema, target, overwrite, reading, step, "synthesize")
         where: dict[str, Any] = {"ledger": ledger, "data": data, "changed": "continue" if corrected else "refuse"}
         charged = account and sample is None  # what isn't written doesn't leave
+        if charged and not source.single:
+            hint = "Save the rows to one file first, or name --no-account if the budget is kept elsewhere."
+            rule = "keeps an account of one file, not of a folder, pipe or query"
+            raise ParameterError("synthesize", rule, hint=hint)
         source = tried(source, rules, sample, None)
         expect(step, source, rules, recipe)
         with _account(source, recipe, limit, where) if charged else nullcontext() as book:
@@ -90,7 +108,7 @@ def synthesize(
             release.measure(progress=step)
         else:
             release.write(target, format=format or format_of(release), overwrite=overwrite, progress=step)
-    _tell(release, target, book)
+    _tell(release, target, book, verbose)
 
 
 def _account(source: Any, recipe: Any, limit: float | None, where: dict[str, Any]) -> Any:
@@ -99,16 +117,26 @@ def _account(source: Any, recipe: Any, limit: float | None, where: dict[str, Any
     return account_of(Path(source.path), recipe, limit, **where)
 
 
-def _tell(release: Any, target: Path | None, book: Any) -> None:
+def _tell(release: Any, target: Path | None, book: Any, verbose: bool) -> None:
     screen.print(f"[bold]{len(release.source_rows):,} synthetic rows[/] by {release.recipe}")
+    if verbose:
+        _tell_all(release)
+    else:
+        for line in summary(release):
+            screen.print(f"  {line}", markup=False)
+        line = release.utility_lines[0]
+        screen.print(f"  inside    {line.name}: {line.value}", markup=False)
+    if book is not None:
+        screen.print(f"Account {book.path}: {book.summary}", markup=False)
+    tell_where(target)
+
+
+def _tell_all(release: Any) -> None:
     for note in release.notes:
         screen.print(f"  {note}", markup=False, style="dim")
     print_claims(release.claims)
     if not release.claims:
         screen.print("  none: nothing is promised about differential privacy")
-    screen.print("[bold]Measured, for inside only[/]")
+    screen.print("[bold]Measured (internal)[/]")
     for line in (*release.utility_lines, *release.risk_lines):
         screen.print(f"  {line.name:<58}{line.value}")
-    if book is not None:
-        screen.print(f"Account {book.path}: {book.summary}", markup=False)
-    tell_where(target)

@@ -30,20 +30,21 @@ shoal verify release --engine duckdb --memory 4GB    (a table in several Parquet
 
 
 def verify(
-    directory: Annotated[Path, typer.Argument(help="Folder of a release.")],
+    directory: Annotated[Path, typer.Argument(help="Release folder.")],
     original: Annotated[
-        Path | None, typer.Option(help="The input file: repeats the run and compares table, manifest and report whole.")
+        Path | None,
+        typer.Option(help="The input file; repeats the run and compares table, manifest and report in full."),
     ] = None,
-    signer: Annotated[Path | None, typer.Option(help="The publisher's public key: checks the signature.")] = None,
+    signer: Annotated[Path | None, typer.Option(help="The publisher's public key, to check the signature.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     engine: EngineName = "memory",
     memory: Memory = None,
     spill: Spill = None,
 ) -> None:
-    """Check a written release again, and say what each claim rests on.
+    """Check a written release, and report what each claim rests on.
 
-    A claim is recomputed, signed, or on the publisher's word. Exit code 0: nothing rests on a word alone; 3: a check
-    fails; 5: nothing fails, but something rests on the publisher's word.
+    A claim is recomputed, signed, or on the publisher's word. Exit code 0: nothing rests on the publisher's word
+    alone; 3: a check fails; 5: no check fails, but something rests on the publisher's word.
     """
 
     with steps(1) as step:
@@ -81,5 +82,5 @@ def _summary(result: Verification) -> str:
     if n_failed:
         return f"{n_failed} of {len(result.checks)} checks fail."
     if n_word:
-        return f"Nothing fails; {n_word} entries rest on the publisher's word alone."
-    return "Nothing fails, and nothing rests on a word alone."
+        return f"No check fails; {n_word} entries rest on the publisher's word alone."
+    return "No check fails, and nothing rests on the publisher's word alone."

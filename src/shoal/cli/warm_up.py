@@ -34,15 +34,15 @@ _PEOPLE, _K = 120, 4
 
 
 def warm_up() -> None:
-    """Compile what anonymize and coarsen need, so that the first release doesn't wait for it."""
+    """Compile the kernels of anonymize and coarsen ahead of the first run."""
     began, processor = time.perf_counter(), time.process_time()
     with steps(len(_jobs())) as step:
         for name, job in _jobs().items():
             step(name)
             job()
     seconds, cpu = time.perf_counter() - began, time.process_time() - processor
-    out.print(f"Kernels are compiled: {seconds:.1f} s, of which {cpu:.1f} s on the processor.")
-    out.print(f"They are kept in {cache_folder()}", soft_wrap=True)
+    out.print(f"Kernels compiled in {seconds:.1f} s ({cpu:.1f} s of CPU time).")
+    out.print(f"They are cached in {cache_folder()}", soft_wrap=True)
 
 
 def _jobs() -> dict[str, Any]:

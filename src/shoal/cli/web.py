@@ -28,7 +28,7 @@ shoal web
 
 shoal web --port 9000 --no-browser
 
-shoal web --host 0.0.0.0 --data /srv/microdata        (prints a token; put TLS in front)
+shoal web --host 0.0.0.0 --data /srv/microdata        (prints a token; use a TLS proxy)
 
 shoal web --models models --ledger sqlite:///ledger.db
 """
@@ -36,29 +36,30 @@ shoal web --models models --ledger sqlite:///ledger.db
 
 def web(
     host: Annotated[
-        str, typer.Option(help="Address to listen on; others than this machine's need a token.")
+        str, typer.Option(help="Address to listen on; any address but localhost requires a token.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")] = 8137,
     data: Annotated[
         Path | None,
-        typer.Option(help="With --host: files may be opened and releases written by path beneath this folder."),
+        typer.Option(help="With --host: folder in which files may be opened and releases written by path."),
     ] = None,
     token: Annotated[
-        bool, typer.Option("--token", help="Ask for a token on this machine too (others may use it).")
+        bool, typer.Option("--token", help="Require a token even on localhost (for shared machines).")
     ] = False,
     folder: Annotated[
-        Path | None, typer.Option(help="Where the private folder is made; needs room for uploads. [default: temporary]")
+        Path | None,
+        typer.Option(help="Parent of the private folder; needs space for uploads. [default: temporary folder]"),
     ] = None,
-    browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
-    models: Annotated[Path | None, typer.Option(help="Folder of score models to try on the score page.")] = None,
+    browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
+    models: Annotated[Path | None, typer.Option(help="Folder of score models for the score page.")] = None,
     ledger: Annotated[
-        str, typer.Option(envvar="SHOAL_LEDGER", help="Database URL of the ledger that charges for scores.")
+        str, typer.Option(envvar="SHOAL_LEDGER", help="Database URL of the ledger charged for scores.")
     ] = "sqlite:///ledger.db",
 ) -> None:
     """Open the workbench: from a file to a release with evidence, in the browser, offline.
 
-    Uploads and results lie in a private folder that is removed when the command stops (Ctrl-C). Nothing is sent
-    anywhere.
+    Uploads and results are stored in a private folder that is deleted when the command stops (Ctrl-C). No data
+    leave the machine.
     """
     try:
         from shoal.web.app import WebSettings, create_web_app
@@ -78,7 +79,7 @@ def _access(host: str, data: Path | None, token: bool) -> Access:
     from shoal.web.access import Access, make_token
 
     if data is not None and not data.is_dir():
-        raise FileError(str(data), "must be a folder", hint="Name the folder that files may be opened from.")
+        raise FileError(str(data), "must be a folder", hint="Give the folder from which files may be opened.")
     return Access.of(host, data=data, token=make_token() if token else None)
 
 
@@ -117,9 +118,9 @@ def _in_address(host: str) -> str:
 
 def _tell(address: str, access: Access) -> None:
     out.print(f"Workbench: {address}", markup=False, soft_wrap=True)
-    out.print("Stop it with Ctrl-C; uploads and results are then removed.", style="dim")
+    out.print("Press Ctrl-C to stop; uploads and results are then deleted.", style="dim")
     if not access.loopback:
-        err.print("Tables and the token travel in clear text: put a proxy with TLS in front.", markup=False)
+        err.print("Tables and the token travel in clear text: put a TLS proxy in front.", markup=False)
 
 
 def _serve(app: FastAPI, sock: socket.socket, address: str | None) -> None:

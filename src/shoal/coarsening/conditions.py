@@ -239,8 +239,8 @@ def _sensitive(prepared: Prepared, close: Closeness | None) -> tuple[Sensitive, 
     if not schema.sensitive:
         raise SchemaError(
             "schema",
-            "must name a sensitive column where diversity or closeness is asked for",
-            hint="Give the role sensitive to what must not be learnt.",
+            "must name a sensitive column if diversity or closeness is required",
+            hint="Give the role sensitive to each column that must not be disclosed.",
         )
     return tuple(_sensitive_column(prepared, name, close) for name in schema.sensitive)
 
@@ -253,6 +253,7 @@ def _sensitive_column(prepared: Prepared, name: str, close: Closeness | None) ->
             "conditions",
             f"closeness 'ordered' needs an order, and column '{name}' is nominal",
             hint="Use 'equal', or declare the column ordinal with its levels.",
+            parameter="closeness",
         )
     count: Callable[..., Codes] = codes if column.kind == "nominal" else ranks
     levels = [levels_like(content, column)] if column.kind == "ordinal" and column.levels is not None else []
@@ -268,7 +269,7 @@ def _dense(found: Codes) -> Codes:
 
 def _check_k(k: int, n_persons: int) -> None:
     if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-        raise ParameterError("conditions", "k must be a whole number at least 1", got=repr(k)[:60])
+        raise ParameterError("conditions", "k must be a whole number at least 1", got=repr(k)[:60], parameter="k")
     if n_persons < k:
         raise GuaranteeError(
             "conditions", f"need at least k = {k} persons", got=f"{n_persons}", hint="Lower k or add records."

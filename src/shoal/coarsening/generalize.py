@@ -67,7 +67,7 @@ class Generalize(Coarsener):
     -----
     A column without a hierarchy gets one by its kind (`shoal.coarsening.generated`). A missing value is a level of its
     own up to the last level; a suppressed record is in no class. Where the schema names a unit, k counts distinct
-    persons. Survey weights play no part. Cost: each counted node takes time in the number of classes of a finer node,
+    persons. Survey weights are not used. Cost: each counted node takes time in the number of classes of a finer node,
     at first of the distinct combinations of values; how many are counted depends on the data. Memory is that of the
     distinct combinations, times a few.
 
@@ -83,13 +83,13 @@ class Generalize(Coarsener):
     """
 
     title = "one level for each column"
-    summary = "The same bands for the whole column, chosen to lose least; a few records may be left out."
-    promise = "Every combination is shared by at least k persons; at most the asked share of records is left out."
+    summary = "The same bands for the whole column, chosen to lose least; a few records may be suppressed."
+    promise = "Every combination is shared by at least k persons; at most the given share of records is suppressed."
     telling = Telling(
         done=(
             "Quasi-identifiers were replaced by wider intervals or categories, column by column and the same "
             "for everybody, until each combination is shared by at least {k} people; records that still stood "
-            "out were left out."
+            "out were suppressed."
         ),
         writes="coarsened: wider intervals or categories, the same for everybody",
         keeps="In which interval or category the value lies.",
@@ -99,11 +99,13 @@ class Generalize(Coarsener):
     k: Annotated[int, Range(low=2), Help("smallest class size")] = 5
     diversity: Annotated[int | str | None, Help("l-diversity: 3, entropy:2.5, recursive:3,2")] = None
     closeness: Annotated[float | str | None, Help("t-closeness: 0.2, equal:0.2, ordered:0.2")] = None
-    suppression: Annotated[float, Range(low=0, below=1), Help("largest share of records left out")] = 0.05
-    loss: Annotated[LossName, Help("what is kept small")] = "granularity"
-    limits: Annotated[Mapping[str, int] | None, Help("highest level of some columns")] = None
-    importance: Annotated[Mapping[str, float] | None, Help("how much the loss of some columns counts")] = None
-    subsets: Annotated[int | None, Range(low=1), Help("count classes of subsets up to this size too")] = None
+    suppression: Annotated[float, Range(low=0, below=1), Help("largest share of suppressed records")] = 0.05
+    loss: Annotated[LossName, Help("loss to minimise")] = "granularity"
+    limits: Annotated[Mapping[str, int] | None, Help("highest level allowed, by column")] = None
+    importance: Annotated[Mapping[str, float] | None, Help("weight of a column's information loss")] = None
+    subsets: Annotated[int | None, Range(low=1), Help("also count classes over subsets of up to this many columns")] = (
+        None
+    )
     seconds: Annotated[float | None, Range(above=0), Help("time limit of the search")] = None
 
     @property
@@ -220,7 +222,9 @@ class Generalize(Coarsener):
 def _check_limits(limits: Mapping[str, int] | None, names: tuple[str, ...]) -> None:
     for name, level in (limits or {}).items():
         if name not in names:
-            raise ParameterError("Generalize", "limits must name quasi-identifiers", got=str(name)[:60])
+            raise ParameterError(
+                "Generalize", "limits must name quasi-identifiers", got=str(name)[:60], parameter="limits"
+            )
         if isinstance(level, bool) or not isinstance(level, int) or level < 0:
             raise ParameterError("Generalize", f"limit of '{name}' must be a level from 0 up", got=repr(level)[:40])
 

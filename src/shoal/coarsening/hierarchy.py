@@ -10,7 +10,7 @@ implied. It is written in words, as the entry `hierarchy` of a column in the sch
 
     [columns.diagnosis.hierarchy]
     kind = "table"
-    file = "diagnosis.csv"      # as in ARX: no header, one row a value, one column a level
+    file = "diagnosis.csv"      # as in ARX: no header, one row per value, one column per level
 
 No hierarchy is ever required: `shoal.coarsening.generated` proposes one for a column that has none.
 """
@@ -71,7 +71,9 @@ class Hierarchy:
             return maker(**rest)
         except TypeError:
             names = ", ".join(rest) or "none"
-            raise ParameterError("hierarchy", f"of kind {kind} has other entries", got=f"the entries {names}") from None
+            raise ParameterError(
+                "hierarchy", f"of kind {kind} has unknown entries", got=f"the entries {names}"
+            ) from None
 
     @classmethod
     def stacked(cls, steps: Sequence[Step | Mapping[str, Any]]) -> Hierarchy:
@@ -131,7 +133,8 @@ class Hierarchy:
 
     @classmethod
     def read_csv(cls, path: str | os.PathLike[str]) -> Hierarchy:
-        """Read a table as ARX writes it: no header, one row a value, one column a level; comma, semicolon or tab."""
+        """Read a table as ARX writes it: no header, one row per value, one column per level; comma, semicolon or
+        tab."""
         try:
             text = Path(path).read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
@@ -186,7 +189,7 @@ class Hierarchy:
     def _own_values(self) -> pl.Series:
         if self.steps and isinstance(self.steps[0], TreeLevel):
             return pl.Series("value", [row[0] for row in self.steps[0].rows], dtype=pl.String)
-        raise ParameterError("hierarchy", "is no table and must be told the values to write")
+        raise ParameterError("hierarchy", "is not a table, so the values to write must be given")
 
 
 def _makers() -> dict[str, Callable[..., Hierarchy]]:
@@ -222,6 +225,4 @@ def _check_table(name: str, rows: Sequence[Sequence[str]]) -> None:
 
 def hierarchy_error(name: str, error: ParameterError) -> ColumnError:
     """A wrong hierarchy as an error that names its column."""
-    return ColumnError(
-        name, f"has a hierarchy that is wrong: {error.owner} {error.rule}", got=error.got, hint=error.hint
-    )
+    return ColumnError(name, f"has an invalid hierarchy: {error.owner} {error.rule}", got=error.got, hint=error.hint)

@@ -105,9 +105,9 @@ def check_nested(name: str, groups: Sequence[IntArray]) -> None:
         if n_split:
             raise ColumnError(
                 name,
-                f"has levels that don't nest: classes of level {level - 1} fall into several of level {level}",
+                f"has levels that are not nested: classes of level {level - 1} are split across level {level}",
                 got=f"{n_split} such classes",
-                hint="Every class of a level must lie within one class of the next.",
+                hint="Every class of a level must be contained in one class of the next.",
             )
 
 

@@ -70,7 +70,7 @@ class Mondrian(Coarsener):
     -----
     A nominal column with a hierarchy in the schema is cut along its tree and written by the names of its classes. A
     missing category is a level of its own. Where the schema names a unit, k counts distinct persons in a box.
-    Survey weights play no part. The result depends on the values, not on the order of rows; the seed matters for
+    Survey weights are not used. The result depends on the values, not on the order of rows; the seed matters for
     ``relaxed`` only. Cost: about O(m d² log(n/k)) for m distinct combinations of d columns: 30,162 rows of 9 columns
     take a quarter of a second, a million rows of 6 some seconds.
 
@@ -106,7 +106,7 @@ class Mondrian(Coarsener):
     closeness: Annotated[float | str | None, Help("t-closeness of every sensitive column in each box")] = None
     relaxed: Annotated[bool, Help("divide records of equal value between boxes")] = False
     write: Annotated[Literal["sets", "means"], Help("intervals and sets, or means of numeric columns")] = "sets"
-    importance: Annotated[Mapping[str, float] | None, Help("how much each column's loss counts")] = None
+    importance: Annotated[Mapping[str, float] | None, Help("weight of a column's information loss")] = None
 
     def apply(self, prepared: Prepared, seed: int) -> Coarsened:
         """Cut the table into boxes and write them; the seed decides who of equal records goes where, if relaxed."""

@@ -16,12 +16,13 @@ import polars as pl
 from shoal.coarsening.coarsener import Coarsened, Coarsener
 from shoal.coarsening.ladder import distinct_values
 from shoal.coarsening.steps import Step, step_of
+from shoal.coarsening.tails import Tails
 from shoal.conform import Prepared
 from shoal.errors import SchemaError
 from shoal.fact import Fact
 from shoal.frame import series
 from shoal.method import Telling
-from shoal.params import Help, check
+from shoal.params import Help, build, check
 
 __all__ = ["Recode"]
 
@@ -51,10 +52,8 @@ class Recode(Coarsener):
     """
 
     title = "fixed steps"
-    summary = (
-        "Bands, caps, rounding, first letters, parts of dates, ancestors in a table: what is said, column by column."
-    )
-    promise = "The steps are done; no k is promised. Follow it with a method that sees to k."
+    summary = "Bands, caps, rounding, prefixes, parts of dates, hierarchy tables: as specified, column by column."
+    promise = "The steps are applied; no k is promised. Follow it with a method that ensures k."
     telling = Telling(
         done="Columns were recoded by fixed steps.",
         writes="recoded by the steps given",
@@ -68,12 +67,12 @@ class Recode(Coarsener):
     @property
     def blanks_cells(self) -> bool:
         """Whether a step may pool the values of a few people and leave the others' as they are."""
-        return any(step_of(words).pools_some for words in self.steps.values())
+        return any(_step_of(words).pools_some for words in self.steps.values())
 
     def apply(self, prepared: Prepared, seed: int) -> Coarsened:
         """Coarsen a prepared table; the seed plays no part."""
         check(self)
-        steps = {name: step_of(words) for name, words in self.steps.items()}
+        steps = {name: _step_of(words) for name, words in self.steps.items()}
         columns = {name: _recoded(prepared, name, step) for name, step in steps.items()}
         return Coarsened(
             columns=columns,
@@ -89,6 +88,16 @@ def _fact(name: str, step: Step) -> Fact:
 
 def _recoded(prepared: Prepared, name: str, step: Step) -> pl.Series:
     if name not in prepared.schema:
-        raise SchemaError("Recode", f"has a step for the column '{name}', which the schema doesn't have")
-    codes, values = distinct_values(series(prepared.frame, name))
-    return step.apply(values).gather(codes)
+        raise SchemaError("Recode", f"has a step for the column '{name}', which is not in the schema")
+    content = series(prepared.frame, name)
+    codes, values = distinct_values(content)
+    for settled in step.settled(content) if isinstance(step, Tails) else (step,):
+        values = settled.apply(values)
+    return values.gather(codes)
+
+
+def _step_of(words: Step | Mapping[str, Any]) -> Step:
+    """A step by its words; the one that follows from a whole column is known here only."""
+    if isinstance(words, Mapping) and words.get("kind") == Tails.kind:
+        return build(Tails, {name: value for name, value in words.items() if name != "kind"})
+    return step_of(words)

@@ -97,9 +97,9 @@ class Bins(Step):
         if (self.width is None) == (self.edges is None):
             raise ParameterError("Bins", "must have either a width or edges")
         if self.edges is not None and not _increasing(self.edges):
-            raise ParameterError("Bins", "edges must be increasing numbers, at least one")
+            raise ParameterError("Bins", "edges must be increasing numbers, at least one", parameter="edges")
         if self.within is not None and not (len(self.within) == 2 and _increasing(self.within)):
-            raise ParameterError("Bins", "within must be a lower and a higher number")
+            raise ParameterError("Bins", "within must be a lower and a higher number", parameter="within")
 
     def _write(self, content: pl.Series) -> pl.Series:
         values = _numbers(content)
@@ -136,7 +136,7 @@ class Cap(Step):
         if self.low is None and self.high is None:
             raise ParameterError("Cap", "must have a low or a high bound")
         if self.low is not None and self.high is not None and self.low >= self.high:
-            raise ParameterError("Cap", "low must be less than high")
+            raise ParameterError("Cap", "low must be less than high", parameter="low")
 
     def _write(self, content: pl.Series) -> pl.Series:
         return _like(content, np.clip(_numbers(content), self.low, self.high))
@@ -160,7 +160,7 @@ class Round(Step):
 
     kind: ClassVar[str] = "round"
 
-    base: Annotated[float, Range(above=0), Help("results are multiples of it")]
+    base: Annotated[float, Range(above=0), Help("round to multiples of this")]
 
     def _write(self, content: pl.Series) -> pl.Series:
         return _like(content, tidy(np.floor(_numbers(content) / self.base + 0.5) * self.base))
@@ -189,7 +189,7 @@ class DatePart(Step):
 
     kind: ClassVar[str] = "date"
 
-    part: Annotated[Part, Help("what is kept of a date")]
+    part: Annotated[Part, Help("part of a date to keep")]
 
     def _write(self, content: pl.Series) -> pl.Series:
         dates = _dates(content)
@@ -228,9 +228,9 @@ class Prefix(Step):
 
     kind: ClassVar[str] = "prefix"
 
-    keep: Annotated[int, Range(low=1), Help("letters kept")]
-    pad: Annotated[bool, Help("write * for each letter left out")] = True
-    length: Annotated[int | None, Range(low=1), Help("digits of codes stored as whole numbers")] = None
+    keep: Annotated[int, Range(low=1), Help("characters to keep")]
+    pad: Annotated[bool, Help("write * for each removed character")] = True
+    length: Annotated[int | None, Range(low=1), Help("number of digits of codes stored as integers")] = None
 
     def _write(self, content: pl.Series) -> pl.Series:
         texts = self._texts(content)
@@ -243,8 +243,8 @@ class Prefix(Step):
         if content.dtype.is_numeric() and self.length is None:
             raise ColumnError(
                 content.name,
-                "holds numbers, whose leading zeros are lost, so that first digits mean nothing",
-                hint="Read the column as texts, or say how many digits the codes have (length).",
+                "holds numbers, which have lost their leading zeros, so first digits are meaningless",
+                hint="Read the column as text, or set the number of digits of the codes (length).",
             )
         texts = as_text(content)
         return texts if self.length is None else texts.str.zfill(self.length)
@@ -272,7 +272,7 @@ class TreeLevel(Step):
     kind: ClassVar[str] = "tree"
     pools_some: ClassVar[bool] = True
 
-    rows: Annotated[tuple[tuple[str, ...], ...], Help("one row a value, one column a level")]
+    rows: Annotated[tuple[tuple[str, ...], ...], Help("one row per value, one column per level")]
     level: Annotated[int, Range(low=0), Help("which column is written")] = 1
 
     def check(self) -> None:
@@ -280,7 +280,9 @@ class TreeLevel(Step):
         check(self)
         check_rows(self.rows)
         if self.level >= len(self.rows[0]):
-            raise ParameterError("TreeLevel", f"level must be less than {len(self.rows[0])}", got=str(self.level))
+            raise ParameterError(
+                "TreeLevel", f"level must be less than {len(self.rows[0])}", got=str(self.level), parameter="level"
+            )
 
     def _write(self, content: pl.Series) -> pl.Series:
         texts = as_text(content)
@@ -292,7 +294,7 @@ class TreeLevel(Step):
             n_values = texts.filter(lost).n_unique()
             raise ColumnError(
                 content.name,
-                "holds values that its hierarchy doesn't have",
+                "holds values that are not in its hierarchy",
                 got=f"{n_values} such values",
                 hint="Add a row for each to the hierarchy, or correct the values.",
             )
@@ -326,12 +328,12 @@ def step_of(words: Step | Mapping[str, Any]) -> Step:
         return words
     kind = words.get("kind") if isinstance(words, Mapping) else None
     if kind not in _STEPS:
-        raise ParameterError("step", f"kind must be one of {', '.join(_STEPS)}", got=repr(kind)[:60])
+        raise ParameterError("step", f"kind must be one of {', '.join(_STEPS)}", got=repr(kind)[:60], parameter="kind")
     rest = {name: _frozen(value) for name, value in words.items() if name != "kind"}
     try:
         step = build(_STEPS[kind], rest)
     except TypeError:
-        raise ParameterError(_STEPS[kind].__name__, "lacks a parameter that has no default") from None
+        raise ParameterError(_STEPS[kind].__name__, "lacks a required parameter") from None
     step.check()
     return step
 

@@ -64,7 +64,7 @@ class Suppress(Coarsener):
     Notes
     -----
     A missing category is a level of its own. Where the schema names a unit, k counts distinct persons. Survey weights
-    play no part. The result depends on the values and the seed, not on the order of rows: the seed decides which of
+    are not used. The result depends on the values and the seed, not on the order of rows: the seed decides which of
     equal records give a cell to fill up another class. Cost: one count of the records left over for each pattern of
     suppressed columns, 2^d of them for d ≤ 12 columns.
 
@@ -80,19 +80,19 @@ class Suppress(Coarsener):
     3
     """
 
-    title = "blank the rare cells"
-    summary = "Leaves most cells as they are and blanks those that give people away."
-    promise = "Every combination is shared by at least k persons, and what is still there is true."
+    title = "local suppression"
+    summary = "Leaves most cells unchanged and suppresses those that make people stand out."
+    promise = "Every combination is shared by at least k persons, and the remaining values are true."
     telling = Telling(
-        done="Single values were left out until each combination is shared by at least {k} people.",
-        writes="left out in some rows",
+        done="Single values were suppressed until each combination was shared by at least {k} people.",
+        writes="suppressed in some rows",
         keeps="Every value that was not left out.",
     )
     rank = 3
 
     k: Annotated[int, Range(low=2), Help("fewest persons who share a combination")] = 5
     importance: Annotated[Mapping[str, float] | None, Help("cost of a suppressed cell of each column")] = None
-    records: Annotated[float, Range(low=0, below=1), Help("largest share of records left out")] = 0.0
+    records: Annotated[float, Range(low=0, below=1), Help("largest share of suppressed records")] = 0.0
     subsets: Annotated[int | None, Range(low=1), Help("report k over subsets of up to this many columns")] = None
     diversity: Annotated[int | str | None, Help("l-diversity of every sensitive column in each class")] = None
     closeness: Annotated[float | str | None, Help("t-closeness of every sensitive column in each class")] = None

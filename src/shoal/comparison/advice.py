@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 __all__ = ["ANEW", "INSIDE", "advice", "kept"]
 
 ANEW = (
-    "Run the recipe anew, without a seed, for the release itself. The trials made here must not be published: choosing "
-    "one of them by its measured risk favours what happened to withstand these attacks, and a proved bound needs "
-    "randomness that nobody selected. The new release's risk can lie a little above or below the number here."
+    "For the release itself, run the recipe again, without a seed. The tables made here must not be published: "
+    "choosing one of them by its measured risk favours what happened to withstand these attacks, and a proved bound "
+    "needs randomness that nobody selected. The risk of the new release may be slightly above or below the number here."
 )
 INSIDE = (
-    "These numbers compare with the original table: keep them in the secure room. Differentially private methods "
-    "promise nothing about numbers computed beside their rows; a trial that never leaves the room spends no budget."
+    "These numbers compare with the original table: keep them in the secure environment. The guarantees of "
+    "differentially private methods do not cover numbers computed from their rows and the original; a table that "
+    "never leaves the secure environment spends no budget."
 )
 _MOST_NAMED = 3
 _MANY_COPIES = 0.05
@@ -35,7 +36,7 @@ def advice(comparison: Comparison, limit: float) -> list[str]:
     """Paragraphs: the choice, its promise, its rivals, what else to know."""
     done = measured(comparison.outcomes)
     if not done:
-        return ["No recipe could be run to its end, so there is nothing to choose from. Each line says why."]
+        return ["No recipe could be completed, so there is nothing to choose from. Each line says why."]
     chosen = best(done, limit)
     if chosen is None:
         return [_none(done, limit), *_beside(comparison), *_unmeasured(comparison), INSIDE]
@@ -61,8 +62,8 @@ def kept(share: float) -> str:
 def _choice(chosen: Outcome, limit: float) -> str:
     found = "of the records counted as found" if chosen.is_counted else "of the records found"
     return (
-        f"For a re-identification of at most {percent(limit)}, {chosen.name} keeps most: {kept(chosen.utility)} of the "
-        f"two-way distributions, with {percent(chosen.risk)} {found}."
+        f"For a re-identification of at most {percent(limit)}, {chosen.name} preserves most: {kept(chosen.utility)} of "
+        f"the two-way distributions, with {percent(chosen.risk)} {found}."
     )
 
 
@@ -70,8 +71,8 @@ def _beside(comparison: Comparison) -> Iterator[str]:
     found, second = comparison.reference.get("found"), comparison.reference.get("second_sample")
     if found is not None and second is not None:
         yield (
-            f"For comparison: published as it is, the table would have {percent(found)} found; another sample of the "
-            f"same size would keep {kept(second)}."
+            f"For comparison: published unchanged, the table would have {percent(found)} found; another sample of "
+            f"the same size would preserve {kept(second)}."
         )
 
 
@@ -79,8 +80,9 @@ def _none(done: Sequence[Outcome], limit: float) -> str:
     lowest = min(done, key=lambda one: (one.risk, -one.utility))
     return (
         f"None of the {plural(len(done), 'recipe')} measured brings re-identification to {percent(limit)} or less. "
-        f"{lowest.name} comes nearest, with {percent(lowest.risk)} found and {kept(lowest.utility)} of the two-way "
-        "distributions kept. Raise k, drop or coarsen quasi-identifiers, draw synthetic rows, or have a person accept "
+        f"{lowest.name} comes closest, with {percent(lowest.risk)} found and {kept(lowest.utility)} of the two-way "
+        "distributions preserved. Raise k, drop or coarsen quasi-identifiers, draw synthetic rows, or have a person "
+        "accept "
         "a higher limit."
     )
 
@@ -95,14 +97,14 @@ def _promise(done: Sequence[Outcome], chosen: Outcome, limit: float) -> Iterator
         proved = [claim.statement for claim in chosen.claims if claim.basis == "proved"]
         yield f"Proved, under the assumptions of the claim: {' '.join(proved)}"
     else:
-        yield f"Nothing is proved about every person: the risk is measured only.{_with_proof(done, limit)}"
+        yield f"Nothing is proved about every person: the risk is only measured.{_with_proof(done, limit)}"
 
 
 def _with_proof(done: Sequence[Outcome], limit: float) -> str:
     other = best([one for one in done if one.is_proved], limit)
     if other is None:
         return ""
-    return f" Of the recipes with a proof, {_told(other)} keeps most."
+    return f" Of the recipes with a proof, {_told(other)} preserves most."
 
 
 def _rivals(done: Sequence[Outcome], chosen: Outcome, limit: float) -> Iterator[str]:
@@ -110,7 +112,7 @@ def _rivals(done: Sequence[Outcome], chosen: Outcome, limit: float) -> Iterator[
     if near:
         named = listed([_told(one) for one in near[:_MOST_NAMED]])
         more = f" and {plural(len(near) - _MOST_NAMED, 'other')}" if len(near) > _MOST_NAMED else ""
-        yield f"About as much is kept by {named}{more}; so small a difference can turn round in another run."
+        yield f"About as much is preserved by {named}{more}; such a small difference may be reversed in another run."
     others = dict.fromkeys(one.family for one in done if one.family not in (chosen.family, *(t.family for t in near)))
     firsts = [(family, best([one for one in done if one.family == family], limit)) for family in others]
     found = [f"{family}, {_told(one)}" for family, one in firsts if one is not None]
@@ -122,8 +124,9 @@ def _regression(chosen: Outcome) -> Iterator[str]:
     after, before = (chosen.utilities.get(name) for name in ("r_squared", "r_squared_original"))
     if after is not None and before is not None:
         yield (
-            "A regression of the first sensitive number on the quasi-identifiers, tried on the original's people, has "
-            f"R² = {number(after)} if fitted to the release and {number(before)} if fitted to the original."
+            "A regression of the first numeric sensitive column on the quasi-identifiers, tested on the people of the "
+            f"original, has R² = {number(after)} if fitted to the release and {number(before)} if fitted to the "
+            f"original."
         )
 
 
@@ -131,11 +134,11 @@ def _guess(comparison: Comparison, chosen: Outcome) -> Iterator[str]:
     guessed, table = chosen.risks.get("guessed"), comparison.reference.get("guessed")
     if guessed is None:
         return
-    beside = "" if table is None else f" (The table as it is: {percent(table)}.)"
+    beside = "" if table is None else f" (The unchanged table: {percent(table)}.)"
     yield (
-        "Sensitive values can be guessed without finding anybody: the nearest rows put right "
-        f"{percent(guessed)} of what a guess without them gets wrong.{beside} Part of that is statistics that hold for "
-        "people outside the table too."
+        "Sensitive values can be guessed without finding anyone: the nearest rows correct "
+        f"{percent(guessed)} of the errors of a guess without them.{beside} Part of this is statistics that also "
+        "hold for people outside the table."
     )
 
 
@@ -143,8 +146,8 @@ def _copies(chosen: Outcome) -> Iterator[str]:
     copied = chosen.risks.get("copied_uniques") or 0.0
     if copied > _MANY_COPIES and not chosen.is_counted:
         yield (
-            f"{percent(copied)} of its rows show a combination of quasi-identifiers that one person alone has, as a "
-            "rule dealt to somebody else: not that person's row, but it tells that such a person is in the table."
+            f"{percent(copied)} of its rows show a combination of quasi-identifiers that only one person has, "
+            "usually assigned to someone else: not that person's row, but evidence that such a person is in the table."
         )
 
 

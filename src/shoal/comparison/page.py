@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 __all__ = ["map_of", "render"]
 
 _ACROSS = "share of records found"
-_GUESSED = "share of wrong guesses put right"
-_UP = "two-way distributions kept"
-_MEASURES = {"found": "found", "guessed": "of wrong guesses put right"}
+_GUESSED = "share of wrong guesses corrected"
+_UP = "two-way distributions preserved"
+_MEASURES = {"found": "found", "guessed": "of wrong guesses corrected"}
 
 
 def render(comparison: Comparison, limit: float) -> str:
@@ -38,14 +38,15 @@ def render(comparison: Comparison, limit: float) -> str:
         "What the axes mean": _axes(),
         "Limits": _limits(),
     }
-    return document("Comparison of recipes", kicker, "Internal: must not leave the secure room", parts)
+    return document("Comparison of recipes", kicker, "Internal: must not leave the secure environment", parts)
 
 
 def map_of(comparison: Comparison, limit: float) -> Html:
     """The risk-utility map as inline SVG."""
     done = [one for one in comparison.outcomes if one.is_done]
     label = (
-        f"Risk-utility map of {plural(len(done), 'recipe')}: share of records found across, two-way distributions kept "
+        f"Risk-utility map of {plural(len(done), 'recipe')}: share of records found across, two-way distributions "
+        f"preserved "
         f"up; {plural(len(comparison.front), 'recipe')} on the front. The numbers are in the table."
     )
     return risk_map(
@@ -87,8 +88,8 @@ def _maps(comparison: Comparison, limit: float) -> Html:
     if not any(one.is_done for one in comparison.outcomes):
         return tag("p", "No recipe could be measured, so there is nothing to draw.")
     words = (
-        "Best is the upper left. Numbers are those of the table. Filled marks are on the front: no other recipe finds "
-        "fewer and keeps more. The dashed line is the limit that was asked for. Both axes are stretched towards the "
+        "The upper left is best. Numbers refer to the table. Filled marks are on the Pareto front: no other recipe "
+        "has both less risk and more utility. The dashed line is the chosen limit. Both axes are stretched towards the "
         "best corner."
     )
     parts: list[Child] = [figure(map_of(comparison, limit), words)]
@@ -96,7 +97,7 @@ def _maps(comparison: Comparison, limit: float) -> Html:
     if guesses:
         drawn = risk_map(guesses, _guess_label(guesses), families=FAMILIES, across=_GUESSED, up=_UP, steps=False)
         caption = (
-            "The same recipes against another intruder, who finds nobody and guesses sensitive values from the nearest "
+            "The same recipes against another intruder, who finds nobody but guesses sensitive values from the nearest "
             f"rows. {_as_it_is(comparison)}Filled marks are those of the map above."
         )
         parts += [tag("h3", "Guessing instead of finding"), figure(drawn, caption)]
@@ -105,14 +106,14 @@ def _maps(comparison: Comparison, limit: float) -> Html:
 
 def _guess_label(guesses: Sequence[Point]) -> str:
     return (
-        f"Map of {plural(len(guesses), 'recipe')}: share of wrong guesses of sensitive values that the release puts "
-        "right across, two-way distributions kept up. The numbers are in the table."
+        f"Map of {plural(len(guesses), 'recipe')}: share of wrong guesses of sensitive values that the release "
+        "corrects across, two-way distributions preserved up. The numbers are in the table."
     )
 
 
 def _as_it_is(comparison: Comparison) -> str:
     guessed = comparison.reference.get("guessed")
-    return "" if guessed is None else f"Published as it is, the table would put {percent(guessed)} right. "
+    return "" if guessed is None else f"Published unchanged, the table would correct {percent(guessed)}. "
 
 
 def _tables(comparison: Comparison) -> Html:
@@ -131,7 +132,7 @@ def _tables(comparison: Comparison) -> Html:
         for place, one in enumerate(comparison.outcomes, start=1)
         if one.is_done
     ]
-    note = "★ on the front. † Synthetic rows are nobody's; see below for what is counted instead."
+    note = "★ on the front. † Synthetic rows belong to no real person; see below for what is counted instead."
     return join(
         [
             rows_table("Risk and utility of each recipe", head, rows, numeric=(2, 3, 4, 5, 6)),
@@ -143,7 +144,7 @@ def _tables(comparison: Comparison) -> Html:
 
 def _reference_words(comparison: Comparison) -> str:
     found = comparison.reference.get("found")
-    return "" if found is None else f" Published as it is, {percent(found)} of the records would be found."
+    return "" if found is None else f" Published unchanged, {percent(found)} of the records would be found."
 
 
 _RISKS = {
@@ -214,14 +215,15 @@ def _axes() -> Html:
             ),
             _term(
                 "Found, for synthetic rows",
-                "No row is anybody's, so nobody's row can be found. Counted instead: people whose combination of "
-                "quasi-identifiers nobody else has and that came out again, less what comes out by chance, as told by "
-                "combinations like theirs that nobody has.",
+                "No row belongs to a real person, so nobody's row can be found. Counted instead: people with a "
+                "unique combination of quasi-identifiers that was reproduced, less what is reproduced by chance, as "
+                "estimated from similar combinations that nobody has.",
             ),
             _term(
                 "Guessed",
-                "Of what a guess of a sensitive value by the table's mode or mean gets wrong, the share that the "
-                "nearest released rows put right; the worst sensitive column. Some of it is what a release is for.",
+                "Of the errors made by guessing a sensitive value as the table's mode or mean, the share that "
+                "the nearest released rows correct; the worst sensitive column. Some of this is the purpose of a "
+                "release.",
             ),
             _term(
                 "Kept",
@@ -248,13 +250,14 @@ def _limits() -> Html:
         *(
             tag("li", text)
             for text in (
-                "Each recipe was run once. Small differences can turn round in another run.",
+                "Each recipe was run once. Small differences may be reversed in another run.",
                 "Two attacks and one guess were tried; another intruder may do better. A low number is measured, not "
                 "proved.",
                 "Near copies of rare people among synthetic rows are not counted, only exact ones.",
-                "Utility here is about distributions. A recipient with one regression in mind should look at that.",
-                "Survey weights play no part in these numbers.",
-                "The tool documents; which risk can be borne is for people to decide.",
+                "Utility here is about distributions. A recipient with a particular regression in mind should look "
+                "at that.",
+                "Survey weights are not used in these numbers.",
+                "The tool documents; which risk is acceptable is for people to decide.",
             )
         ),
     )

@@ -142,7 +142,7 @@ def _unhired(place: int) -> Answer:
 def _gone(late: bool, limit: float, code: int | None) -> dict[str, Any]:
     if late:
         return {"state": "out of time", "reason": f"It took longer than {limit:g} s and was stopped."}
-    return _failed("was killed; memory may not have sufficed" if code in (-9, 137) else "ended without an answer")
+    return _failed("was killed; it may have run out of memory" if code in (-9, 137) else "ended without a result")
 
 
 def _failed(what: str) -> dict[str, Any]:

@@ -125,7 +125,7 @@ class _Plan:
         reference = (read_kept(self._path(None)) or {}).get("reference")
         tell = _Teller(total=len(found), say=progress)
         for one in filter(None, found):
-            tell(one, "kept from before")
+            tell(one, "saved earlier")
         places = [i for i, one in enumerate(found) if one is None]
         tasks = [self._task(self.recipes[i]) for i in places] + ([self._task(None)] if reference is None else [])
         with closing(run_tasks(job, tasks, jobs=jobs, limit=self.limit)) as answers:
@@ -189,7 +189,7 @@ def _job(table: pl.DataFrame, schema: Schema) -> Iterator[tuple[Path, str]]:
                 digest = hashlib.file_digest(content, "sha256").hexdigest()
         except (OSError, pl.exceptions.PolarsError) as error:
             got = (getattr(error, "strerror", "") or "").lower()
-            raise FileError(name, "the table can't be written there for the workers", got=got) from None
+            raise FileError(name, "the table for the workers can't be written there", got=got) from None
         yield job, digest
 
 

@@ -25,7 +25,7 @@ from shoal.schema import Schema
 __all__ = ["Store"]
 
 _SECRET = "secret.json"
-_README = """Finished recipes of a comparison. Internal: keep this folder in the secure room, or delete it.
+_README = """Finished recipes of a comparison. Internal: keep this folder in the secure environment, or delete it.
 
 secret.json holds the key that names the files and the seed of the trial releases. A release that is published must be
 made anew, without that seed.
@@ -108,7 +108,7 @@ def _secret(place: Path) -> dict[str, Any]:
         return words
     if any(item.suffix == ".json" for item in place.iterdir()):
         raise FileError(
-            str(place), f"holds JSON files without a readable {_SECRET}", hint="Name another folder, or empty it."
+            str(place), f"holds JSON files without a readable {_SECRET}", hint="Choose another folder, or empty it."
         )
     made = {"key": fresh_key(), "seed": fresh_seed()}
     write_text(place / "README.txt", _README)

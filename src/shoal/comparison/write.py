@@ -42,7 +42,7 @@ def read(folder: Path) -> Comparison:
     try:
         words: Any = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise FileError(str(path), "file must be within reach", got=(error.strerror or "").lower()) from None
+        raise FileError(str(path), "file must be accessible", got=(error.strerror or "").lower()) from None
     except ValueError:
         raise FileError(str(path), "must be the JSON file of a comparison") from None
     try:

@@ -37,7 +37,7 @@ from shoal.errors import GuaranteeError, ParameterError
 from shoal.fact import Fact
 from shoal.frame import series
 from shoal.method import Telling
-from shoal.params import Help, Range, check
+from shoal.params import ColumnNames, Help, Range, check
 from shoal.schema.infer import words_in
 
 __all__ = ["SMALL_ZIPS", "LimitedDataSet", "SafeHarbor", "outright"]
@@ -72,7 +72,7 @@ class SafeHarbor(Coarsener):
 
     Notes
     -----
-    Missing values stay missing. Survey weights play no part. Years and ages are whole numbers (years of a
+    Missing values stay missing. Survey weights are not used. Years and ages are whole numbers (years of a
     quasi-identifier are texts if some are missing), ZIP codes are texts. Cost: a scan of the released columns.
 
     Examples
@@ -101,7 +101,7 @@ class SafeHarbor(Coarsener):
 
     small_zips: Annotated[tuple[str, ...], Help("first three digits of ZIP codes written 000")] = SMALL_ZIPS
     year: Annotated[int | None, Range(low=1900, high=2200), Help("year in which the data were collected")] = None
-    allow: Annotated[tuple[str, ...], Help("columns that stay although they look like identifiers")] = ()
+    allow: Annotated[tuple[str, ...], Help("columns to keep although they look like identifiers"), ColumnNames()] = ()
     k: Annotated[int, Range(low=1, high=1), Help("always 1")] = 1
 
     @property
@@ -199,13 +199,13 @@ class LimitedDataSet(Coarsener):
     summary = "Dates, ages and ZIP codes stay; street addresses and direct identifiers are refused."
     promise = "What the scan recognises is refused; no k is promised."
     telling = Telling(
-        done="Columns that name a person or a street address were refused.",
-        writes="left as it is, after a look for names and street addresses",
+        done="Columns with names of people or street addresses were refused.",
+        writes="unchanged, after a scan for names and street addresses",
         keeps="Everything.",
     )
     rank = 6
 
-    allow: Annotated[tuple[str, ...], Help("columns that stay although they look like identifiers")] = ()
+    allow: Annotated[tuple[str, ...], Help("columns to keep although they look like identifiers"), ColumnNames()] = ()
     k: Annotated[int, Range(low=1, high=1), Help("always 1")] = 1
 
     def apply(self, prepared: Prepared, seed: int) -> Coarsened:
@@ -246,15 +246,20 @@ def _refuse(owner: str, direct: list[Finding]) -> None:
         said = ", ".join(f"{finding.identifier} in '{finding.column}'" for finding in direct[:8])
         raise GuaranteeError(
             owner,
-            "must hold no direct identifier",
+            "must not contain direct identifiers",
             got=said,
-            hint="Give these columns the role identifier, and they are dropped; or allow them, if they are none.",
+            hint="Give these columns the role identifier to drop them, or allow them if they are not identifiers.",
         )
 
 
 def _check_zips(zips: tuple[str, ...]) -> None:
     if not all(isinstance(z, str) and len(z) == 3 and z.isdigit() for z in zips):
-        raise ParameterError("SafeHarbor", "small_zips must be texts of three digits each", got=f"{len(zips)} entries")
+        raise ParameterError(
+            "SafeHarbor",
+            "small_zips must be texts of three digits each",
+            got=f"{len(zips)} entries",
+            parameter="small_zips",
+        )
 
 
 def _levels(column: pl.Series, prepared: Prepared) -> pl.Series:

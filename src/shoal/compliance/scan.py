@@ -61,7 +61,7 @@ class Finding(Record):
         How many cells are filled.
     """
 
-    told: ClassVar[tuple[str, ...]] = ("share",)
+    derived: ClassVar[tuple[str, ...]] = ("share",)
     column: str
     letter: str
     identifier: str

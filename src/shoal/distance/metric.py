@@ -94,7 +94,7 @@ class Metric:
         if table.shape != (len(levels), len(levels)):
             raise ParameterError(
                 "Metric.matrix",
-                f"distances must be {len(levels)} by {len(levels)}, as there are levels",
+                f"distances must be {len(levels)} by {len(levels)}, the number of levels",
                 got=" by ".join(map(str, table.shape)),
             )
         names = [_text(level) for level in levels]
@@ -196,7 +196,9 @@ def _parse(rows: tuple[tuple[str, ...], ...] | None) -> tuple[tuple[str, ...], F
     body = (rows or ())[1:]
     square = len(names) > 0 and len(body) == len(names) and all(len(row) == len(names) + 1 for row in body)
     if not square or len(set(names)) < len(names) or tuple(row[0] for row in body) != names:
-        raise SchemaError("metric", "rows must be a square matrix with the same levels, each once, on top and at left")
+        raise SchemaError(
+            "metric", "rows must be a square matrix with the same levels, each once, as row and column headers"
+        )
     try:
         table = np.array([[float(cell) for cell in row[1:]] for row in body])
     except ValueError:
@@ -220,7 +222,7 @@ def _check_table(table: FloatArray) -> None:
 def _require_all(known: Any, column: str, what: str) -> None:
     if not known.all():
         raise ColumnError(
-            column, f"has levels that its {what} doesn't list", got=f"{int((~known).sum())} levels",
+            column, f"has levels that are not listed in its {what}", got=f"{int((~known).sum())} levels",
             hint="Add them, or correct the column.",
         )  # fmt: skip
 

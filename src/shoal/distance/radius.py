@@ -46,8 +46,8 @@ def read_radius(radius: Radius, owner: str) -> float | Mapping[str, float]:
             raise ParameterError(owner, "radius must be at least 0 in every column", got=repr(value)[:40])
     if not isinstance(given, Mapping) and given > 1:
         raise ParameterError(
-            owner, "radius must be at most 1 where it is one number for all columns", got=f"{given:g}",
-            hint="It is in mapped units. In a column's own units, give each column its radius.",
+            owner, "radius must be at most 1 if it is one number for all columns", got=f"{given:g}",
+            hint="It is in mapped units. To use a column's own units, give each column its radius.",
         )  # fmt: skip
     return given
 
@@ -71,6 +71,6 @@ def _check_names(given: Mapping[str, float], names: list[str], owner: str) -> No
     if unknown or absent:
         said = f"'{unknown[0]}', which is not one" if unknown else f"none for '{absent[0]}'"
         raise ParameterError(
-            owner, "radius must be given for each quasi-identifier and for nothing else", got=said,
+            owner, "radius must be given for each quasi-identifier and for no other column", got=said,
             hint=f"Quasi-identifiers: {', '.join(names)}.",
         )  # fmt: skip

@@ -86,7 +86,7 @@ class Axis:
         if kind is None or _is_open(column):
             raise ColumnError(
                 column.name,
-                "has no public domain, and one read from the data would break the promise",
+                "has no public domain, and one derived from the data would void the guarantee",
                 hint="Declare its levels (categories), or bounds or edges (numbers), from public knowledge.",
             )
         if kind == "numeric":
@@ -222,7 +222,7 @@ class Axis:
                 self.name,
                 "has missing values (NaN) and no rule for them",
                 got=f"{int(absent.sum())} missing",
-                hint="Set missing='level' where the method has it, or missing='drop' or a number in the schema.",
+                hint="Set missing='level' if the method supports it, or missing='drop' or a number in the schema.",
             )
         return np.where(absent, self._stand_in(), found).astype(np.int64)
 

@@ -25,7 +25,7 @@ def equal_edges(column: Column, bounds: tuple[float, float], bins: int, whole: b
         return np.linspace(low, high, bins + 1)
     first, last = math.ceil(low), math.floor(high)
     if first > last:
-        raise ColumnError(column.name, "has bounds with no whole number between them")
+        raise ColumnError(column.name, "has bounds with no integer between them")
     return np.linspace(first - 0.5, last + 0.5, min(bins, last - first + 1) + 1)
 
 

@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import FloatArray
-from shoal.errors import ColumnError
+from shoal.errors import ColumnError, Problems
 from shoal.frame import Frame, series
 from shoal.schema import Column, Kind, Level
 from shoal.value import canonical, text_of
@@ -99,7 +99,7 @@ def numbers_of(content: pl.Series) -> FloatArray:
                 content.name,
                 "is declared numeric and must hold numbers",
                 got=f"{unread} values that are none",
-                hint="Convert it (a decimal comma: read it with decimal=','), or declare it ordinal or nominal.",
+                hint="Convert it (for decimal commas, read it with decimal=','), or declare it ordinal or nominal.",
             )
     return values.fill_null(float("nan")).to_numpy().astype(np.float64)
 
@@ -114,22 +114,11 @@ def floats(column: pl.Series) -> FloatArray:
 
 
 def each_of(read: Callable[[T], R], columns: Iterable[T]) -> list[R]:
-    """What `read` gives for every column; what is wrong with them is said of all at once, by the first one's error."""
-    made, problems = [], []
-    for column in columns:
-        try:
-            made.append(read(column))
-        except ColumnError as problem:
-            problems.append(problem)
-    if problems:
-        raise _joint(problems)
+    """What `read` gives for every column; what is wrong with them is said of all at once."""
+    problems = Problems()
+    made = problems.each(read, columns)
+    problems.settle()
     return made
-
-
-def _joint(problems: Sequence[ColumnError]) -> ColumnError:
-    first, *others = problems
-    told = [f"Likewise {other.owner}: {other.rule}{f', {other.got}' if other.got else ''}." for other in others]
-    return ColumnError(first.column, first.rule, got=first.got, hint=" ".join([first.hint, *told]).strip())
 
 
 def _is_date(level: Level) -> bool:

@@ -44,6 +44,6 @@ def learn_range(content: pl.Series) -> tuple[float, float]:
     values = numbers_of(content)
     values = values[np.isfinite(values)]
     if len(values) == 0:
-        raise ColumnError(content.name, "has no number to take a range from")
+        raise ColumnError(content.name, "has no numbers to compute a range from")
     low, high = float(values.min()), float(values.max())
     return (low, high) if low < high else (low - 0.5, high + 0.5)

@@ -181,7 +181,7 @@ def _outputs(mechanism: Callable[..., Any], data: Any, n: int, event: Any, vecto
     else:
         outputs = _stacked([mechanism(data) if event is None else event(mechanism(data)) for _ in range(n)])
     if outputs.ndim == 0 or len(outputs) != n or outputs.size == 0:
-        raise ParameterError("audit", "mechanism and event must give one output a run")
+        raise ParameterError("audit", "mechanism and event must give one output per run")
     return outputs if outputs.ndim <= 2 else outputs.reshape(n, -1)
 
 

@@ -116,7 +116,7 @@ class Budget:
         if not self.covers(other):
             raise GuaranteeError(
                 "Budget",
-                "what is spent must be covered by what is left",
+                "the cost must not exceed what is left",
                 got=f"{other} to spend of {self}",
                 hint="Nothing was spent.",
             )
@@ -152,13 +152,13 @@ class Budget:
     def to_zcdp(self) -> Budget:
         """What a pure mechanism of this price costs in ρ: ε-DP is (ε² / 2)-zCDP."""
         if self.definition == "approximate":
-            raise ParameterError("Budget", "a cost with delta can't be counted in rho", hint="See largest_zcdp().")
+            raise ParameterError("Budget", "a cost with delta can't be expressed in rho", hint="See largest_zcdp().")
         return self if self.definition == "zcdp" else Budget.zcdp(self._amount**2 / 2)
 
     def to_approximate(self, delta: Amount) -> Budget:
         """What a cost in ρ is in (ε, δ) at the wanted `delta`: the tight conversion, rounded upwards."""
         if self.definition != "zcdp":
-            raise ParameterError("Budget", "only a zCDP budget is converted to (epsilon, delta)")
+            raise ParameterError("Budget", "only a zCDP budget can be converted to (epsilon, delta)")
         failure = _exact("delta", delta)
         if not 0 < failure < 1:
             raise ParameterError("Budget", "delta must be greater than 0 and less than 1", got=repr(delta)[:60])
@@ -204,7 +204,9 @@ class Budget:
 
     def _check_currency(self, other: Budget) -> None:
         if not isinstance(other, Budget):
-            raise ParameterError("Budget", "only budgets are compared, added and subtracted", got=type(other).__name__)
+            raise ParameterError(
+                "Budget", "only budgets can be compared, added and subtracted", got=type(other).__name__
+            )
         if (self.definition == "zcdp") != (other.definition == "zcdp"):
             hint = "Convert one: to_zcdp(), to_approximate(delta) or largest_zcdp()."
             raise ParameterError("Budget", "epsilon and rho must not be mixed", got=f"{self} and {other}", hint=hint)

@@ -134,7 +134,7 @@ class Journal:
         if not self.left.covers(price):
             raise GuaranteeError(
                 "Account",
-                "the charge must be covered by what is left",
+                "the charge must not exceed what is left",
                 got=f"{_said(budget, price)} to spend, {self.left} left of {self.limit}",
                 hint="Nothing was spent.",
             )

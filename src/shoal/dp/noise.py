@@ -329,7 +329,7 @@ def _whole(owner: str, counts: AnyArray) -> IntArray:
             owner,
             "counts must be an array of whole numbers of at most 64 bits",
             got=f"an array of {values.dtype}",
-            hint="Noise on floats leaks through their low bits; noise the counts and divide afterwards.",
+            hint="Noise on floats leaks through their low bits; add noise to the counts and divide afterwards.",
         )
     return np.ascontiguousarray(values, dtype=np.int64)
 

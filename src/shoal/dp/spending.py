@@ -14,7 +14,7 @@ __all__ = ["Spending"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending(Record):
-    """The state of an account at one time; it may leave the secure room, as it follows from prices alone.
+    """The state of an account at one time; it may leave the secure environment, as it follows from prices alone.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ class ProtectedUnit:
     def per_row(self, budget: Budget) -> Budget:
         """What one row may cost, so that a person costs at most `budget`: ε / m, or ρ / m²."""
         if budget.definition == "approximate":
-            raise ParameterError("ProtectedUnit", "(epsilon, delta) must be turned into rho first", got=str(budget))
+            raise ParameterError("ProtectedUnit", "(epsilon, delta) must first be converted to rho", got=str(budget))
         m = int(self.rows)
         return budget * Fraction(1, m * m if budget.definition == "zcdp" else m)
 

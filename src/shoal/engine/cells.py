@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from shoal.errors import ColumnError
-from shoal.files.column_types import _DATE, _INTEGER, _MOMENT, _NOT_FINITE, _TRUTH, NUMBER
+from shoal.files.column_types import _DATE, _INTEGER, _MOMENT, _NOT_FINITE, _TIME, _TRUTH, NUMBER
 
 __all__ = ["csv_types", "scanned"]
 
@@ -54,13 +54,17 @@ _FLOAT = 1  # its place among the types
 def _types(cell: str) -> list[tuple[str, str]]:
     """For each type, in the order in which they are tried: whether a cell is of it, and the cell in it."""
     number, moment = f"TRY_CAST({cell} AS DOUBLE)", f"TRY_CAST(replace({cell}, 'T', ' ') AS TIMESTAMP)"
+    universal = moment.replace(f"replace({cell}", f"replace(rtrim({cell}, 'Z')")
+    clock = f"TRY_CAST({cell} AS TIME)"
     large = f"isinf({number}) AND {_match(cell, '[0-9]')}"
     return [
         (_both(_match(cell, _INTEGER), f"TRY_CAST({cell} AS BIGINT)"), f"CAST({cell} AS BIGINT)"),
         (f"{_both(_match(cell, f'{NUMBER}|{_NOT_FINITE}'), number)} AND NOT ({large})", number),
         (_match(cell, _TRUTH), f"lower({cell}) = 'true'"),
         (_both(_match(cell, _DATE), f"TRY_CAST({cell} AS DATE)"), f"TRY_CAST({cell} AS DATE)"),
-        (_both(_match(cell, _MOMENT), moment), moment),
+        (_both(_match(cell, f"{_MOMENT}$"), moment), moment),
+        (_both(_match(cell, f"{_MOMENT}Z$"), universal), universal),
+        (_both(_match(cell, _TIME.replace("{1,9}", "{1,6}")), clock), clock),  # finer times stay text
     ]
 
 

@@ -6,7 +6,6 @@ All files must be of one format and have the same columns, in the same types. No
 from __future__ import annotations
 
 import csv
-import glob
 import gzip
 import hashlib
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from shoal.errors import FileError, InputError
 from shoal.files import sha256
 from shoal.files.atomic import check_readable, reporting
 from shoal.files.delimited import DELIMITERS
+from shoal.files.folder import files_at, is_many
 from shoal.files.source import check_names
 
 __all__ = ["Inputs"]
@@ -52,7 +52,7 @@ class Inputs:
     @classmethod
     def of(cls, path: str | Path, *, delimiter: str | None = None) -> Inputs:
         """List the files that `path` names and hold them to have one format and the same columns."""
-        return cls.listed(str(path), _files(str(path)), delimiter=delimiter)
+        return cls.listed(str(path), files_at(str(path)) if is_many(str(path)) else [Path(path)], delimiter=delimiter)
 
     @classmethod
     def listed(cls, path: str, files: Sequence[Path], *, delimiter: str | None = None) -> Inputs:
@@ -83,20 +83,6 @@ class Inputs:
             return sha256(self.files[0])
         lines = (f"{file.name}\n{sha256(file)}\n" for file in self.files)
         return hashlib.sha256("".join(lines).encode()).hexdigest()
-
-
-def _files(path: str) -> list[Path]:
-    folder = Path(path)
-    if folder.is_dir():
-        found = [file for file in folder.iterdir() if file.is_file()]
-    elif glob.has_magic(path) and not folder.exists():
-        found = [Path(name) for name in glob.glob(path, recursive=True) if Path(name).is_file()]
-    else:
-        found = [folder]
-    files = sorted(file for file in found if not file.name.startswith("."))
-    if not files:
-        raise FileError(path, "must be a file, or a folder or pattern with at least one", hint="Check the path.")
-    return files
 
 
 def _format(file: Path) -> str:

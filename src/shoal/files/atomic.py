@@ -36,7 +36,7 @@ def sha256(path: FilePath) -> str:
 def check_readable(file: Path) -> None:
     """Hold `file` to be a file that can be opened."""
     if file.is_dir():
-        raise FileError(str(file), "must be a file", got="a folder", hint="Name one file inside it.")
+        raise FileError(str(file), "must be a file", got="a folder", hint="Choose one file in it.")
     with reporting(file), open(file, "rb"):
         pass
 
@@ -47,16 +47,16 @@ def reporting(file: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        hint = "Check the path." if isinstance(error, FileNotFoundError) else "Check the folder and your rights to it."
+        hint = "Check the path." if isinstance(error, FileNotFoundError) else "Check the folder and your permissions."
         got = (error.strerror or "").lower()
-        raise FileError(str(file), "file must be within reach", got=got, hint=hint) from None
+        raise FileError(str(file), "file must be accessible", got=got, hint=hint) from None
 
 
 @contextmanager
 def replacing(file: Path) -> Iterator[Path]:
     """Give a name beside `file` to write to, then move what was written there into its place."""
     if file.is_dir():
-        raise FileError(str(file), "must be a file", got="a folder", hint="Name one file inside it.")
+        raise FileError(str(file), "must be a file", got="a folder", hint="Choose one file in it.")
     temporary = file.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         with reporting(file):

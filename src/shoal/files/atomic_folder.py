@@ -79,16 +79,14 @@ def check_target(target: Path, contents: Contents, *, overwrite: bool) -> None:
     if not target.exists() or not any(target.iterdir()):
         return
     if not overwrite:
-        raise FileError(
-            str(target), "already holds files", hint="Name another folder, or allow overwriting (--overwrite)."
-        )
+        raise FileError(str(target), "already holds files", hint="Choose another folder, or use --overwrite.")
     strange = [path.name for path in target.iterdir() if not contents.belongs(path)]
     if strange or not (target / contents.sign).is_file():
         raise ParameterError(
             str(target),
             f"can be overwritten only if it holds a {contents.name} ({contents.sign}) and nothing else",
             got=f"{len(strange)} other files",
-            hint="Name another folder.",
+            hint="Choose another folder.",
         )
 
 

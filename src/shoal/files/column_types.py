@@ -1,16 +1,18 @@
 """Types of delimited text, told from every cell of a column.
 
 A column gets a type only if each of its cells is a plain writing of that type, so that no digit is lost: codes with
-leading zeros, numbers of more digits than a float holds, and ``NA`` are text.
+leading zeros, numbers of more digits than a float holds, and ``NA`` are text. A decimal comma is told from the whole
+file: no column may be of numbers with a point. Three digits after a comma alone prove nothing (``1,234``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 
 import polars as pl
 
-__all__ = ["NUMBER", "typed", "without_nan"]
+__all__ = ["NUMBER", "decimal_mark", "typed", "without_nan"]
 
 _INTEGER = r"^-?(?:0|[1-9][0-9]{0,18})$"
 # Whole numbers of more than 15 digits would lose digits as floats; 1E50 is a code of ICD-11, 1E+50 is a number.
@@ -21,20 +23,46 @@ NUMBER = (
 _NOT_FINITE = r"^(?:NaN|nan|-?inf|-?Infinity)$"
 _TRUTH = r"^(?:true|True|TRUE|false|False|FALSE)$"
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-_MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?$"
+_MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?"
+_TIME = r"^[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?$"
+_COMMA = r"^-?(?:0|[1-9][0-9]*)(?:,[0-9]+)?$"
+_SURELY_COMMA = r"^-?0,|,(?:[0-9]{1,2}|[0-9]{4,})$"
 
 
-def typed(cells: pl.Series, decimal: str) -> pl.Series:
+def decimal_mark(columns: Sequence[pl.Series], delimiter: str) -> str:
+    """The decimal mark of a file: a comma if it separates no cells, some column shows it and none shows a point."""
+    if delimiter == ",":
+        return "."
+    trimmed = [_trimmed(column) for column in columns]
+    comma = any(_all(cells, _COMMA) and bool(cells.str.contains(_SURELY_COMMA).any()) for cells in trimmed)
+    point = any(_all(cells, NUMBER) and bool(cells.str.contains(".", literal=True).any()) for cells in trimmed)
+    return "," if comma and not point else "."
+
+
+def typed(cells: pl.Series, decimal: str, thousands: str | None = None) -> pl.Series:
     """Give a column of text the narrowest type that keeps every cell, or leave it as it is."""
-    trimmed = cells.str.strip_chars(" \t")
-    trimmed = trimmed.set(trimmed == "", None)
+    trimmed = _trimmed(cells)
     if trimmed.null_count() == len(trimmed):
         return cells
-    for read in (_integers, _floats(decimal), _truths, _dates, _moments):
+    if thousands is not None:
+        trimmed = _ungrouped(trimmed, decimal, thousands)
+    for read in (_integers, _floats(decimal), _truths, _dates, _moments, _times):
         column = read(trimmed)
         if column is not None and column.null_count() == trimmed.null_count():
             return column
     return cells
+
+
+def _trimmed(cells: pl.Series) -> pl.Series:
+    trimmed = cells.str.strip_chars(" \t")
+    return trimmed.set(trimmed == "", None)
+
+
+def _ungrouped(cells: pl.Series, decimal: str, thousands: str) -> pl.Series:
+    """Numbers without their thousands marks, if every cell is a number and its marks stand where they belong."""
+    mark, point = re.escape(thousands), re.escape(decimal)
+    number = rf"^-?(?:[0-9]+|[1-9][0-9]{{0,2}}(?:{mark}[0-9]{{3}})+)(?:{point}[0-9]+)?$"
+    return cells.str.replace_all(thousands, "", literal=True) if _all(cells, number) else cells
 
 
 def without_nan(frame: pl.DataFrame) -> pl.DataFrame:
@@ -75,6 +103,13 @@ def _dates(cells: pl.Series) -> pl.Series | None:
 
 
 def _moments(cells: pl.Series) -> pl.Series | None:
-    if not _all(cells, _MOMENT):
+    """Moments; where all of them are marked as universal time (Z), they stay in it."""
+    universal = _all(cells, f"{_MOMENT}Z$")
+    if not universal and not _all(cells, f"{_MOMENT}$"):
         return None
+    cells = cells.str.strip_suffix("Z")
     return cells.str.replace("T", " ").str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False)
+
+
+def _times(cells: pl.Series) -> pl.Series | None:
+    return cells.str.to_time("%H:%M:%S%.f", strict=False) if _all(cells, _TIME) else None

@@ -8,52 +8,73 @@ import gzip
 import hashlib
 import io
 import re
+import zipfile
 import zlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from shoal.errors import FileError, InputError, ParameterError
-from shoal.files.atomic import reporting
-from shoal.files.column_types import NUMBER, typed, without_nan
+from shoal.files.column_types import NUMBER, decimal_mark, typed, without_nan
 from shoal.files.source import Source, check_names
 
-__all__ = ["DELIMITERS", "delimited", "read_delimited"]
+__all__ = ["DELIMITERS", "TextOptions", "delimited", "read_delimited"]
 
 DELIMITERS = (",", ";", "\t", "|")
+THOUSANDS = (",", ".", " ", "\u00a0", "\u202f", "'")
 
 _SAMPLE_BYTES = 1 << 16
 _BLOCK_BYTES = 1 << 26
+_IN_ARCHIVES = (".csv", ".tsv", ".txt")
 
 
-def read_delimited(
-    file: Path, ending: str, delimiter: str | None, encoding: str | None, decimal: str, text: frozenset[str]
-) -> Source:
-    """Read delimited text; see `shoal.files.read_source` for what the parameters mean."""
-    with reporting(file):
-        data = file.read_bytes()
-    digest = hashlib.sha256(data).hexdigest()
-    unzipped = _unzip(file, data) if ending.endswith(".gz") else data
-    letters, encoding = _utf8(file, unzipped, encoding)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextOptions:
+    """How delimited text is written: its marks and coding (None: found out), and the columns to leave as text."""
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    text: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        mark = self.delimiter
+        if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in '\r\n"'):
+            raise ParameterError("table", "delimiter must be one ASCII character other than a quote or line break")
+        if self.decimal not in (None, ".", ","):
+            raise ParameterError("table", "decimal must be '.' or ','", got=repr(self.decimal))
+        if self.thousands is not None and (self.thousands not in THOUSANDS or self.thousands == (self.decimal or ".")):
+            rule = "thousands must be a comma, a point, a blank or an apostrophe, and not the decimal mark"
+            raise ParameterError("table", rule, got=repr(self.thousands))
+
+
+def read_delimited(file: Path, ending: str, data: bytes, options: TextOptions) -> Source:
+    """Read delimited text from a file's bytes; see `shoal.files.read_source` for what the options mean."""
+    letters, encoding = _utf8(file, _unpacked(file, ending, data), options.encoding)
     letters = letters.lstrip(b"\r\n")
     if not letters.strip():
         raise FileError(str(file), "must hold a header line and rows", got="an empty file")
-    delimiter = delimiter or ("\t" if ending.startswith("tsv") else _sniff(letters))
+    delimiter = options.delimiter or ("\t" if ending.startswith("tsv") else _sniff(letters))
     names = _header(file, letters, delimiter)
     cells = _cells(file, letters, len(names), delimiter)
+    decimal = options.decimal or decimal_mark(cells, delimiter)
     columns = {
-        name: column if name in text else typed(column, decimal) for name, column in zip(names, cells, strict=True)
+        name: column if name in options.text else typed(column, decimal, options.thousands)
+        for name, column in zip(names, cells, strict=True)
     }
     return Source(
         frame=pl.DataFrame(columns),
         path=str(file),
         format=ending,
         labels=None,
-        sha256=digest,
+        sha256=hashlib.sha256(data).hexdigest(),
         delimiter=delimiter,
         encoding=encoding,
         decimal=decimal,
+        thousands=options.thousands,
     )
 
 
@@ -62,15 +83,40 @@ def delimited(frame: pl.DataFrame, ending: str, delimiter: str | None) -> bytes:
     separator = delimiter or ("\t" if ending.startswith("tsv") else ",")
     # In a table of one column an empty cell would be an empty line, which readers skip.
     null = '""' if frame.width == 1 else ""
-    letters = without_nan(frame).write_csv(separator=separator, null_value=null, line_terminator="\n").encode()
-    return gzip.compress(letters, mtime=0) if ending.endswith(".gz") else letters
+    letters = without_nan(frame).write_csv(
+        separator=separator, null_value=null, line_terminator="\n", time_format="%H:%M:%S%.f"
+    )
+    return gzip.compress(letters.encode(), mtime=0) if ending.endswith(".gz") else letters.encode()
 
 
-def _unzip(file: Path, data: bytes) -> bytes:
+def _unpacked(file: Path, ending: str, data: bytes) -> bytes:
+    if ending.endswith(".gz"):
+        return _gunzipped(file, data)
+    return _unzipped(file, data) if ending == "zip" else data
+
+
+def _gunzipped(file: Path, data: bytes) -> bytes:
     try:
         return gzip.decompress(data)
     except (OSError, EOFError, zlib.error):
-        raise FileError(str(file), "must be a whole gzip file", hint="Compress it again.") from None
+        raise FileError(str(file), "must be an intact gzip file", hint="Compress it again.") from None
+
+
+def _unzipped(file: Path, data: bytes) -> bytes:
+    """The one file of delimited text in an archive; what systems add beside it doesn't count."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = [name for name in archive.namelist() if not name.endswith("/") and "__MACOSX" not in name]
+            if len(names) == 1 and names[0].lower().endswith(_IN_ARCHIVES):
+                return archive.read(names[0])
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, zlib.error):
+        raise FileError(str(file), "must be an intact ZIP file without a password", hint="Zip it again.") from None
+    raise FileError(
+        str(file),
+        "must hold exactly one file, ending in .csv, .tsv or .txt",
+        got=f"{len(names)} files" if len(names) != 1 else "a file of another ending",
+        hint="Unzip it and give the file, or the folder if all files have the same columns.",
+    )
 
 
 def _utf8(file: Path, data: bytes, encoding: str | None) -> tuple[bytes, str]:
@@ -79,11 +125,11 @@ def _utf8(file: Path, data: bytes, encoding: str | None) -> tuple[bytes, str]:
     try:
         letters = data.decode(codecs.lookup(encoding).name)
     except LookupError:
-        raise ParameterError("read_table", "encoding must be one that Python knows", got=repr(encoding)) from None
+        raise ParameterError("read_table", "encoding must be supported by Python", got=repr(encoding)) from None
     except UnicodeDecodeError:
-        raise FileError(str(file), f"must be text coded in {encoding}", hint="Give another encoding.") from None
+        raise FileError(str(file), f"must be text encoded in {encoding}", hint="Give another encoding.") from None
     if _binary(letters, encoding):
-        hint = "The file may be compressed or of another format than its ending says."
+        hint = "The file may be compressed, or not of the format its extension says."
         raise FileError(str(file), "must be text", got="binary content", hint=hint)
     return letters.removeprefix("\ufeff").encode("utf-8"), encoding
 
@@ -172,7 +218,7 @@ def _cells(file: Path, letters: bytes, n_columns: int, delimiter: str) -> list[p
             ),
         )
     except Exception:  # the library's message quotes cells
-        raise InputError(str(file), "must be delimited text", hint="Check quotes and line ends.") from None
+        raise InputError(str(file), "must be delimited text", hint="Check quotes and line breaks.") from None
     if wrong:
         raise _ragged(file, n_columns, wrong)
     columns = [pl.Series(name, table[name]).cast(pl.String) for name in names]
@@ -185,9 +231,9 @@ def _ragged(file: Path, n_columns: int, wrong: list[tuple[int, int]]) -> InputEr
     more = f", and {len(wrong) - 1} more such lines" if len(wrong) > 1 else ""
     return InputError(
         str(file),
-        f"every line must have {n_columns} cells, as the first has",
+        f"every line must have {n_columns} cells, like the first",
         got=f"{width} in line {line}{more}",
-        hint="Quote the cells that hold the delimiter, or name the delimiter.",
+        hint="Quote cells that contain the delimiter, or specify the delimiter.",
     )
 
 
@@ -195,4 +241,4 @@ def _check_closed(file: Path, letters: bytes, last: pl.Series) -> None:
     # A quote that is never closed swallows all lines to the end: only then an unquoted end holds a line break.
     ending = last[-1] if len(last) else None
     if ending and ("\n" in ending or "\r" in ending) and not letters.rstrip(b"\r\n").endswith(b'"'):
-        raise InputError(str(file), "every quote must be closed", hint="Look for a single quotation mark.")
+        raise InputError(str(file), "every quote must be closed", hint="Look for an unmatched quotation mark.")

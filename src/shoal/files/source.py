@@ -10,7 +10,9 @@ import polars as pl
 
 from shoal.errors import InputError
 
-__all__ = ["Labels", "Source", "check_names"]
+__all__ = ["READING", "Labels", "Source", "check_names"]
+
+READING = ("delimiter", "encoding", "decimal", "thousands", "sheet", "sql")
 
 _INDEX_HINT = "A nameless first column is often a row number: remove it, or name it."
 
@@ -40,16 +42,21 @@ class Source:
     frame
         The table.
     path
-        The file, as it was named.
+        The file, folder or pattern as it was named, ``"-"`` for standard input, or the database without its password.
     format
-        The file's ending without the dot, in lower case: ``"csv"``, ``"csv.gz"``, ``"parquet"``, ``"dta"``...
+        The file's ending without the dot, in lower case: ``"csv"``, ``"csv.gz"``, ``"parquet"``, ``"dta"``...; of a
+        folder its files' ending, ``"sql"`` for a query.
     labels
         Variable and value labels; None where the format has none.
     sha256
-        Digest of the file's bytes.
-    delimiter, encoding, decimal
-        What separated the cells, coded the letters and marked the decimals; None where the format is not delimited
-        text.
+        Digest of the file's bytes; of a folder's files with their names; of a query's rows.
+    delimiter, encoding, decimal, thousands
+        What separated the cells, coded the letters, marked the decimals and grouped the digits; None where the format
+        is not delimited text.
+    sheet, sql
+        The sheet of a workbook, the query to a database.
+    single
+        Whether the table is one file that can be named again, as an account of its privacy budget needs.
     """
 
     frame: pl.DataFrame = field(repr=False)
@@ -60,6 +67,15 @@ class Source:
     delimiter: str | None = None
     encoding: str | None = None
     decimal: str | None = None
+    thousands: str | None = None
+    sheet: str | None = None
+    sql: str | None = None
+    single: bool = True
+
+    @property
+    def reading(self) -> dict[str, str]:
+        """The options with which `read_source` reads the same table again."""
+        return {name: getattr(self, name) for name in READING if getattr(self, name) is not None}
 
 
 def check_names(owner: str, names: list[str]) -> None:

@@ -92,7 +92,7 @@ def _unreadable(file: Path, ending: str) -> FileError:
     hint = (
         "It was made by PROC CPORT, which only SAS reads: take the Stata or CSV edition of the file."
         if cport
-        else "Check that the file is whole; if its letters are the problem, give an encoding."
+        else "Check that the file is intact; if characters are the problem, specify an encoding."
     )
     return FileError(str(file), f"must be a readable .{ending} file", hint=hint)
 

@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from shoal.errors import FileError, InputError, ParameterError
-from shoal.files.atomic import FilePath, check_readable, replacing, sha256
-from shoal.files.delimited import delimited, read_delimited
+from shoal.files.atomic import FilePath, check_readable, replacing, reporting, sha256
+from shoal.files.database import is_database, read_query
+from shoal.files.dates import with_dates
+from shoal.files.delimited import TextOptions, delimited, read_delimited
+from shoal.files.folder import is_many, read_many
 from shoal.files.source import Labels, Source, check_names
 from shoal.files.statistical import read_statistical, write_statistical
+from shoal.files.stream import arrow_frame, read_stdin
+from shoal.files.workbook import WORKBOOK_FORMATS, read_workbook
 
 __all__ = ["read_source", "read_table", "write_table"]
 
-TEXT_FORMATS = ("csv", "tsv", "txt", "csv.gz", "tsv.gz", "txt.gz")
+TEXT_FORMATS = ("csv", "tsv", "txt", "csv.gz", "tsv.gz", "txt.gz", "zip")
+ARROW_FORMATS = ("arrow", "feather", "ipc")
 STATISTICAL_FORMATS = ("sas7bdat", "xpt", "ssp", "dta", "sav", "zsav")
 WRITTEN_FORMATS = ("csv", "tsv", "csv.gz", "tsv.gz", "parquet", "dta", "sav", "zsav", "xpt")
 
 
-def read_table(
-    path: FilePath,
-    *,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    decimal: str = ".",
-    text: Collection[str] = (),
-) -> pl.DataFrame:
-    """Read a table from a file; the format is told from the file's ending. See `read_source`.
+def read_table(path: FilePath, **options: Any) -> pl.DataFrame:
+    """Read a table from a file; the format is told from the file's ending. See `read_source` for the options.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def read_table(
     >>> shoal.read_table(folder / "people.csv").rows()
     [('01301', 34), (None, 51)]
     """
-    return read_source(path, delimiter=delimiter, encoding=encoding, decimal=decimal, text=text).frame
+    return read_source(path, **options).frame
 
 
 def read_source(
@@ -49,8 +49,12 @@ def read_source(
     *,
     delimiter: str | None = None,
     encoding: str | None = None,
-    decimal: str = ".",
+    decimal: str | None = None,
+    thousands: str | None = None,
     text: Collection[str] = (),
+    formats: Mapping[str, str] | None = None,
+    sheet: str | None = None,
+    sql: str | None = None,
     keep: Callable[[str], bool] | None = None,
 ) -> Source:
     """Read a table together with its format, labels and digest.
@@ -58,25 +62,41 @@ def read_source(
     Parameters
     ----------
     path
-        A file ending in .csv, .tsv, .txt (each also .gz), .parquet, .sas7bdat, .xpt, .ssp, .dta, .sav or .zsav.
+        A file ending in .csv, .tsv, .txt (each also .gz, or alone in a .zip), .parquet, .arrow, .xlsx, .xls, .ods,
+        .sas7bdat, .xpt, .ssp, .dta, .sav or .zsav; a folder or a pattern (``visits/*.csv``) of files with the same
+        columns; ``"-"``, standard input with CSV or Arrow; or, with `sql`, a database.
     delimiter
         What separates the cells of delimited text. None: comma, semicolon, tab or bar, whichever gives every line
         the same number of cells.
     encoding
         How letters are coded. None: UTF-8 or UTF-16 if the bytes are valid so, else Windows-1252.
     decimal
-        ``"."`` or ``","``: the decimal mark of delimited text.
+        ``"."`` or ``","``: the decimal mark of delimited text. None: a comma if it does not separate the cells, some
+        column surely has it (``1,5``; ``1,234`` proves nothing) and no column is of numbers with a point.
+    thousands
+        What groups the digits of delimited text (``1.234.567``). None: nothing does, and such cells are text.
     text
         Names of columns of delimited text to leave as text, whatever their cells look like.
+    formats
+        Columns with the form of their dates or times of day, ``"DD.MM.YYYY"``: see `shoal.files.dates`. ISO dates
+        need none.
+    sheet
+        Which sheet of a workbook. None: the only one that holds something.
+    sql
+        The query to a database: SQLite (a file or ``sqlite:///FILE``), PostgreSQL (``postgresql://USER@HOST/NAME``)
+        or DuckDB (a file ending in .duckdb).
     keep
         Says of a column's name whether to read it. None: all. Wide statistical files are read much faster so.
 
     Raises
     ------
     FileError
-        The file can't be read, or is not what its ending says.
+        The file can't be read, or is not what its ending says; the database is out of reach.
     InputError
-        A line has too many or too few cells, or a column name is missing or repeated.
+        A line has too many or too few cells, a column name is missing or repeated, files differ in their columns, or
+        a query returns nothing.
+    ColumnError
+        A column has a form of dates and holds something else.
 
     Notes
     -----
@@ -86,21 +106,50 @@ def read_source(
 
     Cost: linear in the size of the file; delimited text is held in memory about three times over while it is read.
     """
-    file, ending = Path(path), _ending(path)
-    _check_options(delimiter, decimal)
-    check_readable(file)
-    if ending in TEXT_FORMATS:
-        source = read_delimited(file, ending, delimiter, encoding, decimal, frozenset(text))
-        return source if keep is None else replace(source, frame=_kept(file, source.frame, keep))
-    if delimiter is not None:
-        raise ParameterError("read_table", "delimiter must be left out for a file that is not delimited text")
-    if ending == "parquet":
-        frame, labels = _read_parquet(file), None
+    marks = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "thousands": thousands}
+    options = TextOptions(**marks, text=frozenset(text))
+    place = str(path)
+    if sql is not None or is_database(place):
+        source = _queried(place, sql)
+    elif place == "-":
+        source = read_stdin(options)
+    elif is_many(place):
+        source = read_many(place, lambda file, texts: _read_file(file, _with_text(options, texts), sheet, keep))
     else:
-        frame, labels = read_statistical(file, ending, encoding, keep)
+        source = _read_file(Path(path), options, sheet, keep)
+    frame = source.frame if keep is None else _kept(place, source.frame, keep)
+    return replace(source, frame=with_dates(frame, formats) if formats else frame)
+
+
+def _queried(place: str, sql: str | None) -> Source:
+    if sql is None:
+        raise ParameterError("--sql", "must be given to read from a database", hint="For example: SELECT * FROM people")
+    return read_query(place, sql)
+
+
+def _with_text(options: TextOptions, texts: frozenset[str]) -> TextOptions:
+    return replace(options, text=options.text | texts)
+
+
+def _read_file(file: Path, options: TextOptions, sheet: str | None, keep: Callable[[str], bool] | None) -> Source:
+    ending = _ending(file)
+    check_readable(file)
+    if sheet is not None and ending not in WORKBOOK_FORMATS:
+        raise ParameterError("--sheet", "must be omitted unless the file is a workbook")
+    if ending in TEXT_FORMATS:
+        with reporting(file):
+            return read_delimited(file, ending, file.read_bytes(), options)
+    if options.delimiter is not None:
+        raise ParameterError("read_table", "delimiter must be omitted unless the file is delimited text")
+    labels, found = None, None
+    if ending in WORKBOOK_FORMATS:
+        frame, found = read_workbook(file, sheet)
+    elif ending in STATISTICAL_FORMATS:
+        frame, labels = read_statistical(file, ending, options.encoding, keep)
+    else:
+        frame = _read_parquet(file) if ending == "parquet" else _read_arrow(file)
     check_names(str(file), frame.columns)
-    frame = frame if keep is None else _kept(file, frame, keep)
-    return Source(frame=frame, path=str(file), format=ending, labels=labels, sha256=sha256(file))
+    return Source(frame=frame, path=str(file), format=ending, labels=labels, sha256=sha256(file), sheet=found)
 
 
 def write_table(
@@ -133,8 +182,8 @@ def write_table(
     file, ending = Path(path), _ending(path)
     if ending not in WRITTEN_FORMATS:
         known = ", ".join(WRITTEN_FORMATS)
-        raise FileError(str(file), f"can't be written as .{ending}", hint=f"Formats that can: {known}.")
-    _check_options(delimiter, ".")
+        raise FileError(str(file), f"can't be written as .{ending}", hint=f"Supported formats: {known}.")
+    TextOptions(delimiter=delimiter)  # checks it
     plain = _plain(frame, str(file))
     with replacing(file) as temporary:
         if ending == "parquet":
@@ -146,30 +195,25 @@ def write_table(
 
 
 def _ending(path: FilePath) -> str:
-    known = {*TEXT_FORMATS, *STATISTICAL_FORMATS, "parquet"}
+    known = {*TEXT_FORMATS, *ARROW_FORMATS, *WORKBOOK_FORMATS, *STATISTICAL_FORMATS, "parquet"}
     parts = Path(path).name.lower().split(".")[1:]
     for ending in (".".join(parts[-2:]), ".".join(parts[-1:])):
         if ending in known:
             return ending
-    hint = "Known endings: .csv, .tsv, .txt (also .gz), .parquet, .sas7bdat, .xpt, .dta, .sav. Save a sheet as CSV."
-    raise FileError(str(path), "file's ending must name a known format", got=_quoted_ending(parts), hint=hint)
+    hint = (
+        "Supported extensions: .csv, .tsv, .txt (also .gz, .zip), .parquet, .arrow, .xlsx, .sas7bdat, .xpt, .dta, .sav."
+    )
+    raise FileError(str(path), "file extension must be a supported format", got=_quoted_ending(parts), hint=hint)
 
 
 def _quoted_ending(parts: list[str]) -> str:
     return f"'.{parts[-1]}'" if parts else "none"
 
 
-def _check_options(delimiter: str | None, decimal: str) -> None:
-    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '\r\n"'):
-        raise ParameterError("table", "delimiter must be one ASCII letter, no quote and no line end")
-    if decimal not in (".", ","):
-        raise ParameterError("table", "decimal must be '.' or ','", got=repr(decimal))
-
-
-def _kept(file: Path, frame: pl.DataFrame, keep: Callable[[str], bool]) -> pl.DataFrame:
+def _kept(place: str, frame: pl.DataFrame, keep: Callable[[str], bool]) -> pl.DataFrame:
     names = [name for name in frame.columns if keep(name)]
     if not names:
-        raise InputError(str(file), "must hold at least one of the columns asked for")
+        raise InputError(place, "must hold at least one of the requested columns")
     return frame.select(names)
 
 
@@ -179,8 +223,13 @@ def _read_parquet(file: Path) -> pl.DataFrame:
     except pl.exceptions.DuplicateError:
         raise InputError(str(file), "column names must be unique", hint="Rename one of them.") from None
     except Exception:  # the library's message may quote cells
-        raise FileError(str(file), "must be a whole Parquet file", hint="Write it again.") from None
+        raise FileError(str(file), "must be an intact Parquet file", hint="Write it again.") from None
     return frame.drop([name for name in frame.columns if re.fullmatch(r"__index_level_\d+__", name)])
+
+
+def _read_arrow(file: Path) -> pl.DataFrame:
+    with reporting(file):
+        return arrow_frame(str(file), file.read_bytes())
 
 
 def _plain(frame: pl.DataFrame, owner: str) -> pl.DataFrame:
@@ -188,5 +237,5 @@ def _plain(frame: pl.DataFrame, owner: str) -> pl.DataFrame:
     check_names(owner, frame.columns)
     for name, dtype in frame.schema.items():
         if dtype.is_nested() or dtype in (pl.Object, pl.Binary, pl.Duration):
-            raise InputError(owner, f"column '{name}' must be numbers, texts, dates or true/false to be written")
+            raise InputError(owner, f"column '{name}' must hold numbers, text, dates or true/false to be written")
     return frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))

@@ -1,4 +1,4 @@
-"""Groupers: who hides with whom."""
+"""Groupers: who is grouped with whom."""
 
 from shoal.group.ball import Ball
 from shoal.group.crest import Crest

@@ -54,7 +54,7 @@ class Ball(Grouper):
         quasi-identifier its radius in its own units (a nominal mismatch is 1). None lets the data suggest a common
         one. Raising it makes fewer, wider groups and leaves fewer records in small ones.
     minimum
-        How many persons a group must hold not to be small. Raising it makes more records stand out.
+        How many smaller groups count as small. Raising it makes more records stand out.
     shape
         ``"clique"``: every pair of a group is within the radius. ``"ball"``: every record is within the radius of the
         group's seed, so two of them can be twice as far apart.
@@ -63,7 +63,7 @@ class Ball(Grouper):
     -----
     Deterministic up to ties, which the seed decides. A missing category is a level of its own; missing numbers follow
     the schema. Where the schema names a unit, persons are grouped (each at the mean of their numbers and the most
-    frequent of their levels), and (2) holds for persons. Survey weights play no part. Cost: one search in a tree of
+    frequent of their levels), and (2) holds for persons. Survey weights are not used. Cost: one search in a tree of
     boxes per record and per group, memory linear in records; 100,000 records of 8 columns take about ten seconds. A
     suggested radius costs some six groupings.
 
@@ -77,8 +77,11 @@ class Ball(Grouper):
     """
 
     title = "balls of one radius"
-    summary = "Who is within a distance of each other, for any columns with a distance; who is near nobody stays alone."
-    promise = "Records of a group are within the radius in every column; small groups must be mended by a mask."
+    summary = (
+        "Groups of records within a given distance of each other, for any columns with a distance; isolated "
+        "records stay alone."
+    )
+    promise = "Records of a group are within the radius in every column; small groups must be fixed by a mask."
     telling = Telling(
         done=(
             "People were gathered in groups that are near each other in every quasi-identifier "
@@ -93,10 +96,12 @@ class Ball(Grouper):
     radius: Annotated[
         float | Mapping[str, float] | None,
         Range(low=0, high=1),
-        Help("how near is near: one number in mapped units, or column=radius/...; none: suggested by the data"),
+        Help("radius: one number in mapped units, or column=radius/...; none: chosen from the data"),
     ] = None
-    minimum: Annotated[int, Range(low=2), Help("persons a group must hold not to be small")] = 5
-    shape: Annotated[Shape, Help("every pair within the radius, or every record within it of the seed")] = "clique"
+    minimum: Annotated[int, Range(low=2), Help("smaller groups count as small")] = 5
+    shape: Annotated[Shape, Help("every pair within the radius, or every record within the radius of the seed")] = (
+        "clique"
+    )
 
     @property
     def k(self) -> int:  # type: ignore[override]
@@ -162,7 +167,7 @@ class Ball(Grouper):
             return
         raise GuaranteeError(
             "Ball",
-            "radius is so tight that every person is alone",
+            "radius is so small that every person is alone",
             hint=f"A common radius of {self.suggested(scene):g} leaves at most {_SHARE:.0%} in small groups.",
         )
 
@@ -246,7 +251,7 @@ def _first(enough: Callable[[int], bool], last: int) -> int:
 
 
 def _told(few: int, n: int, k: int) -> str:
-    """A share of persons, without telling of 1 to k − 1 of them: notes leave the secure room."""
+    """A share of persons, without telling of 1 to k − 1 of them: notes leave the secure environment."""
     return f"under {k / n:.2%}" if 0 < few < k else f"{few / n:.2%}"
 
 

@@ -55,7 +55,7 @@ class Copies(NamedTuple):
 def prepare(method: str, points: FloatArray, k: int) -> Copies:
     """Check, round and collapse the points that a kernel is given."""
     if not 1 <= k <= len(points):
-        raise ParameterError(method, f"k must lie between 1 and the number of rows, {len(points)}", got=f"{k}")
+        raise ParameterError(method, f"k must be between 1 and the number of rows, {len(points)}", got=f"{k}")
     return distinct(on_grid(points))
 
 
@@ -63,7 +63,7 @@ def on_grid(points: FloatArray) -> FloatArray:
     """Round each column to a dyadic grid on which all sums over rows are exact; below 1e-120 all is zero."""
     if not (np.abs(points) < _HUGE).all():
         raise InputError(
-            "grouping", f"needs numbers below {_HUGE:g}", hint="Declare how missing and infinite numbers are treated."
+            "grouping", f"needs numbers below {_HUGE:g}", hint="Declare how to treat missing and infinite numbers."
         )
     largest = np.abs(points).max(axis=0, initial=0.0)
     exponent = np.maximum(np.frexp(largest)[1] + len(points).bit_length() - 52, _LEAST_EXPONENT)

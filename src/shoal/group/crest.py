@@ -63,7 +63,7 @@ class Crest(ClassGrouper):
     -----
     The class columns are the nominal and ordinal sensitive columns; a missing class is a class of its own. Numeric and
     ordinal quasi-identifiers are scaled to 0..1 by their range; a nominal mismatch counts 1. Where the schema names a
-    unit, persons are grouped and bring the classes of all their rows. Survey weights play no part. Cost: one search
+    unit, persons are grouped and bring the classes of all their rows. Survey weights are not used. Cost: one search
     in a k-d tree per record and kind of class, several times over, and in the worst case n² distances; memory is n
     times the number of classes. 4,406 rows of 20 columns take about a second, Partial CREST half of that.
 
@@ -78,7 +78,7 @@ class Crest(ClassGrouper):
     """
 
     title = "CREST"
-    summary = "Near each other and mixed in the sensitive class, so that a group gives less away."
+    summary = "Groups of similar people, mixed in the sensitive class, so that a group reveals less."
     promise = "Every group holds at least k persons; no class mix is promised."
     telling = Telling(
         done=(
@@ -90,9 +90,11 @@ class Crest(ClassGrouper):
 
     k: Annotated[int, Range(low=2), Help("smallest group size")] = 5
     alpha: Annotated[float, Range(low=0, high=1), Help("weight of distance against class mix")] = 0.5
-    neighbours: Annotated[int | None, Range(low=2), Help("neighbourhood whose class mix counts; none: k")] = None
+    neighbours: Annotated[
+        int | None, Range(low=2), Help("size of the neighbourhood whose class mix counts; none: k")
+    ] = None
     scale: Annotated[Literal["published", "unit"], Help("distance over J, or over sqrt(J)")] = "published"
-    classes: Annotated[Classes, Help("several class columns as one compound class, or each")] = "compound"
+    classes: Annotated[Classes, Help("several class columns as one compound class, or separately")] = "compound"
 
     def _points(self, prepared: Prepared) -> Points:
         J = len(prepared.schema.quasi)

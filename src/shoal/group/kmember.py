@@ -60,7 +60,7 @@ class KMember(Grouper):
     """
 
     title = "k-member clustering"
-    summary = "Small, tight groups, alike in the numeric sensitive columns too: the usual choice."
+    summary = "Small, tight groups, also similar in the numeric sensitive columns: the usual choice."
     promise = "Every group holds at least k persons."
     telling = Telling(
         done=(

@@ -34,7 +34,7 @@ class MDAV(Grouper):
 
     Notes
     -----
-    Survey weights play no part. Cost as for `KMember`.
+    Survey weights are not used. Cost as for `KMember`.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class MDAV(Grouper):
     """
 
     title = "MDAV"
-    summary = "The usual microaggregation; looks at quasi-identifiers only, so sensitive values don't steer the groups."
+    summary = "Standard microaggregation by quasi-identifiers only, so sensitive values do not influence the groups."
     promise = "Every group holds k to 2k − 1 persons."
     telling = Telling(
         done=(

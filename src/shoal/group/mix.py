@@ -167,7 +167,7 @@ def _read(prepared: Prepared, units: IntArray, classes: Classes, owner: str) -> 
             owner,
             "needs a class column: a sensitive column that is nominal or ordinal",
             got="none",
-            hint="Give a column the role sensitive, and declare it nominal or ordinal where it holds numbers.",
+            hint="Give a column the role sensitive, and declare it nominal or ordinal if it holds numbers.",
         )
     codes = class_codes(prepared, names)
     for j, name in enumerate(names):
@@ -190,7 +190,7 @@ def _check_counts(owner: str, n: int, n_classes: int) -> None:
             owner,
             "class columns have too many classes for this many records",
             got=f"{n_classes} classes or combinations",
-            hint="Coarsen them, or leave all but one out of the sensitive columns.",
+            hint="Coarsen them, or make only one of them sensitive.",
         )
 
 

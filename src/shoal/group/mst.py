@@ -37,7 +37,7 @@ class MST(Grouper):
     Notes
     -----
     Distance is Euclidean over columns scaled to 0..1 by their range; a nominal mismatch counts 1. Missing categories
-    are a level of their own. Survey weights play no part. Cost: about n log n searches in a k-d tree, then at worst
+    are a level of their own. Survey weights are not used. Cost: about n log n searches in a k-d tree, then at worst
     n²/k looks at edges; 50,000 rows of 8 columns take a few seconds.
 
     Examples
@@ -50,7 +50,7 @@ class MST(Grouper):
     """
 
     title = "spanning tree"
-    summary = "Follows gaps in the data: the longest edges of the tree are cut while both sides keep k."
+    summary = "Follows gaps in the data: the longest edges of the tree are cut as long as both sides keep k."
     promise = "Every group holds at least k persons."
     telling = Telling(
         done=(

@@ -69,7 +69,7 @@ def outliers(
 
     Notes
     -----
-    Parameters, missing values, units and cost are those of `Ball`. Survey weights play no part.
+    Parameters, missing values, units and cost are those of `Ball`. Survey weights are not used.
 
     Examples
     --------

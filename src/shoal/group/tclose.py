@@ -43,7 +43,7 @@ class TCloseMST(ClassGrouper):
     Notes
     -----
     The class columns are the nominal and ordinal sensitive columns, each for itself; a missing class is a class.
-    Ordinal classes are compared as if they had no order. Survey weights play no part. Cost as for `MST`, times the
+    Ordinal classes are compared as if they had no order. Survey weights are not used. Cost as for `MST`, times the
     number of classes in the cutting.
 
     Examples
@@ -57,7 +57,7 @@ class TCloseMST(ClassGrouper):
     """
 
     title = "spanning tree with t-closeness"
-    summary = "As the spanning tree, and each group's classes stay near those of the whole table."
+    summary = "Like the spanning tree, with the classes of each group close to those of the whole table."
     promise = "Every group holds at least k persons, and its classes differ from the table's by at most t."
     telling = Telling(
         done=(

@@ -110,8 +110,8 @@ class Account:
         if tag is not None:
             return cls._known(file, tag, limit, changed, ledger, data)
         if limit is None and data is None and not embedded_place(file).exists():
-            hint = "Such as Budget(epsilon=1)."
-            raise ParameterError("Account", "limit must be given to begin an account", hint=hint)
+            hint = "For example Budget(epsilon=1)."
+            raise ParameterError("Account", "limit must be given to open a new account", hint=hint)
         return cls._begun(file, limit, changed, ledger, data)
 
     @property
@@ -220,7 +220,9 @@ class Account:
         cls, file: Path, tag: Tag, limit: Budget | None, changed: str, ledger: str | None, data: str | None
     ) -> Account:
         if data is not None and data != tag.data:
-            raise ParameterError("data", "the file's tag names another data set", got=f"{data} where it is {tag.data}")
+            raise ParameterError(
+                "data", "the file's tag refers to another data set", got=f"{data} where it is {tag.data}"
+            )
         book = _opened(file, tag, ledger)
         account = cls(file, book, tag.data)
         account._check_content(changed)
@@ -250,8 +252,8 @@ class Account:
             if row.content is not None and hmac.compare_digest(row.content, content):
                 return
             if row.content is not None and changed == "refuse":
-                hint = "If these are corrected data about the same people, open it with changed='continue'."
-                raise FileError(str(self.path), "the account belongs to a data file of other content", hint=hint)
+                hint = "If these are corrected data on the same people, open it with changed='continue'."
+                raise FileError(str(self.path), "the account belongs to a data file with different content", hint=hint)
             connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == row.id).values(content=content))
             nothing = Balance.of(row).limit.budget * 0
             note = data_set.note_of("the data file changed; what was spent stays spent", nothing)
@@ -282,11 +284,11 @@ def _begin(book: Ledger, file: Path, limit: Budget | None, *, alone: bool) -> st
             return str(known[0].name)
         for row in known:
             if row.content == content:
-                hint = f"If it is the same people, declare it: data='{row.name}' (--data {row.name})."
-                rule = f"has the content of the data set '{row.label or row.name}', which the ledger knows"
+                hint = f"If they are the same people, declare it: data='{row.name}' (--data {row.name})."
+                rule = f"has the content of the data set '{row.label or row.name}', which is already in the ledger"
                 raise FileError(str(file), rule, hint=hint)
         if limit is None:
-            raise ParameterError("Account", "limit must be given to begin an account")
+            raise ParameterError("Account", "limit must be given to open a new account")
         name = data_set.new_name()
         heads.append(
             data_set.begin_data(connection, book.founded.key, name, limit, label=file.name[:200], content=content)[1]
@@ -297,18 +299,18 @@ def _begin(book: Ledger, file: Path, limit: Budget | None, *, alone: bool) -> st
 def _opened(file: Path, tag: Tag, ledger: str | None) -> Ledger:
     """The ledger that the tag names; `ledger` may bring its password, and nothing else."""
     if not tag.ledger and not embedded_place(file).exists():
-        hint = "Bring it back from a copy. A new account would forget what was spent."
-        raise FileError(str(embedded_place(file)), "the account must not vanish while its tag is there", hint=hint)
+        hint = "Restore it from a backup. A new account would forget what was spent."
+        raise FileError(str(embedded_place(file)), "the account is missing although its tag exists", hint=hint)
     same = ledger is not None and bool(tag.ledger) and without_password(ledger) == tag.ledger
     book = Ledger.open(ledger if same and ledger else tag.url(file), create=False, keep=False)
     if book.founded.name != tag.ledger_name:
         book.close()
-        hint = "Bring back the ledger that the file was charged to, or its copy."
-        raise FileError(str(tag_place(file)), "names another ledger than the one that is there", hint=hint)
+        hint = "Restore the ledger that the file was charged to."
+        raise FileError(str(tag_place(file)), "refers to a different ledger from the one found", hint=hint)
     if ledger is not None and not same:
         book.close()
-        hint = f"Leave --ledger out, or move the account there: `shoal ledger migrate {file} --ledger URL`."
-        raise ParameterError("ledger", "the file's account is kept in another ledger", hint=hint)
+        hint = f"Omit --ledger, or move the account there: `shoal ledger migrate {file} --ledger URL`."
+        raise ParameterError("ledger", "the file's account is in another ledger", hint=hint)
     return book
 
 
@@ -321,7 +323,7 @@ def _check_opening(limit: Budget | None, changed: str) -> None:
 
 def _check_words(purpose: str, claim: Claim | None) -> None:
     if not isinstance(purpose, str) or not purpose.strip():
-        raise ParameterError("Account", "purpose must be a text that says what is bought")
+        raise ParameterError("Account", "purpose must be a string that says what the charge is for")
     if claim is not None and not isinstance(claim, Claim):
         raise ParameterError("Account", "claim must be a Claim or none", got=type(claim).__name__)
     try:

@@ -102,9 +102,9 @@ def seal(key: bytes, mark: str, score: str) -> str:
 def refuse_break(number: int | None) -> None:
     """A GuaranteeError where the chain is broken at `number`."""
     if number is not None:
-        hint = "Somebody wrote into the database by hand, or it is damaged. Bring back an unharmed copy."
+        hint = "The database was edited by hand or is damaged. Restore an intact backup."
         raise GuaranteeError(
-            "ledger", "every entry must fit the chain of the journal", got=f"entry {number}", hint=hint
+            "ledger", "every entry must match the hash chain of the journal", got=f"entry {number}", hint=hint
         )
 
 

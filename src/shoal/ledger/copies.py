@@ -28,7 +28,7 @@ def backup(url: str, target: Path) -> Head:
     """Copy a SQLite ledger, also while it is in use; the head of the copy, which was looked at whole."""
     source = _file_of(url)
     if target.exists():
-        raise FileError(str(target), "must not exist yet", hint="Name another file.")
+        raise FileError(str(target), "must not exist yet", hint="Choose another file.")
     ledger = Ledger.open(url, create=False, keep=False)
     ledger.close()
     temporary = target.with_name(f".{target.name}.part")
@@ -62,8 +62,8 @@ def restore(url: str, copy: Path, *, go_back: bool = False) -> tuple[Head, int]:
     lost = _lost(target, copy, head)
     if lost and not go_back:
         got = f"{head.number} entries where there were {head.number + lost}"
-        hint = "Find a newer copy. To accept the loss, which spends people's data twice: --go-back."
-        raise GuaranteeError("restore", "must not go back in time", got=got, hint=hint)
+        hint = "Use a newer backup, or accept the loss with --go-back, which spends the same budget twice."
+        raise GuaranteeError("restore", "must not lose entries", got=got, hint=hint)
     _replace(copy, target)
     ledger = Ledger.unchecked(url, keep=False)
     try:
@@ -96,14 +96,14 @@ def instructions(url: str) -> str:
 def _file_of(url: str) -> Path:
     engine = open_engine(url)
     if engine.dialect.name != "sqlite" or not engine.url.database:
-        raise ParameterError("ledger", "only a SQLite ledger is copied by this command", hint=instructions(url))
+        raise ParameterError("ledger", "only a SQLite ledger can be backed up by this command", hint=instructions(url))
     return Path(engine.url.database)
 
 
 def _verified(file: Path) -> Head:
     """The head of a copy, everything in it looked at; its anchor is not asked, as it may lie elsewhere."""
     if not file.exists():
-        raise FileError(str(file), "must be a copy of a ledger", got="no such file")
+        raise FileError(str(file), "must be a backup of a ledger", got="no such file")
     ledger = Ledger.unchecked(f"sqlite:///{file}", keep=False)
     try:
         ledger.anchor = Anchor(Path(os.devnull))
@@ -120,7 +120,7 @@ def _lost(target: Path, copy: Path, head: Head) -> int:
     if target.exists():
         theirs, ours = (Ledger.unchecked(f"sqlite:///{file}", keep=False) for file in (target, copy))
         if theirs.founded.name != ours.founded.name:
-            raise GuaranteeError("restore", "the copy must be of the ledger that it replaces", got="another ledger's")
+            raise GuaranteeError("restore", "the backup must be of the ledger that it replaces", got="another ledger's")
         heads.append(theirs.head())
         theirs.close()
         ours.close()

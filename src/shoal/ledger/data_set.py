@@ -110,10 +110,10 @@ def reserve_data(connection: Connection, key: bytes, name: str, share: int | Non
     row = found_data(connection, name)
     balance = Balance.of(row)
     if row.currency == "rho":
-        raise ParameterError("ledger", "answers cost pure epsilon and can't be reserved from a limit in rho")
+        raise ParameterError("ledger", "answers cost pure epsilon, which can't be reserved from a limit in rho")
     if share is not None and share < row.answered:
         got = f"epsilon = {to_text(share)} where answers have spent {to_text(row.answered)}"
-        raise ParameterError("ledger", "a reservation must not lie below what answers have spent", got=got)
+        raise ParameterError("ledger", "a reserve must not be less than what answers have already spent", got=got)
     if share is not None and row.spent - row.answered + share > row.cap:
         free = row.cap - row.spent + row.answered
         rule = "the data set's limit must cover what is reserved"
@@ -162,5 +162,5 @@ def _check_units(row: Any, price: Units, budget: Budget) -> None:
     if price.amount <= (balance.left or 0) and row.delta_spent + price.delta <= row.delta_cap:
         return
     left = Units(amount=balance.left or 0, delta=row.delta_cap - row.delta_spent, currency=row.currency).budget
-    rule = "the charge must be covered by what is left"
+    rule = "the charge must not exceed what is left"
     raise GuaranteeError("Account", rule, got=f"{budget} to spend, {left} left", hint="Nothing was spent.")

@@ -116,12 +116,12 @@ def reporting() -> Iterator[None]:
         yield
     except (DBAPIError, PoolTimeout, SQLAlchemyError) as error:
         name = type(getattr(error, "orig", None) or error).__name__
-        hint = "Is it running, reachable and writable? Nothing was answered; what was charged stays charged."
+        hint = "Is it running, reachable and writable? Nothing was answered; charges stand."
         raise LedgerError("ledger", "the database must answer", got=name, hint=hint) from None
 
 
 def _read_url(url: str) -> URL:
-    hint = "Such as sqlite:///ledger.db or postgresql://user@host/name."
+    hint = "For example sqlite:///ledger.db or postgresql://user@host/name."
     try:
         place = make_url(url)
     except (ArgumentError, ValueError, TypeError):

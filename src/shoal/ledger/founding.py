@@ -68,7 +68,7 @@ def read_founded(engine: Engine) -> Founded:
     empty = file is not None and not (Path(file).exists() and Path(file).stat().st_size)  # SQLite would write to it
     if empty or not inspect(engine).has_table("meta"):
         engine.dispose()
-        hint = "Check the address, or begin one with `shoal ledger create`."
+        hint = "Check the URL, or create a ledger with `shoal ledger create`."
         raise InputError("ledger", "there is no ledger in that database", hint=hint)
     with engine.connect() as connection, connection.begin():
         return _founded(_meta(connection))
@@ -80,10 +80,10 @@ def _meta(connection: Connection) -> dict[str, str]:
 
 def _founded(meta: dict[str, str]) -> Founded:
     if meta.get("format") == "1":
-        hint = "`shoal ledger migrate --ledger URL` brings it up to date; nothing is lost."
-        raise InputError("ledger", "must be of this version's layout", got="layout 1", hint=hint)
+        hint = "Run `shoal ledger migrate --ledger URL` to upgrade it; nothing is lost."
+        raise InputError("ledger", "must have the layout of this version", got="layout 1", hint=hint)
     if meta.get("format") != FORMAT or "secret" not in meta:
-        raise InputError("ledger", "must be of a layout that this version knows", got=repr(meta.get("format"))[:20])
+        raise InputError("ledger", "must have a layout supported by this version", got=repr(meta.get("format"))[:20])
     secret = bytes.fromhex(meta["secret"])
     mark = meta.get("key_mark")
     key = hmac.digest(secret, b"chain", "sha256") if mark is None else _read_key(mark)

@@ -217,7 +217,7 @@ def _wait_for_charges(connection: Any, number: str) -> None:
 
 
 def _none_in_force() -> InputError:
-    return InputError("keys", "there is no key of that id in force", hint="See `shoal keys list`.")
+    return InputError("keys", "there is no active key with that id", hint="See `shoal keys list`.")
 
 
 def _key(row: Any) -> Key:
@@ -240,11 +240,13 @@ def _client(connection: Any, key: bytes, name: str, epsilon: Amount | None, role
     known = connection.execute(wanted).first()
     if known is None:
         if epsilon is None:
-            raise ParameterError("keys", "a new client needs a limit", hint="Such as --epsilon 10, or 0.")
+            raise ParameterError("keys", "a new client needs a limit", hint="For example --epsilon 10, or 0.")
         return open_account(connection, key, "client", name, Budget(epsilon=epsilon), head)
     if epsilon is not None and role != "auditor" and limit_units(epsilon) != known.cap:
         got = f"{epsilon} where it is {to_text(known.cap)}"
-        raise ParameterError("keys", "the limit of a known client stays", got=got, hint="See `shoal ledger limit`.")
+        raise ParameterError(
+            "keys", "the limit of an existing client is fixed", got=got, hint="See `shoal ledger limit`."
+        )
     return int(known.id), head
 
 
@@ -252,7 +254,7 @@ def _after(days: float | None, name: str) -> str | None:
     if days is None:
         return None
     if not 0 <= days <= 36_500:
-        raise ParameterError("keys", f"{name} must lie between 0 and a hundred years", got=repr(days)[:40])
+        raise ParameterError("keys", f"{name} must be between 0 and a hundred years", got=repr(days)[:40])
     return (datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="milliseconds")
 
 

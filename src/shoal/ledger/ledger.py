@@ -395,8 +395,8 @@ class Ledger:
 
     def _check_file(self) -> None:
         if file_of(self.engine) != self._file:
-            hint = "It was moved, deleted or replaced while in use. Put it back, or start again."
-            raise LedgerError("ledger", "the file must stay the one that was opened", hint=hint)
+            hint = "It was moved, deleted or replaced while in use. Restore it, or start again."
+            raise LedgerError("ledger", "the file was replaced while open", hint=hint)
 
     def _found(self, connection: Connection, kind: Kind, name: str) -> Any:
         row = connection.execute(select(ACCOUNT).where(*_named(kind, name)).with_for_update()).first()
@@ -424,7 +424,7 @@ class Ledger:
         if limit is not None and limit_units(limit) != row.cap:
             got = f"{limit} where it is {to_text(row.cap)}"
             hint = "See `shoal ledger limit`, which can lower it."
-            raise ParameterError("ledger", "the limit of a known data set stays", got=got, hint=hint)
+            raise ParameterError("ledger", "the limit of an existing data set is fixed", got=got, hint=hint)
         return int(row.id)
 
     def _record_fit(
@@ -491,20 +491,22 @@ def _wanted_limit(row: Any, limit: Budget | Amount) -> Units:
 def _check_limit(row: Any, limit: Units) -> None:
     balance = Balance.of(row)
     if limit.currency != row.currency and balance.spent:
-        raise ParameterError("ledger", "a limit in use must stay of its kind", got=str(limit.budget))
+        raise ParameterError("ledger", "the kind of a limit in use can't be changed", got=str(limit.budget))
     if limit.amount < balance.spent + balance.reserved or limit.delta < row.delta_spent:
         got = f"{limit.budget} where {balance.committed.budget} is spent or reserved"
-        raise ParameterError("ledger", "a limit must not lie below what is spent or reserved", got=got)
+        raise ParameterError("ledger", "a limit must not be less than what is spent or reserved", got=got)
     raised = row.cap is not None and (limit.amount > row.cap or limit.delta > row.delta_cap)
     if row.kind == "data" and raised and (balance.spent or balance.share is not None):
-        raise GuaranteeError("ledger", "the limit of a data set can't be raised", hint="It was promised to the people.")
+        raise GuaranteeError(
+            "ledger", "the limit of a data set can't be raised", hint="It is a promise to the people in the data."
+        )
 
 
 def _noted(connection: Connection, head: str) -> Head:
     """A printed head as a whole one: its number, and the link that the journal has there if it begins so."""
     number, _, start = head.strip().partition(":")
     if not number.isdigit() or len(start) < 8:
-        raise ParameterError("--head", "must be as it was printed: number:beginning of the hash", got=repr(head)[:60])
+        raise ParameterError("--head", "must be as printed: number:beginning of the hash", got=repr(head)[:60])
     link = connection.execute(select(JOURNAL.c.link).where(JOURNAL.c.id == int(number))).scalar()
     fits = link is not None and link.startswith(start)
     return Head(number=int(number), link=str(link) if fits else start)

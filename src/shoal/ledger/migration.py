@@ -55,7 +55,7 @@ def migrate_file(path: Path, ledger: str | None = None) -> Account:
     if words is not None:
         return _from_old_files(file, words, ledger)
     if ledger is None or Tag.read(file) is None:
-        hint = "Nothing is to be done, or name a shared ledger to move it to: --ledger URL."
+        hint = "There is nothing to do, unless you move it to a shared ledger with --ledger URL."
         rule = "must have an account of an earlier version, or one of its own to be moved"
         raise InputError(str(file), rule, hint=hint)
     return _from_own_ledger(file, ledger)
@@ -71,7 +71,7 @@ def migrate_ledger(url: str) -> int:
             meta = {row.name: row.value for row in connection.execute(text("SELECT name, value FROM meta"))}
             if meta.get("format") != "1":
                 got = f"layout {meta.get('format')}"
-                raise InputError("ledger", "must be of the first layout to be migrated", got=got)
+                raise InputError("ledger", "must have layout 1 to be migrated", got=got)
             return _rewrite(connection, meta["secret"])
     finally:
         engine.dispose()
@@ -103,7 +103,7 @@ def _from_own_ledger(file: Path, ledger: str) -> Account:
     account = Account.open(file)
     tag, balance = Tag.read(file), account.balance
     if tag is None or tag.ledger:
-        raise InputError(str(file), "the account is in a shared ledger already")
+        raise InputError(str(file), "the account is already in a shared ledger")
     if balance.answered or balance.share is not None:
         raise InputError(str(file), "an account that answers were charged to can't be moved", hint="Serve from it.")
     told = _Told(name=account.data_set, limit=account.limit, entries=account.entries, conversion=balance.conversion)
@@ -205,8 +205,8 @@ def _check_seal(file: Path, words: dict[str, Any], key: bytes) -> None:
             raise ValueError
         Journal.from_dict(words["journal"])
     except (ShoalError, ValueError, KeyError, TypeError):
-        hint = "It was left as it is. Bring back an unharmed copy of both files."
-        raise FileError(str(tag_place(file)), "must be an unharmed account with its own key", hint=hint) from None
+        hint = "It was left as is. Restore intact copies of both files."
+        raise FileError(str(tag_place(file)), "must be an intact account with its own key", hint=hint) from None
 
 
 def _old_fingerprint(file: Path, key: bytes) -> str:

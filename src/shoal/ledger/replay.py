@@ -26,7 +26,7 @@ _HOLDERS: dict[str, Column[Any]] = {
     "model": JOURNAL.c.model_id,
     "data": JOURNAL.c.data_id,
 }
-_BY_HAND = "Somebody wrote into the database by hand, or it is damaged. Bring back an unharmed copy."
+_BY_HAND = "The database was edited by hand or is damaged. Restore an intact backup."
 _MANY = 10_000
 
 
@@ -65,8 +65,8 @@ def check_anchor(connection: Connection, anchored: Head | None) -> None:
         got = f"{read_head(connection).number} entries where there were {anchored.number}"
     else:
         got = f"another entry {anchored.number}"
-    hint = "An old copy was put back, or entries were removed. See `shoal ledger restore`."
-    raise GuaranteeError("ledger", "must not go back in time", got=got, hint=hint)
+    hint = "An old backup was restored, or entries were removed. See `shoal ledger restore`."
+    raise GuaranteeError("ledger", "must not lose entries", got=got, hint=hint)
 
 
 def check_guards(connection: Connection) -> None:
@@ -85,7 +85,7 @@ def check_answers(connection: Connection, key: bytes) -> int:
     for row in connection.execute(select(ANSWER)):
         count += 1
         if not hmac.compare_digest(row.seal, seal(key, row.mark, row.score)):
-            raise GuaranteeError("ledger", "every answer must fit its seal", hint=_BY_HAND)
+            raise GuaranteeError("ledger", "every answer must match its seal", hint=_BY_HAND)
     return count
 
 

@@ -26,7 +26,7 @@ def script(role: str) -> list[str]:
     GRANT INSERT ON journal, answer, request, account, api_key TO shoal_service
     """
     if not _NAME.fullmatch(role):
-        raise ParameterError("--service-role", "must be a plain name in small letters", got=repr(role)[:60])
+        raise ParameterError("--service-role", "must be a plain lower-case name", got=repr(role)[:60])
     return [
         f"GRANT SELECT ON meta, head, account, journal, answer, request, api_key TO {role}",
         f"GRANT INSERT ON journal, answer, request, account, api_key TO {role}",
@@ -39,7 +39,7 @@ def grant(ledger: Ledger, role: str) -> None:
     """Give the service's role what it needs, and no more; the role must be there."""
     statements = script(role)
     if ledger.engine.dialect.name != "postgresql":
-        raise ParameterError("--service-role", "is for PostgreSQL", hint="A SQLite file has its owner's rights.")
+        raise ParameterError("--service-role", "is for PostgreSQL", hint="A SQLite file has its owner's permissions.")
     with ledger.writing() as connection:
         for statement in statements:
             connection.exec_driver_sql(statement)

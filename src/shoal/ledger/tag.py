@@ -37,14 +37,14 @@ class Tag:
             return None
         words = _words(place)
         if words.get("format") == _OLD:
-            hint = f"Run `shoal ledger migrate {file}`: everything in it is kept."
+            hint = f"Run `shoal ledger migrate {file}`; nothing is lost."
             raise FileError(str(place), "is an account of an earlier version", hint=hint)
         try:
             if words["format"] != _FORMAT:
                 raise ValueError
             return cls(data=str(words["data"]), ledger=str(words["ledger"]), ledger_name=str(words["ledger_name"]))
         except (KeyError, ValueError, TypeError):
-            hint = "It was left as it is. Bring back an unharmed copy; don't begin anew."
+            hint = "It was left as is. Restore an intact copy; do not create a new one."
             raise FileError(str(place), "must be the tag of a data file", hint=hint) from None
 
     def write(self, file: Path) -> None:

@@ -1,6 +1,6 @@
 """Noise on numbers, as the statistics offices add it (Kim 1986, Brand 2002).
 
-With c the noise's standard deviation over the column's, m the means, S the covariance and e ~ N(0, S):
+With c the standard deviation of the noise relative to the column's, m the means, S the covariance and e ~ N(0, S):
 
 - ``"additive"``: x + c s z, z independent: variances × (1 + c²), correlations ρ → ρ / (1 + c²);
 - ``"correlated"``: x + c e: the whole covariance × (1 + c²), correlations kept;
@@ -67,8 +67,11 @@ class AddNoise(AwareMask):
     """
 
     title = "added noise"
-    summary = "Normal noise on numbers, independent or correlated as the columns are."
-    promise = "Means, and by kind covariances, are kept in expectation; re-identification is measured, not bounded."
+    summary = "Normal noise on numbers, independent or correlated like the columns."
+    promise = (
+        "Means, and depending on kind covariances, are preserved in expectation; re-identification is "
+        "measured, not bounded."
+    )
     telling = Telling(
         done="Random noise was added to numbers.",
         writes="the value with random noise added",
@@ -77,14 +80,16 @@ class AddNoise(AwareMask):
     rank = 23
 
     columns: Annotated[Sequence[str] | None, Help("numeric columns, name/name; none: all numeric quasi")] = None
-    ratio: Annotated[float, Range(above=0), Help("noise's standard deviation over the column's")] = 0.3
+    ratio: Annotated[float, Range(above=0), Help("standard deviation of the noise relative to the column's")] = 0.3
     kind: Annotated[Kind, Help("correlated, additive, or kept (means and covariance)")] = "correlated"
 
     def apply(self, state: Masking, rng: Generator) -> Masking:
         """Add the noise."""
         check(self)
         if self.kind == "kept" and self.ratio > 1:
-            raise ParameterError("AddNoise", "ratio must be at most 1 for kind 'kept'", got=f"{self.ratio:g}")
+            raise ParameterError(
+                "AddNoise", "ratio must be at most 1 for kind 'kept'", got=f"{self.ratio:g}", parameter="ratio"
+            )
         places = self._places(state)
         order = by_content(state)
         draw, n = draws_of(state, order)

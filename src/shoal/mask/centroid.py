@@ -40,7 +40,7 @@ class Centroid(BlindMask):
 
     Notes
     -----
-    Survey weights play no part. Cost: one pass, n·d.
+    Survey weights are not used. Cost: one pass, n·d.
 
     Examples
     --------
@@ -53,12 +53,12 @@ class Centroid(BlindMask):
     """
 
     title = "group centre"
-    summary = "Everybody in a group gets its mean, or its most frequent level: plain microaggregation."
+    summary = "Everyone in a group gets its mean or most frequent level: plain microaggregation."
     promise = "k-anonymity, counted again on the written file."
     telling = Telling(
         done="All members of a group got the same values: the group's average, or the level nearest to it.",
         writes="replaced: the average of the person's group, or the level nearest to it",
-        keeps="The mean of each group; spread and links shrink.",
+        keeps="The mean of each group; spread and correlations shrink.",
     )
     rank = 1
 

@@ -59,11 +59,11 @@ class CellDither(BlindMask):
     """
 
     title = "dither by cells"
-    summary = "The published variant that equals resampling with replacement."
+    summary = "The published variant, equivalent to resampling with replacement."
     promise = f"{BOUND}."
     telling = Telling(
         done=(
-            "Each person got values drawn from the cells around the values of the group, bent back onto the "
+            "Each person got values drawn from the cells around the values of the group, mapped back to the "
             "distribution of the whole table."
         ),
         writes="replaced: values drawn from the distribution of the person's group",
@@ -129,10 +129,10 @@ class GaussianDither(BlindMask):
     summary = (
         "Noise as wide as the group, mapped back to observed values: the usual choice, with the lowest measured risk."
     )
-    promise = f"{BOUND}; with exact, the joint distribution is kept exactly."
+    promise = f"{BOUND}; with exact, the joint distribution is preserved exactly."
     telling = Telling(
         done=(
-            "Each person got values drawn at random around the centre of the group, bent back onto the "
+            "Each person got values drawn at random around the centre of the group, mapped back to the "
             "distribution of the whole table (Gaussian dither and Rosenblatt's transformation)."
         ),
         writes=(
@@ -147,7 +147,7 @@ class GaussianDither(BlindMask):
     exact: Annotated[bool, Help("keep the joint distribution exactly")] = False
     inverse: Annotated[Literal["observed", "smooth"], Help("release observed or interpolated values")] = "observed"
     weighted: Annotated[bool, Help("keep the weighted distribution")] = False
-    block_groups: Annotated[int | None, Range(low=1), Help("distinct groups in a block; none: by size of table")] = None
+    block_groups: Annotated[int | None, Range(low=1), Help("distinct groups per block; none: by table size")] = None
 
     def draw(self, sets: ValueSets, rng: Generator) -> FloatArray:
         """Draw around the centre of each group, and transform."""

@@ -19,7 +19,7 @@ from shoal.arrays import Generator
 from shoal.mask.aware import AwareMask, Masking
 from shoal.mask.crowd import Crowd, chosen_columns, quantiles
 from shoal.method import Telling
-from shoal.params import Help, check
+from shoal.params import ColumnNames, Help, check
 
 __all__ = ["Flatten"]
 
@@ -35,7 +35,7 @@ class Flatten(AwareMask):
 
     Notes
     -----
-    Works after any grouper. The centre is a value of the table, so types and levels stay. Survey weights play no part.
+    Works after any grouper. The centre is a value of the table, so types and levels stay. Survey weights are not used.
     Cost: n log n per column.
 
     Examples
@@ -50,8 +50,8 @@ class Flatten(AwareMask):
     """
 
     title = "one value per group"
-    summary = "Chosen columns get the group's centre under their own distance."
-    promise = "The chosen columns are equal within a group."
+    summary = "Selected columns get the group's centre by their own distance."
+    promise = "The selected columns are equal within a group."
     telling = Telling(
         done="In the columns named, all members of a group got its central value.",
         writes="replaced: the central value of the person's group",
@@ -59,7 +59,9 @@ class Flatten(AwareMask):
     )
     rank = 7
 
-    columns: Annotated[Sequence[str] | None, Help("columns to flatten, name/name; none: all quasi")] = None
+    columns: Annotated[Sequence[str] | None, Help("columns to flatten, name/name; none: all quasi"), ColumnNames()] = (
+        None
+    )
 
     def apply(self, state: Masking, rng: Generator) -> Masking:
         """Write the centres."""

@@ -80,14 +80,14 @@ class MicroPerturb(BlindMask):
 
     title = "mean and noise"
     summary = "The group's mean, and noise that restores the covariance."
-    promise = f"{BOUND}; with noise exact, means and covariances of numbers are kept."
+    promise = f"{BOUND}; with noise=exact, means and covariances of numbers are preserved."
     telling = Telling(
         done=(
             "All members of a group got the group's centre, with noise that keeps means and covariances "
             "(micro-perturbation)."
         ),
         writes="replaced: the centre of the person's group, with noise that keeps means and covariances",
-        keeps="The mean, and spread and links between numbers as far as the noise restores them.",
+        keeps="The mean, and the spread and correlations of numbers as far as the noise restores them.",
     )
     rank = 5
 

@@ -31,7 +31,7 @@ from shoal.mask.aware import AwareMask, Masking
 from shoal.mask.crowd import chosen_columns
 from shoal.mask.row_order import by_content, draws_of
 from shoal.method import Telling
-from shoal.params import Help, Range, check
+from shoal.params import ColumnNames, Help, Range, check
 
 __all__ = ["Pram", "cell_epsilon", "invariant", "redraw_share", "response"]
 
@@ -68,8 +68,8 @@ class Pram(AwareMask):
     """
 
     title = "post-randomisation (PRAM)"
-    summary = "Values are kept, or redrawn with known probabilities that keep the shares of each column on average."
-    promise = "Shares of single columns are kept in expectation; re-identification is measured, not bounded."
+    summary = "Values stay, or are redrawn with known probabilities that preserve the shares of each column on average."
+    promise = "Shares of single columns are preserved in expectation; re-identification is measured, not bounded."
     telling = Telling(
         done="Single values were redrawn at random with known probabilities.",
         writes="kept, or redrawn at random",
@@ -78,9 +78,11 @@ class Pram(AwareMask):
     rank = 20
     trials = ({"group": {"method": "mdav", "k": 5}, "mask": [{"method": "pram"}]},)
 
-    columns: Annotated[Sequence[str] | None, Help("columns to redraw, name/name; none: all quasi")] = None
+    columns: Annotated[Sequence[str] | None, Help("columns to redraw, name/name; none: all quasi"), ColumnNames()] = (
+        None
+    )
     keep: Annotated[float, Range(low=0, high=1), Help("smallest probability that a value stays")] = 0.8
-    epsilon: Annotated[float | None, Range(above=0), Help("randomised response at this epsilon a cell")] = None
+    epsilon: Annotated[float | None, Range(above=0), Help("randomised response with this epsilon per cell")] = None
 
     def apply(self, state: Masking, rng: Generator) -> Masking:
         """Toss a coin for every value."""

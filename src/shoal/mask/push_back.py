@@ -61,7 +61,7 @@ class PushBack(AwareMask):
     Notes
     -----
     Works after any grouper that leaves small groups; elsewhere it changes nothing. All rows of a person move together.
-    Survey weights play no part. Cost: persons in small groups times large groups times columns.
+    Survey weights are not used. Cost: persons in small groups times large groups times columns.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class PushBack(AwareMask):
     """
 
     title = "push outliers back"
-    summary = "Records that stand out move into the nearest crowd, with few changes. Follow it with another mask."
+    summary = "Moves outliers into the nearest group, with few changes. Follow it with another mask."
     promise = "No small group is left; nothing is promised for those who weren't moved."
     telling = Telling(
         done=(
@@ -87,7 +87,9 @@ class PushBack(AwareMask):
     )
     rank = 6
 
-    to: Annotated[Literal["element", "centroid", "noise"], Help("what a value that is too far out becomes")] = "element"
+    to: Annotated[Literal["element", "centroid", "noise"], Help("what replaces a value that is too far away")] = (
+        "element"
+    )
     strict: Annotated[bool, Help("no group becomes wider in any column")] = False
     divergence: Annotated[float, Range(above=0), Help("with noise: largest change of a group's distances, in nats")] = (
         0.2

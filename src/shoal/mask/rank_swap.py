@@ -23,7 +23,7 @@ from shoal.mask.aware import AwareMask, Masking
 from shoal.mask.crowd import chosen_columns
 from shoal.mask.row_order import by_content
 from shoal.method import Telling
-from shoal.params import Help, Range, check
+from shoal.params import ColumnNames, Help, Range, check
 
 __all__ = ["RankSwap", "ordered_columns"]
 
@@ -59,7 +59,7 @@ class RankSwap(AwareMask):
     """
 
     title = "rank swapping"
-    summary = "Values change places with values of nearby rank, column by column."
+    summary = "Values are swapped with values of nearby rank, column by column."
     promise = "Each column keeps its values exactly; re-identification is measured, not bounded."
     telling = Telling(
         done="Values were exchanged between records of nearby rank, one column at a time.",
@@ -69,8 +69,10 @@ class RankSwap(AwareMask):
     rank = 21
     trials = ({"group": {"method": "mdav", "k": 5}, "mask": [{"method": "rank-swap"}]},)
 
-    columns: Annotated[Sequence[str] | None, Help("columns to swap, name/name; none: all with an order")] = None
-    percent: Annotated[float, Range(above=0, high=100), Help("largest move of a rank, in percent of records")] = 5.0
+    columns: Annotated[
+        Sequence[str] | None, Help("columns to swap, name/name; none: all with an order"), ColumnNames()
+    ] = None
+    percent: Annotated[float, Range(above=0, high=100), Help("largest change of rank, in percent of records")] = 5.0
 
     def apply(self, state: Masking, rng: Generator) -> Masking:
         """Swap column by column."""

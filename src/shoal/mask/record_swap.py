@@ -29,7 +29,7 @@ from shoal.mask.aware import AwareMask, Masking
 from shoal.mask.crowd import chosen_columns
 from shoal.mask.row_order import by_content
 from shoal.method import Telling
-from shoal.params import Help, Range, check
+from shoal.params import ColumnNames, Help, Range, check
 
 __all__ = ["Households", "RecordSwap", "swap_pairs"]
 
@@ -68,7 +68,7 @@ class RecordSwap(AwareMask):
     similar
         Quasi-identifiers that both households must agree on, besides their size; None: none.
     household
-        The column that says which rows live together; None: the unit of the schema, else each row is a household.
+        The column that identifies households; None: the unit of the schema, else each row is a household.
     k
         A household is at risk where fewer than k persons share a member's values in its area.
     rate
@@ -94,20 +94,22 @@ class RecordSwap(AwareMask):
     """
 
     title = "record swapping"
-    summary = "Households that stand out change their place of living with others, within a hierarchy of areas."
-    promise = "Counts of households by area are exactly kept; re-identification is measured, not bounded."
+    summary = "Households that stand out swap their place of residence with others, within a hierarchy of areas."
+    promise = "Household counts by area are preserved exactly; re-identification is measured, not bounded."
     telling = Telling(
-        done="Places of living were exchanged between households, those that stand out first.",
-        writes="some were exchanged with another household's",
+        done="Places of residence were swapped between households, starting with those that stand out.",
+        writes="some were swapped with another household's",
         keeps="How many households, by size, each area has.",
     )
     rank = 22
 
-    hierarchy: Annotated[Sequence[str] | None, Help("columns of place, coarsest first, name/name")] = None
-    similar: Annotated[Sequence[str] | None, Help("columns that must agree, name/name")] = None
-    household: Annotated[str | None, Help("column that says which rows live together")] = None
-    k: Annotated[int, Range(low=0), Help("fewer persons alike in an area are at risk")] = 3
-    rate: Annotated[float, Range(low=0, high=1), Help("share of households that move at least")] = 0.05
+    hierarchy: Annotated[Sequence[str] | None, Help("columns of areas, coarsest first, name/name"), ColumnNames()] = (
+        None
+    )
+    similar: Annotated[Sequence[str] | None, Help("columns that must agree, name/name"), ColumnNames()] = None
+    household: Annotated[str | None, Help("column that identifies households")] = None
+    k: Annotated[int, Range(low=0), Help("people with fewer than this many alike in an area are at risk")] = 3
+    rate: Annotated[float, Range(low=0, high=1), Help("smallest share of households that move")] = 0.05
 
     def apply(self, state: Masking, rng: Generator) -> Masking:
         """Swap the places."""
@@ -146,7 +148,9 @@ class RecordSwap(AwareMask):
         if name is None:
             return Codes(values=np.arange(len(order)), n=len(order))
         if name not in state.prepared.frame.columns:
-            raise ParameterError("RecordSwap", f"household must be a column of the table; '{name}' is none")
+            raise ParameterError(
+                "RecordSwap", f"household must be a column of the table; '{name}' is not", parameter="household"
+            )
         found = combine([persons(series(state.prepared.frame, name))]).values[order]
         _, first, place = np.unique(found, return_index=True, return_inverse=True)
         rank = np.empty(len(first), dtype=np.int64)

@@ -49,7 +49,7 @@ class Resample(BlindMask):
 
     title = "resampling in groups"
     summary = "Each person gets the quasi-identifiers of a random member of their group."
-    promise = f"{BOUND}; the joint distribution is kept, exactly without replacement."
+    promise = f"{BOUND}; the joint distribution is preserved, exactly so without replacement."
     telling = Telling(
         done="Each person got the values of a randomly drawn member of the group.",
         writes="replaced: values of randomly drawn members of the person's group",
@@ -79,7 +79,7 @@ class Resample(BlindMask):
 
 
 _PERMUTED = Telling(
-    done="The values of each group were dealt out anew among its members at random.",
-    writes="replaced: the values of the person's group, dealt out anew at random",
+    done="The values of each group were randomly redistributed among its members.",
+    writes="replaced: the values of the person's group, randomly redistributed",
     keeps="Every value, exactly as often as before.",
 )

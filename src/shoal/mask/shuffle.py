@@ -36,7 +36,7 @@ from shoal.mask.aware import AwareMask, Masking
 from shoal.mask.crowd import Crowd, chosen_columns, quantiles
 from shoal.mask.shape import group_divergences, joint
 from shoal.method import Telling
-from shoal.params import Help, Range, check
+from shoal.params import ColumnNames, Help, Range, check
 
 __all__ = ["Shuffle", "changeable"]
 
@@ -60,7 +60,7 @@ class Shuffle(AwareMask):
 
     Notes
     -----
-    Works after any grouper. Survey weights play no part. Cost: about five tries per value, each of the order of the
+    Works after any grouper. Survey weights are not used. Cost: about five tries per value, each of the order of the
     number of columns; memory linear.
 
     Examples
@@ -73,9 +73,11 @@ class Shuffle(AwareMask):
     """
 
     title = "shuffle in groups"
-    summary = "Values change places within a group and a column, while distances to its centre keep their distribution."
+    summary = (
+        "Values are swapped within a group, column by column, so that distances to its centre keep their distribution."
+    )
     promise = (
-        "The asked share of values has changed, or nothing is released; re-identification is measured, not bounded."
+        "The required share of values has changed, or nothing is released; re-identification is measured, not bounded."
     )
     telling = Telling(
         done=(
@@ -87,7 +89,9 @@ class Shuffle(AwareMask):
     )
     rank = 8
 
-    columns: Annotated[Sequence[str] | None, Help("columns to shuffle, name/name; none: all quasi")] = None
+    columns: Annotated[Sequence[str] | None, Help("columns to shuffle, name/name; none: all quasi"), ColumnNames()] = (
+        None
+    )
     divergence: Annotated[float, Range(low=0), Help("largest divergence of a cluster's shape, in nats")] = 0.05
     change: Annotated[float, Range(low=0, high=1), Help("smallest share of values changed")] = 0.5
 
@@ -128,7 +132,9 @@ class Shuffle(AwareMask):
         of = [space.name for space in crowd.spaces]
         outside = [name for name in names if name not in of]
         if outside:
-            raise ParameterError("Shuffle", "columns must be quasi-identifiers", got=f"'{outside[0]}'")
+            raise ParameterError(
+                "Shuffle", "columns must be quasi-identifiers", got=f"'{outside[0]}'", parameter="columns"
+            )
         return np.array([of.index(name) for name in names], dtype=np.int64)
 
     def _verified(self, crowd: Crowd, centers: FloatArray, far: FloatArray, moved: FloatArray) -> FloatArray:

@@ -139,8 +139,8 @@ class Coarsening(Recipe):
             medians = again
         raise GuaranteeError(
             "coarsen",
-            "can't fill missing numbers with the medians of the records that are kept: they change who is kept",
-            hint='Declare a number to put there, or missing = "drop".',
+            "can't fill missing numbers with the medians of the remaining records, which would change who remains",
+            hint='Declare a number to fill in, or missing = "drop".',
         )
 
 
@@ -154,7 +154,7 @@ def _medians(table: Any, schema: Schema, state: _State) -> dict[str, float]:
     known = {name: floats(series(own, name).gather(state.rows).drop_nulls()) for name in wanted if _fills(state, name)}
     for name, values in known.items():
         if not len(values):
-            raise ColumnError(name, "has no number to take a median of among the records that are kept")
+            raise ColumnError(name, "has no numbers to compute a median from among the records that are kept")
     return {name: float(np.nanmedian(values)) for name, values in known.items()}
 
 
@@ -208,7 +208,7 @@ class _State:
         now = self._prepared()
         done = step.apply(now, seed)
         if not done.kept.any():
-            raise GuaranteeError(step.name, "would leave no record", hint="Lower k or the conditions.")
+            raise GuaranteeError(step.name, "would leave no records", hint="Lower k or the conditions.")
         kept = np.flatnonzero(done.kept)
         rest = pick(now.frame, kept) if done.kept.all() else self._of_kept(now, kept)
         written = {name: adopt(new.gather(kept), rest) for name, new in done.columns.items()}

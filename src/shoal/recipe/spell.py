@@ -249,4 +249,4 @@ def _path(file: str | Path) -> str:
 
 def unspoken(what: str) -> ParameterError:
     """The error of what only TOML can say."""
-    return ParameterError("command line", f"has no words for {what}", hint="Take the recipe as TOML.")
+    return ParameterError("command line", f"can't be written as a command with {what}", hint="Use the recipe as TOML.")

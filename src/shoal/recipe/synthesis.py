@@ -145,7 +145,9 @@ class Synthesis(Recipe):
         """Refuse before anything is computed or charged what the account can't pay in full."""
         price = self.price
         if price.per_row is not None and self.rows is None:
-            raise ParameterError("synthesize", "rows must be given where each row costs", hint="Choose their number.")
+            raise ParameterError(
+                "synthesize", "rows must be given if each row has a cost", hint="Choose the number of rows."
+            )
         if account is not None and price.per_data_set is not None and not account.affords(price.per_data_set):
             account.charge(price.per_data_set, purpose="synthesis")  # raises: it says what is left
 

@@ -83,7 +83,7 @@ def _method(family: Family, given: Any) -> Any:
     if isinstance(given, str):
         return read_method(given, family)
     if not isinstance(given, Mapping) or not isinstance(given.get("method"), str):
-        raise ParameterError("recipe", "a method must be a text or a table that names its method")
+        raise ParameterError("recipe", "a method must be a string, or a table that names its method")
     name = str(given["method"]).partition(":")[0]
     return build(known_method(family, name), {key: value for key, value in given.items() if key != "method"})
 
@@ -93,7 +93,7 @@ def as_recipes(given: Sequence[Any]) -> tuple[Recipe, ...]:
     if isinstance(given, str | Mapping) or not isinstance(given, Sequence):
         raise ParameterError("compare", "recipes must be a list of recipes", got=type(given).__name__)
     if not given:
-        raise ParameterError("compare", "recipes must hold at least one", got="none")
+        raise ParameterError("compare", "recipes must hold at least one recipe", got="none")
     recipes = [_named(f"compare, recipe {i}", as_recipe, one) for i, one in enumerate(given, start=1)]
     return _once(recipes)
 
@@ -147,12 +147,12 @@ def _entries(path: Path) -> list[Any]:
     try:
         words = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
-        raise FileError(str(path), "file of recipes must be readable", got=(error.strerror or "").lower()) from None
+        raise FileError(str(path), "recipe file must be readable", got=(error.strerror or "").lower()) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ParameterError(str(path), f"must be a TOML file ({error})") from None
     entries = words.get("recipe")
     if set(words) != {"recipe"} or not isinstance(entries, list) or not entries:
-        raise ParameterError(str(path), "must hold [[recipe]] tables, at least one, and nothing else", got=_keys(words))
+        raise ParameterError(str(path), "must hold one or more [[recipe]] tables and nothing else", got=_keys(words))
     return entries
 
 

@@ -56,7 +56,7 @@ def account_for(file: Path, limit: float | None, **words: Any) -> Account:
     if limit is not None and account.limit != _limit(limit):
         if not account.untouched:
             rule = "was set when the account was begun and can't be changed"
-            raise ParameterError("--limit", rule, got=f"{limit:g}", hint=f"Leave it out: it is {account.limit}.")
+            raise ParameterError("--limit", rule, got=f"{limit:g}", hint=f"Omit it: it is {account.limit}.")
         account.ledger.limit("data", account.data_set, _limit(limit))
     return account
 
@@ -68,9 +68,7 @@ def _check_first_price(file: Path, whole: Budget | None, limit: float | None) ->
     most = _limit(limit or USUAL_LIMIT)
     if whole.definition != "zcdp" and not most.covers(whole):
         got = f"{whole} to spend, {most} left of {most}"
-        raise GuaranteeError(
-            "Account", "the charge must be covered by what is left", got=got, hint="Nothing was spent."
-        )
+        raise GuaranteeError("Account", "the charge must not exceed what is left", got=got, hint="Nothing was spent.")
 
 
 def _limit(epsilon: float) -> Budget:

@@ -57,7 +57,7 @@ def require_whole(folder: Path, words: Mapping[str, Any], owner: str) -> None:
     if wrong:
         raise GuaranteeError(
             owner,
-            "needs a folder that holds exactly what its manifest names",
+            "needs a folder that contains exactly the files named in its manifest",
             got="; ".join(wrong[:8]) + ("; and more" if len(wrong) > 8 else ""),
             hint="Nothing was written.",
         )

@@ -1,4 +1,5 @@
-"""The gate: everything that leaves the secure room beside the rows passes here, and what is not listed stays inside.
+"""The gate: everything that leaves the secure environment beside the rows passes here, and what is not listed stays
+inside.
 
 What leaves is a function of the released rows, the schema, the recipe and a short list of figures. The figures compare
 the release with the records *that were kept* (`Pair.kept`): a record that was suppressed or left out has no part in

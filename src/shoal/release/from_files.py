@@ -39,6 +39,7 @@ from shoal.release.manifest import FORMAT, commitment, versions
 from shoal.release.promises import class_claims
 from shoal.release.staging import staged
 from shoal.release.write import manifest_text
+from shoal.risk.counted_classes import require_plain
 from shoal.rng import fresh_key
 from shoal.schema import Column, Schema
 
@@ -114,6 +115,7 @@ class _Items:
 
 def _checked(engine: Engine, relation: Relation, schema: Schema) -> Schema:
     """The schema with all kinds settled; what an engine can't treat as memory does is refused."""
+    require_plain(schema)
     check_columns(enter(pl.DataFrame(schema=dict(relation.types))), schema)
     if not schema.quasi:
         raise SchemaError("schema", "must name at least one quasi-identifier to coarsen")

@@ -49,9 +49,11 @@ def handover(directory: str | Path, to: str | Path, *, overwrite: bool = False) 
     """
     folder, target = place(directory), place(to)
     if folder in target.parents:
-        raise ParameterError("handover", "file must not lie in the folder that is packed", hint="Name another place.")
+        raise ParameterError(
+            "handover", "file must be outside the folder to be packed", hint="Choose another location."
+        )
     if target.exists() and not overwrite:
-        raise FileError(str(target), "exists already", hint="Name another file, or allow overwriting (--overwrite).")
+        raise FileError(str(target), "already exists", hint="Choose another file, or use --overwrite.")
     words = read_manifest(folder)
     require_whole(folder, words, "handover")
     names = [MANIFEST, *files_of(words), *([SIGNATURE] if (folder / SIGNATURE).is_file() else [])]
@@ -65,8 +67,8 @@ def _check_packed(archive: Path, words: Mapping[str, Any]) -> None:
     """Hold the packed bytes to the manifest: a file may have been changed while it was packed."""
     with zipfile.ZipFile(archive) as packed:
         if json.loads(packed.read(MANIFEST)) != words:
-            raise GuaranteeError(MANIFEST, "was changed while it was packed", hint="Nothing was written.")
+            raise GuaranteeError(MANIFEST, "changed while being packed", hint="Nothing was written.")
         for name, digest in files_of(words).items():
             with packed.open(name) as stream:
                 if hashlib.file_digest(stream, "sha256").hexdigest() != digest:  # type: ignore[arg-type]
-                    raise GuaranteeError(name, "was changed while it was packed", hint="Nothing was written.")
+                    raise GuaranteeError(name, "changed while being packed", hint="Nothing was written.")

@@ -97,8 +97,7 @@ def replay_text(release: Release, *, file: str, sha256: str, key: str, created: 
     if release.preset is not None:
         words["preset"] = release.preset
     if source is not None:
-        reading = {name: getattr(source, name) for name in ("path", "delimiter", "encoding", "decimal")}
-        words["input"] |= {name: value for name, value in reading.items() if value is not None}
+        words["input"] |= {"path": source.path, **source.reading}
     head = "# Internal: with this file and the input anybody can link released rows to people. Never publish it.\n"
     return head + tomli_w.dumps(words)
 

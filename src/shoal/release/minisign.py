@@ -155,15 +155,15 @@ class SecretKey:
         kdf, salt, cost, body = _parts(path)
         if kdf == b"Sc":
             if password is None:
-                raise ParameterError("key", "needs its password", hint="Give it (--password-file).")
+                raise ParameterError("key", "needs its password", hint="Use --password-file.")
             body = _xor(body, cost.stream(password, salt))
         number, seed, key, checksum = _BODY.unpack(body)
         made = cls(number=number, seed=seed)
         whole = made.public.key == key and checksum in (made._checksum(), bytes(32) if kdf != b"Sc" else b"")
         if not whole and kdf == b"Sc":
-            raise ParameterError("key", "password must be the one of this key")
+            raise ParameterError("key", "password does not match this key")
         if not whole:
-            raise FileError(str(path), "must be a whole secret key: its public half doesn't fit")
+            raise FileError(str(path), "must be an intact secret key: its public half does not match")
         return made
 
     @property
@@ -223,9 +223,9 @@ def new_key(path: str | Path, *, password: str | None = None, cost: Cost | None 
     public = secret.with_suffix(".pub") if secret.suffix == ".key" else secret.with_name(f"{secret.name}.pub")
     for place in (secret, public):
         if place.exists() or place.is_symlink():
-            raise FileError(str(place), "exists, and a key is never overwritten", hint="Name another file.")
+            raise FileError(str(place), "exists, and a key is never overwritten", hint="Choose another file.")
     if password == "":
-        raise ParameterError("key", "password must not be empty", hint="Leave it out for a key without one.")
+        raise ParameterError("key", "password must not be empty", hint="Omit it for a key without a password.")
     made = SecretKey(number=secrets.token_bytes(8), seed=secrets.token_bytes(32))
     _write_new(secret, made.text(password, cost or Cost()), 0o600)
     _write_new(public, made.public.text, 0o644)
@@ -250,7 +250,7 @@ def _parts(path: str | Path) -> tuple[bytes, bytes, Cost, bytes]:
     if algorithm != b"Ed" or checksum != b"B2" or kdf not in (b"Sc", bytes(2)):
         raise FileError(str(path), "must be a secret key in minisign's format")
     if kdf == b"Sc" and not (memory <= 1 << 32 and operations <= 1 << 32):
-        raise FileError(str(path), "asks for more than 4 GiB to be opened", hint="Make another key.")
+        raise FileError(str(path), "needs more than 4 GiB of memory to be opened", hint="Make another key.")
     return kdf, salt, Cost(operations=operations, memory=memory), body
 
 

@@ -28,8 +28,8 @@ def held_to(release: Release, name: str, *, accept: bool) -> Release:
             f"preset {name}",
             f"wants {'; '.join(check.rule for check in failed)}",
             got="; ".join(check.words for check in failed),
-            hint="Give the columns another role or coarsen them; allow those that only look so (--allow), or accept "
-            "what was found (--accept).",
+            hint="Give the columns another role or coarsen them; allow those that merely look like identifiers "
+            "(--allow), or accept the findings (--accept).",
         )
     return replace(release, facts=(*release.facts, *_preset_facts(wanted, checks)), preset=name)
 

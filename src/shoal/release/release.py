@@ -54,7 +54,7 @@ class Release:
     recipe
         How the table was made.
     facts
-        What else happened, and whether it may leave the secure room.
+        What else happened, and whether it may leave the secure environment.
     labels
         The group of each original row: who hides with whom; −1 for a row that was left out.
     source_rows

@@ -8,6 +8,7 @@ from typing import Any
 
 from shoal.errors import FileError, InputError
 from shoal.files import Source, read_source
+from shoal.files.source import READING
 from shoal.recipe import Progress, read_recipe
 from shoal.release.make import make
 from shoal.release.release import Release
@@ -33,8 +34,10 @@ def replay(
     words = read_replay(Path(path))
     recipe, schema = read_recipe(words["recipe"]), Schema.from_dict(words["schema"])
     if not recipe.repeats:
-        raise InputError("replay", "can't repeat a synthetic table: its protective noise is drawn once and never kept")
-    given = table if table is not None else _same_input(words, input)
+        raise InputError(
+            "replay", "can't repeat a synthetic table: its protective noise is drawn once and never stored"
+        )
+    given = table if table is not None else _same_input(words, schema, input)
     return make(
         given,
         schema,
@@ -61,13 +64,13 @@ def read_replay(path: Path) -> dict[str, Any]:
     return words
 
 
-def _same_input(words: dict[str, Any], input: str | Path | None) -> Source:
+def _same_input(words: dict[str, Any], schema: Schema, input: str | Path | None) -> Source:
     recorded = words["input"]
     path = input or recorded.get("path")
     if path is None:
-        raise InputError("replay", "needs the input table", hint="It came from memory: pass it as `table`.")
-    reading = {name: recorded[name] for name in ("delimiter", "encoding", "decimal") if name in recorded}
-    source = read_source(path, **reading)
+        raise InputError("replay", "needs the input table", hint="The input was in memory; pass it as `table`.")
+    reading = {name: recorded[name] for name in READING if name in recorded}
+    source = read_source(path, formats=schema.formats, **reading)
     if source.sha256 != recorded["sha256"]:
-        raise InputError("replay", "needs the very file that was released from", got="a file with another SHA-256")
+        raise InputError("replay", "needs the exact input file of the release", got="a file with another SHA-256")
     return source

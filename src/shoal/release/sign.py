@@ -1,6 +1,6 @@
 """Sign a written release: put the decision into manifest and report, then sign the manifest.
 
-The manifest holds the SHA-256 of every other file that leaves, so one signature covers them all. It is in minisign's
+The manifest holds the SHA-256 of every other published file, so one signature covers them all. It is in minisign's
 format (`shoal.release.minisign`): ``minisign -V -p publisher.pub -m manifest.json`` checks it without Shoal.
 """
 
@@ -89,7 +89,7 @@ def _decided(
     texts = {"decision": decision, "by": by, "recipient": recipient}
     for name, text in texts.items():
         if text is not None and (not isinstance(text, str) or not text.strip() or len(text) > _LONGEST):
-            raise ParameterError("sign", f"{name} must be a text of 1 to {_LONGEST} characters")
+            raise ParameterError("sign", f"{name} must be a string of 1 to {_LONGEST} characters")
     day = _day(expires)
     return None if day is None and not any(texts.values()) else Decision(**texts, expires=day)
 
@@ -98,7 +98,7 @@ def _day(expires: str | date | None) -> date | None:
     try:
         day = date.fromisoformat(expires) if isinstance(expires, str) else expires
     except ValueError:
-        raise ParameterError("sign", "expires must be a day, as in 2030-12-31") from None
+        raise ParameterError("sign", "expires must be a date, such as 2030-12-31") from None
     if day is not None and day < today():
         raise ParameterError("sign", "expires must not be in the past", got=day.isoformat())
     return day

@@ -53,7 +53,7 @@ def check_target(target: Path, *, overwrite: bool) -> None:
     if not overwrite and not outside.exists() and (inside / REPLAY).is_file():
         raise FileError(
             str(inside),
-            "holds the inside files of a release that is not beside it",
-            hint="Was a run stopped, or the release moved? Move this folder too, or allow overwriting (--overwrite).",
+            "holds the internal files of a release that is not next to it",
+            hint="Was a run stopped, or the release moved? Move this folder too, or use --overwrite.",
         )
     atomic_folder.check_target(inside, _INSIDE, overwrite=overwrite)

@@ -66,7 +66,7 @@ class Check(Record):
 class Verification(Record):
     """All checks of a written release."""
 
-    told: ClassVar[tuple[str, ...]] = (
+    derived: ClassVar[tuple[str, ...]] = (
         "exit_code",
         "holds",
     )

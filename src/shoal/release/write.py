@@ -168,7 +168,9 @@ def _check_not_input(release: Release, directory: Path) -> None:
         return
     source, targets = Path(release.source.path).resolve(), (directory.resolve(), inside_of(directory).resolve())
     if any(source == target or target in source.parents for target in targets):
-        raise ParameterError("write", "output must not be the input or a folder around it", hint="Name another folder.")
+        raise ParameterError(
+            "write", "output must be neither the input nor a folder that contains it", hint="Choose another folder."
+        )
 
 
 def _require_secret(release: Release) -> None:

@@ -29,7 +29,7 @@ ROLES = {
 REASONS = {
     "identifier": "It names a person.",
     "quasi": "It can be matched against outside knowledge.",
-    "sensitive": "It is what the release is about; it must not be learnt of a known person.",
+    "sensitive": "It is what the release is about; it must not be disclosed about a known person.",
     "weight": "Analyses need it.",
     "unit": "It links the rows of one person.",
     "other": "It was declared neither identifying nor sensitive.",
@@ -69,7 +69,7 @@ class ColumnAccount(Record):
     `changed_share` of the values differ from the person's own: inside only.
     """
 
-    inside: ClassVar[tuple[str, ...]] = (
+    private: ClassVar[tuple[str, ...]] = (
         "changed_share",
         "n_left",
     )
@@ -117,7 +117,7 @@ def _kept(column: Column, done: str, recipe: Mapping[str, Any]) -> str:
     if done in (UNCHANGED, AS_IT_IS):
         return "Everything."
     steps = _steps_on(column, recipe)
-    return (steps[-1].telling.keeps if steps else "") or "What the method leaves."
+    return (steps[-1].telling.keeps if steps else "") or "What the method preserves."
 
 
 def _reason(column: Column, done: str, recipe: Mapping[str, Any]) -> str:
@@ -156,14 +156,14 @@ def known_limits(recipe: Mapping[str, Any], schema: Schema) -> list[str]:
     kept = [c.name for c in schema.columns if c.role in ("sensitive", "other", "weight")]
     if kept:
         limits.append(
-            f"Published unchanged: {listed(kept)}. Whoever knows such a value of a person can link through it."
+            f"Published unchanged: {listed(kept)}. Anyone who knows such a value of a person can use it for linkage."
         )
     if "coarsen" in recipe:
         limits += _coarse_limits(recipe)
     if masks and masks[-1].starts_from_rows:
         limits.append(
-            "What was written started from each person's own row: nothing is proved about re-identification, it is "
-            "measured only."
+            "The released values were derived from each person's own row: nothing is proved about "
+            "re-identification; it is only measured."
         )
     elif masks and not masks[-1].collapses:
         limits.append(
@@ -172,31 +172,31 @@ def known_limits(recipe: Mapping[str, Any], schema: Schema) -> list[str]:
             "row belongs to every member of the group with the same probability."
         )
     if len(masks) == 1 and masks[0].collapses:
-        limits.append("Averages shrink variances and correlations, and distributions collapse onto fewer values.")
+        limits.append("Averaging shrinks variances and correlations, and distributions collapse onto fewer values.")
     elif masks and kept:
         limits.append(
-            "Only the distribution of the quasi-identifiers is kept as such. Their link to the other columns loosens "
-            "as groups grow, and with it the fit of regressions."
+            "Only the distribution of the quasi-identifiers is preserved as such. Their association with the other "
+            "columns weakens as groups grow, and with it the fit of regressions."
         )
     limits.append("Measured risk is the success of the attacks that were tried; another attack may do better.")
     return limits
 
 
 SYNTHETIC_LIMITS = (
-    "A synthetic table keeps what its model looks at. Other regularities are lost, and rare combinations may be "
-    "frequent or missing by noise.",
+    "A synthetic table preserves what its model describes. Other patterns are lost, and noise may make rare "
+    "combinations frequent or remove them.",
     "Intervals and tests computed as if the rows were real people are too optimistic.",
-    "Whatever is promised holds for the rows; a second table drawn by another fit costs anew.",
+    "The guarantee holds for these rows; a second table drawn from another fit has its own cost.",
 )
 
 
 def _coarse_limits(recipe: Mapping[str, Any]) -> list[str]:
     last = recipe["coarsen"][-1] if recipe["coarsen"] else {}
     said = [
-        "People of one class share what is written of them. Whatever else all of them share, a sensitive value above "
-        "all, is known of each as soon as the class is.",
-        "Intervals and sets can't be computed with as they stand: for the measures on this page each was read as the "
-        "typical value of the records behind it.",
+        "People of one class share the released values. Anything else that all of them share, a sensitive value "
+        "above all, is disclosed for each of them as soon as the class is known.",
+        "Intervals and sets can't be used in computations directly: for the measures on this page, each was read as "
+        "the typical value of its records.",
     ]
     asked = [last.get(name) not in (None, "none") for name in ("diversity", "closeness")]
     return said[1:] if any(asked) else said
@@ -252,7 +252,7 @@ def _missing(column: Column, recipe: Mapping[str, Any]) -> str:
     if column.kind != "numeric":
         return "a level of its own"
     if column.missing == "drop":
-        return "the row is left out"
+        return "the row is dropped"
     if column.missing == "median":
         return "replaced by the median"
     if column.missing == "error":

@@ -28,11 +28,11 @@ def columns(evidence: Evidence, *, internal: bool, unmeasured: str = "") -> Html
 
 def _intro(evidence: Evidence, internal: bool) -> str:
     if evidence.withheld and not internal:
-        return f"How much each column differs from the original is measured and kept inside: {evidence.withheld}."
+        return f"How much each column differs from the original was measured but is internal: {evidence.withheld}."
     return (
-        "Moved by: the share of the records that would have to change their place for the two distributions of the "
-        "column to agree (total variation, over the cells of the pictures below). 0% is no change of the distribution, "
-        "even where every person's value was changed."
+        "Moved by: the share of the records that would have to move for the two distributions of the column to "
+        "agree (total variation, over the cells of the pictures below). 0% means that the distribution did "
+        "not change, even if every person's value did."
     )
 
 
@@ -48,7 +48,7 @@ def _changed(
     account: ColumnAccount, marginal: Marginal | None, evidence: Evidence, internal: bool, unmeasured: str
 ) -> str:
     if account.done == "removed":
-        return "All of it is gone."
+        return "Removed entirely."
     if evidence.withheld and not internal:
         return unmeasured or " ".join(_left(account)) or "Kept inside."
     said = [*_moved(account, marginal), *_left(account)]
@@ -68,7 +68,7 @@ def _moved(account: ColumnAccount, marginal: Marginal | None) -> list[str]:
 def _left(account: ColumnAccount) -> list[str]:
     if account.n_left is None:
         return []
-    return ["1 value is left." if account.n_left == 1 else f"{count(account.n_left)} different values are left."]
+    return ["1 distinct value remains." if account.n_left == 1 else f"{count(account.n_left)} distinct values remain."]
 
 
 def _sentence(text: str) -> str:

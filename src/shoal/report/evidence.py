@@ -145,7 +145,7 @@ def gather(
     notes: Sequence[str],
     versions: Mapping[str, str],
     created: str,
-    title: str = "Evidence of a release",
+    title: str = "Evidence for a release",
     hashes: Mapping[str, str] | None = None,
     steps: Sequence[Step] = (),
     hidden: int | None = None,
@@ -169,7 +169,7 @@ def gather(
         Smallest group size; it is also the limit of the small-cell rule, which is at least 5 where `hidden` says that
         no size was asked for.
     notes
-        What else a reader must know, in sentences that may leave the secure room.
+        What else a reader must know, in sentences that may leave the secure environment.
     versions
         What computed the release.
     created

@@ -23,7 +23,7 @@ def inside(evidence: Evidence, given: Mapping[str, Any]) -> Html:
     return section(
         "inside",
         "Inside only",
-        tag("p", "This section must not leave the secure room.", class_="warning"),
+        tag("p", "This section must not leave the secure environment.", class_="warning"),
         tag("h3", "What to watch"),
         tag("ul", *(tag("li", text) for text in watch(evidence))),
         tag("h3", "Replay"),
@@ -38,27 +38,28 @@ def inside(evidence: Evidence, given: Mapping[str, Any]) -> Html:
 def watch(evidence: Evidence) -> list[str]:
     """What the person who decides should look at first."""
     found = [*_risk_warnings(evidence), *_column_warnings(evidence)]
-    return found or ["Nothing stands out. That is no proof of anything: read the claims' assumptions."]
+    return found or ["Nothing stands out. This proves nothing: read the assumptions of the claims."]
 
 
 def _risk_warnings(evidence: Evidence) -> list[str]:
     risk, warnings = evidence.risk, []
     if risk.reidentification.largest > 1 / evidence.k:
         warnings.append(
-            "In this very draw the nearest match is right for some people with a probability of "
-            f"{percent(risk.reidentification.largest)}. The bound is about the method, over all its draws: do not draw "
-            "again until a table looks good, and do not tell who they are."
+            "In this particular draw, the nearest match is right for some people with a "
+            f"probability of {percent(risk.reidentification.largest)}. The bound applies to the method over all its "
+            f"draws: do "
+            "not redraw until a table looks good, and do not reveal who they are."
         )
     if risk.verbatim.unique_share > 0.01:
         warnings.append(
             f"{percent(risk.verbatim.unique_share)} of the released rows show a combination that exactly one person "
-            "has in the original (dealt to anybody of the group). Coarser columns or a smooth inverse avoid that."
+            "has in the original (assigned to any member of the group). Coarser columns or a smooth inverse avoid that."
         )
     for name, diversity in risk.classes.sensitive.items():
         if diversity.homogeneous_share > 0.1 and diversity.distinct_l >= 1 and risk.classes.k > 1:
             warnings.append(
-                f"{name}: {percent(diversity.homogeneous_share)} of the rows are in classes that share one value, "
-                "which is known as soon as the class is."
+                f"{name}: {percent(diversity.homogeneous_share)} of the rows are in classes with a single value, "
+                "which is disclosed as soon as the class is known."
             )
     return warnings
 
@@ -82,10 +83,10 @@ def _replay(given: Mapping[str, Any]) -> list[Child]:
     facts = [(str(key), tag("code", str(value))) for key, value in given.items() if key not in known]
     hint = tag(
         "p",
-        "With the seed, the input and the recipe the release can be made again, byte for byte, and every row traced to "
-        "its person. Keep them apart from the table.",
+        "With the seed, the input and the recipe, the release can be reproduced byte for byte and every row traced to "
+        "its person. Keep them separate from the table.",
     )
-    return [hint, rows_table("What it takes to replay", ("What", "Value"), facts) if facts else None]
+    return [hint, rows_table("What is needed to replay the run", ("What", "Value"), facts) if facts else None]
 
 
 def _small_classes(evidence: Evidence) -> Html:

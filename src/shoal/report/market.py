@@ -18,7 +18,7 @@ _ASSUMPTIONS = (
     "Cost depends on the covariates in the same way in both markets, up to the cost factor.",
     "Who enrols depends on the covariates alone, and in the same way in both markets.",
     "The market tables describe the people of the markets; survey weights are right.",
-    "No table can show that these hold. Where they fail, no interval on this page covers the error.",
+    "No table can show that these hold. If they fail, no interval on this page covers the error.",
 )
 _WIDEST = 40
 
@@ -48,7 +48,7 @@ def render_markets(assessments: Sequence[MarketAssessment], *, title: str, creat
 def _summary(ranks: Sequence[MarketRank], members: str) -> Html:
     first = ranks[0].assessment
     words = (
-        f"Expected yearly cost of a person who enrols in each market, learnt from {count(first.n_members)} members "
+        f"Expected yearly cost of a person who enrols in each market, estimated from {count(first.n_members)} members "
         f"({members}), {first.method}. The interval holds the actual mean cost of the group with about 95 % "
         "probability if the assumptions below hold. Ranks in brackets are those that sampling error allows."
     )
@@ -92,7 +92,7 @@ def _interval_chart(ranks: Sequence[MarketRank]) -> Any:
     ]
     base = alt.Chart(data(alt, rows), width=560, height=max(60, 22 * len(rows)))
     place = alt.Y("market:N", sort=[row["market"] for row in rows], title=None)
-    axis = alt.X("low:Q", title="mean cost a person", scale=alt.Scale(zero=False))
+    axis = alt.X("low:Q", title="mean cost per person", scale=alt.Scale(zero=False))
     outer = base.mark_rule(color="#857e70", aria=False).encode(y=place, x=axis, x2=alt.X2("high:Q"))
     inner = base.mark_rule(color="#0b6470", strokeWidth=4, aria=False).encode(
         y=place, x=alt.X("inner_low:Q"), x2=alt.X2("inner_high:Q")
@@ -105,13 +105,14 @@ def _interval_chart(ranks: Sequence[MarketRank]) -> Any:
 
 def _interval_words(market: MarketAssessment) -> str:
     low, high = market.interval
-    return f"{market.name}: {number(market.mean)} a person, {number(low)} to {number(high)}"
+    return f"{market.name}: {number(market.mean)} per person, {number(low)} to {number(high)}"
 
 
 def _weights(ranks: Sequence[MarketRank]) -> Html:
     words = (
-        "A weight above 1 says that people of this level are more frequent in the new market than in the existing one, "
-        "so members like them count more. Few effective members, or a heavy hundredth, make a prediction unsteady."
+        "A weight above 1 means that people at this level are more common in the new market than in the existing one, "
+        "so members like them count more. With few effective members, or if the heaviest 1 % carry much of the "
+        "weight, a prediction is unstable."
     )
     head = ("Market", "Effective members", "before weighting", "Largest weight", "Heaviest 1 % carry", "Uncovered",
             "No member there", "Members unmatched")  # fmt: skip
@@ -128,7 +129,7 @@ def _weights(ranks: Sequence[MarketRank]) -> Html:
         ]
         for rank in ranks
     ]
-    table = rows_table("How far the weights reach", head, rows, numeric=range(1, 8))
+    table = rows_table("Quality of the weights", head, rows, numeric=range(1, 8))
     shown = ranks[:_WIDEST]
     picture = draw(_level_chart(shown), "Map of mean weights by level and market")
     return join([tag("p", words), figure(picture, "Mean weight by level and market."), table])
@@ -176,10 +177,10 @@ def _heat_chart(rows: list[dict[str, Any]], columns: Sequence[str] | None = None
 def _market(rank: MarketRank) -> Html:
     market = rank.assessment
     facts = (
-        f"{number(market.mean)} a person, {number(market.interval[0])} to {number(market.interval[1])}; "
+        f"{number(market.mean)} per person, {number(market.interval[0])} to {number(market.interval[1])}; "
         f"{number(market.total)} for {number(market.group_size)} people; enrolment {market.enrolment}; cost factor "
-        f"{number(market.cost_factor)}. Members weighted towards it cost {number(market.weighted_member_mean)} with no "
-        f"model in between. R² of single predictions {number(market.r_squared)}."
+        f"{number(market.cost_factor)}. Members weighted to resemble it cost {number(market.weighted_member_mean)}, "
+        f"without a model. R² of single predictions {number(market.r_squared)}."
     )
     notes = [tag("p", note, class_="note") for note in market.notes]
     return tag(

@@ -35,7 +35,7 @@ _TITLES = {
     "columns": "What was changed, and why",
     "parameters": "Parameters",
     "risk": "Risk, before and after",
-    "utility": "Utility: what is kept",
+    "utility": "Utility: what is preserved",
     "limits": "Known limits",
     "inside": "Inside only",
     "decision": "Who decides",
@@ -43,8 +43,8 @@ _TITLES = {
     "provenance": "Provenance",
 }
 _WORDS = {
-    "external": "External report: may go wherever the released table goes",
-    "internal": "Internal report: must not leave the secure room",
+    "external": "External report: may accompany the released table",
+    "internal": "Internal report: must not leave the secure environment",
 }
 
 
@@ -107,7 +107,7 @@ _OF_NOBODY = _Wording(
     risk=synthetic_risk,
     counts_outside=False,
     unmeasured="Every value is drawn.",
-    nobody="No row is anybody's, so there is nobody to find in the table. ",
+    nobody="No row belongs to a real person, so there is nobody to find in the table. ",
 )
 
 

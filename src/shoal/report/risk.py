@@ -25,7 +25,7 @@ def risk(evidence: Evidence, *, internal: bool) -> Html:
         tag(
             "p",
             "How well does an intruder do who knows a person's true quasi-identifiers and looks for that person in the "
-            "released table? Results of attacks are measured on this release; a low number is no proof.",
+            "released table? Attack results are measured on this release; a low number is not a proof.",
         ),
         tag("h3", "Attacks that were tried"),
         _attacks(evidence, internal),
@@ -98,10 +98,10 @@ def _unchanged_rows(found: UnchangedColumnsAttack) -> list[tuple[Child, ...]]:
         return [(name, NOT_MEASURED, "", f"Because {found.why}")]
     tried = f"{count(found.n_targets)} records tried" if found.sampled else "All records tried"
     meaning = f"{tried}; nearest match finds {percent(found.baseline)} of them. No proof limits this attack"
-    surest = "Over the tenth of the records of whom the attack is surest"
+    surest = "Over the tenth of the records of which the attack is most certain"
     return [
         (name, percent(found.expected), between(found.interval), meaning),
-        ("The same, where the intruder is surest", percent(found.surest), between(found.surest_interval), surest),
+        ("The same, where the intruder is most certain", percent(found.surest), between(found.surest_interval), surest),
     ]
 
 
@@ -121,7 +121,7 @@ def _verbatim_rows(evidence: Evidence, internal: bool) -> list[tuple[Child, ...]
             "Released combinations that occur in the original",
             guarded(copies.share, copies.n_rows, evidence, internal=internal),
             "",
-            "Of all quasi-identifiers together; they belong to anybody of the group",
+            "Of all quasi-identifiers together; they may belong to anyone in the group",
         ),
         (
             "Released combinations that one person has in the original",
@@ -147,15 +147,15 @@ def _class_mix(evidence: Evidence, internal: bool) -> Html | None:
         (
             "Records in groups of one class",
             guarded(mix.homogeneous_share, n, evidence, internal=internal),
-            "Whoever finds the group knows the class",
+            "Anyone who finds the group knows the class",
         ),
         (
             "Records that are the only one of their class in the group",
             guarded(mix.lone_share, n, evidence, internal=internal),
-            "Whoever finds the group and knows the class finds the record",
+            "Anyone who finds the group and knows the class finds the record",
         ),
     ]
-    caption = f"Does the group give the class away? Classes: {', '.join(mix.columns)}"
+    caption = f"Does the group reveal the class? Classes: {', '.join(mix.columns)}"
     return rows_table(caption, ("Measure", "Result", "Meaning"), rows, numeric=(1,))
 
 
@@ -182,8 +182,8 @@ def _inference(evidence: Evidence) -> Html | None:
     )
     table = rows_table("Guessing a sensitive value from the release", head, rows, numeric=(2, 3, 4))
     note = (
-        "A better guess with the combination than without is what statistics is for; it is a leak only as far as it "
-        "works better for people in the data than for people outside."
+        "A better guess with the combination than without is the purpose of statistics; it is a leak only to the "
+        "extent that it works better for people in the data than for people outside."
     )
     limits = f" The first {len(rows)} of {len(guesses)} columns are shown." if len(rows) < len(guesses) else ""
     return tag("div", table, tag("p", note, limits, class_="note"))
@@ -253,7 +253,7 @@ def _attacker_table(evidence: Evidence, internal: bool) -> Html:
         (f"Prosecutor: records above {percent(1 / k)}", *above),
         ("Journalist: largest expected", *(capped(side.journalist.largest, k, internal=internal) for side in sides)),
         ("Journalist: mean", *(percent(side.journalist.mean) for side in sides)),
-        ("Marketer: expected share matched rightly", *(percent(side.marketer) for side in sides)),
+        ("Marketer: expected share of correct matches", *(percent(side.marketer) for side in sides)),
     ]
     told = [row for row in rows if ABSENT not in row]
     return rows_table("Risk by attacker model", ("Model", "Before", "After"), told, numeric=(1, 2), quiet=True)
@@ -265,13 +265,13 @@ def _attacker_note(evidence: Evidence) -> Html:
         "The table is taken to be the whole population, which is the worst case."
         if population is None
         else f"The population is taken to have about {number(population)} people; how many of them share a combination "
-        f"is unknown, so the journalist's and the marketer's risk are expectations under the {model} model, and one "
-        "record alone may be at more."
+        f"is unknown, so the journalist's and the marketer's risk are expectations under the {model} model, and a "
+        "single record may be at higher risk."
     )
     words = (
         "The prosecutor knows that the person is in the table; the journalist matches against a register of the "
         "population; the marketer wants as many matches as possible. The models count equal combinations and take "
-        "every one at its word: where a mask moved the values, they say little and the attacks above say more. "
+        "each at face value: where a mask moved the values, they say little and the attacks above say more. "
         f"{size}"
     )
     return tag("p", words, class_="note")

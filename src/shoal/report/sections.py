@@ -16,10 +16,10 @@ from shoal.report.summary import left_out_words
 __all__ = ["claims", "data", "drawn_words", "limits", "method", "parameters", "provenance", "rows_words"]
 
 BASES = {
-    "proved": "a theorem says so, and the program has met its conditions",
+    "proved": "it follows from a theorem whose conditions the program has met",
     "verified": "it was checked on the written file",
-    "measured": "it is the result of an attack that was tried; another attack may do better",
-    "published": "a paper says so, and Shoal does not vouch for it",
+    "measured": "it is the result of an attack; another attack may do better",
+    "published": "it is stated in a paper, and Shoal does not vouch for it",
 }
 PRIVATE_WORDS = ("seed", "key", "path", "file", "input", "output", "source", "directory", "folder")
 
@@ -34,8 +34,8 @@ def data(evidence: Evidence, words: str) -> Html:
         tag("p", words),
         tag(
             "p",
-            "A person gave every column its role. The role says what the column may do to a person, and decides what "
-            "is done with it: everything below rests on this list.",
+            "A person assigned a role to every column. The role says what the column could reveal about a person and "
+            "decides how it is treated: everything below rests on this list.",
         ),
         rows_table("Columns and their roles", head, rows, quiet=True),
     )
@@ -137,8 +137,8 @@ def provenance(evidence: Evidence) -> Html:
 
 def _parameter_rows(recipe: Mapping[str, Any]) -> list[tuple[Child, ...]]:
     steps = {
-        "group": "Who hides with whom",
-        "mask": "What is written instead",
+        "group": "Grouping",
+        "mask": "Masking",
         "coarsen": "How it is coarsened",
         "synthesize": "How it is synthesised",
     }

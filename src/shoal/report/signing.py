@@ -54,7 +54,7 @@ class Decision(Record):
         try:
             expires = None if texts["expires"] is None else date.fromisoformat(texts["expires"])
         except ValueError:
-            raise InputError("decision", "expires must be a day, as in 2030-12-31") from None
+            raise InputError("decision", "expires must be a date, such as 2030-12-31") from None
         return cls(decision=texts["decision"], by=texts["by"], recipient=texts["recipient"], expires=expires)
 
 
@@ -85,7 +85,7 @@ def recipient(decided: Decision | None = None) -> Html:
                 "Recipient",
                 "Purpose of the use",
                 "What the recipient knows or can get of these people",
-                "How access is limited (contract, secure room, public)",
+                "How access is limited (contract, secure environment, public)",
                 "Other tables about the same people that the recipient has",
             ),
             {"Recipient": decided.recipient} if decided else {},

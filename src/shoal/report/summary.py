@@ -110,7 +110,7 @@ def _released(evidence: Evidence) -> str:
 
 
 def _drawn(evidence: Evidence) -> str:
-    return f"A synthetic table of {_size(evidence)}. Its rows were drawn from a model; no row is anybody's."
+    return f"A synthetic table of {_size(evidence)}. Its rows were drawn from a model; no row belongs to a real person."
 
 
 def _size(evidence: Evidence) -> str:
@@ -125,7 +125,7 @@ def left_out_words(evidence: Evidence) -> str:
     if evidence.suppressed:
         said.append(f"{plural(evidence.suppressed, 'row')} suppressed because they stood out.")
     if not said and evidence.leaves_out:
-        said.append("Records may have been left out; every figure is about those that were kept.")
+        said.append("Records may have been suppressed; every figure refers to those that remain.")
     return " ".join(said)
 
 
@@ -141,7 +141,11 @@ def _promised(evidence: Evidence) -> Child:
     promises = [claim for claim in evidence.claims if claim.basis != "measured"]
     if not promises:
         return join(
-            ["Nothing. What was measured is told below; ", tag("a", "a measurement", href="#claims"), " is no promise."]
+            [
+                "Nothing. What was measured is reported below; ",
+                tag("a", "a measurement", href="#claims"),
+                " is no promise.",
+            ]
         )
     return join([_claim_list(promises[:MOST_CLAIMS]), _more(len(promises))])
 
@@ -185,7 +189,7 @@ def _by_all_words(evidence: Evidence) -> str:
 def _kept_inside(evidence: Evidence) -> str:
     why = evidence.withheld or "it is about the private table"
     return (
-        "How well the table agrees with the original, and what an attack gets out of it, is measured and kept inside: "
+        "How well the table agrees with the original, and what an attack achieves, was measured but is internal: "
         f"{why}."
     )
 
@@ -194,7 +198,7 @@ def _deciding() -> Html:
     return join(
         [
             "A person. Shoal documents; it does not approve. Recipient, decision and expiry are empty lines in this "
-            "report until somebody signs under ",
+            "report until someone signs under ",
             tag("a", "Who decides", href="#decision"),
             ".",
         ]

@@ -21,7 +21,7 @@ def synthetic_risk(evidence: Evidence, *, internal: bool) -> Html:
         (
             "Synthetic combinations that one person has in the original",
             percent(copies.unique_share),
-            "A unique person's combination that came out again, by chance or by memory",
+            "A unique person's combination that was reproduced, by chance or by memorisation",
         ),
     ]
     return section(
@@ -29,9 +29,10 @@ def synthetic_risk(evidence: Evidence, *, internal: bool) -> Html:
         "Risk, before and after",
         tag(
             "p",
-            "No row is anybody's, so nobody can be found. What is left is a copy of a rare combination, and a good "
-            "guess of a sensitive value from people who resemble the person. These numbers compare with the private "
-            "table and stay inside.",
+            "No row belongs to a real person, so nobody can be found. What remains is a copy of a rare "
+            "combination, and a good guess of a sensitive value from people who resemble the person. These numbers "
+            "compare with "
+            "the private table and are internal.",
         ),
         rows_table("Copies", ("What", "Share", "Meaning"), rows, numeric=(1,)),
         *_closest(evidence),
@@ -46,10 +47,10 @@ def _closest(evidence: Evidence) -> list[Child]:
         return []
     which = "a random sample of the synthetic rows" if found.sampled else "all synthetic rows"
     words = (
-        f"A model that remembers draws rows nearer to real records than another person is. Measured on "
-        f"{count(found.n_targets)} rows ({which}), each against {count(found.n_reference)} records: nearer than "
-        f"another person in {percent(found.share)} of comparisons (95% interval {between(found.interval)}); rows "
-        "drawn anew from the same population would have 50%."
+        f"A model that memorises draws rows closer to real records than another person would be. Measured on "
+        f"{count(found.n_targets)} rows ({which}), each against {count(found.n_reference)} records: closer than "
+        f"another person in {percent(found.share)} of comparisons (95% interval {between(found.interval)}); new "
+        "rows from the same population would give 50%."
     )
     rows: list[tuple[Child, ...]] = [
         ("Median distance to the closest record", number(found.median), number(found.other_median)),

@@ -29,11 +29,11 @@ def utility(evidence: Evidence) -> Html:
     """What the release keeps."""
     return section(
         "utility",
-        "Utility: what is kept",
+        "Utility: what is preserved",
         tag(
             "p",
-            "What does an analyst lose? Two samples of the same population differ too, so the distribution is compared "
-            "with that of a bootstrap, a fresh sample drawn from the original.",
+            "What does an analyst lose? Two samples of the same population also differ, so the distribution is "
+            "compared with that of a bootstrap sample drawn from the original.",
         ),
         tag("h3", "What is kept"),
         _kept_table(evidence),
@@ -77,7 +77,7 @@ def _kept_table(evidence: Evidence) -> Html:
             number(moments.response_correlation_difference),
             f"the largest is {number(moments.largest_response_correlation_difference)}",
         ),
-        ("Values moved", percent(moments.sse_sst), "of the total variance (SSE/SST); what hides the person"),
+        ("Values moved", percent(moments.sse_sst), "of the total variance (SSE/SST); this is what hides the person"),
         (
             "Telling released rows from original ones",
             number(kept.propensity.ratio),
@@ -157,13 +157,13 @@ def _points(value: float | None) -> str:
 def _correlation_figure(evidence: Evidence) -> list[Child]:
     found = evidence.correlations
     if math.isnan(found.largest_change()):
-        return [tag("p", "There is no correlation to compare: fewer than two columns have an order and vary.")]
+        return [tag("p", "There is no correlation to compare: fewer than two columns are ordered and vary.")]
     shown, all_of = len(found.names), evidence.n_correlated
     change = found.largest_change()
     spoken = f"Two correlation matrices of {shown} columns. The largest change of a correlation is {number(change)}."
     limits = f" The first {shown} of {all_of} columns are shown." if shown < all_of else ""
-    left = f" Left out, because their levels have no order: {listed(found.left_out[:20])}." if found.left_out else ""
-    weights = "With survey weights, as an analyst would have it, the" if evidence.weighted else "The"
+    left = f" Omitted, because their levels have no order: {listed(found.left_out[:20])}." if found.left_out else ""
+    weights = "With survey weights, as an analyst would use them, the" if evidence.weighted else "The"
     caption = f"{weights} largest change is {number(change)}.{limits}{left}"
     return [figure(correlation_plot(found, spoken), caption, _correlation_table(found))]
 
@@ -182,7 +182,7 @@ def _multiples(evidence: Evidence) -> list[Child]:
     shown, all_of = len(evidence.marginals), evidence.n_marginals
     weights = "weighted by the survey weight" if evidence.weighted else "of the records"
     limits = f" The first {shown} of {all_of} columns are shown." if shown < all_of else ""
-    intro = tag("p", KEYS, f". Shares {weights}. The outer bars of a number hold everything beyond.{limits}")
+    intro = tag("p", KEYS, f". Shares {weights}. The outer bars of a numeric column include everything beyond.{limits}")
     return [intro, tag("div", *(_multiple(marginal, evidence) for marginal in evidence.marginals), class_="multiples")]
 
 

@@ -31,6 +31,7 @@ from shoal.risk.population_map import KMap, Presence, k_map, presence
 from shoal.risk.predicate_attack import SinglingOut, singling_out
 from shoal.risk.record_linkage import Linkage, linkage
 from shoal.risk.replicates import ReplicatedUniques, replicated_uniques
+from shoal.risk.shadow_attack import shadow_membership
 from shoal.risk.single_changes import Change, WhatIf, what_if
 from shoal.risk.unchanged import UnchangedColumnsAttack, unchanged_columns
 
@@ -96,6 +97,7 @@ __all__ = [
     "presence",
     "reidentification",
     "replicated_uniques",
+    "shadow_membership",
     "singling_out",
     "suda",
     "unchanged_columns",

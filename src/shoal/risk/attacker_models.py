@@ -157,9 +157,17 @@ def _models(frame: Frame, schema: Schema, found: Classes, size: float | None) ->
         "negative binomial": (posterior.negative_binomial(f, p), float(p[f == 1].sum()))
     }
     histogram = found.histogram()
-    if person_weights(frame, schema, found) is None and 1 in histogram and max(histogram) > 1:
+    if _drawn_alike(person_weights(frame, schema, found), f) and 1 in histogram and max(histogram) > 1:
         models["pitman"] = _pitman(f, histogram, size)
     return models
+
+
+def _drawn_alike(weights: FloatArray | None, f: IntArray) -> bool:
+    """Whether people of every class had the same chance to be in the table, as Pitman's model assumes."""
+    if weights is None:
+        return True
+    mean = weights / f
+    return bool(np.ptp(mean) <= 1e-9 * abs(float(mean.max())))
 
 
 def _pitman(f: IntArray, histogram: dict[int, int], size: float) -> tuple[FloatArray, float]:

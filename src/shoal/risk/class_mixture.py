@@ -49,7 +49,7 @@ class ClassMix(Record):
         JSD of each group, in the order of the labels.
     """
 
-    inside: ClassVar[tuple[str, ...]] = ("divergence",)
+    private: ClassVar[tuple[str, ...]] = ("divergence",)
     releasable: ClassVar[bool] = False
 
     columns: tuple[str, ...]
@@ -110,7 +110,7 @@ def _groups(prepared: Prepared, labels: Any) -> IntArray:
         raise InputError("labels", "must give a whole number for each row of the table", got=f"shape {given.shape}")
     groups: IntArray = given[prepared.rows].astype(np.int64)
     if not (groups >= 0).any():
-        raise InputError("labels", "must put at least one row into a group")
+        raise InputError("labels", "must assign at least one row to a group")
     return groups
 
 

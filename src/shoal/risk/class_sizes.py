@@ -78,7 +78,7 @@ class ClassReport(Record):
         Diversity and closeness, by sensitive column.
     """
 
-    told: ClassVar[tuple[str, ...]] = ("unique_share",)
+    derived: ClassVar[tuple[str, ...]] = ("unique_share",)
     releasable: ClassVar[bool] = True
 
     k: int

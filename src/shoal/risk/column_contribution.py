@@ -27,9 +27,10 @@ from shoal.equivalence import Classes, Codes, combine
 from shoal.errors import ParameterError
 from shoal.frame import Frame, enter, series
 from shoal.record import Interval, Record
-from shoal.risk.atoms import Atoms, atoms_of, every_subset
+from shoal.risk.atoms import Atoms, atoms_of
 from shoal.risk.class_sizes import table_classes
 from shoal.risk.keys import coded_keys
+from shoal.risk.small_classes import in_small_classes
 from shoal.risk.uncertainty import mean_interval
 from shoal.rng import stream
 from shoal.schema import Schema
@@ -138,7 +139,7 @@ def contribution(table: Any, schema: Schema, k: int = 2, values: int = 20, seed:
 
     Notes
     -----
-    A missing quasi value is a level of its own. With a unit column classes count persons. Survey weights play no part.
+    A missing quasi value is a level of its own. With a unit column classes count persons. Survey weights are not used.
     Cost: counting 2^d sets, most of them of few distinct combinations; a million rows of 8 columns take some seconds.
 
     References
@@ -170,10 +171,10 @@ def measure(
     check_k("contribution", k)
     keys = coded_keys(frame, schema) if keys is None else keys
     found = table_classes(frame, schema) if found is None else found
-    atoms = atoms_of(keys, found.persons)
+    atoms = atoms_of(keys, found, k)
     at_risk = found.row_sizes < k
     freed = [_freed(keys, j, found, at_risk, k) for j in range(len(keys))]
-    shares, exact = _shares(atoms, k, len(frame), seed)
+    shares, exact = _shares(atoms, len(frame), seed)
     columns = [
         ColumnContribution(
             column=name,
@@ -203,24 +204,23 @@ def check_k(owner: str, k: object) -> None:
 
 def _freed(keys: Sequence[Codes], j: int, found: Classes, at_risk: BoolArray, k: int) -> BoolArray:
     """Which records are at risk, and in a class of at least k persons without column j."""
-    rest = combine([*keys[:j], *keys[j + 1 :]], n_rows=len(at_risk))
+    rest = [*keys[:j], *keys[j + 1 :]]
     if found.persons is None:
-        sizes = np.bincount(rest.values, minlength=rest.n)
-    else:
-        pair = combine([rest, Codes(values=found.persons, n=int(found.persons.max()) + 1)])
-        owner = np.empty(pair.n, dtype=np.int64)
-        owner[pair.values] = rest.values
-        sizes = np.bincount(owner, minlength=rest.n)
-    return at_risk & (sizes[rest.values] >= k)
+        return at_risk & ~in_small_classes(combine(rest, n_rows=len(at_risk), dense=False), k)
+    label = combine(rest, n_rows=len(at_risk))
+    pair = combine([label, Codes(values=found.persons, n=int(found.persons.max()) + 1)])
+    owner = np.empty(pair.n, dtype=np.int64)
+    owner[pair.values] = label.values
+    return at_risk & (np.bincount(owner, minlength=label.n)[label.values] >= k)
 
 
-def _shares(atoms: Atoms, k: int, n: int, seed: int) -> tuple[list[tuple[float, Interval]], bool]:
+def _shares(atoms: Atoms, n: int, seed: int) -> tuple[list[tuple[float, Interval]], bool]:
     d = len(atoms.columns)
     if d <= _MOST_EXACT:
-        worth = {mask: count / n for mask, count in every_subset(atoms, k)}
+        worth = {mask: count / n for mask, count in atoms.every_subset()}
         worth[0] = 0.0
         return [(value, (value, value)) for value in shapley(worth, d)], True
-    drawn = _drawn(atoms, k, n, seed)
+    drawn = _drawn(atoms, n, seed)
     means = [float(values.mean()) for values in drawn.T]
     return [(mean, mean_interval(values)) for mean, values in zip(means, drawn.T, strict=True)], False
 
@@ -238,20 +238,15 @@ def shapley(worth: Mapping[int, float], d: int) -> list[float]:
     ]
 
 
-def _drawn(atoms: Atoms, k: int, n: int, seed: int) -> FloatArray:
+def _drawn(atoms: Atoms, n: int, seed: int) -> FloatArray:
     """What each column adds, for random orders in which columns leave."""
     rng = stream(seed, "risk", "contribution")
     d = len(atoms.columns)
-    orders = int(np.clip(_WORK // (len(atoms.rows) * d), _FEWEST_ORDERS, _ORDERS))
+    orders = int(np.clip(_WORK // (len(atoms.columns[0].values) * d), _FEWEST_ORDERS, _ORDERS))
     out = np.zeros((orders, d))
     for draw in range(orders):
-        left, now, value = list(range(d)), atoms, atoms.below(k) / n
-        for j in rng.permutation(d):
-            place = left.index(int(j))
-            left.pop(place)
-            now = now.without(place)
-            after = now.below(k) / n if left else 0.0
-            out[draw, j], value = value - after, after
+        order = [int(j) for j in rng.permutation(d)]
+        out[draw, order] = -np.diff(atoms.leaving(order)) / n
     return out
 
 

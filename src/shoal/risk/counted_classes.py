@@ -20,17 +20,18 @@ from shoal.arrays import IntArray
 from shoal.conform import kind_of
 from shoal.engine import GROUPED, PERSONS, ROWS, Engine, Relation
 from shoal.equivalence import Contents, codes, combine
-from shoal.errors import InputError, SchemaError
+from shoal.errors import ColumnError, InputError, SchemaError
 from shoal.risk.class_sizes import C, ClassReport, Diversity, closeness, sensitive_codes
 from shoal.schema import Column, Kind, Schema
 
-__all__ = ["counted_classes"]
+__all__ = ["counted_classes", "require_plain"]
 
 _PAIRS_AT_ONCE = 2_000_000
 
 
 def counted_classes(engine: Engine, relation: Relation, schema: Schema) -> ClassReport:
     """Count the classes of a relation as `shoal.risk.classes` counts those of a table."""
+    require_plain(schema)
     for name in schema.quasi:
         if name not in relation.types:
             raise SchemaError("table", f"must have the column '{name}'")
@@ -52,6 +53,16 @@ def counted_classes(engine: Engine, relation: Relation, schema: Schema) -> Class
         records_by_size=records,
         sensitive={name: _diversity(engine, used, schema, schema[name], unit, n) for name in sensitive},
     )
+
+
+def require_plain(schema: Schema) -> None:
+    """Refuse what an engine doesn't read as memory does: dates in a form of their own."""
+    for name in schema.formats:
+        raise ColumnError(
+            name,
+            "has a date format in the schema, which needs the table in memory",
+            hint="Write dates as YYYY-MM-DD, or convert the files to Parquet, and take the format out of the schema.",
+        )
 
 
 def _diversity(

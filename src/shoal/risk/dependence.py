@@ -60,7 +60,7 @@ class Dependence(Record):
         Whether there is no exception among the records looked at.
     """
 
-    told: ClassVar[tuple[str, ...]] = (
+    derived: ClassVar[tuple[str, ...]] = (
         "finding",
         "remedy",
     )

@@ -196,7 +196,7 @@ class _Attack:
         frame, weights = prepared.frame, prepared.weights()
         for name in by:
             if name not in frame.columns:
-                raise ColumnError(name, "must be in the table to make groups of it")
+                raise ColumnError(name, "must be in the table to form groups")
         columns = [series(frame, name) for name in known] or [pl.Series("none", np.zeros(prepared.n))]
         X = pl.DataFrame(columns)
         labels = {name: series(frame, name).cast(pl.String).fill_null("missing") for name in by}
@@ -329,7 +329,7 @@ def _value_column(schema: Schema, value: str | None) -> str:
 
 def _known(schema: Schema, given: Sequence[str] | None, by: Sequence[str], value: str) -> tuple[str, ...]:
     if not by:
-        raise ParameterError("aggregate_exposure", "by must name at least one column of groups")
+        raise ParameterError("aggregate_exposure", "by must name at least one group column")
     if given is None:
         return tuple(name for name in schema.quasi if name not in by and name != value)
     absent = [name for name in given if name not in schema]
@@ -345,7 +345,7 @@ def _truth(prepared: Prepared, value: str) -> FloatArray:
     if not column.dtype.is_numeric() or column.null_count():
         raise ColumnError(
             value,
-            "must hold numbers without gaps to be averaged",
+            "must hold numbers without missing values to be averaged",
             got=f"{column.null_count()} missing",
             hint='Set missing = "drop" in the schema.',
         )

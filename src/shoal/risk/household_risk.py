@@ -55,7 +55,7 @@ class HouseholdRisk(Record):
     """
 
     releasable: ClassVar[bool] = False
-    inside: ClassVar[tuple[str, ...]] = ("risks",)
+    private: ClassVar[tuple[str, ...]] = ("risks",)
 
     n_households: int
     n_records: int
@@ -78,7 +78,7 @@ def households(
     table, schema
         A table of any dataframe type with the schema's quasi-identifiers, and which they are.
     household
-        The column that says which rows live together; None: the one that the schema calls the household.
+        The column that identifies households; None: the one that the schema calls the household.
     population
         Number of persons that the table was drawn from; None: the survey weights, else the table is the population.
 
@@ -137,8 +137,8 @@ def _column(frame: Frame, schema: Schema, household: str | None) -> str:
     if not isinstance(name, str) or name not in frame.columns:
         raise SchemaError(
             "households",
-            "needs the column that says which rows live together",
-            hint="Name it by household=, or in the schema.",
+            "needs the column that identifies households",
+            hint="Set household=, or name it in the schema.",
         )
     return name
 

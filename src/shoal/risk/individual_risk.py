@@ -64,7 +64,7 @@ class IndividualRisk(Record):
     """
 
     releasable: ClassVar[bool] = False
-    inside: ClassVar[tuple[str, ...]] = ("risks",)
+    private: ClassVar[tuple[str, ...]] = ("risks",)
 
     model: Model
     population: float | None

@@ -21,12 +21,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from shoal.arrays import FloatArray, IntArray
 from shoal.equivalence import Codes, codes, combine
 from shoal.frame import series
 from shoal.pair import Pair
+from shoal.rng import stream
 
 __all__ = ["LinkedRows", "linked_rows"]
 
@@ -46,7 +46,7 @@ class LinkedRows:
     certainty: FloatArray
 
 
-def linked_rows(pair: Pair, targets: IntArray, names: Sequence[str]) -> LinkedRows | None:
+def linked_rows(pair: Pair, targets: IntArray, names: Sequence[str], seed: int = 0) -> LinkedRows | None:
     """Try the attack on the people of `targets` by the unchanged columns `names`; None where nothing links rows."""
     person = pair.original.units()
     if pair.schema.unit is None or int(person.max()) + 1 == len(person):
@@ -56,11 +56,18 @@ def linked_rows(pair: Pair, targets: IntArray, names: Sequence[str]) -> LinkedRo
     if not linking:
         return None
     trial = _Trial.of(pair, person, owner, combine(linking))
-    people, whose = np.unique(person[targets], return_inverse=True)
+    people, whose = _in_random_order(person[targets], seed)
     most = max(_FEWEST_PEOPLE, _MOST_PAIRS * len(people) // max(1, len(pair.released) * len(person)))
     found = np.array([trial.attack(int(one)) for one in people[:most]])
     tried = np.flatnonzero(whose < most)
     return LinkedRows(tried=tried, hits=found[whose[tried], 0], certainty=found[whose[tried], 1])
+
+
+def _in_random_order(person: IntArray, seed: int) -> tuple[IntArray, IntArray]:
+    """The people in random order, and the place of each target's: where not all are tried, the first are a sample."""
+    people, whose = np.unique(person, return_inverse=True)
+    order = stream(seed, "linked rows").permutation(len(people))
+    return people[order], np.argsort(order)[whose.reshape(-1)]
 
 
 def _links(column: Codes, owner: IntArray) -> bool:
@@ -120,6 +127,8 @@ class _Trial:
 
     def _refined(self, gaps: FloatArray, cost: FloatArray) -> FloatArray:
         """The cost of the likeliest bundles if each row of the person is one row of the bundle; the others are out."""
+        from scipy.optimize import linear_sum_assignment
+
         refined = np.full(len(cost), np.inf)
         for bundle in np.argsort(cost, kind="stable")[:_REFINED]:
             rows = slice(self.starts[bundle], self.starts[bundle] + self.sizes[bundle])

@@ -63,7 +63,7 @@ class GroupRisk(Record):
         P_i of each of them; 0 for a record that was left out.
     """
 
-    inside: ClassVar[tuple[str, ...]] = ("records",)
+    private: ClassVar[tuple[str, ...]] = ("records",)
     releasable: ClassVar[bool] = False
 
     mean: float
@@ -107,7 +107,7 @@ class Reidentification(Record):
         The group formula, where labels were given.
     """
 
-    inside: ClassVar[tuple[str, ...]] = (
+    private: ClassVar[tuple[str, ...]] = (
         "class_expected",
         "class_simulated",
         "class_sizes",
@@ -115,7 +115,7 @@ class Reidentification(Record):
         "records",
         "rows",
     )
-    told: ClassVar[tuple[str, ...]] = ("n_classes",)
+    derived: ClassVar[tuple[str, ...]] = ("n_classes",)
     releasable: ClassVar[bool] = False
 
     expected: float

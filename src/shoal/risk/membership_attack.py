@@ -31,9 +31,9 @@ from shoal.risk.uncertainty import wilson
 from shoal.rng import stream
 from shoal.schema import Schema
 
-__all__ = ["Membership", "area_under_curve", "membership", "refuted_epsilon", "true_positives"]
+__all__ = ["Membership", "area_under_curve", "membership", "refuted_epsilon", "told", "true_positives"]
 
-Method = Literal["distance", "density"]
+Method = Literal["distance", "density", "shadow"]
 _RATES = (0.001, 0.01, 0.1)
 _BLOCK = 4_000_000
 
@@ -45,7 +45,7 @@ class Membership(Record):
     Parameters
     ----------
     method
-        How people were scored.
+        How people were scored; ``"shadow"`` by `shoal.risk.shadow_attack`.
     n_members, n_others
         People scored on either side. No rate below 1/n_others can be seen.
     auc, interval
@@ -126,7 +126,11 @@ def membership(
         rng.permutation(side)[:attacks] if len(side) > attacks else rng.permutation(side) for side in sides
     )
     scores = _distance_scores if method == "distance" else _density_scores
-    inside, outside = scores(tables, members, others, seed)
+    return told(method, *scores(tables, members, others, seed))
+
+
+def told(method: Method, inside: FloatArray, outside: FloatArray) -> Membership:
+    """What the scores of members and others say."""
     auc, interval = area_under_curve(inside, outside)
     found = {f"{rate:g}": true_positives(inside, outside, rate) for rate in _RATES}
     return Membership(

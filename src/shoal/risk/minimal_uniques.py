@@ -29,12 +29,13 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
-from shoal.equivalence import Codes, combine
+from shoal.equivalence import Classes, Codes, combine
 from shoal.errors import ParameterError
 from shoal.frame import Frame, enter, series
 from shoal.record import Record
 from shoal.risk.class_sizes import table_classes
-from shoal.risk.keys import coded_keys, missing_keys
+from shoal.risk.keys import coded_keys, compact, missing_keys
+from shoal.risk.small_classes import in_small_classes
 from shoal.schema import Schema
 
 __all__ = ["ColumnShare", "Combination", "Suda", "measure", "minimal_uniques", "suda", "unit_score"]
@@ -100,7 +101,7 @@ class Suda(Record):
     """
 
     releasable: ClassVar[bool] = False
-    inside: ClassVar[tuple[str, ...]] = ("scores", "dis_scores")
+    private: ClassVar[tuple[str, ...]] = ("scores", "dis_scores")
 
     size: int
     scale: Scale
@@ -147,7 +148,7 @@ def suda(
 
     Notes
     -----
-    With a unit column a record is alone where no other person has its values. Survey weights play no part. Cost: one
+    With a unit column a record is alone where no other person has its values. Survey weights are not used. Cost: one
     count for each set of columns, O(n Σ_k C(columns, k)): 100,000 rows of 10 columns to size 3 in about a second.
 
     References
@@ -172,17 +173,19 @@ def measure(
     fraction: float = 0.01,
     most: int = 20,
     *,
+    found: Classes | None = None,
     keys: Sequence[Codes] | None = None,
 ) -> Suda:
-    """`suda` of a frame that has already entered; `keys` are its coded quasi columns."""
+    """`suda` of a frame that has already entered; `found` and `keys` are its classes and coded quasi columns."""
     _check(size, scale, fraction)
     keys = coded_keys(frame, schema) if keys is None else keys
-    classes = table_classes(frame, schema)
-    found = list(minimal_uniques(keys, missing_keys(frame, schema), size, classes.persons))
+    classes = table_classes(frame, schema) if found is None else found
+    uniques = list(minimal_uniques(keys, missing_keys(frame, schema), size, classes.persons))
     units = {s: unit_score(s, len(keys), size, scale) for s in range(1, size + 1)}
-    scores = np.zeros(len(frame))
-    for places, rows in found:
+    scores, at_risk = np.zeros(len(frame)), np.zeros(len(frame), dtype=np.bool_)
+    for places, rows in uniques:
         scores[rows] += units[len(places)]
+        at_risk[rows] = True
     pairs = int((classes.row_sizes == 2).sum())
     return Suda(
         size=size,
@@ -190,12 +193,12 @@ def measure(
         fraction=fraction,
         n_records=len(frame),
         n_unique=int((classes.row_sizes == 1).sum()),
-        n_at_risk=len(np.unique(np.concatenate([rows for _, rows in found]))) if found else 0,
-        n_minimal={s: sum(len(rows) for places, rows in found if len(places) == s) for s in range(1, size + 1)},
-        by_columns=_by_columns(found, schema.quasi),
-        columns=_column_shares(found, units, schema.quasi),
+        n_at_risk=int(at_risk.sum()),
+        n_minimal={s: sum(len(rows) for places, rows in uniques if len(places) == s) for s in range(1, size + 1)},
+        by_columns=_by_columns(uniques, schema.quasi),
+        columns=_column_shares(uniques, units, schema.quasi),
         dis=_dis(int((classes.row_sizes == 1).sum()), pairs, fraction),
-        combinations=_combinations(frame, schema, found, scores, most),
+        combinations=_combinations(frame, schema, uniques, scores, most),
         scores=scores,
         dis_scores=dis_suda(scores, pairs, fraction, len(keys)),
     )
@@ -205,33 +208,42 @@ def minimal_uniques(
     keys: Sequence[Codes], missing: BoolArray, size: int, persons: IntArray | None = None
 ) -> Iterator[tuple[tuple[int, ...], IntArray]]:
     """The sets of columns, by position, with the rows of which each is a minimal sample unique; empty ones left out."""
-    smaller: dict[tuple[int, ...], BoolArray] = {}
+    smaller: dict[tuple[int, ...], BoolArray] = {(): np.zeros(len(missing), dtype=np.bool_)}
     for s in range(1, min(size, len(keys)) + 1):
         alone: dict[tuple[int, ...], BoolArray] = {}
         for places in combinations(range(len(keys)), s):
-            unique = _alone(keys, missing, places, persons)
-            alone[places] = unique
-            minimal = unique.copy()
-            for i in range(s if s > 1 else 0):
-                minimal &= ~smaller[(*places[:i], *places[i + 1 :])]
-            rows = np.flatnonzero(minimal)
+            known = smaller[places[1:]].copy()  # alone on fewer columns
+            for i in range(1, s):
+                known |= smaller[(*places[:i], *places[i + 1 :])]
+            rows = _newly_alone(keys, missing, places, persons, np.flatnonzero(~known))
+            if s < size:
+                known[rows] = True
+                alone[places] = known
             if len(rows):
                 yield places, rows
         smaller = alone
 
 
-def _alone(keys: Sequence[Codes], missing: BoolArray, places: tuple[int, ...], persons: IntArray | None) -> BoolArray:
-    """Which rows have values on all columns `places` that no other person's row has."""
-    label = combine([keys[place] for place in places])
-    known = ~missing[:, list(places)].any(axis=1)
-    # A missing value is a level of its own, so that rows with one never share a label with complete rows.
-    if persons is None:
-        alone: BoolArray = known & (np.bincount(label.values, minlength=label.n) == 1)[label.values]
-        return alone
+def _newly_alone(
+    keys: Sequence[Codes], missing: BoolArray, places: tuple[int, ...], persons: IntArray | None, rows: IntArray
+) -> IntArray:
+    """Those of `rows` that have values on all columns `places` which no other person's row has.
+
+    Rows that are alone on fewer columns share no combination with others and needn't be among `rows`.
+    """
+    key = combine([Codes(values=keys[place].values[rows], n=keys[place].n) for place in places], dense=False)
+    alone = in_small_classes(key, 2) if persons is None else _of_one_person(compact(key), persons[rows])
+    found = rows[alone]
+    # A missing value is a level of its own, so that rows with one never share a key with complete rows.
+    return found[~missing[found][:, list(places)].any(axis=1)]
+
+
+def _of_one_person(label: Codes, persons: IntArray) -> BoolArray:
+    """Which rows have a label that no other person's row has."""
     first = np.empty(label.n, dtype=np.int64)
     first[label.values] = persons
     several = np.bincount(label.values[persons != first[label.values]], minlength=label.n) > 0
-    return known & ~several[label.values]
+    return ~several[label.values]
 
 
 def unit_score(k: int, n_columns: int, size: int, scale: Scale) -> float:
@@ -288,9 +300,11 @@ def _combinations(
 ) -> tuple[Combination, ...]:
     """The smallest MSU of each of the records with the largest scores."""
     top = np.argsort(-scores, kind="stable")[:most]
+    on_top = np.zeros(len(scores), dtype=np.bool_)
+    on_top[top] = True
     shown: dict[int, tuple[int, ...]] = {}
     for places, rows in found:  # smaller sets come first
-        for row in top[np.isin(top, rows)]:
+        for row in rows[on_top[rows]]:
             shown.setdefault(int(row), places)
     columns = {name: series(frame, name) for name in schema.quasi}
     return tuple(

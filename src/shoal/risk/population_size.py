@@ -55,8 +55,8 @@ def _checked(population: float, n: int) -> float:
     if not (number and math.isfinite(population) and population >= n):
         raise ParameterError(
             "population",
-            "must be a number of persons, no fewer than the table has",
+            "must be a number of persons, at least as many as in the table",
             got=repr(population)[:60],
-            hint="Leave it out to take the survey weights.",
+            hint="Omit it to use the survey weights.",
         )
     return float(population)

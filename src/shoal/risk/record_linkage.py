@@ -74,7 +74,7 @@ def linkage(original: Any, released: Any, schema: Schema, source_rows: Any = Non
     Notes
     -----
     A released row whose source was left out for a missing number can't be linked and counts as a miss. With a unit
-    column any row of the same person counts. Survey weights play no part. Cost: O(n log n) in the number of distinct
+    column any row of the same person counts. Survey weights are not used. Cost: O(n log n) in the number of distinct
     points, of which a random sample is linked where all would take long (`sampled`).
 
     Examples

@@ -15,15 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 
 from shoal.arrays import IntArray
-from shoal.coarsening.generated import ladder_for
-from shoal.coarsening.ladder import distinct_values
-from shoal.coarsening.steps import Cap, Round, Step
 from shoal.conform import kind_of
 from shoal.equivalence import Classes, Codes, ranks
 from shoal.errors import ShoalError
@@ -34,6 +31,9 @@ from shoal.risk.class_sizes import table_classes
 from shoal.risk.column_contribution import check_k
 from shoal.risk.keys import coded_keys, require_keys
 from shoal.schema import Column, Schema
+
+if TYPE_CHECKING:
+    from shoal.coarsening.steps import Step
 
 __all__ = ["Action", "Change", "WhatIf", "measure", "what_if"]
 
@@ -107,7 +107,7 @@ def what_if(table: Any, schema: Schema, k: int = 2) -> WhatIf:
 
     Notes
     -----
-    A missing quasi value is a level of its own. With a unit column classes count persons. Survey weights play no part.
+    A missing quasi value is a level of its own. With a unit column classes count persons. Survey weights are not used.
     Cost: one count of distinct combinations per change; a million rows of 8 columns take some seconds.
 
     Examples
@@ -135,13 +135,13 @@ def measure(
     names = require_keys(frame, schema)
     found = table_classes(frame, schema) if found is None else found
     keys = coded_keys(frame, schema) if keys is None else keys
-    atoms = atoms_of(keys, found.persons)
-    before = atoms.below(k)
+    atoms = atoms_of(keys, found, k)
+    before = atoms.below()
     bits = [_entropy(np.bincount(key.values)) for key in keys]
     changes = [
         change
         for j, name in enumerate(names)
-        for change in _changes(series(frame, name), schema[name], keys[j], atoms, j, k, before, bits)
+        for change in _changes(series(frame, name), schema[name], keys[j], atoms, j, before, bits)
     ]
     changes.sort(key=lambda change: (-change.gain, -change.n_freed, change.column, change.action))
     return WhatIf(k=k, n_records=len(frame), n_at_risk=before, changes=tuple(changes))
@@ -153,16 +153,15 @@ def _changes(
     key: Codes,
     atoms: Atoms,
     j: int,
-    k: int,
     before: int,
     bits: Sequence[float],
 ) -> Iterator[Change]:
     """Every change of one column; one that changes no value, or leaves a single one, isn't told."""
-    n = int(atoms.rows.sum())
+    n = len(content)
     counts = np.bincount(key.values, minlength=key.n)
 
     def told(action: Action, step: Mapping[str, Any], after: Atoms, left: float) -> Change:
-        n_at_risk = after.below(k)
+        n_at_risk = after.below()
         lost = bits[j] - left
         freed = before - n_at_risk
         return Change(
@@ -178,10 +177,8 @@ def _changes(
 
     yield told("drop", {}, atoms.without(j), 0.0)
     for action, step, merged in _steps(content, column, key):
-        # Groups of values as numbers, carried over to the atoms.
-        coarse = Codes(values=merged.values[atoms.columns[j].values], n=merged.n)
         left = _entropy(np.bincount(merged.values, weights=counts, minlength=merged.n))
-        yield told(action, step, atoms.replacing(j, coarse), left)
+        yield told(action, step, atoms.replacing(j, merged), left)
 
 
 def _steps(content: pl.Series, column: Column, key: Codes) -> Iterator[tuple[Action, Mapping[str, Any], Codes]]:
@@ -200,6 +197,9 @@ def _steps(content: pl.Series, column: Column, key: Codes) -> Iterator[tuple[Act
 
 
 def _candidates(content: pl.Series, values: pl.Series, column: Column) -> Iterator[tuple[Action, Step]]:
+    from shoal.coarsening.generated import ladder_for  # coarsening loads scipy
+    from shoal.coarsening.steps import Round
+
     if column.kind == "numeric" and content.dtype.is_numeric():
         base = _base(values)
         if base is not None:
@@ -215,7 +215,7 @@ def _candidates(content: pl.Series, values: pl.Series, column: Column) -> Iterat
 
 def _base(values: pl.Series) -> float | None:
     """The next base of the form 1, 2 or 5 times a power of ten above the usual gap between neighbouring values."""
-    shown = np.unique(distinct_values(values.drop_nulls())[1].to_numpy().astype(np.float64))
+    shown = np.unique(values.drop_nulls().to_numpy().astype(np.float64))
     if len(shown) < 3:
         return None
     gap = float(np.median(np.diff(shown)))
@@ -224,6 +224,8 @@ def _base(values: pl.Series) -> float | None:
 
 
 def _caps(content: pl.Series) -> Iterator[tuple[Action, Step]]:
+    from shoal.coarsening.steps import Cap
+
     low, high = (content.quantile(share, "nearest") for share in (_TAIL, 1 - _TAIL))
     if low is None or high is None or not low < high:
         return

@@ -194,6 +194,7 @@ class _Trial:
     half: IntArray  # of each person
     person: IntArray  # of each original record
     rows: Candidates
+    seed: int
 
     @property
     def question_half(self) -> IntArray:
@@ -220,7 +221,7 @@ def _attack(pair: Pair, trial: _Trial, names: tuple[str, ...], tied: tuple[Depen
         found, sureness = own.hits(scores, trial)
         hits[here], certainty[here] = found[here], sureness[here]
         nearest_hits[here] = own.hits(near, trial)[0][here]
-    linked = linked_rows(pair, trial.targets, names)
+    linked = linked_rows(pair, trial.targets, names, trial.seed)
     if linked is not None and linked.hits.mean() > hits[linked.tried].mean():
         return _result(pair, names, linked.hits, nearest_hits[linked.tried], linked.certainty)
     return _result(pair, names, hits, nearest_hits, certainty)
@@ -257,7 +258,7 @@ def _trial(pair: Pair, seed: int, k: int) -> _Trial:
     targets = np.sort(drawn[: _affordable(pair, drawn, most)])
     asking, question = _questions(pair, targets, half[person])
     rows = candidates(pair, asking, most)
-    return _Trial(targets=targets, question=question, asking=asking, half=half, person=person, rows=rows)
+    return _Trial(targets=targets, question=question, asking=asking, half=half, person=person, rows=rows, seed=seed)
 
 
 def _affordable(pair: Pair, drawn: IntArray, most: int) -> int:

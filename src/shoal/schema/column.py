@@ -44,6 +44,9 @@ class Column:
         How the column is coarsened step by step, in the words of `shoal.coarsening.Hierarchy`.
     metric
         How far apart two values are, in the words of `shoal.distance.Metric`.
+    format
+        How the file writes the dates or times of the column, ``"DD.MM.YYYY"``: see `shoal.files.dates`. None: as ISO
+        has it, or the column holds none.
     """
 
     name: str
@@ -56,6 +59,7 @@ class Column:
     whole: bool | None = None
     hierarchy: Words | None = None
     metric: Words | None = None
+    format: str | None = None
 
     def __post_init__(self) -> None:
         self._check_name()
@@ -65,7 +69,7 @@ class Column:
 
     def _check_name(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise SchemaError("schema", "column names must be non-empty texts", got=type(self.name).__name__)
+            raise SchemaError("schema", "column names must be non-empty strings", got=type(self.name).__name__)
         if any("\ud800" <= letter <= "\udfff" for letter in self.name):
             raise SchemaError("schema", "column names must be valid Unicode text")
 
@@ -101,10 +105,21 @@ class Column:
             raise _wrong(self.name, "edges belong to numeric columns and must be at least two increasing numbers")
         if self.whole is not None and (not isinstance(self.whole, bool) or self.kind in ("ordinal", "nominal")):
             raise _wrong(self.name, "whole belongs to numeric columns and must be true or false")
+        self._check_format()
         for entry in ("hierarchy", "metric"):
             words = getattr(self, entry)
             if words is not None and not (isinstance(words, Mapping) and isinstance(words.get("kind"), str)):
                 raise _wrong(self.name, f"{entry} must be a table that names its kind")
+
+    def _check_format(self) -> None:
+        if self.format is None:
+            return
+        from shoal.files.dates import FORMS
+
+        if self.format not in FORMS:
+            raise _wrong(self.name, f"format must be one of {', '.join(FORMS)}", repr(self.format)[:40])
+        if self.kind == "numeric":
+            raise _wrong(self.name, "format belongs to dates and times, which are ordinal, not numeric")
 
     def to_dict(self) -> dict[str, Any]:
         """The declared parts only, as TOML- and JSON-safe words."""
@@ -121,6 +136,8 @@ class Column:
             words["edges"] = [float(edge) for edge in self.edges]
         if self.whole is not None:
             words["whole"] = self.whole
+        if self.format is not None:
+            words["format"] = self.format
         for entry in ("hierarchy", "metric"):
             if getattr(self, entry) is not None:
                 words[entry] = dict(getattr(self, entry))
@@ -146,10 +163,11 @@ class Column:
             whole=words.get("whole"),
             hierarchy=_spelled(words.get("hierarchy")),
             metric=_spelled(words.get("metric")),
+            format=words.get("format"),
         )
 
 
-_ENTRIES = {"role", "kind", "levels", "bounds", "missing", "edges", "whole", "hierarchy", "metric"}
+_ENTRIES = {"role", "kind", "levels", "bounds", "missing", "edges", "whole", "hierarchy", "metric", "format"}
 
 
 def _listed(name: str, entry: str, given: Any) -> list[Any]:

@@ -9,10 +9,14 @@ from dataclasses import dataclass
 
 __all__ = [
     "BODY",
+    "CODED",
+    "COUNTS",
+    "DESCRIBING",
     "EVENT",
     "GROUPED",
     "IDENTIFIERS",
     "MEASURES",
+    "NAME_PARTS",
     "NUMBER",
     "PERSON",
     "PERSON_NUMBERS",
@@ -57,6 +61,10 @@ NUMBER = _set("id ids identifier nbr number num no key uuid guid code")
 PERSON_NUMBERS = frozenset(f"{person}{number}" for person in PERSON for number in ("id", "nbr", "no", "key")) | {
     *("pid", "dupersid", "seqn", "mrn", "ssn", "nhsnumber")
 }
+NAME_PARTS = _set("first last middle given maiden family sur fore")
+DESCRIBING = _set("description descriptions desc descr label text name meaning reasondescription codedescription title")
+CODED = _set("code codes cd reasoncode")
+COUNTS = _set("number num count counts n no")
 PLACE_OR_THING = _set(
     "hospital facility provider drug medication plan payer insurer county state city region test lab school clinic "
     "ward column file variable product device"
@@ -72,7 +80,8 @@ IDENTIFIERS = (
     ),
 )
 QUASI = (
-    _topic("age", "age ages agep agelast agegroup agegrp agecat dob yob birthday", "birth dateofbirth"),
+    _topic("a place of birth", "birthplace", "birthcountry birthcity birthstate placeofbirth"),
+    _topic("age or birth", "age ages agep agelast agegroup agegrp agecat agegr dob yob birthday", "birth dateofbirth"),
     _topic("sex or gender", "sex", "gender"),
     _topic(
         "origin", "race racethx rac afam hisp hispanx native language migrant country", "ethnic hispan nation citizen"
@@ -99,33 +108,38 @@ QUASI = (
 )
 SENSITIVE = (
     _topic(
-        "money spent on care",
-        "cost costs charge charges payment payments paid price spending bill totexp amount savings expend",
-        "totexp expend reimburs",
+        "costs or payments",
+        "cost costs charge charges payment payments paid price spending bill totexp amount coverage",
+        "totexp expend expens reimburs",
         "cost costs charges",
     ),
+    _topic("wealth", "savings debt debts assets"),
     _topic(
         "an illness",
         "dx diag disease condition conditions hiv aids cancer stroke asthma covid disorder illness symptom symptoms "
-        "chronic health mental comorbidity sti std",
-        "diagnos diabet hypert depress psych infect tumor tumour cancer icd ccsr pregnan abort hiv",
+        "chronic health mental comorbidity sti std phstat mnhpoor drem dphy deye dear disability",
+        "diagnos diabet hypert depress psych infect tumor tumour cancer icd pregnan abort hiv disab",
         "dx",
     ),
     _topic(
         "a finding",
         "result results lab labs glucose insulin cholesterol pressure bp pulse viral cd genotype snp mutation score "
-        "severity risk adl",
-        "gene hba",
+        "severity risk adl glu chol ldl hdl trig triglycerides albumin alb bili bilirubin creat creatinine hgb "
+        "hemoglobin haemoglobin hematocrit platelet platelets protime inr ast alt alkphos phos sodium potassium "
+        "calcium copper urea bun wbc rbc crp esr psa tsh ferritin bnp troponin ecg ascites edema oedema fever cough "
+        "pain nausea spiders nodes",
+        "gene hba hepato obstruct perfor adhere node",
         "result results",
     ),
     _topic(
         "care or treatment",
         "drug drugs procedure procedures proc visits nvisits ovisits novisits emergency stays los drg therapy "
-        "insurance insure payer medicaid medicare",
-        "medic prescri treat therap surg insur readmi",
+        "insurance insure payer medicaid medicare inpatient outpatient dose trt rx",
+        "medic prescri treat therap surg insur readmi hospitaliz hospitalis chemo",
+        "formin statin pril olol sartan mycin cillin gliptin glitazone azole",
     ),
     _topic("an outcome", "outcome death died dead mortality", "surviv mortal"),
-    _topic("a habit", "alcohol substance drinking", "smok tobac"),
+    _topic("a habit", "alcohol substance drinking nociga drinks", "smok tobac alc cigar", ""),
 )
 WEIGHTS = _topic("a survey weight", "perwt wtdper pwgtp wgtp wgt fnlwgt afnlwgt sampwt finalwt", "perwt wtmec wtint")
 SURVEY = _set(
@@ -136,7 +150,7 @@ BODY = _set("birth body kg kgs lb lbs pounds kilos gain loss height baby infant 
 UNORDERED = _topic(
     "a code without order",
     "sex race rac afam hisp msp zip zipcode county state region puma fips tract msa urbrur relat code type id status "
-    "industry indp workclass marry country language roof walls",
+    "industry indp workclass marry country language roof walls reasoncode",
     "gender ethnic hispan nation religi marit occup employ relation diagnos icd",
 )
 MEASURES = _set("age ages agep agelast income salary wage wages earnings height bmi pincp year years")

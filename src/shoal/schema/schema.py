@@ -53,7 +53,7 @@ class Schema:
         for rule in self.rules:
             for name in rule.columns:
                 if name not in names:
-                    raise SchemaError("rules", f"speak of the column '{name}', which the schema doesn't have")
+                    raise SchemaError("rules", f"refer to the column '{name}', which is not in the schema")
 
     @classmethod
     def of(
@@ -73,6 +73,7 @@ class Schema:
         whole: Mapping[str, bool] | None = None,
         hierarchies: Mapping[str, Any] | None = None,
         metrics: Mapping[str, Any] | None = None,
+        formats: Mapping[str, str] | None = None,
         rules: Iterable[Words | Rule] = (),
     ) -> Schema:
         """Declare a schema in one call: role by role, then what is known of single columns, then rules.
@@ -102,6 +103,7 @@ class Schema:
             "whole": whole,
             "hierarchy": hierarchies,
             "metric": metrics,
+            "format": formats,
         }
         for entry, given in details.items():
             for name, value in (given or {}).items():
@@ -142,7 +144,7 @@ class Schema:
             or not all(isinstance(entry, Mapping) for entry in columns.values())
         ):
             raise SchemaError(
-                "schema", "must have a table [columns.NAME] for every column, [[rules]] if there are any, nothing else"
+                "schema", "must have a table [columns.NAME] for every column, optional [[rules]], and nothing else"
             )
         rules = words.get("rules", [])
         if not isinstance(rules, list | tuple) or not all(isinstance(rule, Mapping) for rule in rules):
@@ -213,6 +215,11 @@ class Schema:
         return next(iter(self._having("unit")), None)
 
     @property
+    def formats(self) -> dict[str, str]:
+        """The columns that declare how their dates or times are written, each with that form."""
+        return {column.name: column.format for column in self.columns if column.format is not None}
+
+    @property
     def released(self) -> Schema:
         """The schema of the released table: without identifiers and without the unit."""
         kept = tuple(c for c in self.columns if c.role not in ("identifier", "unit"))
@@ -232,7 +239,7 @@ def _names(given: Iterable[str] | str | None) -> list[str]:
     if given is None:
         return []
     if not isinstance(given, Iterable):
-        raise SchemaError("schema", "column names must be a text or a list of texts", got=type(given).__name__)
+        raise SchemaError("schema", "column names must be a string or a list of strings", got=type(given).__name__)
     return [given] if isinstance(given, str) else list(given)
 
 

@@ -19,7 +19,7 @@ def admission_of(file: Path, *, data: str | None = None, by: str) -> Admission:
         raise InputError(f"model '{file.stem}'", "must have a price: it promises nothing")
     named = data or model.data_
     if named is None:
-        hint = "Fit it with an account, or say which one it is: --data NAME."
+        hint = "Fit it with an account, or name the data set: --data NAME."
         raise InputError(f"model '{file.stem}'", "must name its data set", hint=hint)
     return Admission(
         digest=hashlib.sha256(file.read_bytes()).hexdigest(),

@@ -150,9 +150,9 @@ class CertifiedForest(Certified, RiskModel):
     def _check_records(self, records: Records) -> None:
         unknown = [name for name in self.weights or {} if name not in records.features.names]
         if unknown:
-            raise ParameterError("CertifiedForest", f"weights name '{unknown[0]}', which is no feature")
+            raise ParameterError("CertifiedForest", f"weights name '{unknown[0]}', which is not a feature")
         if self.weights and not all(0 < share < float("inf") for share in self.weights.values()):
-            hint = "Leave a feature out of X instead."
+            hint = "Drop the feature from X instead."
             raise ParameterError("CertifiedForest", "weights must be finite and greater than 0", hint=hint)
 
     # ---- fitting

@@ -40,7 +40,7 @@ class Features(Domain):
     def cells(self, values: Mapping[str, Any]) -> tuple[int, ...]:
         """The cells of one person's values; unknown and missing fields are named in the error."""
         if values.keys() != set(self.names):
-            raise InputError("features", self._complaint(values))
+            raise InputError("features", self._explained(values))
         return tuple(axis.code(values[axis.name]) for axis in self.axes)
 
     def clipped(self, values: Mapping[str, Any]) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ class Features(Domain):
             return f"{axis.name} ≥ {axis.cuts[cell - 1]:g}"
         return f"{axis.name} {'from' if axis.kind == 'ordinal' else '='} {axis.label(cell)}"
 
-    def _complaint(self, values: Mapping[str, Any]) -> str:
+    def _explained(self, values: Mapping[str, Any]) -> str:
         unknown = [str(name)[:60] for name in values if name not in self.names]
         absent = [name for name in self.names if name not in values]
         parts = [f"missing field {', '.join(absent)}"] if absent else []
@@ -130,11 +130,11 @@ def _column(schema: Schema | None, name: str) -> Column:
     if schema is None:
         return Column(name=name, role="quasi")
     if name not in schema:
-        raise SchemaError("schema", f"has no entry for the feature '{name}'", hint="Declare it, or leave it out of X.")
+        raise SchemaError("schema", f"has no entry for the feature '{name}'", hint="Declare it, or drop it from X.")
     column = schema[name]
     if column.role in ("identifier", "unit", "weight"):
         rule = f"'{name}' has the role {column.role} and can't be a feature"
-        raise SchemaError("schema", rule, hint="Leave it out of X.")
+        raise SchemaError("schema", rule, hint="Drop it from X.")
     return column
 
 
@@ -142,7 +142,7 @@ def _declared(column: Column, cuts: int, owner: str) -> Axis:
     """A feature by its schema entry alone."""
     if column.missing == "median":
         hint = f'{owner} takes "drop" or a declared number.'
-        rule = "fills missing numbers with a median, which other people's records decide"
+        rule = "fills missing numbers with a median, which depends on other people's records"
         raise ColumnError(column.name, rule, hint=hint)
     return _clipped(Axis.declare(column, cuts + 1), column.missing)
 

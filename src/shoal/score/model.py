@@ -203,7 +203,7 @@ class RiskModel(Classifier):
             raise InputError("X", words)
         codes, kept = self.features_.rows(frame)
         if not kept.all():
-            raise InputError("X", "must have no missing number where the schema names none to put in its place")
+            raise InputError("X", "must have no missing numbers unless the schema gives a number to fill in")
         return codes
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -264,8 +264,8 @@ class RiskModel(Classifier):
         if not self.releasable and not internal:
             raise GuaranteeError(
                 type(self).__name__,
-                "this model holds exact counts of the data and must not leave the secure room",
-                hint="To keep it inside, save it with internal=True. To publish one, use CertifiedForest.",
+                "this model holds exact counts of the data and must not leave the secure environment",
+                hint="For internal use, save it with internal=True. To publish one, use CertifiedForest.",
             )
         write(self, path)
 

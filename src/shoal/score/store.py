@@ -93,8 +93,8 @@ def _read(path: Path) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise FileError(str(path), "must be a risk score written by Shoal") from None
     if not isinstance(stated, str) or not hmac.compare_digest(stated.encode(), _digest(words).encode()):
-        hint = "It was changed after it was saved. Fit it again, or bring back an unharmed copy."
-        raise FileError(str(path), "does not fit its own hash, so it was not loaded", hint=hint)
+        hint = "It was changed after it was saved. Fit it again, or restore an intact copy."
+        raise FileError(str(path), "does not match its own hash, so it was not loaded", hint=hint)
     return words  # type: ignore[no-any-return]
 
 

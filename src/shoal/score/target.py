@@ -66,7 +66,7 @@ def _check_two(known: AnyArray, owner: str) -> None:
             owner,
             "y must have two classes. Only binary classification is supported.",
             got=f"{len(known)} class{'' if len(known) == 1 else 'es'}",
-            hint="Name the two with classes=(no, yes) where the data may hold one of them only.",
+            hint="Name them with classes=(no, yes) if the data may hold only one of them.",
         )
 
 
@@ -77,11 +77,11 @@ def read_weights(weights: Any, n: int, owner: str, *, whole: bool) -> FloatArray
     values = np.asarray(weights, dtype=np.float64)
     values = np.full(n, float(values)) if values.ndim == 0 else values
     if values.shape != (n,) or not np.isfinite(values).all() or (values < 0).any():
-        raise InputError(owner, "sample_weight must be one finite number of at least 0 a record (1D)")
+        raise InputError(owner, "sample_weight must be one finite number of at least 0 per record (1D)")
     if not values.any():
         raise InputError(owner, "sample_weight must not be zero for all records")
     if whole and not np.isin(values, (0.0, 1.0)).all():
-        hint = "One person must count as one: leave weights out, or use AlphaTree, which promises nothing."
+        hint = "Each person must count once: omit weights, or use AlphaTree, which promises nothing."
         raise ParameterError(owner, "sample_weight must be 0 or 1 for every record", hint=hint)
     return values
 
@@ -96,7 +96,7 @@ def _flat(y: Any, n: int, owner: str) -> AnyArray:
     if values.ndim != 1:
         raise InputError(owner, "y must have one axis: y should be a 1d array", got=f"{values.ndim} axes")
     if len(values) != n:
-        raise InputError(owner, "y must have one entry a record: inconsistent lengths", got=f"{len(values)} for {n}")
+        raise InputError(owner, "y must have one entry per record: inconsistent lengths", got=f"{len(values)} for {n}")
     _check_present(values, owner)
     return values.astype(str) if values.dtype == object and isinstance(values[0], str) else values
 

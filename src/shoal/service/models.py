@@ -136,7 +136,7 @@ class FileModel:
 
         source = score.load(file)
         if source.cost is None:
-            hint = "Serve a certified model (free to ask) or a published one (charged by query)."
+            hint = "Serve a certified model (free to query) or a published one (charged per query)."
             raise InputError(f"model '{file.stem}'", "must have a price: it promises nothing", hint=hint)
         if not source.cost.empty:
             _warm()
@@ -258,7 +258,7 @@ def _read_file(file: Path, admitted: Mapping[str, Admission] | None) -> tuple[by
 def _admission(file: Path, digest: str, admitted: Mapping[str, Admission]) -> Admission:
     if digest not in admitted:
         hint = "Fit it with this ledger's account, or vouch for it: `shoal ledger admit FILE`."
-        raise GuaranteeError(f"model '{file.stem}'", "must be a file that the ledger admitted", hint=hint)
+        raise GuaranteeError(f"model '{file.stem}'", "must be a file admitted to the ledger", hint=hint)
     return admitted[digest]
 
 
@@ -272,7 +272,7 @@ def enrol(loaded: Iterable[Loaded], ledger: Ledger, settings: Settings) -> dict[
                 "model", "a name must be letters, digits, dots, dashes and underscores", got=repr(name)[:60]
             )
         if name in catalogue:
-            raise InputError(f"model '{name}'", "two model files must not have one name")
+            raise InputError(f"model '{name}'", "model files must have different names")
         catalogue[name] = _enrolled(item, ledger, settings)
     return catalogue
 
@@ -308,7 +308,7 @@ def _known(ledger: Ledger, data: str) -> Balance | None:
 def _reserve(ledger: Ledger, balance: Balance, given: float | None) -> None:
     """Hold a known data set to what the operator gives for answers; a limit in rho can't be charged by query."""
     if balance.currency == "rho":
-        raise GuaranteeError(f"data set '{balance.name}'", "must have a limit in epsilon to be charged by query")
+        raise GuaranteeError(f"data set '{balance.name}'", "must have a limit in epsilon to be charged per query")
     if given is None or limit_units(given) in (balance.share, balance.cap if balance.share is None else None):
         return
     ledger.reserve(balance.name, given)

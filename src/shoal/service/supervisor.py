@@ -263,7 +263,7 @@ def _listening(host: str, port: int) -> socket.socket:
     except OSError as error:
         sock.close()
         got = (error.strerror or "").lower()
-        raise ParameterError("--port", "must be free, and the address this machine's", got=got) from None
+        raise ParameterError("--port", "must be free, and the address local to this machine", got=got) from None
     sock.listen(2048)
     sock.set_inheritable(True)
     return sock

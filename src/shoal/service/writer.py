@@ -40,7 +40,7 @@ class Writer:
     async def settle_all(self, orders: Sequence[Order]) -> list[Outcome]:
         """The outcomes of some orders, which go into the queue one after another."""
         if len(self._waiting) + len(orders) > _WAITING:
-            raise LedgerError("ledger", "the queue of the writer must not be full")
+            raise LedgerError("ledger", "the writer's queue must not be full")
         loop = asyncio.get_running_loop()
         self._start(loop)
         pending: list[Pending] = [(order, loop.create_future()) for order in orders]

@@ -81,7 +81,7 @@ class MarketRisk:
     response: Annotated[str | None, Help("the cost column")] = None
     smoothing: Annotated[float, Range(low=0), Help("records added to each cell")] = 0.0
     cap: Annotated[float | None, Range(low=1), Help("largest weight, as a multiple of the mean")] = None
-    bins: Annotated[int, Range(low=2), Help("cells of a numeric column with more distinct values")] = 20
+    bins: Annotated[int, Range(low=2), Help("bins for a numeric column with more distinct values")] = 20
     limit: Annotated[float, Range(low=0, high=1), Help("largest share of the new market without weight")] = 0.2
     _fitted: _Fitted | None = field(default=None, init=False, repr=False, compare=False)
 
@@ -135,7 +135,7 @@ class MarketRisk:
         name
             What the market is called in reports.
         bootstrap
-            Repeats of the bootstrap.
+            Number of bootstrap replicates.
         seed
             Repeats the random choices; use one seed for markets that are to be compared.
         """

@@ -61,12 +61,12 @@ def check_costs(model: Any, name: str, y: FloatArray) -> None:
             name,
             f"must be greater than 0 for the model '{word}'",
             got=f"{int((y <= 0).sum())} rows at 0 or below",
-            hint="Use model='two-part' or 'tweedie', which take zeros, or least squares.",
+            hint="Use model='two-part' or 'tweedie', which allow zeros, or least squares.",
         )
     if word in ("two-part", "tweedie") and ((y < 0).any() or not (y > 0).any()):
         raise ColumnError(
             name,
-            f"must be at least 0, and not always 0, for the model '{word}'",
+            f"must be at least 0, and not all 0, for the model '{word}'",
             got=f"{int((y < 0).sum())} rows below 0",
             hint="Use least squares, or correct the costs.",
         )

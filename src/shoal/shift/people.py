@@ -174,7 +174,7 @@ def _check_costs(name: str, costs: FloatArray) -> None:
             name,
             "has missing numbers and the schema has no rule for them",
             got=f"{absent} missing",
-            hint='Set missing = "drop" (leave those members out), missing = "median", or missing = a number.',
+            hint='Set missing = "drop" (drop those members), missing = "median", or missing = a number.',
         )
     if len(costs) < LEAST_MEMBERS:
         raise InputError(MEMBERS, f"must be at least {LEAST_MEMBERS}", got=f"{len(costs)}")
@@ -190,7 +190,7 @@ def _check_levels(owner: str, frame: Frame, schema: Schema) -> None:
         if strange:
             raise ColumnError(
                 name,
-                f"must hold in the {owner} only levels that the schema lists",
+                f"must hold only levels listed in the schema in the {owner}",
                 got=f"{len(strange)} others" if owner == MEMBERS else named(strange),
-                hint=f"Code all files alike; the schema lists {named(sorted(canonical(declared)), 12)}.",
+                hint=f"Code all files in the same way; the schema lists {named(sorted(canonical(declared)), 12)}.",
             )

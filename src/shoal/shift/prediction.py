@@ -78,9 +78,9 @@ class Ground:
         if not mass.sum() > 0:
             raise InputError(
                 "enrolment",
-                "must leave somebody of the new market",
+                "must leave at least one person of the new market",
                 got="expected enrolment 0",
-                hint="Where enrolment is estimated, the new market has nobody like any member.",
+                hint="If enrolment is estimated, nobody in the new market resembles a member.",
             )
         return mass
 

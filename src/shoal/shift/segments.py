@@ -61,9 +61,9 @@ def unseen_levels(populations: Populations, target: FloatArray, limit: float) ->
         if share > limit:
             raise InputError(
                 "new market",
-                f"must not hold more than {limit:.0%} people of levels that no member has",
+                f"must not have more than {limit:.0%} of people at levels that no member has",
                 got=f"column '{factor.name}', {words}",
-                hint="Merge levels, leave these people out, or raise limit.",
+                hint="Merge levels, drop these people, or raise limit.",
             )
         notes.append(f"No member has {factor.name} = {words}; their cost is extrapolated from other levels.")
     return notes

@@ -71,8 +71,8 @@ class TransferWeights:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Transfer:
     method: Annotated[Literal["ratio", "logistic"], Help("how densities are estimated")] = "ratio"
-    response_bins: Annotated[int, Range(low=1), Help("cells of the response")] = 10
-    bins: Annotated[int, Range(low=2), Help("cells of a numeric column")] = 20
+    response_bins: Annotated[int, Range(low=1), Help("bins for the response")] = 10
+    bins: Annotated[int, Range(low=2), Help("bins for a numeric column")] = 20
     limit: Annotated[float, Range(low=0, high=1), Help("largest share of the test table without weight")] = 0.2
 
 

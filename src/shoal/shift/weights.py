@@ -115,7 +115,7 @@ class Shift:
     coding: Annotated[Literal["dummy", "numeric"], Help("covariates of the logistic regression")] = "numeric"
     smoothing: Annotated[float, Range(low=0), Help("records added to each cell, in both markets")] = 0.0
     cap: Annotated[float | None, Range(low=1), Help("largest weight, as a multiple of the mean")] = None
-    bins: Annotated[int, Range(low=2), Help("cells of a numeric column with more distinct values")] = 20
+    bins: Annotated[int, Range(low=2), Help("bins for a numeric column with more distinct values")] = 20
     limit: Annotated[float, Range(low=0, high=1), Help("largest share of the new market without weight")] = 0.2
 
     def factors(self, populations: Populations, existing: FloatArray, new: FloatArray) -> FloatArray:
@@ -137,7 +137,7 @@ class Shift:
                 "logistic weights",
                 "need markets that overlap",
                 got="existing and new market that x tells apart almost perfectly",
-                hint="Compare the codings of the two files; leave out a column that separates them.",
+                hint="Compare the codings of the two files, or drop a column that separates them.",
             )
         log_odds = fit.log_odds(X)
         weights: FloatArray = np.exp(log_odds - log_odds.max())

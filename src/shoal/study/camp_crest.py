@@ -83,14 +83,14 @@ class Settings:
     a lower t evens the class mix of TCloseMST and makes its groups larger ("TCloseMST strict" takes a quarter of it).
     """
 
-    levels: Annotated[tuple[float, ...], Flag("--level"), Help("Linkage levels; repeat. [default: 0.05, 0.01]")] = (
+    levels: Annotated[tuple[float, ...], Flag("--level"), Help("Linkage levels; repeatable. [default: 0.05, 0.01]")] = (
         LEVELS
     )
-    draws: Annotated[int, Range(low=1), Help("Masked files per perturbation; the paper took 5.")] = 3
+    draws: Annotated[int, Range(low=1), Help("Masked files per perturbation; the paper used 5.")] = 3
     growth: Annotated[float, Range(low=1.01, high=4), Help("Factor from one k to the next.")] = 1.3
     t: Annotated[float, Range(low=0, high=1), Help("The t of t-closeness.")] = 0.2
-    n: Annotated[int, Range(low=100), Flag("--rows"), Help("Records of the simulated file.")] = 1500
-    seed: Annotated[int, Range(low=0), Help("Seed of everything.")] = 0
+    n: Annotated[int, Range(low=100), Flag("--rows"), Help("Number of records in the simulated file.")] = 1500
+    seed: Annotated[int, Range(low=0), Help("Random seed.")] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +160,7 @@ def run(
     table: Annotated[
         Any, Flag("--data"), Help("A file with a class column. [default: NMES1988 if installed, else simulated]")
     ] = None,
-    schema: Annotated[Schema | None, Flag("--schema", "-s"), Help("Its schema in TOML.")] = None,
+    schema: Annotated[Schema | None, Flag("--schema", "-s"), Help("Schema file (TOML).")] = None,
     *,
     name: str = "the file given",
     settings: Settings | None = None,

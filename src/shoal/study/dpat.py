@@ -46,10 +46,10 @@ ALPHAS = (0.5, 1.0, 2.0)
 class Settings:
     """How much to do."""
 
-    n: Annotated[int, Range(low=100), Help("Records of the simulated table.")] = 768
-    halves: Annotated[int, Range(low=2), Help("Random halves; the paper took 30.")] = 10
-    deletions: Annotated[int, Range(low=1), Help("One-record deletions tried, at most.")] = 768
-    seed: Annotated[int, Range(low=0), Help("Seed of the table and of the halves.")] = 0
+    n: Annotated[int, Range(low=100), Help("Number of records in the simulated table.")] = 768
+    halves: Annotated[int, Range(low=2), Help("Number of random halves; the paper used 30.")] = 10
+    deletions: Annotated[int, Range(low=1), Help("Largest number of one-record deletions to try.")] = 768
+    seed: Annotated[int, Range(low=0), Help("Random seed of the table and the halves.")] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +127,7 @@ class DpatStudy:
 def run(
     table: Annotated[Any, Flag("--data"), Help("A table in the Pima layout. [default: a simulated one]")] = None,
     schema: Annotated[
-        Schema | None, Flag("--schema", "-s"), Help("Schema of a table in another layout, in TOML.")
+        Schema | None, Flag("--schema", "-s"), Help("Schema file (TOML) of a table in another layout.")
     ] = None,
     target: Annotated[str, Flag("--target", "-t"), Help("Column with the two classes.")] = "diabetes",
     *,

@@ -57,14 +57,14 @@ _MANY = ((40, 50), (300, 20))
 class Settings:
     """The numbers of a study; the chapter has five groups. More runs steady the means."""
 
-    runs: Annotated[int, Range(low=1), Help("Simulated tables of each kind and size.")] = 5
-    n_groups: Annotated[int, Range(low=2), Flag("--groups"), Help("Groups of the simulated tables.")] = 5
-    sizes: Annotated[tuple[int, ...], Flag("--size"), Help("Points per group; repeat. [default: 10, 30, 100]")] = (
+    runs: Annotated[int, Range(low=1), Help("Number of simulated tables of each kind and size.")] = 5
+    n_groups: Annotated[int, Range(low=2), Flag("--groups"), Help("Number of groups in the simulated tables.")] = 5
+    sizes: Annotated[tuple[int, ...], Flag("--size"), Help("Points per group; repeatable. [default: 10, 30, 100]")] = (
         10, 30, 100,
     )  # fmt: skip
-    rows: Annotated[int, Range(low=200), Help("Stays of the simulated inpatient table.")] = 3000
-    seeds: Annotated[int, Range(low=2), Help("Draws of that table, to compare methods in pairs.")] = 12
-    seed: Annotated[int, Range(low=0), Help("Seed of everything.")] = 0
+    rows: Annotated[int, Range(low=200), Help("Number of stays in the simulated inpatient table.")] = 3000
+    seeds: Annotated[int, Range(low=2), Help("Number of draws of that table, for paired comparisons.")] = 12
+    seed: Annotated[int, Range(low=0), Help("Random seed.")] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,18 +110,22 @@ class LudiaStudy:
 
 
 def run(
-    table: Annotated[Any, Flag("--data"), Help("An inpatient file in the place of the simulated one.")] = None,
+    table: Annotated[Any, Flag("--data"), Help("An inpatient file, instead of the simulated one.")] = None,
     *,
-    value: Annotated[str, Help("Its column of charges.")] = "charge",
-    by: Annotated[Sequence[str], Help("Its levels, coarse to fine; repeat. [default: county, hospital, zip]")] = (
+    value: Annotated[str, Help("Column with the charges.")] = "charge",
+    by: Annotated[
+        Sequence[str], Help("Its group columns, coarse to fine; repeatable. [default: county, hospital, zip]")
+    ] = (
         "county",
         "hospital",
         "zip",
     ),
     covariates: Annotated[
-        Sequence[str] | None, Flag("--covariate", "-x"), Help("Its covariates; repeat. [default: all other columns]")
+        Sequence[str] | None,
+        Flag("--covariate", "-x"),
+        Help("Its covariates; repeatable. [default: all other columns]"),
     ] = None,
-    days: Annotated[str | None, Help("Its length of stay; 'none' for none.")] = "days",
+    days: Annotated[str | None, Help("Column with the length of stay, or 'none'.")] = "days",
     log: Annotated[bool, Help("Take logarithms of charge and length of stay.")] = True,
     name: str = "the file given",
     settings: Settings | None = None,

@@ -50,18 +50,18 @@ KS = (2, 5, 10, 20, 50, 100, 200, 500, 1000)
 class Settings:
     """The numbers of a study. `seed` also drives regions, splits and masks; sizes above a quarter are left out."""
 
-    splits: Annotated[int, Range(low=2), Help("Random half splits; the papers took 20 and 200.")] = 50
-    ks: Annotated[tuple[int, ...], Flag("--k", "-k"), Help("Sizes of groups; repeat. [default: 2 to 1000]")] = KS
-    n: Annotated[int, Range(low=200), Flag("--rows"), Help("People of the simulated survey.")] = 15_000
-    n_regions: Annotated[int, Range(low=1), Flag("--simulated-regions"), Help("Simulated regions.")] = 18
+    splits: Annotated[int, Range(low=2), Help("Number of random half splits; the papers used 20 and 200.")] = 50
+    ks: Annotated[tuple[int, ...], Flag("--k", "-k"), Help("Group sizes; repeatable. [default: 2 to 1000]")] = KS
+    n: Annotated[int, Range(low=200), Flag("--rows"), Help("Number of people in the simulated survey.")] = 15_000
+    n_regions: Annotated[int, Range(low=1), Flag("--simulated-regions"), Help("Number of simulated regions.")] = 18
     strength: Annotated[float, Range(low=0), Help("How much simulated regions differ.")] = 1.0
-    age: Annotated[str | None, Help("Column that enrolment depends on; 'none' for none.")] = "age_group"
+    age: Annotated[str | None, Help("Column that enrolment depends on, or 'none'.")] = "age_group"
     plan: Annotated[
-        tuple[float, ...] | None, Flag(commas=True), Help("Shares of its levels among the enrolled, by commas.")
+        tuple[float, ...] | None, Flag(commas=True), Help("Shares of its levels among enrollees, separated by commas.")
     ] = PLAN
-    draws: Annotated[int, Range(low=1), Help("Masked files per mask and k for re-identification.")] = 5
-    workers: Annotated[int | None, Range(low=1), Help("Processes. [default: one a core]")] = None
-    seed: Annotated[int, Range(low=0), Help("Seed of everything.")] = 0
+    draws: Annotated[int, Range(low=1), Help("Masked files per mask and k, to measure re-identification.")] = 5
+    workers: Annotated[int | None, Range(low=1), Help("Number of worker processes. [default: number of cores]")] = None
+    seed: Annotated[int, Range(low=0), Help("Random seed.")] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,11 +187,11 @@ class MarketRiskStudy:
 
 
 def run(
-    table: Annotated[Any, Help("A survey with costs, in place of the simulated one.")] = None,
-    schema: Annotated[Schema | None, Flag("--schema", "-s"), Help("Its schema in TOML.")] = None,
-    regions: Annotated[Any, Help("People of the new markets, in place of simulated ones.")] = None,
+    table: Annotated[Any, Help("A survey with costs, instead of the simulated one.")] = None,
+    schema: Annotated[Schema | None, Flag("--schema", "-s"), Help("Schema file (TOML).")] = None,
+    regions: Annotated[Any, Help("People of the new markets, instead of simulated ones.")] = None,
     *,
-    region_column: Annotated[str, Help("Column that names the region of each person.")] = "region",
+    region_column: Annotated[str, Help("Column with the region of each person.")] = "region",
     settings: Settings | None = None,
     progress: Progress = quiet,
 ) -> MarketRiskStudy:

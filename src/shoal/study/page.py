@@ -28,7 +28,7 @@ def check_folder(study: Study[R], out: Path, overwrite: bool) -> None:
     if not out.is_dir():
         raise FileError(str(out), "must be a folder", got="a file")
     if any(not overwrite or item.name not in study.files for item in out.iterdir()):
-        raise FileError(str(out), "must not exist yet, or be empty", hint="Name another folder, or use --overwrite.")
+        raise FileError(str(out), "must not exist yet, or be empty", hint="Choose another folder, or use --overwrite.")
 
 
 def render(study: Study[R], result: R) -> str:

@@ -77,12 +77,12 @@ HISTOGRAMS = (AGE, ZIP, STAY, CHARGE)
 class Settings:
     """The numbers of a study; `seed` is of the table and of what is not protective noise."""
 
-    n: Annotated[int, Range(low=500), Help("Records of the simulated table.")] = 20_000
-    rows: Annotated[int, Range(low=50), Help("Synthetic rows of a file; the paper drew 1,000.")] = 1_000
-    draws: Annotated[int, Range(low=1), Help("Files that a number is averaged over.")] = 1
-    parents: Annotated[int, Range(low=1, high=4), Help("Parents of a column in PeGS by row.")] = 2
-    fit_rows: Annotated[int, Range(low=100), Help("Records that imputation is fitted to.")] = 1_500
-    seed: Annotated[int, Range(low=0), Help("Seed of the table.")] = 0
+    n: Annotated[int, Range(low=500), Help("Number of records in the simulated table.")] = 20_000
+    rows: Annotated[int, Range(low=50), Help("Synthetic rows per file; the paper drew 1,000.")] = 1_000
+    draws: Annotated[int, Range(low=1), Help("Number of files to average over.")] = 1
+    parents: Annotated[int, Range(low=1, high=4), Help("Number of parents per column in PeGS by row.")] = 2
+    fit_rows: Annotated[int, Range(low=100), Help("Number of records to fit the imputation to.")] = 1_500
+    seed: Annotated[int, Range(low=0), Help("Random seed of the table.")] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +147,7 @@ class PegsStudy:
 
 def run(
     table: Annotated[Any, Flag("--data"), Help("A discharge table. [default: a simulated one]")] = None,
-    schema: Annotated[Schema | None, Flag("--schema", "-s"), Help("Its schema in TOML.")] = None,
+    schema: Annotated[Schema | None, Flag("--schema", "-s"), Help("Schema file (TOML).")] = None,
     *,
     name: str = "the file given",
     settings: Settings | None = None,

@@ -67,10 +67,10 @@ RADII = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 class Settings:
     """How large the study is."""
 
-    n: Annotated[int, Range(low=200), Flag("--rows"), Help("Records of the simulated table.")] = 3000
+    n: Annotated[int, Range(low=200), Flag("--rows"), Help("Number of records in the simulated table.")] = 3000
     share: Annotated[float, Range(above=0, high=0.2), Help("Share of planted outliers.")] = 0.01
-    minimum: Annotated[int, Range(low=2), Help("Persons a group must hold not to be small.")] = 5
-    seed: Annotated[int, Range(low=0), Help("Seed of everything.")] = 0
+    minimum: Annotated[int, Range(low=2), Help("Smaller groups count as small.")] = 5
+    seed: Annotated[int, Range(low=0), Help("Random seed.")] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 A study repeats a paper's experiment, says where it does not reproduce, and is written as one page beside its numbers
 (`shoal.study.page`). `shoal study NAME` is built from the annotations of its settings and of what `run` reads::
 
-    n: Annotated[int, Range(low=200), Help("Records of the simulated table."), Flag("--rows")] = 3000
+    n: Annotated[int, Range(low=200), Help("Number of records in the simulated table."), Flag("--rows")] = 3000
 
 A new study is a module that names its `Study` and a line in `STUDIES`.
 """

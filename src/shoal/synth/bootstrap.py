@@ -61,20 +61,24 @@ class MarginalBootstrap(Synthesizer):
     """
 
     title = "columns on their own"
-    summary = "Every column from its own margin; all ties between columns are gone. For test files."
-    promise = "One epsilon for all rows ever drawn; without epsilon nothing."
+    summary = (
+        "Every column from its own marginal distribution; all associations between columns are lost. For test files."
+    )
+    promise = "One epsilon for all rows ever drawn; without epsilon, nothing."
     telling = Telling(
-        done="Each column was drawn by itself; links between columns are lost.",
+        done="Each column was drawn on its own; associations between columns are lost.",
         writes="synthetic: drawn from the column's own distribution",
         keeps="The column's own distribution; no link to another column.",
     )
     rank = 3
 
-    epsilon: Annotated[float | None, Range(above=0), Help("privacy loss of the data set; none: no claim")] = 1.0
+    epsilon: Annotated[float | None, Range(above=0), Help("privacy loss for the data set; none: no claim")] = 1.0
     delta: Annotated[float | None, Range(above=0, below=1), Help("none: pure epsilon; a number: zCDP")] = None
-    bins: Annotated[int, Range(low=1, high=10_000), Help("bins of a numeric column with bounds")] = 16
-    missing: Annotated[Missing, Help("missing values: a cell of their own, or refused")] = "level"
-    rows_per_person: Annotated[int, Range(low=1), Help("rows that one person may have, all under one epsilon")] = 1
+    bins: Annotated[int, Range(low=1, high=10_000), Help("bins for a numeric column with bounds")] = 16
+    missing: Annotated[Missing, Help("missing values: a separate level, or refused")] = "level"
+    rows_per_person: Annotated[
+        int, Range(low=1), Help("largest number of rows per person, all covered by one epsilon")
+    ] = 1
 
     def price(self, rows: int | None = None) -> Price:
         """What the margins cost; rows are free."""
@@ -161,9 +165,7 @@ class BootstrapModel(Model):
     def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
         """Draw rows of cells."""
         if start is not None:
-            raise ParameterError(
-                "sample", "start rows are of no use here: rows are drawn exactly", hint="Leave it out."
-            )
+            raise ParameterError("sample", "start rows have no effect here: rows are drawn exactly", hint="Omit it.")
         columns = [rng.choice(len(share), n, p=share) for share in self.shares]
         return np.asfortranarray(np.column_stack(columns)).astype(np.int64)
 

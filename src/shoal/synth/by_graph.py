@@ -14,7 +14,7 @@ from shoal.dp import ProtectedUnit
 from shoal.errors import ParameterError
 from shoal.rng import fresh_seed, stream
 from shoal.synth.by_table import TableModel, table_claims
-from shoal.synth.constraints import obeying, put
+from shoal.synth.constraints import put, satisfying
 from shoal.synth.domain import Settled
 from shoal.synth.graph_measure import measure_graph
 from shoal.synth.graphical import Graphical
@@ -54,9 +54,7 @@ class GraphModel(TableModel):
     def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
         """Draw rows of cells."""
         if start is not None:
-            raise ParameterError(
-                "sample", "start rows are of no use here: rows are drawn exactly", hint="Leave it out."
-            )
+            raise ParameterError("sample", "start rows have no effect here: rows are drawn exactly", hint="Omit it.")
         rows = self.graphical.draw(n, rng)
         return polished(rows, self.tables, self._allowed, rng) if n <= MOST_POLISHED else rows
 
@@ -65,7 +63,7 @@ class GraphModel(TableModel):
         if not self.domain.rules or start is not None:
             return super()._sample(n, start, seed)
         rng = stream(fresh_seed() if seed is None else seed, "synth", "sample")
-        rows = obeying(self.domain, lambda m: self.graphical.draw(m, rng), n, rng)
+        rows = satisfying(self.domain, lambda m: self.graphical.draw(m, rng), n, rng)
         if n > MOST_POLISHED:
             return rows
         before = self.domain.encode(rows)

@@ -28,7 +28,7 @@ from shoal.dp import Budget, ProtectedUnit
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
 from shoal.synth.claims import DATA_CHOSEN, assumptions, dp_claim
-from shoal.synth.constraints import obeying
+from shoal.synth.constraints import satisfying
 from shoal.synth.diversity import check_diversity, diverse_blocks
 from shoal.synth.exact import GRAIN, below, check_weights, pick_cell, virtual_records
 from shoal.synth.parents import Parents, by_mutual_information, choose_parents
@@ -221,7 +221,7 @@ class RowModel(Model):
         self._seeded |= seed is not None
         rng = stream(fresh_seed() if seed is None else seed, "synth", "sample")
         exact = None if seed is None else rng
-        drawn = obeying(self.domain, lambda m: self._walk(m, start, rng, exact), n, rng, rows_are_free=False)
+        drawn = satisfying(self.domain, lambda m: self._walk(m, start, rng, exact), n, rng, rows_are_free=False)
         self._units += units
         return drawn
 

@@ -96,9 +96,7 @@ class ChainModel(TableModel):
     def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
         """Draw rows of cells."""
         if start is not None:
-            raise ParameterError(
-                "sample", "start rows are of no use here: rows are drawn exactly", hint="Leave it out."
-            )
+            raise ParameterError("sample", "start rows have no effect here: rows are drawn exactly", hint="Omit it.")
         return self.chain.draw(n, rng)
 
     def _body(self) -> dict[str, Any]:

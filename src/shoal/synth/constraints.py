@@ -17,12 +17,12 @@ from shoal.arrays import BoolArray, Generator, IntArray
 from shoal.domain import Domain
 from shoal.errors import GuaranteeError
 
-__all__ = ["obeying", "put"]
+__all__ = ["put", "satisfying"]
 
 _BIN_DRAWS, _ROW_DRAWS, _MENDS = 20, 30, 2_000
 
 
-def obeying(
+def satisfying(
     domain: Domain, draw: Callable[[int], IntArray], n: int, rng: Generator, *, rows_are_free: bool = True
 ) -> pl.DataFrame:
     """Draw `n` rows of values that break no rule."""
@@ -61,7 +61,9 @@ def _mended(domain: Domain, codes: IntArray, rows: pl.DataFrame, rng: Generator)
         fresh = domain.uniform(len(broken), rng)
         codes[broken] = np.where(touched, fresh, codes[broken])
         rows = put(rows, broken, domain.decode(codes[broken], rng))
-    raise GuaranteeError("rules", "no row could be found that obeys them all", hint="Do they contradict each other?")
+    raise GuaranteeError(
+        "rules", "no row could be found that satisfies all of them", hint="Do they contradict each other?"
+    )
 
 
 def _touched(domain: Domain, rows: pl.DataFrame) -> BoolArray:

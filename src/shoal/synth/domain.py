@@ -25,7 +25,7 @@ import polars as pl
 from shoal.arrays import Generator, IntArray
 from shoal.conform import check_columns, prepare
 from shoal.domain import Axis, Domain
-from shoal.domain.declared import content_of, declared_kind, numbers_of
+from shoal.domain.declared import content_of, declared_kind, each_of, numbers_of
 from shoal.dp import ProtectedUnit
 from shoal.dp.unit import rows_within
 from shoal.errors import ColumnError, InputError, SchemaError
@@ -88,7 +88,7 @@ def settle(
     frame = enter(table)
     if not public:
         return _read_from(frame, schema, kept, notes, bins, missing, backend_of(table))
-    axes = tuple(Axis.declare(column, bins, missing) for column in kept)
+    axes = tuple(each_of(lambda column: Axis.declare(column, bins, missing), kept))
     domain = Domain(axes=axes, rules=_rules(schema, axes), backend=backend_of(table))
     codes, rows = _cells(frame, schema, kept, domain)
     if schema.unit is not None and unit is not None and rng is not None:
@@ -122,7 +122,9 @@ def _cells(frame: Frame, schema: Schema, kept: Sequence[Column], domain: Domain)
             contents[column.name] = pl.Series(column.name, filled)
     rows = np.flatnonzero(staying)
     if len(rows) == 0:
-        raise InputError("table", "must have a row left after dropping those with missing numbers", got="0 rows")
+        raise InputError(
+            "table", "must have at least one row after those with missing numbers are dropped", got="0 rows"
+        )
     left = {name: content.gather(pl.Series(rows)) for name, content in contents.items()}
     return domain.encode_columns(left, len(rows)), rows
 
@@ -152,13 +154,15 @@ def _released(schema: Schema) -> tuple[list[Column], list[str]]:
 
 
 def _refuse_medians(columns: list[Column], owner: str) -> None:
-    for column in columns:
+    def refuse(column: Column) -> None:
         if column.missing == "median":
             raise ColumnError(
                 column.name,
-                "fills missing numbers with a median, which other people's records decide",
-                hint=f"{owner} keeps a missing number as a cell of its own: drop the rule, or declare a number.",
+                "fills missing numbers with a median, which depends on other people's records",
+                hint=f"{owner} keeps missing numbers as a separate cell: remove the rule, or declare a number.",
             )
+
+    each_of(refuse, columns)
 
 
 def _all_sensitive(schema: Schema, kept: list[Column]) -> Schema:
@@ -185,5 +189,5 @@ def _rule_notes(columns: list[Column]) -> list[str]:
 def _learnt(content: pl.Series, column: Column, bins: int, missing: Missing) -> Axis:
     axis = Axis.learn([content], column, bins, missing)
     if axis.n_known == 0:
-        raise ColumnError(column.name, "has no value to take levels from")
+        raise ColumnError(column.name, "has no values to derive levels from")
     return axis

@@ -99,7 +99,7 @@ class Graphical:
             pairs_with(self.wiring, self.beliefs, i)[:, at[i] : at[i + 1]].sum(axis=1)
             for i in range(len(self.tree.sizes))
         )
-        return [np.asarray(side / side.sum(), dtype=np.float64) for side in sides]
+        return [_shared(side) for side in sides]
 
     def draw(self, n: int, rng: Generator) -> IntArray:
         """Draw `n` rows of cells along the tree; rows with equal cells before share the cells to come evenly."""
@@ -162,6 +162,13 @@ def fit_graphical(
     ends = np.cumsum([theta[r].size for r in chosen])[:-1]
     fitted = {r: part.reshape(theta[r].shape) for r, part in zip(chosen, np.split(flat, ends), strict=True)}
     return Graphical.of(seen.sizes, total, fitted, step)
+
+
+def _shared(side: FloatArray) -> FloatArray:
+    """Shares of a column; even ones where noise has left nothing to share."""
+    whole = float(side.sum())
+    shares: FloatArray = side / whole if 0 < whole < np.inf else np.full(len(side), 1.0 / len(side))
+    return shares
 
 
 def _flat(tables: Iterable[FloatArray]) -> FloatArray:

@@ -31,7 +31,7 @@ from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
 from shoal.synth.by_row import uniform_starts
 from shoal.synth.claims import assumptions, dp_claim
-from shoal.synth.constraints import obeying
+from shoal.synth.constraints import satisfying
 from shoal.synth.domain import Missing, settle
 from shoal.synth.exact import GRAIN, below, check_weights, pick_cell, virtual_records
 from shoal.synth.pegs import charge
@@ -73,7 +73,7 @@ class PerturbedImputation(Synthesizer):
     """
 
     title = "perturbed imputation"
-    summary = "Logistic regressions with noise, row by row; to compare with."
+    summary = "Noisy logistic regressions, row by row; a baseline for comparison."
     promise = "Epsilon for each row: n rows cost n times as much."
     telling = Telling(
         done="Rows were drawn from regressions of each column on the others, perturbed.",
@@ -83,9 +83,9 @@ class PerturbedImputation(Synthesizer):
     rank = 2
 
     epsilon: Annotated[float, Range(above=0), Help("privacy loss of each row")] = 1.0
-    fit_rows: Annotated[int, Range(low=10), Help("rows that the models are fitted to")] = 2_000
-    bins: Annotated[int, Range(low=1, high=10_000), Help("bins of a numeric column with bounds")] = 16
-    missing: Annotated[Missing, Help("missing values: a cell of their own, or refused")] = "level"
+    fit_rows: Annotated[int, Range(low=10), Help("number of rows to fit the models to")] = 2_000
+    bins: Annotated[int, Range(low=1, high=10_000), Help("bins for a numeric column with bounds")] = 16
+    missing: Annotated[Missing, Help("missing values: a separate level, or refused")] = "level"
 
     def price(self, rows: int | None = None) -> Price:
         """What `rows` rows cost; the fit itself is free."""
@@ -169,7 +169,7 @@ class ImputationModel(Model):
         self._seeded |= seed is not None
         rng = stream(fresh_seed() if seed is None else seed, "synth", "sample")
         exact = None if seed is None else rng
-        drawn = obeying(self.domain, lambda m: self._walk(m, start, rng, exact), n, rng, rows_are_free=False)
+        drawn = satisfying(self.domain, lambda m: self._walk(m, start, rng, exact), n, rng, rows_are_free=False)
         self._rows += n
         return drawn
 

@@ -33,7 +33,7 @@ from shoal.domain import Axis, Domain
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.frame import enter, series
 from shoal.method import Telling
-from shoal.params import Help, Range
+from shoal.params import ColumnNames, Help, Range
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
 from shoal.synth.domain import settle
@@ -81,7 +81,7 @@ class MultipleImputation(Synthesizer):
     """
 
     title = "multiple imputation"
-    summary = "Tables from regressions, for analysts who are trusted and need valid intervals."
+    summary = "Tables drawn from regressions, for trusted analysts who need valid intervals."
     telling = Telling(
         done="Rows were drawn from regressions of each column on those before it.",
         writes="synthetic: drawn from regressions",
@@ -90,9 +90,9 @@ class MultipleImputation(Synthesizer):
     rank = 4
 
     K: Annotated[int, Range(low=2), Help("number of synthetic tables")] = 5
-    columns: Annotated[Sequence[str] | None, Help("columns to synthesise; none: all")] = None
-    scores: Annotated[Literal["normal", "raw"], Help("numbers regressed as normal scores, or as they are")] = "normal"
-    fit_rows: Annotated[int, Range(low=10), Help("rows that logistic models are fitted to")] = 3_000
+    columns: Annotated[Sequence[str] | None, Help("columns to synthesise; none: all"), ColumnNames()] = None
+    scores: Annotated[Literal["normal", "raw"], Help("regress numbers as normal scores, or as they are")] = "normal"
+    fit_rows: Annotated[int, Range(low=10), Help("number of rows to fit logistic models to")] = 3_000
 
     def price(self, rows: int | None = None) -> Price:
         """No price: nothing is promised about differential privacy."""
@@ -105,7 +105,7 @@ class MultipleImputation(Synthesizer):
         targets = [settled.domain.position(name, "columns") for name in named]
         content = _content(table, settled.domain)
         if len(next(iter(content.values()))) != settled.n:
-            raise ParameterError("MultipleImputation", "rows with missing numbers must be left out beforehand")
+            raise ParameterError("MultipleImputation", "rows with missing numbers must be dropped beforehand")
         return MultipleModel(
             domain=settled.domain,
             content=content,
@@ -169,13 +169,13 @@ class MultipleModel(Model):
     def sample(self, n: int | None = None, start: Any = None, seed: int | None = None) -> Any:
         """Draw one table; see `sets`."""
         if start is not None:
-            raise ParameterError("sample", "start rows are of no use here", hint="Leave it out.")
+            raise ParameterError("sample", "start rows have no effect here", hint="Omit it.")
         return self._table(n, stream(fresh_seed() if seed is None else seed, "synth", "set", 0))
 
     def _table(self, n: int | None, rng: Generator) -> Any:
         rows = self._checked(n)
         if self.partial and rows != self.total:
-            raise ParameterError("sample", "n must be left out for partially synthetic tables", got=repr(n))
+            raise ParameterError("sample", "n must be omitted for partially synthetic tables", got=repr(n))
         drawn = self._drawn(rows, rng)
         columns = [_values(axis, drawn[j], self._content[j]) for j, axis in enumerate(self.domain.axes)]
         return give(pl.DataFrame(columns), self.domain.backend, self.domain.nullable)

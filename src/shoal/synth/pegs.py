@@ -127,7 +127,7 @@ class PeGS(Synthesizer):
     promise = "One epsilon (or epsilon, delta) for all rows ever drawn, if the declared domain is public."
     telling = Telling(
         done=(
-            "The table was taken apart into small tables of counts, noise was put on them, and rows were "
+            "The table was decomposed into small tables of counts, noise was added to them, and rows were "
             "drawn from them (Perturbed Gibbs Sampler)."
         ),
         writes="synthetic: drawn from noisy building blocks of the table",
@@ -138,15 +138,17 @@ class PeGS(Synthesizer):
     epsilon: Annotated[float, Range(above=0), Help("privacy loss of the data set, or of a row or block")] = 1.0
     delta: Annotated[float | None, Range(above=0, below=1), Help("none: pure epsilon; a number: zCDP")] = None
     scope: Annotated[Scope, Help("one epsilon for the data set, or for each row (as published)")] = "dataset"
-    design: Annotated[Design, Help("which building blocks")] = "graph"
+    design: Annotated[Design, Help("how the model is built")] = "graph"
     parents: Annotated[Mapping[str, Any] | int | None, Range(low=1), Help("parents by column, or how many")] = None
     choose: Annotated[Choose, Help("how parents are chosen")] = "private"
     passes: Annotated[int | None, Range(low=1), Help("rounds of Gibbs sampling")] = None
-    block: Annotated[int | None, Range(low=1), Help("rows of a block with reset")] = None
+    block: Annotated[int | None, Range(low=1), Help("rows per block with reset")] = None
     diversity: Annotated[float | None, Range(low=1), Help("l of l-diversity, in place of epsilon")] = None
-    bins: Annotated[int, Range(low=1, high=10_000), Help("bins of a numeric column with bounds")] = 16
-    missing: Annotated[Missing | None, Help("missing values: a cell of their own, or refused")] = None
-    rows_per_person: Annotated[int, Range(low=1), Help("rows that one person may have, all under one epsilon")] = 1
+    bins: Annotated[int, Range(low=1, high=10_000), Help("bins for a numeric column with bounds")] = 16
+    missing: Annotated[Missing | None, Help("missing values: a separate level, or refused")] = None
+    rows_per_person: Annotated[
+        int, Range(low=1), Help("largest number of rows per person, all covered by one epsilon")
+    ] = 1
 
     def price(self, rows: int | None = None) -> Price:
         """What fitting and drawing `rows` rows will cost, before anything is looked at.
@@ -221,9 +223,11 @@ class PeGS(Synthesizer):
                 if getattr(self, name) is not None:
                     raise ParameterError("PeGS", f"{name} belongs to scope='sample'", hint="Set the scope.")
         elif self.delta is not None:
-            raise ParameterError("PeGS", "delta belongs to scope='dataset'", hint="Row by row, ε is pure.")
+            raise ParameterError(
+                "PeGS", "delta belongs to scope='dataset'", hint="Row by row, ε is pure.", parameter="delta"
+            )
         elif self.block is not None and self.diversity is not None:
-            raise ParameterError("PeGS", "block and diversity can't be combined")
+            raise ParameterError("PeGS", "block and diversity can't be combined", parameter="block")
 
 
 def can_pay(account: Any, price: Budget) -> None:

@@ -26,7 +26,7 @@ from shoal.method import Method
 from shoal.params import check
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
-from shoal.synth.constraints import obeying
+from shoal.synth.constraints import satisfying
 from shoal.synth.output import give
 
 __all__ = ["Model", "Price", "Synthesizer"]
@@ -135,7 +135,7 @@ class Model(ABC):
     @property
     @abstractmethod
     def releasable(self) -> bool:
-        """Whether the model itself, not only its rows, may leave the secure room."""
+        """Whether the model itself, not only its rows, may leave the secure environment."""
 
     @property
     def independent(self) -> bool:
@@ -173,7 +173,7 @@ class Model(ABC):
         if self.detached:
             raise GuaranteeError(
                 type(self).__name__,
-                "each row of this model costs, and it was loaded without an account",
+                "each row of this model has a cost, and it was loaded without an account",
                 hint="Load it with the account of its data: load(path, account=Account.open(data)).",
             )
         rows, codes = self._checked(n), None
@@ -188,7 +188,7 @@ class Model(ABC):
 
     def _sample(self, n: int, start: IntArray | None, seed: int | None) -> pl.DataFrame:
         rng = stream(fresh_seed() if seed is None else seed, "synth", "sample")
-        return obeying(self.domain, lambda m: self.draw_codes(m, start, rng), n, rng)
+        return satisfying(self.domain, lambda m: self.draw_codes(m, start, rng), n, rng)
 
     @abstractmethod
     def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
@@ -221,15 +221,15 @@ class Model(ABC):
         if not self.releasable and not internal:
             raise GuaranteeError(
                 type(self).__name__,
-                "this model holds exact counts of the data and must not leave the secure room",
-                hint="To keep it inside, save it with internal=True. To publish a model, use scope='dataset'.",
+                "this model holds exact counts of the data and must not leave the secure environment",
+                hint="For internal use, save it with internal=True. To publish a model, use scope='dataset'.",
             )
         write_text(Path(path), json.dumps(self.to_dict(), ensure_ascii=False))
 
     def _checked(self, n: int | None) -> int:
         n = self.total if n is None else n
         if n is None:
-            raise ParameterError("sample", "n must be given: this model may not tell how many records there were")
+            raise ParameterError("sample", "n must be given: this model must not reveal the number of records")
         if not isinstance(n, int) or isinstance(n, bool) or n < 1:
             raise ParameterError("sample", "n must be a whole number, at least 1", got=repr(n)[:60])
         return n

@@ -47,7 +47,7 @@ def check_keys(sizes: Sequence[int], i: int, parents: Sequence[int]) -> None:
     H = n_keys(sizes, parents)
     if H * sizes[i] > MOST_KEYS:
         raise ParameterError(
-            "PeGS", "the parents of a column must form fewer keys", got=f"{H:,} keys", hint="Name fewer parents."
+            "PeGS", "the parents of a column must have fewer combinations", got=f"{H:,} keys", hint="Use fewer parents."
         )
 
 

@@ -72,7 +72,7 @@ class UtilityReport(Record):
     unmeasured: dict[str, str] = field(default_factory=dict)
 
     def summary(self) -> dict[str, float | None]:
-        """One number per measure, for tables and maps; may leave the secure room."""
+        """One number per measure, for tables and maps; may leave the secure environment."""
         model, moments = self.regression, self.moments
         return {
             "histogram_intersection": self.histogram_intersection,

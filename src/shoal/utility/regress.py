@@ -67,7 +67,7 @@ class Prediction(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Regression(Record):
-    """What became of a regression. Its summary may leave the secure room, its `coefficients` may not.
+    """What became of a regression. Its summary may leave the secure environment, its `coefficients` may not.
 
     Parameters
     ----------

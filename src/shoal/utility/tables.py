@@ -94,7 +94,7 @@ def row_weights(pair: Pair, weighted: bool, owner: str) -> tuple[FloatArray, Flo
     if original is None or name is None:
         raise ParameterError(
             owner,
-            "weighted must be False where the schema names no weight column",
+            "weighted must be False if the schema has no weight column",
             hint="Give the column of survey weights the role weight.",
         )
     if name not in pair.released.columns:

@@ -73,10 +73,10 @@ class Access:
         try:
             real = Path(path).expanduser().resolve()
         except (OSError, ValueError, RuntimeError):
-            raise FileError("file", "must have a usable path", hint="Check the path.") from None
+            raise FileError("file", "must have a valid path", hint="Check the path.") from None
         if not self.allows(real):
-            where = "must lie beneath the folder opened with --data" if self.data else "can't be opened by its path"
-            raise FileError(real.name, where, hint="Send the file from your browser.")
+            where = "must be inside the folder given with --data" if self.data else "can't be opened by its path"
+            raise FileError(real.name, where, hint="Upload the file from your browser.")
         return real
 
 

@@ -105,12 +105,16 @@ def _recipes(words: Words, source: Source, schema: Schema) -> list[Recipe]:
 
 
 def _table(words: Words, say: Say) -> tuple[Source, Schema]:
+    from dataclasses import replace
+
+    from shoal.files.dates import with_dates
     from shoal.schema import Schema
     from shoal.web.table_cache import source_of
 
     schema = Schema.from_dict(words["schema"])
     say("reading")
-    return source_of(Opened.from_dict(words["opened"])), schema
+    source = source_of(Opened.from_dict(words["opened"]))
+    return replace(source, frame=with_dates(source.frame, schema.formats)), schema
 
 
 def _account(source: Source, recipe: Recipe, words: Words) -> AbstractContextManager[Account | None]:

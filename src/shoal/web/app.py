@@ -15,7 +15,7 @@ from pathlib import Path
 from fastapi import FastAPI
 
 from shoal.web.access import Access
-from shoal.web.controller import Shop
+from shoal.web.controller import Controller
 from shoal.web.jobs import Jobs
 from shoal.web.middleware import Guard
 from shoal.web.routes import add_routes
@@ -49,15 +49,15 @@ class WebSettings:
     ledger: str = "sqlite:///ledger.db"
 
 
-def create_web_app(settings: WebSettings, shop: Shop | None = None) -> FastAPI:
-    """The application around a shop (None: one of its own); its room is removed when it stops."""
+def create_web_app(settings: WebSettings, controller: Controller | None = None) -> FastAPI:
+    """The application around a controller (None: one of its own); its room is removed when it stops."""
     from nicegui import ui
 
     from shoal.web.pages import add_pages
     from shoal.web.pages.look import FAVICON
 
     service = _service(settings)
-    shop = _shop(settings) if shop is None else shop
+    controller = _shop(settings) if controller is None else controller
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -65,14 +65,14 @@ def create_web_app(settings: WebSettings, shop: Shop | None = None) -> FastAPI:
             if service is not None:
                 await stack.enter_async_context(service.router.lifespan_context(service))
             yield
-        shop.close()
+        controller.close()
 
     app = FastAPI(title="Shoal workbench", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(Guard, access=settings.access, hosts=settings.hosts)
-    add_routes(app, shop)
+    add_routes(app, controller)
     if service is not None:
         app.mount("/service", service)
-    add_pages(shop)
+    add_pages(controller)
     logging.getLogger("nicegui").setLevel(logging.ERROR)
     ui.run_with(
         app,
@@ -87,9 +87,9 @@ def create_web_app(settings: WebSettings, shop: Shop | None = None) -> FastAPI:
     return app
 
 
-def _shop(settings: WebSettings) -> Shop:
+def _shop(settings: WebSettings) -> Controller:
     room = Room.create(settings.folder)
-    return Shop(room=room, jobs=Jobs(room), access=settings.access, scores=settings.models is not None)
+    return Controller(room=room, jobs=Jobs(room), access=settings.access, scores=settings.models is not None)
 
 
 def _service(settings: WebSettings) -> FastAPI | None:

@@ -76,7 +76,7 @@ class Goal:
     >>> import shoal
     >>> from shoal.web.catalogue import goal
     >>> print(goal("synthetic").lacks(shoal.Schema.of(quasi=["age"])))
-    Declare what is publicly known: levels, or bounds, of age.
+    Declare the publicly known levels or bounds of age.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Goal:
     def lacks(self, schema: Schema) -> str:
         """What `schema` would have to say for the recipe to run; empty if nothing."""
         if not schema.quasi:
-            return "Give at least one column the role quasi: what others could know of a person."
+            return "Give the role quasi to at least one column that others could know about a person."
         return self.lacking(schema) if self.lacking else ""
 
 
@@ -131,7 +131,7 @@ def _distribution() -> Goal:
     return Goal(
         name="distribution",
         title="Keep the distribution",
-        words="Shares, tables and weights of the quasi-identifiers stay exactly as they were; types stay too.",
+        words="Preserves shares, cross-tabulations, weights and types of the quasi-identifiers exactly.",
         families=("group", "mask"),
         recipe=_words(Anonymization.of(KMember(k=5), GaussianDither(exact=True))),
     )
@@ -141,7 +141,8 @@ def _regressions() -> Goal:
     return Goal(
         name="regressions",
         title="Keep regressions",
-        words="Groups are alike in the numeric sensitive columns too, so their regressions on the others survive best.",
+        words="Groups are also similar in the numeric sensitive columns, which best preserves their regressions on "
+        "the others.",
         families=("group", "mask"),
         recipe=_words(Anonymization.of(KMember(k=5, response_weight=1.0), Resample(replace=False))),
         lacking=lambda schema: _lacks_sensitive(schema, ("numeric", None), "a numeric column whose regression matters"),
@@ -151,9 +152,9 @@ def _regressions() -> Goal:
 def _classes() -> Goal:
     return Goal(
         name="class-mix",
-        title="Keep means and covariances, mix the classes",
-        words="Groups are near each other and mixed in their sensitive class, so that a group gives no diagnosis away; "
-        "means and covariances of numbers stay exact.",
+        title="Keep means and covariances, with mixed classes",
+        words="Group members are similar but mixed in their sensitive class, so that a group reveals no diagnosis; "
+        "means and covariances of numbers are preserved exactly.",
         families=("group", "mask"),
         recipe=_words(Anonymization.of(Crest(k=5), MicroPerturb(noise="exact"))),
         lacking=lambda schema: _lacks_sensitive(schema, ("nominal", "ordinal", None), "a nominal or ordinal column"),
@@ -164,8 +165,8 @@ def _clusters() -> Goal:
     return Goal(
         name="clusters",
         title="Keep clusters and places, hide those who stand out",
-        words="Works for codes, places and anything with a distance; outliers move into the nearest crowd, then values "
-        "change places inside it. The risk that is left is measured, not bounded.",
+        words="Works for codes, places and anything with a distance; outliers are moved into the nearest group, then "
+        "values are swapped within it. The remaining risk is measured, not bounded.",
         families=("group", "mask"),
         recipe=_words(Anonymization.of(Ball(minimum=5), [PushBack(), Shuffle()])),
     )
@@ -175,7 +176,7 @@ def _moments() -> Goal:
     return Goal(
         name="microaggregation",
         title="Classical microaggregation",
-        words="Every group of k is written as its mean, as sdcMicro does. Anybody can count k; variances shrink.",
+        words="Replaces every group of k by its mean, as sdcMicro does. Anyone can check k; variances shrink.",
         families=("group", "mask"),
         recipe=_words(Anonymization.of(MDAV(k=5), Centroid())),
     )
@@ -185,7 +186,7 @@ def _familiar() -> Goal:
     return Goal(
         name="familiar",
         title="Simple and familiar",
-        words="Intervals and sets instead of exact values, just wide enough that k people share each combination.",
+        words="Intervals and sets instead of exact values, just wide enough for k people to share each combination.",
         families=("coarsen",),
         recipe=_words(Coarsening.of(Mondrian(k=5))),
     )
@@ -195,7 +196,8 @@ def _fixed_bands() -> Goal:
     return Goal(
         name="fixed-bands",
         title="The same bands everywhere",
-        words="One level of detail for a whole column (ages by tens for everybody), as ARX does; few records left out.",
+        words="One level of detail for a whole column (ten-year age bands for everyone), as ARX does; a few records "
+        "are suppressed.",
         families=("coarsen",),
         recipe=_words(Coarsening.of(Generalize(k=5))),
     )
@@ -207,8 +209,8 @@ def _synthetic() -> Goal:
     return Goal(
         name="synthetic",
         title="A public file with a formal guarantee",
-        words="New rows that are nobody's, with differential privacy: one epsilon holds whatever others know. Broad "
-        "statistics of columns and pairs survive, rare combinations don't.",
+        words="New rows that belong to no real person, with differential privacy: one epsilon holds whatever others "
+        "know. Statistics of columns and pairs are preserved, rare combinations are not.",
         families=("synthesize",),
         recipe=_words(Synthesis.of(PeGS(epsilon=1.0))),
         lacking=_lacks_domain,
@@ -218,9 +220,9 @@ def _synthetic() -> Goal:
 def _safe_harbor() -> Goal:
     return Goal(
         name="safe-harbor",
-        title="Remove what Safe Harbor lists",
-        words="ZIP codes, dates and ages as 45 CFR 164.514(b)(2) wants; direct identifiers are refused. No k is "
-        "promised, and a person decides whether it is enough.",
+        title="Remove Safe Harbor identifiers",
+        words="ZIP codes, dates and ages as 45 CFR 164.514(b)(2) requires; direct identifiers are refused. No k "
+        "is promised; whether this is enough is for a person to decide.",
         families=("coarsen",),
         recipe=_words(Coarsening.of(SafeHarbor())),
         preset="safe-harbor",
@@ -243,7 +245,7 @@ def _lacks_domain(schema: Schema) -> str:
     if not bare:
         return ""
     shown = ", ".join(bare[:5]) + (f" and {len(bare) - 5:,} more" if len(bare) > 5 else "")
-    return f"Declare what is publicly known: levels, or bounds, of {shown}."
+    return f"Declare the publicly known levels or bounds of {shown}."
 
 
 # Methods

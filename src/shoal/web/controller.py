@@ -23,7 +23,7 @@ from shoal.web.job_request import to_compare, to_look, to_open, to_release
 from shoal.web.jobs import Jobs
 from shoal.web.workspace import Room
 
-__all__ = ["GoneError", "Shop", "title_of"]
+__all__ = ["Controller", "GoneError", "title_of"]
 
 Words = Mapping[str, Any]
 SAMPLE_ROWS = 2_000
@@ -40,7 +40,7 @@ class GoneError(InputError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shop:
+class Controller:
     """The parts of a running workbench, and what can be done with them.
 
     Parameters
@@ -81,13 +81,13 @@ class Shop:
     def open_by_path(self, text: str) -> Bench:
         """The same for a path that a person typed."""
         if not text.strip():
-            raise FileError("path", "must name a file", hint="Type where it lies, for example /data/people.csv.")
+            raise FileError("path", "must name a file", hint="Enter its path, for example /data/people.csv.")
         return self.open(self.access.place(text.strip()))
 
     def release_place(self, text: str) -> Path:
         """The folder that a person typed for a release."""
         if not text.strip():
-            raise FileError("folder", "must be named", hint="Type where it shall lie, for example /data/release.")
+            raise FileError("folder", "must be named", hint="Enter its path, for example /data/release.")
         return self.access.place(text.strip())
 
     def open_sample(self) -> Bench:
@@ -162,7 +162,7 @@ class Shop:
         names = {column.name for column in opened.columns} if opened else set()
         strange = [column.name for column in schema.columns if column.name not in names]
         if strange:
-            raise InputError("schema", f"speaks of the column '{strange[0]}', which the file doesn't have")
+            raise InputError("schema", f"refers to the column '{strange[0]}', which is not in the file")
         self._change(id, lambda bench: bench.with_schema(schema.to_dict()))
 
     def change_column(self, id: str, name: str, entries: Words) -> None:

@@ -69,7 +69,7 @@ def explain(error: BaseException, folder: Path | None = None) -> Failure:
     if isinstance(error, ShoalError):
         return Failure(message=str(error), kind=_kind(error))
     if isinstance(error, MemoryError):
-        hint = "Close other programs, or keep fewer rows or columns, then run again."
+        hint = "Close other programs, or use fewer rows or columns, and run it again."
         return Failure(message=f"not enough memory. {hint}", kind="input")
     return Failure(message=_internal(error, folder), kind="internal")
 
@@ -77,7 +77,7 @@ def explain(error: BaseException, folder: Path | None = None) -> Failure:
 def out_of_disk(folder: Path | None) -> Failure:
     """The failure that a full disk is."""
     where = f" under {folder}" if folder else ""
-    return Failure(message=f"disk full: free space{where}, then run again. Nothing was released.", kind="input")
+    return Failure(message=f"the disk is full: free space{where} and run it again. Nothing was released.", kind="input")
 
 
 def is_disk_full(error: BaseException) -> bool:
@@ -121,4 +121,4 @@ def _internal(error: BaseException, folder: Path | None) -> str:
         return said
     with suppress(OSError):
         (folder / "fault.txt").write_text("".join(traceback.format_exception(error)), encoding="utf-8")
-    return f"{said} The details are in {folder / 'fault.txt'}, which may quote cells: keep it inside."
+    return f"{said} The details are in {folder / 'fault.txt'}, which is internal because it may quote cell values."

@@ -17,8 +17,9 @@ from shoal.errors import FileError, GuaranteeError, ParameterError
 from shoal.files import atomic_folder
 from shoal.files.archive import write_zip
 from shoal.files.atomic import replacing, sha256
-from shoal.release.contents import files_of
-from shoal.release.layout import MANIFEST, SIGNATURE, inside_of
+from shoal.release.contents import require_whole
+from shoal.release.handover import handover
+from shoal.release.layout import inside_of
 from shoal.release.manifest import read_manifest
 from shoal.release.staging import staged
 from shoal.web.job import Job
@@ -42,29 +43,31 @@ def hand_over(job: Job, target: str | Path, overwrite: bool = False) -> Path:
 
     Notes
     -----
-    Every copy is read back and compared; the table also with the hash in its manifest. Cost: reading it three times.
+    Every copy is read back and compared, and the folder is held to its manifest. Cost: reading it three times.
     """
     source, place = _finished(job), Path(target).expanduser().absolute()
     _check_apart(source, place)
     if not overwrite and place.is_dir() and any(place.iterdir()):
-        raise FileError(str(place), "already holds files", hint="Name another folder.")  # the page has no --overwrite
+        raise FileError(str(place), "already holds files", hint="Choose another folder.")  # the page has no --overwrite
     with _staged(job, place, overwrite) as stages:
         for folder, stage in zip(_folders(job), stages, strict=True):
             for path in _files(folder):
                 copy = stage / path.relative_to(folder)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 _copy(path, copy)
-        _check_table(job, stages[0])
+        _check_release(job, stages[0])
     return place
 
 
 def bundle(job: Job, internal: bool = False) -> Path:
     """A ZIP file of what may go out, or (`internal`) of what stays inside, in the job's folder."""
     source = _finished(job)
+    place = job.folder / f"{source.name}-{'internal' if internal else 'external'}.zip"
+    if job.kind == "release" and not internal:
+        return handover(source, place, overwrite=True)
     files = _named(job, internal)
     if not files:
-        raise ParameterError("bundle", "must hold at least one file", hint="This job has written none of that sort.")
-    place = job.folder / f"{source.name}-{'internal' if internal else 'external'}.zip"
+        raise ParameterError("bundle", "must hold at least one file", hint="This job has written no such files.")
     with replacing(place) as temporary:
         write_zip(temporary, files)
     return place
@@ -80,7 +83,7 @@ def _finished(job: Job) -> Path:
 def _check_apart(source: Path, place: Path) -> None:
     here, there = source.resolve(), place.resolve()
     if here.is_relative_to(there) or there.is_relative_to(here.parent):
-        raise ParameterError("folder", "must lie outside of the workbench's own", hint="Name another folder.")
+        raise ParameterError("folder", "must be outside the workbench's own folder", hint="Choose another folder.")
 
 
 def _files(folder: Path) -> list[Path]:
@@ -94,14 +97,11 @@ def _folders(job: Job) -> list[Path]:
 
 
 def _named(job: Job, internal: bool) -> dict[str, Path]:
-    """Files of one sort by their names in a bundle; all of a comparison stays inside: it measures the original."""
+    """Files that stay inside by their names in a bundle: all of a comparison, since it measures the original."""
     source, *inside = _folders(job)
     if job.kind == "compare":
         return {path.relative_to(source).as_posix(): path for path in _files(source)} if internal else {}
-    if internal:
-        return {path.relative_to(source.parent).as_posix(): path for path in _files(inside[0])}
-    named = {MANIFEST, SIGNATURE, *files_of(read_manifest(source))}
-    return {path.name: path for path in _files(source) if path.parent == source and path.name in named}
+    return {path.relative_to(source.parent).as_posix(): path for path in _files(inside[0])}
 
 
 @contextmanager
@@ -122,12 +122,9 @@ def _copy(source: Path, copy: Path) -> None:
             str(copy.parent), "must be a folder that can be written to", got=error.strerror or ""
         ) from error
     if sha256(copy) != sha256(source):
-        raise GuaranteeError(copy.name, "must be copied as it is", hint="Nothing was written; check the disk.")
+        raise GuaranteeError(copy.name, "must be copied unchanged", hint="Nothing was written; check the disk.")
 
 
-def _check_table(job: Job, stage: Path) -> None:
-    if job.kind != "release":
-        return
-    output = read_manifest(stage)["output"]
-    if sha256(stage / output["file"]) != output["sha256"]:
-        raise GuaranteeError(output["file"], "must be the table of its manifest", hint="Run the release again.")
+def _check_release(job: Job, stage: Path) -> None:
+    if job.kind == "release":
+        require_whole(stage, read_manifest(stage), "write")

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from shoal.errors import ParameterError
 from shoal.method import Family
-from shoal.params import Parameter, build, number, parameters
+from shoal.params import ColumnNames, Parameter, build, number, parameters
 from shoal.recipe import Recipe, known_method, read_recipe
 from shoal.web.recoding import read_step, split_steps
 
@@ -105,7 +105,7 @@ class FieldError(ParameterError):
 ROWS = Field(
     name="rows",
     label="rows",
-    help="how many rows to draw, chosen without a look at the table; none: as many as the model says",
+    help="number of rows to draw, chosen without looking at the table; none: the model's noisy total",
     kind="whole",
     minimum=1,
     optional=True,
@@ -196,7 +196,11 @@ def _kind(parameter: Parameter, options: Sequence[Any]) -> FieldKind:
     option = options[0]
     if get_origin(option) is Literal:
         return "choice"
-    return _PLAIN.get(option) or ("columns" if parameter.help.startswith("columns") else "list")
+    return _PLAIN.get(option) or ("columns" if _names_columns(parameter) else "list")
+
+
+def _names_columns(parameter: Parameter) -> bool:
+    return any(isinstance(mark, ColumnNames) for mark in parameter.metadata)
 
 
 def _each(parameter: Parameter, options: Sequence[Any]) -> FieldKind | None:
@@ -271,8 +275,7 @@ def _settled(field: Field | None, value: Any) -> Any:
 
 
 def _named(error: ParameterError, known: Mapping[str, Field]) -> FieldError:
-    first = error.rule.split(" ", 1)[0]
-    field = first if first in known else ""
+    field = error.parameter if error.parameter in known else ""
     return FieldError(error.owner, error.rule, got=error.got, hint=error.hint, field=field)
 
 

@@ -253,7 +253,7 @@ def _seen(source: Source, file: Path, stamp: Stamp, asked: Mapping[str, Any], *,
 
 def _check_size(file: Path, n_columns: int) -> None:
     if n_columns > MOST_COLUMNS:
-        hint = "Keep the columns that the release needs, or use the command line."
+        hint = "Keep only the columns that the release needs, or use the command line."
         raise InputError(file.name, f"must have at most {MOST_COLUMNS:,} columns", got=f"{n_columns:,}", hint=hint)
 
 
@@ -293,7 +293,7 @@ def _judged(opened: Opened, frame: pl.DataFrame) -> Opened:
 
     step = _step(frame)
     looked_at = frame if step == 1 else frame.gather_every(step)
-    words = f"The proposal and the identifier scan looked at {len(looked_at):,} of {len(frame):,} rows, evenly spaced."
+    words = f"The proposal and the identifier scan used {len(looked_at):,} of {len(frame):,} rows, evenly spaced."
     return replace(
         opened,
         proposal=propose(looked_at).to_dict(),

@@ -96,7 +96,9 @@ class Jobs:
         """The job as it stands; one small file is read at most."""
         job = self._jobs.get(id)
         if job is None:
-            raise ParameterError("job", "must be one of this workbench", got=_quoted(id), hint="It may be removed.")
+            raise ParameterError(
+                "job", "must belong to this workbench", got=_quoted(id), hint="It may have been removed."
+            )
         if job.is_over or id not in self._children:
             return job
         with suppress(OSError, ValueError):  # the record on disk is the newer one while the child runs
@@ -233,8 +235,8 @@ class Jobs:
         if code == DISK_FULL:
             return out_of_disk(self._room.path)
         cause = f"by signal {-code}" if code < 0 else f"with code {code}"
-        hint = "The memory may have been full: close other programs, or keep fewer rows or columns, then run again."
-        return Failure(message=f"the job was ended from outside, {cause}. Nothing was released. {hint}")
+        hint = "Memory may have run out: close other programs, or use fewer rows or columns, and run it again."
+        return Failure(message=f"the job was killed ({cause}). Nothing was released. {hint}")
 
     def _finish(self, job: Job) -> None:
         self._jobs[job.id] = job

@@ -69,10 +69,10 @@ class Guard:
     def _refusal(self, scope: Scope) -> Response | None:
         host = _header(scope, b"host")
         if self.hosts and _name(host) not in self.hosts:
-            return PlainTextResponse("The workbench answers only under the name it was started with.", 421)
+            return PlainTextResponse("The workbench only answers to the host name it was started with.", 421)
         origin = _header(scope, b"origin")
         if origin and origin.partition("://")[2] != host:
-            return PlainTextResponse("Another site's page may not use the workbench.", 403)
+            return PlainTextResponse("Pages of other sites may not use the workbench.", 403)
         return None
 
     def _knows(self, scope: Scope) -> bool:

@@ -1,8 +1,8 @@
 """Recoding steps as a form asks for them: one choice for each column, and few answers to each.
 
 What is typed stays as it was typed until it is read: ``0; 18; 40; 65`` for edges, ``0 to 120`` for a range, and a tree
-as the table that ARX writes (no header, one row a value, one column a level; semicolon, tab or comma). A step in the
-words of the command line, ``cap:high=90``, is read here too.
+as the table that ARX writes (no header, one row per value, one column per level; semicolon, tab or comma). A step in
+the words of the command line, ``cap:high=90``, is read here too.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ CHOICES = (
         parts=("keep", "length", "pad"),
         types=(*_NUMBERS, *_TEXTS),
     ),
-    Choice(name="tree", title="ancestor in a table", step=TreeLevel, parts=("rows", "level")),
+    Choice(name="tree", title="hierarchy table", step=TreeLevel, parts=("rows", "level")),
     Choice(name="star", title="blank (*)", step=Star),
 )
 """What can be done to a column, in the order in which it is offered."""

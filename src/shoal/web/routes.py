@@ -18,7 +18,7 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse
 
 from shoal.errors import ShoalError
 from shoal.recipe import recipe_toml
-from shoal.web.controller import Shop
+from shoal.web.controller import Controller
 from shoal.web.error_text import is_disk_full
 from shoal.web.export import bundle
 from shoal.web.forms import read_words
@@ -28,46 +28,46 @@ __all__ = ["add_routes"]
 
 SANDBOX = {"Content-Security-Policy": "sandbox allow-scripts allow-popups", "Cache-Control": "no-store"}
 PIECE = 1 << 22
-FULL = "The disk is full: free some space, then send the file again. Nothing of it was kept."
+FULL = "The disk is full: free some space, then upload the file again. Nothing was stored."
 
 
-def add_routes(app: FastAPI, shop: Shop) -> None:
+def add_routes(app: FastAPI, controller: Controller) -> None:
     """Add the routes to `app`."""
 
     @app.put("/files/{name}")
     async def receive(request: Request, name: str) -> Response:
         if "x-shoal" not in request.headers:  # a form of another site can't set it
-            return JSONResponse({"problem": "Send files from the workbench's own page."}, 403)
-        return await _receive(request, shop, name)
+            return JSONResponse({"problem": "Upload files from the workbench's own page."}, 403)
+        return await _receive(request, controller, name)
 
     @app.get("/jobs/{job}/{name}")
     async def result(job: str, name: str) -> Response:
-        found = shop.job(job)
+        found = controller.job(job)
         if found is None or name not in _RESULTS:
             return PlainTextResponse("There is no such result. It may have been removed.", 404)
         try:
             return await asyncio.to_thread(_RESULTS[name], found)
         except (ShoalError, OSError):
-            return PlainTextResponse("This result is not there (yet).", 404)
+            return PlainTextResponse("This result is not available yet.", 404)
 
     @app.get("/b/{bench}/schema.toml")
     async def schema(bench: str) -> Response:
-        return _told(lambda: shop.schema(bench).to_toml(), "schema.toml")
+        return _told(lambda: controller.schema(bench).to_toml(), "schema.toml")
 
     @app.get("/b/{bench}/recipe.toml")
     async def recipe(bench: str) -> Response:
-        return _told(lambda: recipe_toml(read_words(shop.recipe(bench))), "recipe.toml")
+        return _told(lambda: recipe_toml(read_words(controller.recipe(bench))), "recipe.toml")
 
 
-async def _receive(request: Request, shop: Shop, name: str) -> Response:
+async def _receive(request: Request, controller: Controller, name: str) -> Response:
     place = None
     try:
-        place = shop.room.receive(name)
+        place = controller.room.receive(name)
         await _write(request, place)
-        return JSONResponse({"next": f"/b/{shop.open(place).id}/columns"}, 201)
+        return JSONResponse({"next": f"/b/{controller.open(place).id}/columns"}, 201)
     except BaseException as error:
         if place is not None:
-            shop.room.forget(place)
+            controller.room.forget(place)
         if not isinstance(error, ClientDisconnect | OSError | ShoalError):
             raise
         return _not_kept(error)
@@ -75,9 +75,9 @@ async def _receive(request: Request, shop: Shop, name: str) -> Response:
 
 def _not_kept(error: Exception) -> Response:
     if isinstance(error, ClientDisconnect):
-        return JSONResponse({"problem": "The sender broke off."}, 400)
+        return JSONResponse({"problem": "The upload was interrupted."}, 400)
     full = is_disk_full(error)
-    return JSONResponse({"problem": FULL if full else "The file could not be kept."}, 507 if full else 500)
+    return JSONResponse({"problem": FULL if full else "The file could not be stored."}, 507 if full else 500)
 
 
 async def _write(request: Request, place: Path) -> None:

@@ -15,6 +15,7 @@ import polars as pl
 
 from shoal.files import Labels, Source
 from shoal.files.atomic import write_text
+from shoal.files.source import READING
 from shoal.web.inspect import Opened, check_unchanged
 
 __all__ = ["keep_table", "source_of"]
@@ -58,7 +59,7 @@ def _copy(opened: Opened) -> Source | None:
 
 
 def _words(source: Source) -> dict[str, Any]:
-    names = ("format", "sha256", "delimiter", "encoding", "decimal")
+    names = ("format", "sha256", *READING)
     words: dict[str, Any] = {name: getattr(source, name) for name in names}
     return {**words, "labels": None if source.labels is None else _label_words(source.labels)}
 

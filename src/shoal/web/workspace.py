@@ -2,7 +2,7 @@
 
 Only its owner can enter it (mode 0700). It is removed on `close`, at the end of the process, or, if the process was
 killed, when the next room is made: a room is known to be left behind by its lock, which ends with its process.
-Removing is plain deletion; a disk may keep what was deleted until it is written over.
+Removing is plain deletion; a disk may retain deleted data until they are overwritten.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Room:
             return cls(*_begun(parent))
         except OSError as error:
             got = (error.strerror or "").lower()
-            hint = "Name another folder, or free some space."
+            hint = "Choose another folder, or free some space."
             raise FileError(str(parent), "must be a folder that can be written to", got=got, hint=hint) from None
 
     def __enter__(self) -> Room:

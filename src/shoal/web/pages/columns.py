@@ -11,7 +11,7 @@ from nicegui import ui
 from shoal.errors import SchemaError, ShoalError
 from shoal.report.markup import Html, join, rows_table, tag
 from shoal.schema import Kind, Role, Schema
-from shoal.web.controller import Shop
+from shoal.web.controller import Controller
 from shoal.web.inspect import ColumnView, Opened
 from shoal.web.pages.domain import read_domain, show_domain
 from shoal.web.pages.preview import first_rows
@@ -21,30 +21,30 @@ from shoal.web.pages.waiting import BEAT, waiting, watching
 __all__ = ["add_columns"]
 
 ROLES = {
-    "identifier": "names a person, never released",
-    "quasi": "others may know it, masked",
-    "sensitive": "must not be learnt",
+    "identifier": "identifies a person, never released",
+    "quasi": "known to others, masked",
+    "sensitive": "must not be disclosed",
     "weight": "survey weight",
-    "unit": "says which rows are one person",
-    "other": "published as it is",
+    "unit": "identifies the rows of one person",
+    "other": "published unchanged",
 }
 AT_ONCE = 50
 
 
-def add_columns(shop: Shop) -> None:
+def add_columns(controller: Controller) -> None:
     """Add the page ``/b/{bench}/columns``."""
 
     @ui.page("/b/{bench}/columns")
     def columns(bench: str) -> None:
-        with screen("Columns", bench=bench, step="columns", scores=shop.scores):
-            waiting(shop, bench, lambda opened: _Columns(shop, bench, opened))
+        with screen("Columns", bench=bench, step="columns", scores=controller.scores):
+            waiting(controller, bench, lambda opened: _Columns(controller, bench, opened))
 
 
 class _Columns:
     """What one visitor of the page sees and does."""
 
-    def __init__(self, shop: Shop, bench: str, opened: Opened) -> None:
-        self.shop, self.bench, self.opened = shop, bench, opened
+    def __init__(self, controller: Controller, bench: str, opened: Opened) -> None:
+        self.controller, self.bench, self.opened = controller, bench, opened
         self.wrong: dict[str, str] = {}
         self.first = 0
         Block(self._heading)
@@ -54,12 +54,12 @@ class _Columns:
         self.preview = Block(lambda: first_rows(self.opened, self._roles()))
         self.load = Block(self._load, on_change=self._changed)
         ui.timer(BEAT, self.exposure.redraw)
-        watching(shop, bench, self._redraw)
+        watching(controller, bench, self._redraw)
 
     @property
     def words(self) -> Mapping[str, Any]:
         """The columns' words as they stand."""
-        bench = self.shop.find(self.bench)
+        bench = self.controller.find(self.bench)
         return (bench.schema or {}).get("columns", {}) if bench else {}
 
     def _roles(self) -> dict[str, str]:
@@ -70,15 +70,15 @@ class _Columns:
     def _heading(self) -> Html:
         opened = self.opened
         size = f"{opened.name}: {opened.n_rows:,} rows, {opened.n_columns:,} columns."
-        lead = "Shoal proposes what each column is. The roles decide what is protected, so go through them."
+        lead = "Shoal proposes a role for each column. The roles decide what is protected, so please review them."
         notes = [tag("p", note, class_="note") for note in opened.notes]
-        return join([tag("h1", "What each column is"), tag("p", f"{size} {lead}", class_="lead"), *notes])
+        return join([tag("h1", "Roles of the columns"), tag("p", f"{size} {lead}", class_="lead"), *notes])
 
     def _state(self) -> Html:
         if self.wrong:
             return join(problem(text) for text in self.wrong.values())
         try:
-            schema = self.shop.schema(self.bench)
+            schema = self.controller.schema(self.bench)
         except ShoalError as error:
             return problem(error) or Html("")
         return join([_verdict(schema), self._actions(bool(schema.quasi))])
@@ -86,12 +86,16 @@ class _Columns:
     def _exposure(self) -> Html:
         """How exposed the table is by the roles as they stand, counted in the background."""
         try:
-            job = self.shop.look(self.bench) if not self.wrong and self.shop.schema(self.bench).quasi else None
+            job = (
+                self.controller.look(self.bench)
+                if not self.wrong and self.controller.schema(self.bench).quasi
+                else None
+            )
         except ShoalError:
             job = None
         if job is None or job.state == "failed":
             return problem(str(job.error)) or Html("") if job else Html("")
-        return tag("p", _alone(job.result) if job.result else "Counting who stands alone…", class_="note")
+        return tag("p", _alone(job.result) if job.result else "Counting unique records…", class_="note")
 
     def _actions(self, ready: bool) -> Html:
         method, toml = f"/b/{self.bench}/method", f"/b/{self.bench}/schema.toml"
@@ -144,19 +148,21 @@ class _Columns:
 
     def _load(self) -> Html:
         entry = tag("textarea", name="schema", rows="4", class_="wide", placeholder="[columns.age]", id="schema-text")
-        label = tag("label", tag("span", "Paste a schema in TOML; it replaces the one above", class_="name"), entry)
-        return tag("details", tag("summary", "I have a schema already"), label)
+        label = tag("label", tag("span", "Paste a schema in TOML, to replace the one above", class_="name"), entry)
+        return tag("details", tag("summary", "I already have a schema"), label)
 
     def _changed(self, name: str, value: str) -> None:
         if name == "schema":
-            self._take("schema", lambda: self.shop.set_schema(self.bench, _read(value)) if value.strip() else None)
+            self._take(
+                "schema", lambda: self.controller.set_schema(self.bench, _read(value)) if value.strip() else None
+            )
             return
         place, _, entry = name.partition(".")
         column = self.opened.columns[int(place)]
         self._take(column.name, lambda: self._change(column, entry, value))
 
     def _change(self, column: ColumnView, entry: str, value: str) -> None:
-        self.shop.change_column(self.bench, column.name, _entries(column, entry, value))
+        self.controller.change_column(self.bench, column.name, _entries(column, entry, value))
 
     def _take(self, what: str, change: Any) -> None:
         """Make a change, or keep what is wrong with it on the screen until it is mended."""
@@ -181,8 +187,8 @@ class _Columns:
             self.table.redraw()
 
 
-_KINDS = {"": "as the cells are", **{kind: kind for kind in get_args(Kind)}}
-_MISSING = {"error": "stop", "drop": "drop the row", "median": "put the median"}
+_KINDS = {"": "as in the data", **{kind: kind for kind in get_args(Kind)}}
+_MISSING = {"error": "stop", "drop": "drop the row", "median": "fill in the median"}
 
 
 def _facts(column: ColumnView) -> str:
@@ -196,7 +202,7 @@ def _facts(column: ColumnView) -> str:
 
 def _alone(found: Mapping[str, Any]) -> str:
     names = ", ".join(found["quasi"][:6]) + ("…" if len(found["quasi"]) > 6 else "")
-    said = f"As the table stands, {found['alone']:.1%} of the records are alone with their combination of {names}"
+    said = f"At present, {found['alone']:.1%} of the records are unique in their combination of {names}"
     return f"{said}; the smallest class holds {found['smallest']:,}."
 
 
@@ -229,8 +235,8 @@ def _read(text: str) -> Schema:
 
 def _verdict(schema: Schema) -> Html:
     if not schema.quasi:
-        said = "No column is quasi, so nothing would be masked. Give that role to what others may know."
+        said = "No column has the role quasi, so nothing would be masked. Give it to the columns that others may know."
         return tag("p", said, class_="problem", role="alert")
     counts = {role: sum(column.role == role for column in schema.columns) for role in ROLES}
     said = "; ".join(f"{n} {role} ({ROLES[role]})" for role, n in counts.items() if n)
-    return tag("p", f"The schema holds together. {said}.", class_="fine")
+    return tag("p", f"The schema is valid. {said}.", class_="fine")

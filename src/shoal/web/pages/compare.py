@@ -9,7 +9,7 @@ from nicegui import ui
 from shoal.comparison import Comparison, Outcome
 from shoal.errors import ParameterError, ShoalError
 from shoal.report.markup import Html, join, rows_table, tag
-from shoal.web.controller import Shop
+from shoal.web.controller import Controller
 from shoal.web.inspect import Opened
 from shoal.web.job import Job
 from shoal.web.pages.screen import Block, field, problem, screen
@@ -20,20 +20,20 @@ __all__ = ["add_compare"]
 SAID = 2  # lines of the recommendation; the page below has all of it
 
 
-def add_compare(shop: Shop) -> None:
+def add_compare(controller: Controller) -> None:
     """Add the page ``/b/{bench}/compare``."""
 
     @ui.page("/b/{bench}/compare")
     def compare(bench: str) -> None:
-        with screen("Compare", bench=bench, step="compare", scores=shop.scores):
-            waiting(shop, bench, lambda opened: _Compare(shop, bench, opened))
+        with screen("Compare", bench=bench, step="compare", scores=controller.scores):
+            waiting(controller, bench, lambda opened: _Compare(controller, bench, opened))
 
 
 class _Compare:
     """What one visitor of the page sees and does."""
 
-    def __init__(self, shop: Shop, bench: str, opened: Opened) -> None:
-        self.shop, self.bench, self.error = shop, bench, ""
+    def __init__(self, controller: Controller, bench: str, opened: Opened) -> None:
+        self.controller, self.bench, self.error = controller, bench, ""
         self.answers: dict[str, Any] = {"limit": "5", "seconds": "120"}
         Block(_heading)
         self.form = Block(self._form, on_change=self._changed, on_press=self._pressed)
@@ -42,7 +42,7 @@ class _Compare:
         self.result = Block(self._result, on_press=self._pressed)
         self.seen: tuple[Any, ...] = ()
         ui.timer(BEAT, self._beat)
-        watching(shop, bench, self._redraw)
+        watching(controller, bench, self._redraw)
 
     def _beat(self) -> None:
         """Draw only what has changed: a finished comparison stands still."""
@@ -59,7 +59,7 @@ class _Compare:
     @property
     def job(self) -> Job | None:
         """The newest comparison of this file."""
-        return self.shop.newest(self.bench, "compare") if self.shop.find(self.bench) else None
+        return self.controller.newest(self.bench, "compare") if self.controller.find(self.bench) else None
 
     @property
     def _running(self) -> bool:
@@ -71,8 +71,8 @@ class _Compare:
         seconds = tag("input", type="number", name="seconds", value=self.answers["seconds"], min="1", step="1")
         fields = tag(
             "div",
-            field("Re-identification of at most (%)", limit, "What the recommendation looks for."),
-            field("Seconds for one recipe", seconds, "A recipe that takes longer is left out, and said so."),
+            field("Re-identification of at most (%)", limit, "Limit for the recommendation."),
+            field("Seconds per recipe", seconds, "A recipe that takes longer is stopped and reported."),
             class_="fields",
         )
         press = tag("button", "Compare", class_="main", data_do="start", disabled=self._running)
@@ -89,7 +89,7 @@ class _Compare:
             stop = tag("button", "Cancel", class_="warn", data_do="cancel", data_of=job.id)
             return tag("div", stop, class_="actions")
         if job.state == "cancelled":
-            said = "Cancelled. What was finished is kept: press Compare to go on from there."
+            said = "Cancelled. Finished recipes are saved: press Compare to resume."
             return tag("p", said, class_="note")
         return problem(str(job.error or "")) or Html("")
 
@@ -101,7 +101,7 @@ class _Compare:
         words = tag("div", *said, class_="fine")
         page = f"/jobs/{job.id}/comparison.html"
         frame = tag("iframe", src=page, title="Risk-utility map", class_="report")
-        alone = tag("p", tag("a", "Open it alone", href=page, target="_blank", rel="noopener"))
+        alone = tag("p", tag("a", "Open in a new tab", href=page, target="_blank", rel="noopener"))
         return join([tag("h2", "Recommendation"), words, self._table(job), tag("h2", "The map"), alone, frame])
 
     def _table(self, job: Job) -> Html:
@@ -117,8 +117,8 @@ class _Compare:
         found = Comparison.from_dict(self.job.result).outcomes if self.job and self.job.result else ()
         chosen = next((outcome for outcome in found if outcome.name == name), None)
         if chosen is None:
-            raise ParameterError("comparison", "is run anew", hint="Wait until it is finished, then choose.")
-        self.shop.change_recipe(self.bench, chosen.recipe.to_dict())
+            raise ParameterError("comparison", "is being run again", hint="Wait until it is finished, then choose.")
+        self.controller.change_recipe(self.bench, chosen.recipe.to_dict())
         ui.navigate.to(f"/b/{self.bench}/method")
 
     def _changed(self, name: str, value: str) -> None:
@@ -132,7 +132,7 @@ class _Compare:
         if not 0 < limit <= 1 or seconds < 1:
             raise ParameterError("comparison", "the limit must be 0 to 100 percent, the time at least one second")
         if not self._running:  # pressed twice, or in another tab
-            self.shop.compare(self.bench, risk_limit=limit, time_limit=seconds)
+            self.controller.compare(self.bench, risk_limit=limit, time_limit=seconds)
 
     def _pressed(self, do: str, of: str) -> None:
         self.error = ""
@@ -140,7 +140,7 @@ class _Compare:
             if do == "start":
                 self._start()
             elif do == "cancel":
-                self.shop.jobs.cancel(of)
+                self.controller.jobs.cancel(of)
             elif do == "use":
                 self._use(of)
         except ShoalError as error:
@@ -150,8 +150,8 @@ class _Compare:
 
 def _heading() -> Html:
     lead = (
-        "Which method, which k? A grid of recipes is run and each is measured the same way. The finished comparison "
-        "tells about the original table: it stays inside."
+        "Which method, which k? A grid of recipes is run, and each is measured in the same way. The comparison "
+        "reveals facts about the original table and is internal."
     )
     return join([tag("h1", "Compare methods"), tag("p", lead, class_="lead")])
 

@@ -18,7 +18,7 @@ __all__ = ["read_domain", "show_domain"]
 
 _RANGE = re.compile(r"([^\s;]+)\s+to\s+([^\s;]+)")
 _LEVEL = re.compile(r'\s*(?:("(?:[^"\\]|\\.)*")\s*(?=;|$)|([^;]*))(?:;|$)')
-_HINT = 'Write it as: 0 to 120. A level of these words stands in quotes: "one to many".'
+_HINT = 'Write it as: 0 to 120. Put a level that contains the word "to" in quotes: "one to many".'
 
 
 def show_domain(words: Mapping[str, Any], *, numbers: bool = False) -> str:

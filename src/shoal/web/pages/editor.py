@@ -22,10 +22,10 @@ from shoal.web.pages.screen import field as labelled
 __all__ = ["Fault", "Slot", "add_slot", "change_slot", "draw_slots", "fault", "remove_slot", "slots_of", "words_of"]
 
 LEGENDS: dict[Family, str] = {
-    "group": "Who hides with whom",
-    "mask": "What is written instead",
-    "coarsen": "How the table is coarsened",
-    "synthesize": "How the rows are drawn",
+    "group": "Grouping",
+    "mask": "Masking",
+    "coarsen": "Coarsening",
+    "synthesize": "Synthesis",
 }
 CHAINED: tuple[Family, ...] = ("mask", "coarsen")
 
@@ -200,4 +200,4 @@ def _lines(place: int, slot: Slot, entry: Field, columns: Columns, wrong: str | 
 
 def _told(help: str) -> str:
     """What a parameter does, without the words that only a command line needs."""
-    return help.replace(", name/name", "").replace("or column=radius/...", "or one for each column below")
+    return help.replace(", name/name", "").replace("or column=radius/...", "or one per column below")

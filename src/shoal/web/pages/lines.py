@@ -109,7 +109,7 @@ def _step_row(name: str, column: str, words: Mapping[str, Any], type: str, wrong
     chosen = choice_of(words)
     offered = choices_for(type)
     offered = offered if chosen is None or chosen in offered else (*offered, chosen)
-    options = [option("", "leave as it is", chosen is None)]
+    options = [option("", "leave unchanged", chosen is None)]
     options += [option(choice.name, choice.title, choice == chosen) for choice in offered]
     select = tag("select", *options, name=f"{name}.step.{column}", aria_label=f"what is done to {column}")
     head = join([column, tag("span", type, class_="type") if type else None])
@@ -126,7 +126,7 @@ def _part(name: str, column: str, words: Mapping[str, Any], entry: Field, wrong:
     if entry.name == "rows":
         marks = {"aria_invalid": "true" if wrong else None, "placeholder": "I21;I20-I25;I00-I99\nJ45;J40-J47;J00-J99"}
         area = tag("textarea", show_part("rows", value), name=place, rows="4", **marks)
-        return labelled("table", area, "one row a value, one column a level, no header")
+        return labelled("table", area, "one row per value, one column per level, no header")
     if entry.kind in ("flag", "choice"):
         return labelled(entry.label, control(entry, place, value, wrong=wrong), entry.help)
     return labelled(entry.label, control(entry, place, show_part(entry.name, value), wrong=wrong), entry.help)

@@ -21,7 +21,7 @@ def login_page(*, wrong: bool) -> str:
 
 
 def _body(wrong: bool) -> Html:
-    said = tag("p", "That token isn't the right one.", class_="problem", role="alert") if wrong else None
+    said = tag("p", "That token is not valid.", class_="problem", role="alert") if wrong else None
     field = Html('<input id="token" name="token" type="password" autocomplete="off" required autofocus>')
     form = tag(
         "form",

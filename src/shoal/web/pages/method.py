@@ -13,7 +13,7 @@ from shoal.recipe import command_line
 from shoal.report.markup import Html, join, tag
 from shoal.schema import Schema
 from shoal.web.catalogue import Goal, goals
-from shoal.web.controller import Shop
+from shoal.web.controller import Controller
 from shoal.web.forms import read_words
 from shoal.web.inspect import Opened
 from shoal.web.pages.editor import add_slot, change_slot, draw_slots, fault, remove_slot, slots_of, words_of
@@ -23,7 +23,7 @@ from shoal.web.pages.waiting import waiting, watching
 
 __all__ = ["add_method"]
 
-FORMATS = {"": "as the file that was opened", **{name: name for name in ("csv", "tsv", "parquet", "dta", "sav", "xpt")}}
+FORMATS = {"": "same as the input", **{name: name for name in ("csv", "tsv", "parquet", "dta", "sav", "xpt")}}
 PRESETS = {
     "": "none",
     "safe-harbor": "safe-harbor",
@@ -34,69 +34,69 @@ PRESETS = {
     "public-20": "public-20: risk at most 0.05",
 }
 UPLOADED = (
-    "The privacy account of this file lies beside it, and a file that was sent here is removed when the workbench "
-    "stops: the account goes with it. Open the file by its path where it lies to keep its account."
+    "The privacy account of a file is stored next to it. An uploaded file is deleted when the workbench stops, "
+    "and its account with it. To keep the account, open the file by its path."
 )
 
-CHANGED = "Schema or recipe were changed in another tab just now. Look at them, then do it again."
+CHANGED = "The schema or recipe has just been changed in another tab. Review it, then try again."
 
 
-def add_method(shop: Shop) -> None:
+def add_method(controller: Controller) -> None:
     """Add the page ``/b/{bench}/method``."""
 
     @ui.page("/b/{bench}/method")
     def method(bench: str) -> None:
-        with screen("Method", bench=bench, step="method", scores=shop.scores):
-            waiting(shop, bench, lambda opened: _Method(shop, bench, opened))
+        with screen("Method", bench=bench, step="method", scores=controller.scores):
+            waiting(controller, bench, lambda opened: _Method(controller, bench, opened))
 
 
 class _Method:
     """What one visitor of the page sees and does."""
 
-    def __init__(self, shop: Shop, bench: str, opened: Opened) -> None:
-        self.shop, self.bench, self.opened, self.refusal, self.is_left = shop, bench, opened, "", False
+    def __init__(self, controller: Controller, bench: str, opened: Opened) -> None:
+        self.controller, self.bench, self.opened, self.refusal, self.is_left = controller, bench, opened, "", False
         self.seen = self._facts()
         Block(_heading)
         self.goals = Block(self._goals, on_change=self._goal_chosen)
         self.form = Block(self._form, on_change=self._changed, on_press=self._pressed)
         self.more = Block(self._more, on_change=self._noted)
         self.end = Block(self._end, on_press=self._pressed, live=True)
-        watching(shop, bench, self._redraw)
+        watching(controller, bench, self._redraw)
 
     @property
     def words(self) -> Any:
         """The recipe as it stands, in words."""
-        return self.shop.recipe(self.bench)
+        return self.controller.recipe(self.bench)
 
     def _goals(self) -> Html:
-        now = self.shop.bench(self.bench).goal or goals()[0].name
-        legend = tag("legend", "What should the release keep?")
+        now = self.controller.bench(self.bench).goal or goals()[0].name
+        legend = tag("legend", "What should the release preserve?")
         try:
-            schema = self.shop.schema(self.bench)
+            schema = self.controller.schema(self.bench)
         except ShoalError:
             schema = Schema(())
         cards = [_card(goal, goal.name == now, goal.lacks(schema)) for goal in goals()]
         return tag("fieldset", legend, *cards, class_="goals")
 
     def _form(self) -> Html:
-        undo = not self.shop.bench(self.bench).can_undo
-        back = tag("button", "Undo: the recipe before", data_do="undo", disabled=undo)
+        undo = not self.controller.bench(self.bench).can_undo
+        back = tag("button", "Undo", data_do="undo", disabled=undo)
         slots = slots_of(self.words)
-        columns = Columns.of(self.opened, (self.shop.bench(self.bench).schema or {}).get("columns", {}))
+        columns = Columns.of(self.opened, (self.controller.bench(self.bench).schema or {}).get("columns", {}))
         forms = draw_slots(slots, columns, fault(slots))
         return join([tag("h2", "Method"), forms, tag("div", back, class_="actions")])
 
     def _more(self) -> Html:
-        notes = self.shop.bench(self.bench).notes
+        notes = self.controller.bench(self.bench).notes
         entries = [field("Write the table as", _select("format", FORMATS, notes.get("format")))]
         if "coarsen" in self.words:
-            held = "The finished table is held to these rules, or nothing is written."
-            entries.append(field("Rules to meet", _select("preset", PRESETS, notes.get("preset")), held))
+            held = "The finished table must meet these rules, or nothing is written."
+            entries.append(field("Preset of rules", _select("preset", PRESETS, notes.get("preset")), held))
         if "synthesize" in self.words:
-            spent = "Epsilon that may ever be spent on this file; set by the first run, 10 if left out."
+            spent = "Total epsilon that may ever be spent on this file; fixed by the first run, 10 by default."
             limit = tag("input", name="limit", type="number", min="0", step="any", value=str(notes.get("limit") or ""))
-            entries.append(field("Limit of the file's account", limit, spent))
-        uploaded = "synthesize" in self.words and self.shop.room.holds(Path(self.opened.path))
+            entries.append(field("Limit of the privacy account", limit, spent))
+        uploaded = "synthesize" in self.words and self.controller.room.holds(Path(self.opened.path))
         note = tag("p", UPLOADED, class_="problem") if uploaded else None
         return tag("fieldset", tag("legend", "Output"), tag("div", *entries, class_="fields"), note, class_="method")
 
@@ -111,37 +111,37 @@ class _Method:
             [
                 problem(self.refusal),
                 tag("div", run, compare, save, class_="actions"),
-                tag("h2", "The same on the command line"),
+                tag("h2", "On the command line"),
                 self._line(),
             ]
         )
 
     def _line(self) -> Html:
-        uploaded = self.shop.room.holds(Path(self.opened.path))
+        uploaded = self.controller.room.holds(Path(self.opened.path))
         file = self.opened.name if uploaded else self.opened.path
-        asked = self.shop.asked(self.bench)
+        asked = self.controller.asked(self.bench)
         try:
             line = command_line(
                 read_words(self.words), file, "schema.toml", "release", reading=self.opened.asked, **asked
             )
         except ShoalError as error:
-            return tag("p", f"Only the recipe file can say all of this. {error}", class_="note")
+            return tag("p", f"This recipe can only be written as a recipe file. {error}", class_="note")
         copy = tag("button", "Copy", class_="quiet", data_copy="command")
         return join([tag("pre", line, class_="command", id="command", tabindex="0"), copy])
 
     def _goal_chosen(self, _: str, value: str) -> None:
         self.refusal = ""
-        self.shop.choose_goal(self.bench, value)
+        self.controller.choose_goal(self.bench, value)
         self._redraw()
 
     def _changed(self, name: str, value: Any) -> None:
         if self._is_stale():
             return
-        self.shop.change_recipe(self.bench, words_of(change_slot(slots_of(self.words), name, value)))
+        self.controller.change_recipe(self.bench, words_of(change_slot(slots_of(self.words), name, value)))
         self._redraw()
 
     def _noted(self, name: str, value: str) -> None:
-        self.shop.note(self.bench, name, _number(value) if name == "limit" else value or None)
+        self.controller.note(self.bench, name, _number(value) if name == "limit" else value or None)
         self._redraw()
 
     def _pressed(self, do: str, of: str) -> None:
@@ -151,15 +151,15 @@ class _Method:
         if do == "run":
             self._run()
         elif do == "undo":
-            self.shop.undo(self.bench)
+            self.controller.undo(self.bench)
         elif do in ("add", "remove"):
             changed = add_slot(slots, cast(Family, of)) if do == "add" else remove_slot(slots, int(of))
-            self.shop.change_recipe(self.bench, words_of(changed))
+            self.controller.change_recipe(self.bench, words_of(changed))
         self._redraw()
 
     def _run(self) -> None:
         try:
-            job = self.shop.run(self.bench)
+            job = self.controller.run(self.bench)
         except ShoalError as error:
             self.refusal = str(error)
             return
@@ -168,7 +168,7 @@ class _Method:
 
     def _facts(self) -> tuple[Any, ...]:
         """What would be run."""
-        return self.words, self.shop.bench(self.bench).schema, self.shop.asked(self.bench)
+        return self.words, self.controller.bench(self.bench).schema, self.controller.asked(self.bench)
 
     def _is_stale(self) -> bool:
         """Whether another tab has changed what would be run before this page could show it; then it is said."""
@@ -185,13 +185,13 @@ class _Method:
 
 
 def _heading() -> Html:
-    lead = "Choose by what must be kept. The method's parameters can be changed below; each says what it does."
+    lead = "Choose what the release must preserve. You can change the method and its parameters below."
     return join([tag("h1", "Goal and method"), tag("p", lead, class_="lead")])
 
 
 def _card(goal: Goal, chosen: bool, lacks: str) -> Html:
     radio = tag("input", type="radio", name="goal", value=goal.name, checked=chosen)
-    needs = tag("span", f"Needs first: {lacks}", class_="lacks") if lacks else None
+    needs = tag("span", f"Required first: {lacks}", class_="lacks") if lacks else None
     return tag("label", radio, tag("strong", goal.title), tag("span", goal.words), needs, class_="goal")
 
 

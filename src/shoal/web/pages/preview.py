@@ -29,4 +29,4 @@ def _role(role: str | None) -> Html | None:
 
 
 def _legend() -> Html:
-    return tag("p", "Struck out: never released. Blue: masked. Sand: must not be learnt.", class_="note")
+    return tag("p", "Struck out: never released. Blue: masked. Sand: must not be disclosed.", class_="note")

@@ -11,7 +11,7 @@ from nicegui import ui
 from shoal.errors import ShoalError
 from shoal.release.layout import inside_of
 from shoal.report.markup import Html, join, rows_table, tag
-from shoal.web.controller import Shop, title_of
+from shoal.web.controller import Controller, title_of
 from shoal.web.export import hand_over
 from shoal.web.job import Job
 from shoal.web.pages.screen import Block, problem, screen
@@ -19,33 +19,33 @@ from shoal.web.pages.waiting import BEAT, GONE, OPEN, progress_of
 
 __all__ = ["add_results"]
 
-LOST = "This result is not here any more; it goes with its file. Open the file again, then run."
+LOST = "This result was removed together with its file. Open the file again, then run it."
 
 
-def add_results(shop: Shop) -> None:
+def add_results(controller: Controller) -> None:
     """Add the pages ``/b/{bench}/results``, ``/b/{bench}/results/{job}`` and ``/jobs``."""
 
     @ui.page("/b/{bench}/results/{job}")
     def result(bench: str, job: str) -> None:
-        with screen("Result", bench=bench, step="results", scores=shop.scores):
-            _Result(shop, bench, job)
+        with screen("Result", bench=bench, step="results", scores=controller.scores):
+            _Result(controller, bench, job)
 
     @ui.page("/b/{bench}/results")
     def results(bench: str) -> None:
-        with screen("Results", bench=bench, step="results", scores=shop.scores):
-            _List(shop, bench)
+        with screen("Results", bench=bench, step="results", scores=controller.scores):
+            _List(controller, bench)
 
     @ui.page("/jobs")
     def jobs() -> None:
-        with screen("Jobs", scores=shop.scores):
-            _List(shop, "")
+        with screen("Jobs", scores=controller.scores):
+            _List(controller, "")
 
 
 class _List:
     """The jobs of a file, or all."""
 
-    def __init__(self, shop: Shop, bench: str) -> None:
-        self.shop, self.bench = shop, bench
+    def __init__(self, controller: Controller, bench: str) -> None:
+        self.controller, self.bench = controller, bench
         self.seen: tuple[Any, ...] = ()
         self.block = Block(self._draw, on_press=self._pressed)
         ui.timer(1.0, self._beat)
@@ -57,8 +57,8 @@ class _List:
 
     def _facts(self) -> tuple[bool, tuple[Job, ...]]:
         """Whether the file is open, and its jobs."""
-        is_open = not self.bench or self.shop.find(self.bench) is not None
-        return is_open, self.shop.jobs_of(self.bench) if is_open else ()
+        is_open = not self.bench or self.controller.find(self.bench) is not None
+        return is_open, self.controller.jobs_of(self.bench) if is_open else ()
 
     def _draw(self) -> Html:
         self.seen = is_open, jobs = self._facts()
@@ -78,21 +78,21 @@ class _List:
         return [name, _state(job), job.step or "", seconds, Html("") if job.is_over else stop]
 
     def _address(self, job: Job) -> str:
-        bench = self.bench or self.shop.home(job)
+        bench = self.bench or self.controller.home(job)
         pages = {"open": "columns", "compare": "compare"}
         return f"/b/{bench}/{pages.get(job.kind, f'results/{job.id}')}"
 
     def _pressed(self, do: str, of: str) -> None:
-        if do == "cancel" and self.shop.job(of) is not None:
-            self.shop.jobs.cancel(of)
+        if do == "cancel" and self.controller.job(of) is not None:
+            self.controller.jobs.cancel(of)
             self._beat()
 
 
 class _Result:
     """One job, as one visitor sees it; two visitors see the same job."""
 
-    def __init__(self, shop: Shop, bench: str, job: str) -> None:
-        self.shop, self.bench, self.job = shop, bench, job
+    def __init__(self, controller: Controller, bench: str, job: str) -> None:
+        self.controller, self.bench, self.job = controller, bench, job
         self.target, self.written, self.error, self.shown = "", "", "", "report.html"
         self.seen: Job | None = None
         self.head = Block(self._head, live=True)
@@ -105,7 +105,7 @@ class _Result:
     @property
     def now(self) -> Job | None:
         """The job as it stands."""
-        job = self.shop.job(self.job)
+        job = self.controller.job(self.job)
         return job if job and job.kind == "release" else None
 
     def _beat(self) -> None:
@@ -138,7 +138,7 @@ class _Result:
         if self.now is None or self.now.is_over:
             return Html("")
         stop = tag("button", "Cancel", class_="warn", data_do="cancel")
-        note = tag("p", "You may leave this page; the job goes on and is listed under Jobs.", class_="note")
+        note = tag("p", "You may leave this page; the job continues and is listed under Jobs.", class_="note")
         return join([tag("div", stop, class_="actions"), note])
 
     def _again(self, job: Job) -> Html | None:
@@ -155,7 +155,7 @@ class _Result:
     def _reports(self) -> Html:
         tabs = [self._tab(name, words) for name, words in _REPORTS.items()]
         frame = tag("iframe", src=f"/jobs/{self.job}/{self.shown}", title=_REPORTS[self.shown], class_="report")
-        alone = tag("a", "Open it alone", href=f"/jobs/{self.job}/{self.shown}", target="_blank", rel="noopener")
+        alone = tag("a", "Open in a new tab", href=f"/jobs/{self.job}/{self.shown}", target="_blank", rel="noopener")
         return join([tag("h2", "Report"), tag("div", *tabs, alone, class_="actions"), frame])
 
     def _tab(self, name: str, words: str) -> Html:
@@ -176,17 +176,19 @@ class _Result:
         files = tag(
             "div",
             tag("a", "Download the release", href=f"/jobs/{self.job}/release.zip", class_="button main"),
-            tag("a", "Download what stays inside", href=f"/jobs/{self.job}/internal.zip", class_="button"),
+            tag("a", "Download the internal files", href=f"/jobs/{self.job}/internal.zip", class_="button"),
             class_="actions",
         )
-        note = "The release holds the table, the external report and the manifest. What stays inside holds the seed."
+        note = (
+            "The release contains the table, the external report and the manifest. The internal files contain the seed."
+        )
         return join([tag("h2", "Write the release"), files, tag("p", note, class_="note"), self._folder()])
 
     def _folder(self) -> Html | None:
-        if not self.shop.by_path:
+        if not self.controller.by_path:
             return None
         entry = tag("input", type="text", name="target", class_="wide", placeholder="/data/release", value=self.target)
-        label = tag("label", tag("span", "Or into a new folder on this machine", class_="name"), entry)
+        label = tag("label", tag("span", "Or write it to a new folder on this machine", class_="name"), entry)
         said = tag("p", self.written, class_="fine", role="status") if self.written else problem(self.error)
         return join([tag("div", label, tag("button", "Write", data_do="write"), class_="line card"), said])
 
@@ -196,7 +198,7 @@ class _Result:
 
     async def _pressed(self, do: str, of: str) -> None:
         if do == "cancel" and self.now is not None:
-            await asyncio.to_thread(self.shop.jobs.cancel, self.job)
+            await asyncio.to_thread(self.controller.jobs.cancel, self.job)
         elif do == "show" and of in _REPORTS:
             self.shown = of
         elif do == "write":
@@ -209,14 +211,14 @@ class _Result:
         if job is None:
             return
         try:
-            path = self.shop.release_place(self.target)
+            path = self.controller.release_place(self.target)
             done = await asyncio.to_thread(hand_over, job, path)
         except ShoalError as error:
             self.error = str(error)
         except OSError:  # forgotten while it was copied
             self.error = LOST
         else:
-            self.written = f"Written to {done}. Keep {inside_of(done)} inside."
+            self.written = f"Written to {done}. Do not release {inside_of(done)}."
 
 
 _REPORTS = {"report.html": "External report", "internal.html": "Internal report"}
@@ -224,7 +226,7 @@ _REPORTS = {"report.html": "External report", "internal.html": "Internal report"
 
 def _headline(job: Job) -> str:
     words = {"done": "The release is ready", "failed": "Nothing was released", "cancelled": "Cancelled"}
-    return words.get(job.state, "Making the release")
+    return words.get(job.state, "Creating the release")
 
 
 def _state(job: Job) -> Html:

@@ -26,7 +26,7 @@ _CHANGE = """(e) => {
   const at = e.target;
   const chosen = at.multiple ? [...at.selectedOptions].map((option) => option.value) : at.value;
   const long = chosen.length > LONGEST && !at.multiple;
-  at.setCustomValidity(long ? 'This is too long to be sent: at most LONGEST characters.' : '');
+  at.setCustomValidity(long ? 'This is too long: at most LONGEST characters.' : '');
   if (long) at.reportValidity();
   else if (at.name) emit(at.name, at.type === 'checkbox' ? at.checked : chosen);
 }""".replace("LONGEST", "250000")  # a message of more than a million bytes would end the connection

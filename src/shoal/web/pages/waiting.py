@@ -8,7 +8,7 @@ from typing import Any
 from nicegui import ui
 
 from shoal.report.markup import Html, join, tag
-from shoal.web.controller import GoneError, Shop
+from shoal.web.controller import Controller, GoneError
 from shoal.web.inspect import Opened
 from shoal.web.job import Job
 from shoal.web.pages.preview import first_rows
@@ -21,14 +21,14 @@ OPEN = tag("a", "Open a file", href="/", class_="button main")
 BEAT = 0.3
 
 
-def waiting(shop: Shop, bench: str, build: Callable[[Opened], Any]) -> None:
+def waiting(controller: Controller, bench: str, build: Callable[[Opened], Any]) -> None:
     """Build the page as soon as the file of the bench is read; until then show how far that is."""
     place = ui.element("div")
     with place:
-        block = Block(lambda: _state(shop, bench), live=True)
+        block = Block(lambda: _state(controller, bench), live=True)
 
     def look() -> None:
-        opened = shop.opened(bench)
+        opened = controller.opened(bench)
         if opened is None or opened.stage != "full":
             block.redraw()
             return
@@ -39,19 +39,19 @@ def waiting(shop: Shop, bench: str, build: Callable[[Opened], Any]) -> None:
                 build(opened)
             except GoneError:  # forgotten just now
                 place.clear()
-                Block(lambda: _state(shop, bench))
+                Block(lambda: _state(controller, bench))
 
     timer = ui.timer(BEAT, look, immediate=False)
     look()
 
 
-def watching(shop: Shop, bench: str, redraw: Callable[[], None]) -> None:
+def watching(controller: Controller, bench: str, redraw: Callable[[], None]) -> None:
     """Draw again when another tab has changed the bench; the page is built anew, and says so, when it was forgotten."""
-    seen = shop.find(bench)
+    seen = controller.find(bench)
 
     def look() -> None:
         nonlocal seen
-        now = shop.find(bench)
+        now = controller.find(bench)
         if now is None:
             timer.cancel()
             ui.navigate.reload()
@@ -69,12 +69,12 @@ def progress_of(job: Job) -> Html:
     return join([tag("p", said, role="status"), tag("progress", aria_label="Progress", **share)])
 
 
-def _state(shop: Shop, bench: str) -> Html:
-    job = shop.opening(bench)
+def _state(controller: Controller, bench: str) -> Html:
+    job = controller.opening(bench)
     if job is None:
         return join([tag("h1", "Not open"), problem(GONE), OPEN])
     if job.state in ("failed", "cancelled"):
         back = tag("a", "Choose another file", href="/", class_="button main")
         return join([tag("h1", "The file can't be read"), problem(str(job.error or "Reading was stopped.")), back])
-    opened = shop.opened(bench)
+    opened = controller.opened(bench)
     return join([tag("h1", "Reading the file"), progress_of(job), first_rows(opened, {}) if opened else None])

@@ -1,0 +1,111 @@
+"""The commands read any table through one door, list all problems at once, and hand a release on."""
+
+import io
+import sqlite3
+import sys
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from shoal.cli.main import app
+from shoal.errors import InputError, ParameterError, ProblemsError
+
+SCHEMA = """\
+# mine
+[columns.id]
+role = "identifier"
+[columns.age]
+role = "quasi"
+[columns.sex]
+role = "quasi"
+[columns.born]
+role = "quasi"
+format = "DD.MM.YYYY"
+[columns.cost]
+role = "sensitive"
+"""
+
+
+def rows(n=40):
+    for i in range(n):
+        yield i, 20 + i % 20, "fm"[i % 2], f"{1 + i % 28}.{1 + i % 12}.{1950 + i % 9}", f"{i % 7},5"
+
+
+@pytest.fixture
+def room(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [";".join(map(str, row)) for row in rows()]
+    (tmp_path / "people.csv").write_text("\n".join(["id;age;sex;born;cost", *lines]) + "\n")
+    (tmp_path / "schema.toml").write_text(SCHEMA)
+    with sqlite3.connect(tmp_path / "clinic.sqlite") as connection:
+        connection.execute("CREATE TABLE people (id INTEGER, age INTEGER, sex TEXT, born TEXT, cost REAL)")
+        values = [(*row[:4], float(row[4].replace(",", "."))) for row in rows()]
+        connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?, ?)", values)
+    connection.close()
+    return tmp_path
+
+
+def run(*words, error=None, input=None):
+    result = CliRunner().invoke(app, list(words), input=input)
+    if error is not None:
+        assert isinstance(result.exception, error), result.output
+        return str(result.exception)
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result.output
+
+
+def test_release_of_a_query_is_replayed_verified_and_exported(room):
+    query = ["--sql", "SELECT * FROM people ORDER BY id", "--database", "clinic.sqlite"]
+    run("coarsen", *query, "-s", "schema.toml", "-o", "out", "-k", "3")
+    assert pl.read_csv(room / "out/release.csv").columns == ["age", "sex", "born", "cost"]
+    assert "No check fails" in run("verify", "out", "--original", "clinic.sqlite")
+    run("export", "out", "--database", "research.sqlite", "--table", "people")
+    assert "already has a table" in run(
+        "export", "out", "--database", "research.sqlite", "--table", "people", error=InputError
+    )
+    assert run("export", "out").encode() == (room / "out/release.csv").read_bytes()
+    (room / "out/release.csv").write_text("changed")
+    run("export", "out", error=Exception)
+
+
+def test_scan_takes_standard_input_and_a_pattern(room, monkeypatch):
+    whole = run("scan", "people.csv")
+    assert run("scan", "peo*.csv") == whole
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((room / "people.csv").read_bytes())))
+    assert run("scan", "-", input=(room / "people.csv").read_bytes()) == whole
+
+
+def test_where_the_table_comes_from_is_said_once(room):
+    assert "FILE must be given" in run("scan", error=ParameterError)
+    assert "--database" in run("scan", "--sql", "SELECT 1", error=ParameterError)
+    both = run("scan", "people.csv", "--sql", "SELECT 1", "--database", "clinic.sqlite", error=ParameterError)
+    assert "not both" in both
+    words = ["--sql", "SELECT * FROM people", "--database", "clinic.sqlite", "-s", "schema.toml", "-o", "out"]
+    assert "account" in run("synthesize", *words, error=ParameterError)
+
+
+def test_all_problems_are_listed_and_the_safe_ones_fixed(room):
+    path = room / "schema.toml"
+    path.write_text(SCHEMA.replace("[columns.sex]", "[columns.sexx]").replace('"DD.MM.YYYY"', '"MM/DD/YYYY"'))
+    message = run("schema", "check", "people.csv", "-s", "schema.toml", error=InputError)
+    assert "written as MM/DD/YYYY" in message  # the file can't be read so: nothing else can be told yet
+    path.write_text(SCHEMA.replace("[columns.sex]", "[columns.sexx]"))
+    message = run("schema", "check", "people.csv", "-s", "schema.toml", error=ProblemsError)
+    assert "'sexx' is not in the table" in message
+    assert "'sex' of the table has no role" in message
+    run("schema", "fix", "people.csv", "-s", "schema.toml", input="n\n", error=ProblemsError)
+    assert "sexx" in path.read_text()
+    assert "fits its schema" in run("schema", "fix", "people.csv", "-s", "schema.toml", "--yes")
+    assert path.read_text().startswith("# mine\n")
+    assert "sexx" not in path.read_text()
+
+
+def test_problems_are_a_table_on_the_screen(capsys):
+    from shoal.cli.console import complain_of
+    from shoal.errors import ColumnError
+
+    complain_of(ProblemsError([ColumnError("a", "must b", got="c", hint="Do d."), ColumnError("[e]", "must f")]))
+    shown = capsys.readouterr().err
+    for word in ("2 problems", "remedy", "column 'a'", "must b; c", "Do d.", "column '[e]'"):
+        assert word in shown

@@ -1,0 +1,116 @@
+"""The proposal looks at cells, not at names alone."""
+
+import polars as pl
+import pytest
+
+from shoal.schema.infer import propose
+
+N = 120
+
+
+def proposed(**columns):
+    proposal = propose(pl.DataFrame(columns))
+    return {column.name: column for column in proposal.schema.columns}, proposal.reasons
+
+
+def uuid(i):
+    return f"{i:08x}-0000-4000-8000-{i:012x}"
+
+
+def test_keys_of_persons_and_records():
+    columns, reasons = proposed(
+        Id=[uuid(i) for i in range(N)],
+        PATIENT=[uuid(i % 30) for i in range(N)],
+        ENCOUNTER=[uuid(i % 60) for i in range(N)],
+    )
+    assert [columns[name].role for name in ("Id", "PATIENT", "ENCOUNTER")] == ["identifier", "unit", "identifier"]
+    assert "4.0 rows each" in reasons["PATIENT"]
+
+
+def test_code_and_description_are_neither_dropped_nor_averaged():
+    terms = [f"Illness {chr(65 + i)} (disorder)" for i in range(12)]
+    columns, reasons = proposed(
+        CODE=[44054006 + 977 * (i % 12) for i in range(N)], DESCRIPTION=[terms[i % 12] for i in range(N)]
+    )
+    assert [(columns[name].role, columns[name].kind) for name in ("CODE", "DESCRIPTION")] == [
+        ("sensitive", "nominal"),
+        ("sensitive", "nominal"),
+    ]
+    assert "Says the same as DESCRIPTION" in reasons["CODE"]
+    assert "Follows from CODE" in reasons["DESCRIPTION"]
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([f"{'ABCDEFGHIJ'[i % 10]}{10 + i % 80}.{i % 9}" for i in range(N)], "ICD-10"),
+        ([f"{250 + i % 40}.{i % 9}" if i % 3 else f"V{10 + i % 70}" for i in range(N)], "ICD-9"),
+        ([f"{'ABCDGH'[i % 6]}{10 + i % 6}AB{10 + i % 20}" for i in range(N)], "ATC"),
+    ],
+)
+def test_codes_of_diagnoses_and_drugs_are_known_by_their_shape(values, words):
+    columns, reasons = proposed(x=values)
+    assert columns["x"].role == "sensitive"
+    assert words in reasons["x"]
+
+
+def test_surnames_are_known_by_name_and_cells():
+    names = [f"{a}{b}{c}" for a in "BKLMN" for b in "aeiou" for c in ("rson", "lez", "nt", "berg")]
+    columns, _ = proposed(LAST=(names * 2)[:N], first=[i % 9 for i in range(N)])
+    assert columns["LAST"].role == "identifier"
+    assert columns["first"].role == "quasi"  # first visit, first dose: no names in it
+
+
+@pytest.mark.parametrize(
+    ("columns", "role"),
+    [
+        ({"WEIGHT": [500.0 + 13 * i for i in range(N)]}, "weight"),
+        ({"WEIGHT": [0.5 + (i % 11) / 10 for i in range(N)]}, "weight"),
+        ({"WEIGHT": [50.12345 + i % 40 for i in range(N)]}, "weight"),
+        ({"weight": [50 + i % 40 for i in range(N)]}, "quasi"),
+        ({"weight": [50.12345 + i % 40 for i in range(N)], "height": [150 + i % 30 for i in range(N)]}, "quasi"),
+    ],
+)
+def test_weight_of_a_survey_or_a_body(columns, role):
+    found, _ = proposed(**columns)
+    assert next(iter(found.values())).role == role
+
+
+def test_amounts_that_all_differ_are_no_identifiers_but_numbers_of_people_are():
+    spread = [(i * 7919) % 6007 + 10 for i in range(N)]
+    columns, _ = proposed(
+        a=[3 * x + 1 for x in spread],
+        b=[2.0 * x for x in spread],
+        c=[x**2 for x in spread],
+        chart=[100_000 + 17 * i for i in range(N)],
+        other=[500_000 + (i * 7919) % 10_007 for i in range(N)],
+    )
+    assert [columns[name].role for name in ("a", "c", "chart")] == ["quasi", "quasi", "identifier"]
+
+
+@pytest.mark.parametrize(
+    ("values", "form"),
+    [
+        ([f"{1 + i % 28:02}.{1 + i % 12:02}.{1990 + i % 9}" for i in range(N)], "DD.MM.YYYY"),
+        ([f"{1 + i % 12}/{1 + i % 28}/{1990 + i % 9}" for i in range(N)], "MM/DD/YYYY"),
+        ([(1990 + i % 9) * 10000 + (1 + i % 12) * 100 + 1 + i % 28 for i in range(N)], "YYYYMMDD"),
+        ([(1990 + i % 9) * 100 + 1 + i % 12 for i in range(N)], "YYYYMM"),
+        ([f"{i % 24}:{i % 60:02}" for i in range(N)], "HH:MM"),
+    ],
+)
+def test_dates_in_any_form_are_proposed_with_their_format(values, form):
+    columns, reasons = proposed(x=values)
+    assert (columns["x"].role, columns["x"].kind, columns["x"].format) == ("quasi", "ordinal", form)
+    assert "in no other form" in reasons["x"]
+
+
+def test_day_and_month_that_cannot_be_told_apart_are_asked_for():
+    columns, reasons = proposed(x=[f"{1 + i % 12:02}/{1 + i % 11:02}/2001" for i in range(N)])
+    assert columns["x"].format is None
+    assert "DD/MM/YYYY or MM/DD/YYYY" in reasons["x"]
+
+
+def test_numbers_that_are_no_dates_are_not_read_so():
+    columns, _ = proposed(x=[20010100 + i % 99 for i in range(N)], y=[200100 + i % 50 for i in range(N)])
+    assert columns["x"].format is None
+    assert columns["y"].format is None
