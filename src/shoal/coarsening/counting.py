@@ -11,7 +11,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["count", "distinct_persons", "label", "tally"]
+__all__ = ["count", "distinct_persons", "exceeds", "label", "tally"]
+
+_PART = 4096  # items of a part, about: their table stays in the cache
+_FEWEST_PARTS, _MOST_PARTS = 16, 512  # powers of two
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -107,6 +110,68 @@ def count(codes, rows, lut, at, radix, span):  # type: ignore[no-untyped-def]
     for i in range(len(labels)):
         totals[labels[i]] += rows[i]
     return codes[first], totals
+
+
+@njit(cache=True, nogil=True)
+def exceeds(codes, rows, lut, at, radix, exact, k, limit):  # type: ignore[no-untyped-def]
+    """Whether more than `limit` rows are in classes of fewer than `k`, counted class by class until that is sure.
+
+    Items are dealt into parts by a hash of their key, small enough to be counted in the cache. A part has whole
+    classes, so what fails in it fails in the table: a node that fails by far is decided by the first parts.
+    """
+    n, m = codes.shape
+    parts = _FEWEST_PARTS
+    while parts * _PART < n and parts < _MOST_PARTS:
+        parts *= 2
+    keys = np.empty(n, np.uint64)
+    end = np.zeros(parts + 1, np.int64)
+    for i in range(n):
+        key = np.uint64(0)
+        for j in range(m):
+            key = key * np.uint64(radix[j]) + np.uint64(lut[at[j] + codes[i, j]])
+            if not exact:
+                key = _mix(key)
+        keys[i] = _mix(key)  # one to one
+        end[(keys[i] & np.uint64(parts - 1)) + np.uint64(1)] += 1
+    end = np.cumsum(end)
+    place = end[:-1].copy()
+    dealt, items = np.empty(n, np.uint64), np.empty(n, np.int32)
+    for i in range(n):
+        p = keys[i] & np.uint64(parts - 1)
+        dealt[place[p]], items[place[p]] = keys[i], i
+        place[p] += 1
+    small = 0
+    for p in range(parts):
+        some = slice(end[p], end[p + 1])
+        small += _rows_in_small(dealt[some], items[some], codes, rows, lut, at, exact, k)
+        if small > limit:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _rows_in_small(keys, items, codes, rows, lut, at, exact, k):  # type: ignore[no-untyped-def]
+    """Rows in classes of fewer than `k`, of items with mixed keys."""
+    size = 16
+    while size < 2 * len(keys):
+        size *= 2
+    mask = np.uint64(size - 1)
+    first = np.full(size, -1, np.int32)
+    taken = np.empty(size, np.uint64)
+    totals = np.zeros(size, np.int64)
+    for i in range(len(keys)):
+        key, item = keys[i], items[i]
+        place = (key >> np.uint64(20)) & mask
+        while first[place] >= 0 and not (taken[place] == key and (exact or _same(item, first[place], codes, lut, at))):
+            place = (place + np.uint64(1)) & mask
+        first[place] = item
+        taken[place] = key
+        totals[place] += rows[item]
+    small = 0
+    for total in totals:
+        if total < k:
+            small += int(total)
+    return small
 
 
 @njit(cache=True, nogil=True)

@@ -97,9 +97,14 @@ class _Judge:
     def out_of_time(self) -> bool:
         return self._end is not None and self.best is not None and time.monotonic() > self._end
 
-    def judge(self, node: Node) -> tuple[bool, bool, Count]:
-        """Whether a node is feasible (or can't beat the best), whether its failing rules out finer ones, its count."""
+    def judge(self, node: Node) -> tuple[bool, bool, Count | None]:
+        """Whether a node is feasible (or can't beat the best), whether its failing rules out finer ones, its count.
+
+        A node that fails for k alone isn't counted to the end, once a better one is known.
+        """
         self.n_counted += 1
+        if self.best is not None and not self.counter.discernibility and self.counter.exceeds(node, self.limit):
+            return False, True, None
         found = self.counter.count(node)
         if self._seconds is not None and self._end is None:  # the first count may have had to compile
             self._end = time.monotonic() + self._seconds
@@ -197,7 +202,7 @@ class _Exhaustive:
 
     def _decide(self, node: Node) -> bool:
         feasible, rules_out, found = self.judge.judge(node)
-        if self.judge.counter.discernibility:
+        if found is not None and self.judge.counter.discernibility:
             above = self.bound[tuple(slice(level, None) for level in node)]
             np.maximum(above, found.bound, out=above)
         if not feasible and rules_out:
@@ -234,7 +239,7 @@ def _widen(judge: _Judge, look: Callable[[Iterator[Node]], list[tuple[float, Nod
 
 def _feasible_loss(judge: _Judge, node: Node) -> float | None:
     feasible, _, found = judge.judge(node)
-    return found.loss if feasible else None
+    return found.loss if feasible and found is not None else None
 
 
 def _ups(node: Node, shape: tuple[int, ...]) -> Iterator[Node]:

@@ -204,6 +204,16 @@ class Counter:
         rows = np.bincount(labels, weights=self.combinations.rows, minlength=len(first)).astype(np.int64)
         return self._count(node, self.combinations.codes[first], rows, good)
 
+    def exceeds(self, node: Node, limit: int) -> bool:
+        """Whether more than `limit` rows are surely in classes of fewer than k; where persons count, it isn't tried."""
+        from shoal.coarsening import counting
+
+        if self._pairs is not None:
+            return False
+        at, radix, span = self._place(node)
+        finer = self._memory.nearest(node)
+        return bool(counting.exceeds(*finer, self._lut, at, radix, span > 0, self.conditions.k, limit))
+
     def labels(self, node: Node) -> tuple[AnyArray, AnyArray]:
         """The class of each combination at a node, and a combination of each class."""
         from shoal.coarsening import counting
