@@ -22,7 +22,7 @@ from shoal.frame import Frame, adopt, enter, pick, series, with_columns
 from shoal.schema import Column, Kind, Role, Schema
 from shoal.value import codes_of
 
-__all__ = ["Prepared", "check_columns", "floats", "kind_of", "levels_like", "prepare", "unit_numbers"]
+__all__ = ["Prepared", "check_columns", "floats", "kind_of", "levels_like", "prepare", "unit_numbers", "unit_rule"]
 
 Value = TypeVar("Value")
 
@@ -114,8 +114,12 @@ def prepare(table: Any, schema: Schema) -> Prepared:
 def _unit_fact(frame: Frame, schema: Schema) -> tuple[Fact, ...]:
     if schema.unit is None or series(frame, schema.unit).null_count() == 0:
         return ()
-    says = "{column}: each row without a person's number counts as a person of its own"
-    return (Fact(says=says, column=schema.unit),)
+    return (unit_rule(schema.unit),)
+
+
+def unit_rule(unit: str) -> Fact:
+    """How rows without a value of the unit column count."""
+    return Fact(says="{column}: each row without a person's number counts as a person of its own", column=unit)
 
 
 def _is_used(column: Column) -> bool:

@@ -109,6 +109,8 @@ class Contents:
         Where each class begins among the pairs.
     n_values
         Number of values that occur in the table.
+    overall
+        Number of records of each value in the whole table; None where these are all its classes.
     """
 
     of: IntArray
@@ -116,6 +118,7 @@ class Contents:
     count: IntArray
     starts: IntArray
     n_values: int
+    overall: IntArray | None = None
 
     def distinct(self) -> IntArray:
         """Number of different values in each class."""
@@ -124,7 +127,8 @@ class Contents:
     def entropy(self) -> FloatArray:
         """The exponential of the entropy of each class: 1 where all values are equal."""
         n = self._totals.astype(np.float64)
-        inner = np.add.reduceat(self.count * np.log(self.count), self.starts)
+        count = self.count[np.lexsort((self.count, self.of))]  # in an order of their own: float sums depend on it
+        inner = np.add.reduceat(count * np.log(count), self.starts)
         exact: FloatArray = np.exp(np.log(n) - inner / n)
         return np.clip(exact, 1.0, self.distinct())
 
@@ -145,8 +149,11 @@ class Contents:
 
     def variation(self) -> FloatArray:
         """Total variation between each class and the table: half the sum of |p_v − q_v|."""
-        above: FloatArray = np.maximum(0.0, self._shares - self._overall[self.value])
-        return np.add.reduceat(above, self.starts)
+        overall, sizes = _value_counts(self), self._totals
+        n = int(overall.sum())
+        above = np.maximum(0, self.count * n - overall[self.value] * sizes[self.of])  # n · n_c · (p_v − q_v), whole
+        found: FloatArray = np.add.reduceat(above, self.starts) / (n * sizes)
+        return found
 
     def ordered_distance(self) -> FloatArray:
         """Earth mover's distance between each class and the table over ranks, from 0 to 1."""
@@ -157,14 +164,6 @@ class Contents:
     @property
     def _totals(self) -> IntArray:
         return np.add.reduceat(self.count, self.starts)
-
-    @property
-    def _shares(self) -> FloatArray:
-        return self.count / self._totals[self.of]
-
-    @property
-    def _overall(self) -> FloatArray:
-        return _value_counts(self) / int(self.count.sum())
 
 
 def classes_of(frame: Frame, names: Sequence[str], unit: str | Codes | None = None) -> Classes:
@@ -340,6 +339,8 @@ def _once_per_person(pair: Codes, person: IntArray) -> Codes:
 
 
 def _value_counts(contents: Contents) -> IntArray:
+    if contents.overall is not None:
+        return contents.overall
     counts = np.zeros(contents.n_values, dtype=np.int64)
     np.add.at(counts, contents.value, contents.count)
     return counts

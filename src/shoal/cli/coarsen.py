@@ -9,8 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
+from shoal.cli.coarsen_files import release_files
 from shoal.cli.console import out as screen
 from shoal.cli.console import steps
+from shoal.cli.engine_options import EngineName, Memory, Spill, refuse, refuse_reading
 from shoal.cli.reading import FILE_HELP, Reading, reads
 from shoal.cli.releasing import (
     FORMAT_HELP,
@@ -23,6 +25,7 @@ from shoal.cli.releasing import (
     listed,
     open_input,
     pseudonyms_of,
+    required,
     tell,
     tried,
 )
@@ -37,6 +40,7 @@ from shoal.params import number
 from shoal.recipe import Coarsening, read_method
 from shoal.release import make
 from shoal.release.policy import Policy
+from shoal.schema import Schema
 
 __all__ = ["EXAMPLES", "coarsen"]
 
@@ -51,6 +55,8 @@ shoal coarsen people.csv -s schema.toml -o release --method suppress --importanc
 shoal coarsen people.csv -s schema.toml -o release --method generalize --policy policy.json
 
 shoal coarsen people.csv -s schema.toml -o release --preset safe-harbor --method none
+
+shoal coarsen "claims/*.parquet" -s schema.toml -o release --method generalize --engine duckdb --memory 4GB
 
 shoal coarsen people.csv -s schema.toml -o release --preset cms --hierarchy zip=zip.csv --export hierarchies
 """
@@ -115,6 +121,9 @@ def coarsen(
     scope: Annotated[str | None, typer.Option(help=SCOPE_HELP)] = None,
     pseudonym_format: Annotated[str | None, typer.Option(help=FORMAT_HELP)] = None,
     sample: Annotated[int | None, typer.Option("--sample", help=SAMPLE)] = None,
+    engine: EngineName = "memory",
+    memory: Memory = None,
+    spill: Spill = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help=VERBOSE)] = False,
     *,
     reading: Reading,
@@ -138,6 +147,24 @@ def coarsen(
     last = _method(method, {name: value for name, value in options.items() if value is not None}, preset)
     first = _first(preset, _pairs("--recode", recode, _step), tuple(allow or ()))
     recipe = Coarsening.of([*first, *last])
+    if engine != "memory":
+        given = {"--preset": preset, "--recode": recode, "--export": export, "--sample": sample}
+        refuse(engine, given | {"--seed": seed is not None, f"--format {format}": format not in (None, "parquet")})
+        refuse_reading(engine, reading)
+        rules = Schema.read(required(schema, "--schema FILE", "coarsen"))
+        release_files(
+            required(file, "FILE", "coarsen"),
+            _with_hierarchies(rules, _pairs("--hierarchy", hierarchy, Path)),
+            recipe.coarseners[-1],
+            required(target, "--out FOLDER", "coarsen"),
+            engine=engine,
+            memory=memory,
+            spill=spill,
+            delimiter=reading.delimiter,
+            overwrite=overwrite,
+        )
+        return
+    refuse(engine, {"--memory": memory, "--spill": spill})
     with steps() as step:
         source, rules = open_input(file, schema, target, overwrite, reading, step, "coarsen")
         rules = _with_hierarchies(rules, _pairs("--hierarchy", hierarchy, Path))

@@ -16,7 +16,7 @@ from shoal.method import Family, methods
 from shoal.params import parameters
 from shoal.pseudonym import ENVIRONMENT, ProjectKey, Pseudonyms
 from shoal.release.forecast import forecast
-from shoal.release.layout import FORMATS, inside_of
+from shoal.release.layout import FORMATS, REPORT, inside_of
 from shoal.release.replay import read_replay
 from shoal.release.staging import check_target
 from shoal.sampling import sample_of
@@ -156,5 +156,6 @@ def tell_where(target: Path | None) -> None:
     if target is None:
         screen.print("Nothing was written; claims and numbers refer to the sample. Omit --sample to release.")
         return
-    screen.print(f"Table, report and manifest: {target}", markup=False)
+    what = "Table, report and manifest" if (target / REPORT).is_file() else "Table and manifest"
+    screen.print(f"{what}: {target}", markup=False)
     screen.print(f"Internal, do not release: {inside_of(target)}", markup=False)

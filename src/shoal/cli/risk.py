@@ -13,7 +13,10 @@ import typer
 from shoal import risk as measures
 from shoal.cli.aggregates import exposure
 from shoal.cli.console import out, steps
+from shoal.cli.engine_options import EngineName, Memory, Spill, refuse, refuse_reading
 from shoal.cli.reading import FILE_HELP, Reading, reads
+from shoal.cli.releasing import required
+from shoal.cli.risk_files import count_files, print_classes
 from shoal.cli.risk_screen import print_risk
 from shoal.errors import ParameterError
 from shoal.frame import enter
@@ -50,6 +53,8 @@ shoal risk released.csv --schema schema.toml --original people.csv    (same row 
 shoal risk synthetic.csv -s schema.toml --original train.csv --control holdout.csv --fail-above membership=0.1
 
 shoal risk stays.csv --schema schema.toml --aggregates county --aggregates hospital
+
+shoal risk "claims/*.parquet" --schema schema.toml --engine duckdb --memory 4GB --fail-above unique=0
 """
 
 _MOST_SETS = 100_000_000  # rows times sets of columns up to which combinations of three are sought
@@ -87,11 +92,29 @@ def risk(
         bool, typer.Option("--verbose", "-v", help="Print everything, including internal details.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON (internal).")] = False,
+    engine: EngineName = "memory",
+    memory: Memory = None,
+    spill: Spill = None,
     reading: Reading,
 ) -> None:
-    """Show who stands out in FILE, because of which columns, to which attackers, and what would help most."""
+    """Show who stands out in FILE, because of which columns, to which attackers, and what would help most.
+
+    With --engine duckdb, k, l and t of files of any size are counted, exactly.
+    """
     rules = Schema.read(schema)
     limits = _limits(fail_above or [])
+    if engine == "memory":
+        refuse(engine, {"--memory": memory, "--spill": spill})
+    else:
+        given = {"--original": original, "--control": control, "--population": population, "--aggregates": aggregates}
+        refuse(engine, given)
+        refuse_reading(engine, reading)
+        path, mark = required(file, "FILE", "risk"), reading.delimiter
+        with steps(1) as step:
+            step("counting classes")
+            counted = count_files(path, rules, engine=engine, memory=memory, spill=spill, delimiter=mark)
+        _finish({"classes": counted}, limits, json, lambda found, _: print_classes(found["classes"], rules, k))
+        return
     with steps(7) as step:
         step("reading")
         table = reading.table(file, "risk", rules)
@@ -103,12 +126,17 @@ def risk(
         if aggregates:
             step("rebuilding values from averages")
             found["aggregates"] = exposure(table, rules, aggregates)
+    _finish(found, limits, json, lambda found, broken: print_risk(found, limits, broken, verbose=verbose))
+
+
+def _finish(found: dict[str, Any], limits: dict[str, float], json: bool, show: Callable[..., None]) -> None:
+    """Print the result, and end with exit code 3 if a limit is broken."""
     broken = _broken(found, limits)
     if json:
         words = {name: result.to_dict() for name, result in found.items()}
         out.print_json(data=words | ({"limits": limits, "broken": broken} if limits else {}))
     else:
-        print_risk(found, limits, broken, verbose=verbose)
+        show(found, broken)
     if broken:
         raise typer.Exit(3)
 
@@ -214,7 +242,7 @@ def _broken(found: dict[str, Any], limits: dict[str, float]) -> dict[str, float]
             raise ParameterError(
                 "--fail-above",
                 f"'{name}' can't be measured here",
-                hint="Give --original, --control for membership, or a household in the schema.",
+                hint="Give --original, --control for membership, or a household in the schema; on an engine, only unique is.",
             )
         if value(found[part]) > limit:
             broken[name] = value(found[part])

@@ -9,6 +9,8 @@ import typer
 from rich.markup import escape
 
 from shoal.cli.console import out, steps
+from shoal.cli.engine_options import EngineName, Memory, Spill, refuse
+from shoal.engine import open_engine
 from shoal.release import Verification
 from shoal.release import verify as check_again
 from shoal.release.verify import Check
@@ -22,6 +24,8 @@ shoal verify release
 shoal verify release --signer publisher.pub
 
 shoal verify release --original people.csv --signer publisher.pub
+
+shoal verify release --engine duckdb --memory 4GB    (a table in several Parquet files)
 """
 
 
@@ -33,6 +37,9 @@ def verify(
     ] = None,
     signer: Annotated[Path | None, typer.Option(help="The publisher's public key, to check the signature.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    engine: EngineName = "memory",
+    memory: Memory = None,
+    spill: Spill = None,
 ) -> None:
     """Check a written release, and report what each claim rests on.
 
@@ -42,7 +49,10 @@ def verify(
 
     with steps(1) as step:
         step("verifying")
-        result = check_again(directory, original=original, signer=signer)
+        if engine == "memory":
+            refuse(engine, {"--memory": memory, "--spill": spill})
+        with open_engine(engine, memory=memory, spill=spill) as opened:
+            result = check_again(directory, original=original, signer=signer, engine=opened)
     if json:
         out.print_json(data=result.to_dict())
     else:

@@ -115,6 +115,12 @@ class Conditions:
             _check_values(column, wanted)
         return cls(k=k, persons=persons, diversity=wanted, closeness=close, sensitive=columns, subsets=subsets)
 
+    @classmethod
+    def of_k(cls, k: int, n_persons: int) -> Conditions:
+        """k alone, for a table of which only counts are known."""
+        _check_k(k, n_persons)
+        return cls(k=k)
+
     @property
     def monotone(self) -> bool:
         """Whether merging classes can never make a class fail that met the conditions, whatever it is merged with."""

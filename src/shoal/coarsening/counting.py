@@ -193,13 +193,13 @@ def tally(codes, rows, good, excess, at):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def distinct_persons(labels, n_classes, combination, person):  # type: ignore[no-untyped-def]
-    """Persons in each class, from pairs (combination, person) sorted by person."""
+def distinct_persons(labels, n_classes, combination, person, weight):  # type: ignore[no-untyped-def]
+    """Persons in each class, from pairs (combination, person) sorted by person; each stands for `weight` persons."""
     sizes = np.zeros(n_classes, np.int64)
     last = np.full(n_classes, -1, np.int64)
     for i in range(len(person)):
         c = labels[combination[i]]
         if last[c] != person[i]:
             last[c] = person[i]
-            sizes[c] += 1
+            sizes[c] += weight[i]
     return sizes

@@ -27,7 +27,7 @@ from shoal.coarsening.importance import importance_of
 from shoal.coarsening.ladder import Ladder
 from shoal.coarsening.lattice import Found, search
 from shoal.coarsening.loss import LossName, cell_losses
-from shoal.coarsening.nodes import Counter
+from shoal.coarsening.nodes import Counted, Counter, Node
 from shoal.conform import Prepared
 from shoal.equivalence import Codes
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
@@ -123,24 +123,40 @@ class Generalize(Coarsener):
         conditions = Conditions.of(
             prepared, k=self.k, diversity=self.diversity, closeness=self.closeness, subsets=self.subsets
         )
-        counter = self._counter(prepared, conditions)
-        limit = math.floor(self.suppression * prepared.n + 1e-9)
+        return self._solved(prepared, self._counter(prepared, conditions))
+
+    def apply_counted(self, prepared: Prepared, counted: Counted) -> Coarsened:
+        """Coarsen a table of distinct combinations, each of which stands for some rows and persons.
+
+        Levels, loss and suppressed rows are those of the table that was counted. Only k can be asked for: diversity
+        and closeness depend on what combinations don't tell.
+        """
+        check(self)
+        if self.diversity is not None or self.closeness is not None or self.subsets is not None:
+            raise ParameterError("Generalize", "diversity, closeness and subsets need the rows in memory")
+        _check_limits(self.limits, prepared.schema.quasi)
+        conditions = Conditions.of_k(self.k, counted.n_persons)
+        return self._solved(prepared, self._counter(prepared, conditions, counted))
+
+    def _solved(self, prepared: Prepared, counter: Counter) -> Coarsened:
+        limit = math.floor(self.suppression * counter.n_rows + 1e-9)
         found = search(counter, limit, self.seconds)
         if found.node is None:
             raise self._unreachable(counter, found, limit)
         return self._write(prepared, counter, found)
 
-    def _counter(self, prepared: Prepared, conditions: Conditions) -> Counter:
+    def _counter(self, prepared: Prepared, conditions: Conditions, counted: Counted | None = None) -> Counter:
         schema = prepared.schema
         ladders = [ladder_for(series(prepared.frame, name), schema[name]) for name in schema.quasi]
         importance = importance_of("Generalize", self.importance, schema.quasi)
-        losses = cell_losses(self.loss, ladders, [schema[name].kind for name in schema.quasi], importance)
-        return Counter(ladders, losses, conditions, self.limits, discernibility=self.loss == "discernibility")
+        kinds, rows = [schema[name].kind for name in schema.quasi], None if counted is None else counted.rows
+        losses = cell_losses(self.loss, ladders, kinds, importance, rows)
+        by_size = self.loss == "discernibility"
+        return Counter(ladders, losses, conditions, self.limits, discernibility=by_size, counted=counted)
 
     def _write(self, prepared: Prepared, counter: Counter, found: Found) -> Coarsened:
         node = found.node or ()
-        labels, n = counter.row_labels(node)
-        good = counter.conditions.settle(labels, n)
+        labels, good = self._good(counter, node)
         kept: BoolArray = good[labels]
         levels = {ladder.name: some[i] for ladder, some, i in zip(counter.ladders, counter.levels, node, strict=True)}
         written = {
@@ -162,6 +178,13 @@ class Generalize(Coarsener):
             outside={"levels": {name: level for name, level in levels.items() if _is_public(prepared, name)}},
         )
 
+    def _good(self, counter: Counter, node: Node) -> tuple[IntArray, BoolArray]:
+        """The class of each item, and which classes are released."""
+        if not counter.conditions.sensitive:
+            return counter.large_enough(node)
+        labels, n = counter.row_labels(node)
+        return labels, counter.conditions.settle(labels, n)
+
     def _details(self, counter: Counter, found: Found, levels: Mapping[str, int], kept: BoolArray) -> dict[str, Any]:
         return {
             "levels": dict(levels),
@@ -172,7 +195,7 @@ class Generalize(Coarsener):
             "bound": found.bound,
             "n_nodes": math.prod(counter.shape),
             "n_counted": found.n_counted,
-            "suppressed_share": 1 - float(kept.mean()),
+            "suppressed_share": 1 - counter.share_of(kept),
         }
 
     def _unreachable(self, counter: Counter, found: Found, limit: int) -> GuaranteeError:

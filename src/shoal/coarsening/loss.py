@@ -52,26 +52,33 @@ class CellLoss:
 
 
 def cell_losses(
-    name: LossName, ladders: Sequence[Ladder], kinds: Sequence[Kind | None], importance: FloatArray
+    name: LossName,
+    ladders: Sequence[Ladder],
+    kinds: Sequence[Kind | None],
+    importance: FloatArray,
+    rows: IntArray | None = None,
 ) -> tuple[CellLoss, ...]:
-    """The loss of each column at each level; zeros for a loss that looks at classes only."""
+    """The loss of each column at each level; zeros for a loss that looks at classes only.
+
+    `rows` are the records that each item of the ladders stands for; None: one each.
+    """
     weights = importance / importance.sum()
     return tuple(
-        _weighted(_cells(name, ladder, kind), ladder, float(weight))
+        _weighted(_cells(name, ladder, kind, counts := _counts(ladder, rows)), counts, float(weight))
         for ladder, kind, weight in zip(ladders, kinds, weights, strict=True)
     )
 
 
-def _weighted(cells: tuple[list[FloatArray], FloatArray], ladder: Ladder, weight: float) -> CellLoss:
+def _weighted(cells: tuple[list[FloatArray], FloatArray], counts: IntArray, weight: float) -> CellLoss:
     levels, full = cells
-    shares = _counts(ladder) / len(ladder.codes)
+    shares = counts / int(counts.sum())
     return CellLoss(
         base=weight * np.array([float(shares @ cell) for cell in levels]),
         excess=tuple(weight * (full - cell) for cell in levels),
     )
 
 
-def _cells(name: LossName, ladder: Ladder, kind: Kind | None) -> tuple[list[FloatArray], FloatArray]:
+def _cells(name: LossName, ladder: Ladder, kind: Kind | None, counts: IntArray) -> tuple[list[FloatArray], FloatArray]:
     """The cell loss at each level for each distinct value, and the full loss."""
     ones = np.ones(len(ladder.values))
     if name == "precision":
@@ -80,7 +87,7 @@ def _cells(name: LossName, ladder: Ladder, kind: Kind | None) -> tuple[list[Floa
         numbers = _numbers(ladder) if kind == "numeric" else None
         return [_covered(groups, numbers) for groups in ladder.groups], ones
     if name == "entropy":
-        return _bits(ladder)
+        return _bits(ladder, counts.astype(np.float64))
     return [0 * ones for _ in ladder.groups], 0 * ones
 
 
@@ -97,8 +104,7 @@ def _covered(groups: IntArray, numbers: FloatArray | None) -> FloatArray:
     return share
 
 
-def _bits(ladder: Ladder) -> tuple[list[FloatArray], FloatArray]:
-    counts = _counts(ladder).astype(np.float64)
+def _bits(ladder: Ladder, counts: FloatArray) -> tuple[list[FloatArray], FloatArray]:
     n = counts.sum()
     full = np.log(n / counts)
     scale = float((counts / n) @ full) or 1.0
@@ -106,8 +112,8 @@ def _bits(ladder: Ladder) -> tuple[list[FloatArray], FloatArray]:
     return [np.log(total / counts) / scale for total in written], full / scale
 
 
-def _counts(ladder: Ladder) -> IntArray:
-    return np.bincount(ladder.codes, minlength=len(ladder.values))
+def _counts(ladder: Ladder, rows: IntArray | None) -> IntArray:
+    return np.bincount(ladder.codes, weights=rows, minlength=len(ladder.values)).astype(np.int64)
 
 
 def _numbers(ladder: Ladder) -> FloatArray:

@@ -21,7 +21,7 @@ from shoal.coarsening.ladder import Ladder
 from shoal.coarsening.loss import CellLoss
 from shoal.equivalence import Codes, combine
 
-__all__ = ["Combinations", "Count", "Counter", "Node", "usable_levels"]
+__all__ = ["Combinations", "Count", "Counted", "Counter", "Node", "usable_levels"]
 
 Node: TypeAlias = tuple[int, ...]
 _LARGEST_KEY = 2**62
@@ -59,7 +59,7 @@ class Combinations:
     rows
         Rows that have each combination.
     of_row
-        The combination of each row.
+        The combination of each row, or of each item that stands for some rows.
     """
 
     codes: AnyArray
@@ -67,13 +67,40 @@ class Combinations:
     of_row: IntArray
 
     @classmethod
-    def of(cls, ladders: Sequence[Ladder]) -> Combinations:
-        """Find the combinations that occur."""
+    def of(cls, ladders: Sequence[Ladder], rows: IntArray | None = None) -> Combinations:
+        """Find the combinations that occur; `rows` are those that each item stands for."""
         key = combine([Codes(values=ladder.codes, n=len(ladder.values)) for ladder in ladders])
         shown = np.empty(key.n, dtype=np.int64)
         shown[key.values[::-1]] = np.arange(len(key.values) - 1, -1, -1)
         codes = np.column_stack([ladder.codes[shown] for ladder in ladders]).astype(np.int32)
-        return cls(codes=np.ascontiguousarray(codes), rows=np.bincount(key.values, minlength=key.n), of_row=key.values)
+        totals = np.bincount(key.values, weights=rows, minlength=key.n).astype(np.int64)
+        return cls(codes=np.ascontiguousarray(codes), rows=totals, of_row=key.values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """How many rows and persons the items of a table of distinct combinations stand for.
+
+    Parameters
+    ----------
+    rows
+        Rows of each item.
+    item, group, persons
+        Which items the persons of each group have, as pairs sorted by group, and how many persons that group has (in
+        each of its pairs); None where each row is a person. Persons don't add over items; over such groups they do.
+    """
+
+    rows: IntArray
+    item: IntArray | None = None
+    group: IntArray | None = None
+    persons: IntArray | None = None
+
+    @property
+    def n_persons(self) -> int:
+        """Number of persons."""
+        if self.group is None or self.persons is None:
+            return int(self.rows.sum())
+        return int(self.persons[np.flatnonzero(np.diff(self.group, prepend=-1))].sum())
 
 
 def usable_levels(ladder: Ladder, limit: int | None) -> list[int]:
@@ -118,6 +145,8 @@ class Counter:
         The highest level allowed, by column.
     discernibility
         Whether the loss is that of class sizes.
+    counted
+        What the items of the ladders stand for; None: one row each, of the persons that `conditions` name.
     """
 
     def __init__(
@@ -127,11 +156,13 @@ class Counter:
         conditions: Conditions,
         limits: Mapping[str, int] | None = None,
         discernibility: bool = False,
+        counted: Counted | None = None,
     ) -> None:
         self.ladders, self.conditions, self.discernibility = tuple(ladders), conditions, discernibility
         self.levels = tuple(usable_levels(ladder, (limits or {}).get(ladder.name)) for ladder in ladders)
         self.base = tuple(loss.base[some] for loss, some in zip(losses, self.levels, strict=True))
-        self.combinations = Combinations.of(ladders)
+        self.combinations = Combinations.of(ladders, None if counted is None else counted.rows)
+        self._item_rows = None if counted is None else counted.rows
         self._lay_out(losses)
         bottom = (0,) * len(ladders)
         self._memory = _Memory(bottom, self.combinations.codes, self.combinations.rows)
@@ -140,7 +171,7 @@ class Counter:
         width = [-len(ladder.values) for ladder in ladders]
         self._widest = frozenset(np.argsort(width, kind="stable")[: (len(ladders) + 1) // 2].tolist())
         self._stations = {bottom}
-        self._pairs = None if conditions.persons is None else _person_pairs(self.combinations, conditions.persons)
+        self._pairs = _pairs(self.combinations, conditions.persons, counted)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -150,7 +181,12 @@ class Counter:
     @property
     def n_rows(self) -> int:
         """Number of rows of the table."""
-        return len(self.combinations.of_row)
+        return int(self.combinations.rows.sum())
+
+    def share_of(self, kept: BoolArray) -> float:
+        """The share of rows in the items that are kept."""
+        rows = np.ones(len(kept), dtype=np.int64) if self._item_rows is None else self._item_rows
+        return int(rows[kept].sum()) / self.n_rows
 
     def base_loss(self, node: Node) -> float:
         """The loss of a node without suppression, which needs no counting; 0 for discernibility."""
@@ -190,6 +226,17 @@ class Counter:
         """The class of each row at a node, and the number of classes."""
         labels, first = self.labels(node)
         return labels[self.combinations.of_row].astype(np.int64), len(first)
+
+    def large_enough(self, node: Node) -> tuple[IntArray, BoolArray]:
+        """The class of each item at a node, and which classes hold k persons."""
+        from shoal.coarsening import counting
+
+        labels, first = self.labels(node)
+        if self._pairs is None:
+            sizes = np.bincount(labels, weights=self.combinations.rows, minlength=len(first))
+        else:
+            sizes = counting.distinct_persons(labels, len(first), *self._pairs)
+        return labels[self.combinations.of_row].astype(np.int64), sizes >= self.conditions.k
 
     def sizes(self, node: Node) -> tuple[IntArray, IntArray]:
         """Rows and persons of each class at a node."""
@@ -252,6 +299,18 @@ class Counter:
             place += len(some) * len(ladder.values)
         self._lut = np.concatenate(groups).astype(np.int32)
         self._excess: FloatArray = np.concatenate(excess)
+
+
+def _pairs(
+    combinations: Combinations, persons: IntArray | None, counted: Counted | None
+) -> tuple[IntArray, IntArray, IntArray] | None:
+    """Pairs (combination, person) with the persons that each stands for, sorted by person; None: rows are persons."""
+    if counted is not None and counted.item is not None and counted.group is not None and counted.persons is not None:
+        return combinations.of_row[counted.item], counted.group, counted.persons
+    if persons is None:
+        return None
+    combination, person = _person_pairs(combinations, persons)
+    return combination, person, np.ones(len(person), dtype=np.int64)
 
 
 def _person_pairs(combinations: Combinations, persons: IntArray) -> tuple[IntArray, IntArray]:

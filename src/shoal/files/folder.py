@@ -17,7 +17,7 @@ import polars as pl
 from shoal.errors import FileError, InputError
 from shoal.files.source import Source
 
-__all__ = ["is_many", "read_many"]
+__all__ = ["files_at", "is_many", "read_many"]
 
 _EXACT = 2**53
 
@@ -29,7 +29,7 @@ def is_many(path: str) -> bool:
 
 def read_many(path: str, read: Callable[[Path, frozenset[str]], Source]) -> Source:
     """The rows of all files in order of their names; `read` reads one, leaving some columns as text."""
-    files = _files(path)
+    files = files_at(path)
     parts = [read(file, frozenset()) for file in files]
     _check_alike(path, files, parts)
     texts = _undecided([part.frame for part in parts])
@@ -42,7 +42,8 @@ def read_many(path: str, read: Callable[[Path, frozenset[str]], Source]) -> Sour
     return replace(parts[0], frame=frame, path=path, sha256=digest.hexdigest(), single=False)
 
 
-def _files(path: str) -> list[Path]:
+def files_at(path: str) -> list[Path]:
+    """The files of a folder or pattern in order of their names; hidden ones are left out."""
     folder = Path(path)
     found = folder.iterdir() if folder.is_dir() else map(Path, glob.glob(path, recursive=True))
     files = sorted(file for file in found if file.is_file() and not file.name.startswith("."))

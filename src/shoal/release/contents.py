@@ -9,6 +9,7 @@ opened, links are never followed, and only plain files are read.
 
 from __future__ import annotations
 
+import hashlib
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,11 +17,11 @@ from typing import Any
 
 from shoal.errors import FileError, GuaranteeError
 from shoal.files import sha256
-from shoal.release.layout import FORMER, MANIFEST, REPORT, SIGNATURE, is_table
+from shoal.release.layout import FORMER, MANIFEST, PARTS, REPORT, SIGNATURE, is_part, is_table
 from shoal.release.manifest import ENTRIES
 from shoal.release.minisign import Signature
 
-__all__ = ["faults", "files_of", "require_whole"]
+__all__ = ["digest_of", "faults", "files_of", "require_whole"]
 
 
 def files_of(words: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -33,11 +34,21 @@ def faults(folder: Path, words: Mapping[str, Any]) -> list[str]:
     """What is wrong with a folder that is to leave, one short text each; empty where all is well."""
     files, table = files_of(words), words["output"].get("file")
     wrong = [*_unlisted(words), *_wrong_names(files)]
-    if REPORT not in files or table not in files or files[table] != words["output"].get("sha256"):
+    if table == PARTS:
+        if REPORT in files or not files or words["output"].get("sha256") != digest_of(files):
+            wrong.append(f"{MANIFEST}: must name the parts of the table with their SHA-256")
+    elif REPORT not in files or table not in files or files[table] != words["output"].get("sha256"):
         wrong.append(f"{MANIFEST}: must name the table and {REPORT} with their SHA-256")
     elif len(files) > 2:
         wrong.append(f"{MANIFEST}: must name one table only")
     return wrong or [*_wrong_entries(folder, files), *_wrong_files(folder, files)]
+
+
+def digest_of(files: Mapping[str, Any]) -> str:
+    """The digest of a table in several files, from theirs."""
+    if len(files) == 1:
+        return str(next(iter(files.values())))
+    return hashlib.sha256("".join(f"{name}\n{files[name]}\n" for name in sorted(files)).encode()).hexdigest()
 
 
 def require_whole(folder: Path, words: Mapping[str, Any], owner: str) -> None:
@@ -60,7 +71,7 @@ def _unlisted(words: Mapping[str, Any]) -> Iterator[str]:
 
 def _wrong_names(files: Mapping[str, Any]) -> Iterator[str]:
     for name, digest in files.items():
-        if name != REPORT and not is_table(name):
+        if name != REPORT and not is_table(name) and not is_part(name):
             yield f"{MANIFEST}: names a file that no release has ({name[:60]!r})"
         elif not isinstance(digest, str) or len(digest) != 64:
             yield f"{MANIFEST}: has no SHA-256 of {name}"

@@ -7,6 +7,7 @@ versions kept the inside files in ``out/internal/``; they are found there too.
 
 from __future__ import annotations
 
+import re
 from os import PathLike
 from pathlib import Path
 
@@ -15,16 +16,20 @@ __all__ = [
     "FORMER",
     "MANIFEST",
     "MODEL",
+    "PARTS",
     "REPLAY",
     "REPORT",
     "SIGNATURE",
     "inside_of",
+    "is_part",
     "is_table",
     "place",
     "replay_of",
 ]
 
 FORMATS = ("csv", "tsv", "parquet", "dta", "sav", "xpt")
+PARTS = "part-*.parquet"
+"""What the manifest names as the table where it lies in several files."""
 MANIFEST, REPORT, SIGNATURE = "manifest.json", "report.html", "manifest.json.minisig"
 REPLAY, MODEL = "replay.toml", "model.json"
 FORMER = "internal"  # where earlier versions kept the inside files, within the folder itself
@@ -58,3 +63,8 @@ def replay_of(directory: str | PathLike[str]) -> Path:
 def is_table(name: str) -> bool:
     """Whether a file of this name is the table of a release."""
     return name in {f"release.{ending}" for ending in FORMATS}
+
+
+def is_part(name: str) -> bool:
+    """Whether a file of this name is one of several that hold the table of a release."""
+    return re.fullmatch(r"part-[0-9]{5,}\.parquet", name) is not None

@@ -37,7 +37,7 @@ from shoal.risk import Reidentification, RiskReport
 from shoal.schema import Column, Schema
 from shoal.schema import Kind as ColumnKind
 
-__all__ = ["ALONE", "k_anonymity", "promises", "unit_bound", "unit_of"]
+__all__ = ["ALONE", "class_claims", "k_anonymity", "promises", "unit_bound", "unit_of"]
 
 
 def promises(
@@ -57,6 +57,18 @@ def _hidden(recipe: Recipe, pair: Pair, labels: IntArray, risk: RiskReport, cave
         yield _bound(recipe, pair, labels, caveats)
     else:
         yield _group_size(recipe.k, pair, caveats)
+
+
+def class_claims(recipe: Recipe, schema: Schema, largest_share: float) -> tuple[Claim, ...]:
+    """What a coarsening claims by its classes alone, nothing being measured.
+
+    `largest_share` is the most of a class that one person holds.
+    """
+    bound = max(1 / recipe.k, largest_share)
+    return (
+        k_anonymity(recipe.k, unit_of(schema), assumptions=_minimality(recipe)),
+        _bound_claim(recipe, schema, bound, (), measured=False),
+    )
 
 
 def unit_bound(labels: IntArray, units: IntArray) -> float:
@@ -174,9 +186,14 @@ def _group_size(k: int, pair: Pair, caveats: Sequence[str]) -> Claim:
 
 
 def _bound(recipe: Recipe, pair: Pair, labels: IntArray, caveats: Sequence[str]) -> Claim:
-    k, schema = recipe.k, pair.schema
     own, units = labels[pair.original.rows], pair.original.units()
-    bound = max(1 / k, unit_bound(own, units), token_bound(own, units) if _has_token(schema) else 0)
+    token = token_bound(own, units) if _has_token(pair.schema) else 0
+    return _bound_claim(recipe, pair.schema, max(1 / recipe.k, unit_bound(own, units), token), caveats)
+
+
+def _bound_claim(
+    recipe: Recipe, schema: Schema, bound: float, caveats: Sequence[str], *, measured: bool = True
+) -> Claim:
     return Claim(
         kind="re-identification bound",
         value=bound,
@@ -188,11 +205,11 @@ def _bound(recipe: Recipe, pair: Pair, labels: IntArray, caveats: Sequence[str])
             f"quasi-identifiers finds that person's {'pseudonym' if _has_token(schema) else 'record'} with probability "
             f"at most {rounded_up(bound, 4):.4g}."
         ),
-        assumptions=(*_bound_assumptions(recipe, schema, bound > 1 / k), *caveats),
+        assumptions=(*_bound_assumptions(recipe, schema, bound > 1 / recipe.k, measured), *caveats),
     )
 
 
-def _bound_assumptions(recipe: Recipe, schema: Schema, has_heavy_unit: bool) -> list[str]:
+def _bound_assumptions(recipe: Recipe, schema: Schema, has_heavy_unit: bool, measured: bool) -> list[str]:
     tokens = [name for name in schema.pseudonym if name != schema.unit]
     kept = [name for name in (*schema.sensitive, *schema.other, schema.weight, *tokens) if name]
     said = [
@@ -204,7 +221,8 @@ def _bound_assumptions(recipe: Recipe, schema: Schema, has_heavy_unit: bool) -> 
     if kept:
         said.append(
             f"The columns published unchanged ({', '.join(kept)}) are not used. Everybody sees them, and where they "
-            "depend on the quasi-identifiers, or are known, they tell more: that is measured, not bounded."
+            f"depend on the quasi-identifiers, or are known, they tell more: "
+            + ("that is measured, not bounded." if measured else "that is not bounded, and was not measured.")
         )
     if recipe.groups_by_response and schema.sensitive:
         said.append(
@@ -214,8 +232,8 @@ def _bound_assumptions(recipe: Recipe, schema: Schema, has_heavy_unit: bool) -> 
     if kept and schema.unit is not None and not _has_token(schema):
         said.append(
             "Rows of one person are not put together. A column published unchanged that is the same in all rows of a "
-            "person puts them together, and each row may hide among k while the person hides among nobody: that is "
-            "measured too."
+            "person puts them together, and each row may hide among k while the person hides among nobody: "
+            + ("that is measured too." if measured else "that was not measured.")
         )
     if has_heavy_unit and _has_token(schema):
         said.append(

@@ -7,19 +7,21 @@ not, whoever has it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from shoal.arrays import FloatArray
+from shoal.engine import GROUPED, ROWS, Engine, Inputs, Relation
 from shoal.equivalence import Contents, codes, contents_of, ranks
 from shoal.frame import enter, series
 from shoal.risk.class_sizes import table_classes
 from shoal.schema import Schema
 
-__all__ = ["Recount", "recount"]
+__all__ = ["Parts", "Recount", "recount"]
 
 _SLACK = 1e-9  # against the rounding of entropies and distances
 
@@ -32,9 +34,35 @@ class Recount:
     detail: str
 
 
-def recount(claim: Mapping[str, Any], table: pl.DataFrame, schema: Schema) -> Recount | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """A released table in several files, which an engine counts without holding it."""
+
+    engine: Engine
+    relation: Relation
+    n: int
+
+    @classmethod
+    def of(cls, engine: Engine, folder: Path, names: Sequence[str]) -> Parts:
+        """The table that these files of a folder hold."""
+        relation = engine.scan(Inputs.listed(str(folder), [folder / name for name in names]))
+        rows = engine.collect(engine.aggregate(relation, [], []))[GROUPED][0]
+        return cls(engine=engine, relation=relation, n=int(rows))
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return self.relation.columns
+
+    def __len__(self) -> int:
+        return self.n
+
+
+def recount(claim: Mapping[str, Any], table: pl.DataFrame | Parts, schema: Schema) -> Recount | None:
     """Hold `table` to a claim; None where the table alone can't show it."""
     kind, unit = claim["kind"], _unit(claim)
+    if isinstance(table, Parts):
+        return _k_of_parts(claim, table, schema) if kind == "k-anonymity" and unit == "records" else None
     if kind == "k-anonymity":
         return _k(claim, table, schema) if unit == "records" else None
     column = claim.get("column")
@@ -51,10 +79,21 @@ def _unit(claim: Mapping[str, Any]) -> str | None:
     return claim.get("unit") or former.get(claim["scope"])
 
 
+def _k_of_parts(claim: Mapping[str, Any], table: Parts, schema: Schema) -> Recount:
+    if not schema.quasi or not set(schema.quasi) <= set(table.columns):
+        return Recount(holds=False, detail="no column is said to be a quasi-identifier, or one is not there")
+    counts = table.engine.count(table.relation, schema.quasi)
+    sizes = table.engine.collect(table.engine.aggregate(counts, [ROWS], []))[ROWS]
+    return _smallest(claim, int(sizes.min() or 0))  # type: ignore[arg-type]
+
+
 def _k(claim: Mapping[str, Any], table: pl.DataFrame, schema: Schema) -> Recount:
     if not schema.quasi:
         return Recount(holds=False, detail="no column is said to be a quasi-identifier")
-    k = table_classes(enter(table), schema).k if len(table) else 0
+    return _smallest(claim, table_classes(enter(table), schema).k if len(table) else 0)
+
+
+def _smallest(claim: Mapping[str, Any], k: int) -> Recount:
     return Recount(holds=k >= claim["value"], detail=f"smallest class: {k} records")
 
 

@@ -110,10 +110,11 @@ def _write_signed(
     for name in files_of(words):
         if name != REPORT:
             _share(folder / name, stage / name)
-    with reporting(folder / REPORT):
-        page = (folder / REPORT).read_bytes().decode("utf-8")
-    write_text(stage / REPORT, with_decision(page, decided))
-    words["files"] = {**files_of(words), REPORT: sha256(stage / REPORT)}
+    if REPORT in files_of(words):
+        with reporting(folder / REPORT):
+            page = (folder / REPORT).read_bytes().decode("utf-8")
+        write_text(stage / REPORT, with_decision(page, decided))
+        words["files"] = {**files_of(words), REPORT: sha256(stage / REPORT)}
     words.pop("decision", None)
     text = manifest_text(words if decided is None else words | {"decision": decided.to_dict()})
     write_text(stage / MANIFEST, text)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from shoal.errors import FileError
 from shoal.files import atomic_folder
-from shoal.release.layout import FORMER, MANIFEST, MODEL, REPLAY, REPORT, SIGNATURE, inside_of, is_table, place
+from shoal.release.layout import FORMER, MANIFEST, MODEL, REPLAY, REPORT, SIGNATURE, inside_of, is_part, is_table, place
 
 __all__ = ["check_target", "replaced", "staged"]
 
 
 def _belongs(path: Path) -> bool:
-    return path.name in (MANIFEST, REPORT, SIGNATURE, FORMER) or is_table(path.name)
+    return path.name in (MANIFEST, REPORT, SIGNATURE, FORMER) or is_table(path.name) or is_part(path.name)
 
 
 _OUTSIDE = atomic_folder.Contents(name="release", sign=MANIFEST, belongs=_belongs)

@@ -20,14 +20,16 @@ import polars as pl
 
 from shoal.claim import Basis, Kind
 from shoal.compliance.presets import PRESETS
-from shoal.errors import FileError, InputError, ShoalError
+from shoal.engine import Engine
+from shoal.engine.memory import MemoryEngine
+from shoal.errors import FileError, InputError, ParameterError, ShoalError
 from shoal.files import read_table, sha256
 from shoal.record import Record
 from shoal.release.contents import faults, files_of
-from shoal.release.layout import FORMER, MANIFEST, REPORT, SIGNATURE, is_table, place, replay_of
+from shoal.release.layout import FORMER, MANIFEST, PARTS, REPORT, SIGNATURE, is_table, place, replay_of
 from shoal.release.manifest import read_manifest
 from shoal.release.minisign import PublicKey, Signature
-from shoal.release.recount import recount
+from shoal.release.recount import Parts, recount
 from shoal.release.regenerate import Repeated, fits_input, repeat
 from shoal.release.replay import read_replay
 from shoal.release.sign import today
@@ -89,7 +91,11 @@ class Verification(Record):
 
 
 def verify(
-    directory: str | Path, *, original: str | Path | None = None, signer: str | Path | None = None
+    directory: str | Path,
+    *,
+    original: str | Path | None = None,
+    signer: str | Path | None = None,
+    engine: Engine | None = None,
 ) -> Verification:
     """Check a written release again.
 
@@ -102,6 +108,8 @@ def verify(
         manifest and report are compared whole.
     signer
         The publisher's public key file; with it the signature must be good.
+    engine
+        What counts the classes of a table in several files (`shoal.engine.open_engine`); None: memory.
 
     Examples
     --------
@@ -114,7 +122,14 @@ def verify(
     """
     folder = place(directory)
     words = _well_formed(read_manifest(folder), folder / MANIFEST)
-    seen = _Seen(folder=folder, words=words, original=None if original is None else Path(original), signer=signer)
+    if words["output"]["file"] == PARTS and original is not None:
+        raise ParameterError(
+            "verify",
+            "can't repeat the run of a release in several files",
+            hint="Leave out the original: files, signature and k are checked without it.",
+        )
+    given = None if original is None else Path(original)
+    seen = _Seen(folder=folder, words=words, original=given, signer=signer, engine=engine or MemoryEngine())
     return Verification(checks=tuple(seen.checks()))
 
 
@@ -126,6 +141,7 @@ class _Seen:
     words: Mapping[str, Any]
     original: Path | None
     signer: str | Path | None
+    engine: Engine
 
     def checks(self) -> list[Check]:
         table, table_check = self._table()
@@ -139,7 +155,7 @@ class _Seen:
             *([signature] if signature else []),
             *self._decision(signed),
             *(_repeated(again, self._is_now) if isinstance(again, Repeated) else again or []),
-            *(_preset(table, self.words) if table is not None and "preset" in self.words else []),
+            *(_preset(table, self.words) if isinstance(table, pl.DataFrame) and "preset" in self.words else []),
             *(self._claim(claim, table, again, signed) for claim in self.words["claims"]),
             *([] if isinstance(again, Repeated) and self._is_now else [_evidence(signed)]),
         ]
@@ -161,13 +177,24 @@ class _Seen:
         own = {MANIFEST, REPORT, FORMER, self.words["output"]["file"]}
         return any(path.name not in own for path in self.folder.iterdir())
 
-    def _table(self) -> tuple[pl.DataFrame | None, Check | None]:
+    def _table(self) -> tuple[pl.DataFrame | Parts | None, Check | None]:
         """The released table; a Check where it can't be read, or where only this one file has a hash."""
+        if self.words["output"]["file"] == PARTS:
+            return self._parts()
         path = self.folder / self.words["output"]["file"]
         if not is_table(path.name) or path.parent != self.folder or path.is_symlink() or not path.is_file():
             return None, Check(name="table", holds=False, detail="the manifest must name a table that lies beside it")
         try:
             return read_table(path), None if self._is_now else _same_file(path, self.words)
+        except ShoalError:
+            return None, Check(name="table", holds=False, detail="can't be read")
+
+    def _parts(self) -> tuple[Parts | None, Check | None]:
+        """The table in several files; they are read only if they are those of the manifest."""
+        if faults(self.folder, self.words):
+            return None, Check(name="table", holds=False, detail="the manifest must name files that lie beside it")
+        try:
+            return Parts.of(self.engine, self.folder, sorted(files_of(self.words))), None
         except ShoalError:
             return None, Check(name="table", holds=False, detail="can't be read")
 
@@ -221,7 +248,11 @@ class _Seen:
         ]
 
     def _claim(
-        self, claim: Mapping[str, Any], table: pl.DataFrame | None, again: Repeated | list[Check] | None, signed: bool
+        self,
+        claim: Mapping[str, Any],
+        table: pl.DataFrame | Parts | None,
+        again: Repeated | list[Check] | None,
+        signed: bool,
     ) -> Check:
         known = claim["kind"] in get_args(Kind)
         name = f"{claim['kind'] if known else 'claim of an unknown kind,'} {claim['value']:.4g}"
@@ -243,7 +274,7 @@ def _same_file(path: Path, words: Mapping[str, Any]) -> Check:
     return Check(name="table", holds=same, detail="SHA-256 as in the manifest" if same else "the file was changed")
 
 
-def _shape(table: pl.DataFrame, words: Mapping[str, Any]) -> list[Check]:
+def _shape(table: pl.DataFrame | Parts, words: Mapping[str, Any]) -> list[Check]:
     """Columns and rows as they are said to be, and roles that go together."""
     named = table.columns == words["output"]["columns"] and set(table.columns) == set(words["columns"])
     gone = not set(table.columns) & set(words.get("removed", ()))

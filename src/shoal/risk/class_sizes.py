@@ -21,9 +21,10 @@ from shoal.frame import Frame, enter, series
 from shoal.record import Record
 from shoal.schema import Column, Kind, Schema
 
-__all__ = ["ClassReport", "Diversity", "classes", "measure", "table_classes"]
+__all__ = ["C", "ClassReport", "Diversity", "classes", "closeness", "measure", "sensitive_codes", "table_classes"]
 
-_C = 3.0
+C = 3.0
+"""The c of recursive (c, l)-diversity."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,26 +178,28 @@ def _chosen(frame: Frame, schema: Schema, sensitive: Sequence[str] | str | None)
 def _diversity(frame: Frame, found: Classes, column: Column) -> Diversity:
     content = series(frame, column.name)
     kind = column.kind or kind_of(content, column)
-    values = contents_of(found, _sensitive_codes(content, column, kind))
+    values = contents_of(found, sensitive_codes(content, column, kind))
     distinct = values.distinct()
     return Diversity(
         column=column.name,
         kind=kind,
         distinct_l=int(distinct.min()),
         entropy_l=float(values.entropy().min()),
-        recursive_l=int(values.recursive(_C).min()),
-        t=_closeness(values, kind),
+        recursive_l=int(values.recursive(C).min()),
+        t=closeness(values, kind),
         alpha=float(values.largest_share().max()),
         homogeneous_share=float((distinct[found.labels] == 1).mean()),
     )
 
 
-def _sensitive_codes(content: pl.Series, column: Column, kind: Kind) -> Codes:
+def sensitive_codes(content: pl.Series, column: Column, kind: Kind) -> Codes:
+    """A sensitive column as numbers: ranks, where its kind has an order."""
     if kind == "nominal":
         return codes(content)
     return ranks(content, levels_like(content, column) if column.levels is not None else None)
 
 
-def _closeness(values: Contents, kind: Kind) -> float:
+def closeness(values: Contents, kind: Kind) -> float:
+    """The largest distance between a class and the table."""
     distance = values.variation() if kind == "nominal" else values.ordered_distance()
     return float(distance.max())

@@ -1,0 +1,11 @@
+"""Engines: the same few verbs over tables in memory and over files that don't fit there.
+
+`memory` holds the table as a Polars frame; `duckdb` leaves it in its files, works within a memory limit and spills to
+disk. What a step computes doesn't depend on the engine: counts are exact integers, sums of floats are never taken by an
+engine, no verb depends on the order of rows, on files, threads or batches, and the tests run one suite over both.
+"""
+
+from shoal.engine.engine import GROUPED, PERSONS, ROWS, Engine, Part, Relation, open_engine
+from shoal.engine.inputs import Inputs
+
+__all__ = ["GROUPED", "PERSONS", "ROWS", "Engine", "Inputs", "Part", "Relation", "open_engine"]

@@ -1,0 +1,138 @@
+"""The protocol of an engine, and the one place where an engine is chosen.
+
+A `Relation` is a table that may not have been read yet; the verbs make new ones of it. Only `collect`, `parts` and
+`extremes` bring anything to the driver, and only what their caller has counted. A function that is handed to an engine
+must be pure: an engine may call it again for the same rows, in other batches and in another order.
+
+Rules that hold for every engine: missing values are equal to each other, NaN is missing, the two zeros are one, text
+compares by its bytes. A person is a value of the unit column; each row without one is a person of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+import polars as pl
+
+from shoal.engine.inputs import Inputs
+from shoal.errors import ParameterError
+
+__all__ = ["GROUPED", "PERSONS", "ROWS", "Engine", "Part", "Relation", "open_engine"]
+
+ROWS, PERSONS, GROUPED = "#rows", "#persons", "#grouped"
+"""The columns that `count` adds, rows and persons, and the one that `aggregate` adds: rows of what was aggregated."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """A table that an engine may not have read yet: what it is to the engine, and the types of its columns."""
+
+    plan: Any
+    types: Mapping[str, pl.DataType]
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.types)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A file of a written table: its name, rows and digest."""
+
+    name: str
+    rows: int
+    sha256: str
+
+
+class Engine(Protocol):
+    """What a run asks of an engine."""
+
+    name: str
+
+    def scan(self, inputs: Inputs) -> Relation:
+        """The rows of files, not read yet."""
+
+    def forget(self, inputs: Inputs) -> None:
+        """These files are read no more: they may change or go."""
+
+    def select(self, relation: Relation, names: Sequence[str]) -> Relation:
+        """Some of the columns, in this order."""
+
+    def count(self, relation: Relation, by: Sequence[str], unit: str | None = None) -> Relation:
+        """Exact rows (`ROWS`) and persons (`PERSONS`) of each combination of `by` that occurs."""
+
+    def aggregate(
+        self, relation: Relation, by: Sequence[str], sums: Sequence[str], highs: Sequence[str] = ()
+    ) -> Relation:
+        """The rows (`GROUPED`) of each combination of `by`, sums of columns of whole numbers, and largest values."""
+
+    def keep(self, relation: Relation) -> Relation:
+        """The same, computed once."""
+
+    def collect(self, relation: Relation) -> pl.DataFrame:
+        """All rows on the driver, in no particular order."""
+
+    def parts(self, relation: Relation, by: Sequence[str], most: int) -> Iterator[pl.DataFrame]:
+        """The rows on the driver, about `most` at a time, those of one combination of `by` together."""
+
+    def extremes(self, relation: Relation, names: Sequence[str]) -> pl.DataFrame:
+        """Two rows: the smallest and the largest known value of each column."""
+
+    def person_sets(self, relation: Relation, by: Sequence[str], unit: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The combinations of `by` with their rows, and which of them persons have.
+
+        The second frame has a row for each set of combinations that is the set of some person: ``set``, a list of row
+        numbers of the first frame, and `PERSONS`. Persons don't add over combinations; over such sets they do.
+        """
+
+    def recode(self, relation: Relation, maps: Mapping[str, pl.DataFrame], without: pl.DataFrame) -> Relation:
+        """Columns rewritten by tables ``from``, ``to``; rows that match one of `without` on its columns are left out.
+
+        Each known value that is left must be in its table.
+        """
+
+    def narrow(self, relation: Relation, names: Sequence[str]) -> Relation:
+        """Columns in the plain type that their values allow, as `shoal.canonical.plain` has it."""
+
+    def assign(self, relation: Relation, name: str, function: Callable[[pl.DataFrame], pl.Series]) -> Relation:
+        """A column more, computed once, from a pure function that sees batches of rows."""
+
+    def sample(self, relation: Relation, n: int, key: str) -> pl.DataFrame:
+        """The `n` rows with the smallest mark (`shoal.engine.marks`) under `key`, in order of their marks."""
+
+    def apply(self, relation: Relation, cell: str, function: Callable[[pl.DataFrame], pl.DataFrame]) -> Relation:
+        """What a pure function makes of the rows of each cell, which it gets sorted by all columns."""
+
+    def write(self, relation: Relation, folder: Path, key: str) -> tuple[Part, ...]:
+        """Write Parquet files of equal numbers of rows in the order of the rows' marks under `key`."""
+
+    def close(self) -> None:
+        """Give back what the engine holds: connections, spill files."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
+
+def open_engine(name: str, *, memory: str | None = None, spill: Path | None = None) -> Engine:
+    """An engine by name: ``"memory"``, or ``"duckdb"`` with a memory limit (``"4GB"``) and a folder to spill to."""
+    if name == "memory":
+        from shoal.engine.memory import MemoryEngine
+
+        return MemoryEngine()
+    if name != "duckdb":
+        raise ParameterError("engine", "must be memory or duckdb", got=repr(name)[:40])
+    if memory is not None and not re.fullmatch(r"[1-9][0-9]*(\.[0-9]+)? ?(MB|GB|TB|MiB|GiB|TiB)", memory):
+        raise ParameterError("--memory", "must be a size such as 500MB or 4GB", got=repr(memory)[:40])
+    try:
+        from shoal.engine.duckdb import DuckDBEngine
+    except ImportError:
+        raise ParameterError(
+            "engine", "duckdb must be installed", hint="Install it with: pip install 'shoal[duckdb]'."
+        ) from None
+    return DuckDBEngine(memory=memory, spill=spill)

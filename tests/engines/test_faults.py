@@ -1,0 +1,124 @@
+"""What goes wrong with files, memory and disk: a clear error without any cell, and nothing left behind."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.engines.conftest import cut
+
+from shoal.engine import Inputs, open_engine
+from shoal.engine.duckdb import DuckDBEngine
+from shoal.errors import FileError, InputError, ParameterError
+
+
+def test_a_column_missing_in_one_file(tmp_path):
+    pl.DataFrame({"a": [1], "b": [2]}).write_parquet(tmp_path / "0.parquet")
+    pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "1.parquet")
+    with pytest.raises(InputError, match=r"1\.parquet: column 'b' is missing, which 0\.parquet has"):
+        Inputs.of(tmp_path)
+
+
+def test_a_column_too_many_in_one_file(tmp_path):
+    (tmp_path / "0.csv").write_text("a\n1\n")
+    (tmp_path / "1.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(InputError, match=r"0\.csv: column 'b' is missing"):
+        Inputs.of(tmp_path, delimiter=",")
+
+
+def test_another_type_in_one_file(tmp_path):
+    pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "0.parquet")
+    pl.DataFrame({"a": ["x"]}).write_parquet(tmp_path / "1.parquet")
+    with pytest.raises(InputError, match="column 'a' has another type"):
+        Inputs.of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("names", "rule"),
+    [({"a.csv": "x\n1\n", "b.parquet": ""}, "one format"), ({"notes.md": "x"}, "Parquet or CSV"), ({}, "at least one")],
+)
+def test_folders_that_hold_something_else(tmp_path, names, rule):
+    for name, text in names.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=rule):
+        Inputs.of(tmp_path)
+
+
+def test_a_broken_parquet_file(tmp_path):
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 no")
+    with pytest.raises(FileError, match="whole Parquet file"):
+        Inputs.of(tmp_path / "a.parquet")
+
+
+def test_a_file_that_changes_while_it_is_read(engine, visits, tmp_path):
+    inputs = Inputs.of(cut(visits, tmp_path / "f", 2))
+    visits.head(5).write_parquet(tmp_path / "f" / "1.parquet")
+    with pytest.raises(FileError, match=r"1\.parquet: must not change while it is read"):
+        engine.collect(engine.count(engine.scan(inputs), ["age"]))
+
+
+def test_a_line_that_is_too_long_shows_no_cell(engine, tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n3,4,SENTINEL\n")
+    with pytest.raises(InputError) as caught:
+        engine.collect(engine.scan(Inputs.of(tmp_path / "a.csv")))
+    assert "SENTINEL" not in str(caught.value)
+
+
+def test_a_name_with_signs_of_patterns_and_quotes(engine, tmp_path):
+    folder = tmp_path / "it's [odd]"
+    folder.mkdir()
+    pl.DataFrame({'the "name"': [1, 2]}).write_parquet(folder / "a*b.parquet")
+    assert engine.collect(engine.scan(Inputs.of(folder)))['the "name"'].sort().to_list() == [1, 2]
+
+
+def test_no_space_for_spilling(tmp_path):
+    frame = pl.DataFrame({"a": range(600_000)}).with_columns(b=pl.col("a").cast(pl.String) + "-" * 40)
+    frame.write_parquet(tmp_path / "a.parquet")
+    with DuckDBEngine(memory="30MB", spill=tmp_path, threads=1) as engine:
+        engine._run("SET max_temp_directory_size = '1MB'")
+        relation = engine.scan(Inputs.of(tmp_path / "a.parquet"))
+        with pytest.raises(FileError, match="no room for spilling") as caught:
+            engine.collect(engine.aggregate(engine.count(relation, ["a", "b"]), [], ["#rows"]))
+    assert "--memory" in str(caught.value)
+
+
+def test_more_rows_than_memory_are_counted_on_disk(tmp_path):
+    frame = pl.DataFrame({"a": range(400_000)}).with_columns(b=pl.col("a").cast(pl.String) + "-" * 60)
+    frame.write_parquet(tmp_path / "a.parquet", row_group_size=20_000)
+    with DuckDBEngine(memory="60MB", spill=tmp_path, threads=1) as engine:
+        relation = engine.scan(Inputs.of(tmp_path / "a.parquet"))
+        found = engine.collect(engine.aggregate(engine.count(relation, ["a", "b"]), [], ["#rows"]))
+    assert found["#rows"].to_list() == [400_000]
+
+
+def test_the_spill_folder_is_private_and_goes(tmp_path):
+    with open_engine("duckdb", spill=tmp_path):
+        (room,) = tmp_path.iterdir()
+        assert room.stat().st_mode & 0o777 == 0o700
+    assert not any(tmp_path.iterdir())
+
+
+def test_what_a_killed_process_spilled_is_removed_by_the_next(tmp_path):
+    code = (
+        "import os, pathlib, sys; from shoal.engine import open_engine; "
+        "open_engine('duckdb', spill=pathlib.Path(sys.argv[1])); os._exit(9)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False, env=os.environ | {"PYTHONPATH": "src"})
+    assert len(list(tmp_path.iterdir())) == 1
+    with open_engine("duckdb", spill=tmp_path):
+        assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize("memory", ["4", "much", "0GB", "4GB; DROP"])
+def test_memory_is_a_size(memory):
+    with pytest.raises(ParameterError, match="size such as"):
+        open_engine("duckdb", memory=memory)
+
+
+def test_engines_have_names():
+    with pytest.raises(ParameterError, match="memory or duckdb"):
+        open_engine("abacus")
+    with pytest.raises(FileError, match="folder to spill to"):
+        open_engine("duckdb", spill=Path("/nowhere/at/all"))

@@ -1,0 +1,231 @@
+"""Generalize on an engine: the rows, levels, claims and facts of memory, whatever the files, order and threads."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import polars as pl
+import pytest
+from tests.engines.conftest import cut
+
+import shoal
+from shoal.engine import Inputs
+from shoal.engine.duckdb import DuckDBEngine
+from shoal.engine.memory import MemoryEngine
+from shoal.errors import ColumnError, FileError, GuaranteeError, InputError, ParameterError
+from shoal.release import from_files
+from shoal.release.from_files import coarsen_files
+from shoal.release.minisign import new_key
+
+BASE = {"quasi": ["age", "zip", "rate"], "sensitive": ["ill", "cost"], "kinds": {"rate": "nominal"}}
+SCHEMAS = {
+    "rows": shoal.Schema.of(identifier=["who"], **BASE),
+    "persons": shoal.Schema.of(unit="who", **BASE),
+    "bounds": shoal.Schema.of(identifier=["who"], bounds={"age": (0, 120)}, **BASE),
+}
+
+
+def released(folder):
+    return pl.concat([pl.read_parquet(path) for path in sorted(folder.glob("part-*.parquet"))])
+
+
+def multiset(frame):
+    return frame.sort(frame.columns, nulls_last=True)
+
+
+@pytest.mark.parametrize("name", list(SCHEMAS))
+@pytest.mark.parametrize("loss", ["granularity", "entropy"])
+def test_the_rows_and_claims_of_memory(engine, visits, tmp_path, name, loss):
+    schema, method = SCHEMAS[name], shoal.Generalize(k=5, suppression=0.1, loss=loss)
+    expected = shoal.coarsen(visits, schema, method)
+    made = coarsen_files(engine, Inputs.of(cut(visits, tmp_path / "in", 3)), schema, method, tmp_path / "out")
+    found = released(tmp_path / "out")
+    assert found.schema == expected.in_file_types().schema
+    assert multiset(found).equals(multiset(expected.in_file_types()))
+    own = {claim.kind: claim for claim in expected.claims}
+    for claim in made.claims:
+        same = own[claim.kind]
+        assert (claim.value, claim.basis, claim.unit, claim.statement) == (
+            same.value,
+            same.basis,
+            same.unit,
+            same.statement,
+        )
+    assert [claim.kind for claim in made.claims] == ["k-anonymity", "re-identification bound"]
+    assert not any("is measured" in text for claim in made.claims for text in claim.assumptions)
+    assert list(map(str, made.facts)) == list(map(str, expected.facts))
+    assert made.k >= 5
+
+
+def test_files_order_and_threads_do_not_matter(visits, tmp_path, monkeypatch):
+    monkeypatch.setattr(from_files, "fresh_key", lambda: "7c" * 32)
+    seen = set()
+    for number, (n_files, threads) in enumerate([(1, 1), (2, 2), (7, 2)]):
+        shuffled = visits.sample(fraction=1, shuffle=True, seed=number)
+        inputs = Inputs.of(cut(shuffled, tmp_path / f"in{number}", n_files))
+        with DuckDBEngine(threads=threads, spill=tmp_path) as engine:
+            made = coarsen_files(engine, inputs, SCHEMAS["persons"], shoal.Generalize(k=5), tmp_path / f"out{number}")
+        seen.add(made.parts)
+    made = coarsen_files(MemoryEngine(), inputs, SCHEMAS["persons"], shoal.Generalize(k=5), tmp_path / "memory")
+    assert seen == {made.parts}  # byte for byte
+
+
+def test_a_persons_rows_count_once(engine, tmp_path):
+    """A class of four rows of two persons is no class of four."""
+    frame = pl.DataFrame({"who": [1, 1, 2, 2, 3, 4, 5, 6], "q": ["a"] * 4 + ["b"] * 4})
+    inputs = Inputs.of(cut(frame, tmp_path / "in", 2))
+    method = shoal.Generalize(k=4, suppression=0)
+    coarsen_files(engine, inputs, shoal.Schema.of(unit="who", quasi=["q"]), method, tmp_path / "persons")
+    assert released(tmp_path / "persons")["q"].unique().to_list() == ["*"]
+    coarsen_files(engine, inputs, shoal.Schema.of(identifier=["who"], quasi=["q"]), method, tmp_path / "rows")
+    assert sorted(released(tmp_path / "rows")["q"].unique().to_list()) == ["a", "b"]
+
+
+def test_one_person_may_hold_more_than_a_kth_of_a_class(engine, tmp_path):
+    frame = pl.DataFrame({"who": [1] * 6 + [2, 3, 4], "q": ["a"] * 9})
+    schema, method = shoal.Schema.of(unit="who", quasi=["q"]), shoal.Generalize(k=4)
+    made = coarsen_files(engine, Inputs.of(cut(frame, tmp_path / "in", 2)), schema, method, tmp_path / "out")
+    assert made.claims[1].value == pytest.approx(6 / 9)
+
+
+@pytest.mark.parametrize("rule", ["drop", 30])
+def test_missing_numbers_by_rule(engine, visits, tmp_path, rule):
+    table = visits.with_columns(pl.when(pl.col("cost") == 0).then(None).otherwise("age").alias("age"))
+    schema = shoal.Schema.of(identifier=["who"], missing={"age": rule}, **BASE)
+    method = shoal.Generalize(k=5)
+    coarsen_files(engine, Inputs.of(cut(table, tmp_path / "in", 2)), schema, method, tmp_path / "out")
+    expected = shoal.coarsen(table, schema, method).in_file_types()
+    assert multiset(released(tmp_path / "out")).equals(multiset(expected))
+
+
+def test_manifest_and_verification(engine, visits, tmp_path):
+    out = tmp_path / "out"
+    inputs = Inputs.of(cut(visits, tmp_path / "in", 2))
+    made = coarsen_files(engine, inputs, SCHEMAS["rows"], shoal.Generalize(k=5), out)
+    words = json.loads((out / "manifest.json").read_text())
+    assert words["files"] == {part.name: part.sha256 for part in made.parts}
+    assert {path.name for path in out.iterdir()} == {"manifest.json", *words["files"]}
+    assert "who" in words["removed"]
+    assert (tmp_path / "out.internal" / "replay.toml").stat().st_mode & 0o777 == 0o600
+    found = shoal.verify(out, engine=engine)
+    assert found.exit_code == 5
+    (k,) = [check for check in found.checks if check.name == "k-anonymity 5"]
+    assert (k.standing, k.holds) == ("recomputed", True)
+    secret, public = new_key(tmp_path / "publisher.key")
+    shoal.sign(out, key=secret, decision="May be published.", by="R. Roe")
+    assert shoal.verify(out, engine=engine, signer=public).exit_code == 0
+    with pytest.raises(ParameterError, match="can't repeat"):
+        shoal.verify(out, original=tmp_path / "in", engine=engine)
+
+
+def test_verification_finds_what_was_changed(engine, visits, tmp_path):
+    out = tmp_path / "out"
+    inputs = Inputs.of(cut(visits, tmp_path / "in", 2))
+    coarsen_files(engine, inputs, SCHEMAS["rows"], shoal.Generalize(k=5), out)
+    words = json.loads((out / "manifest.json").read_text())
+    words["claims"][0]["value"] = 500
+    (out / "manifest.json").write_text(json.dumps(words))
+    assert [check.name for check in shoal.verify(out, engine=engine).checks if check.holds is False] == [
+        "k-anonymity 500"
+    ]
+    released(out).head(100).write_parquet(out / "part-00000.parquet")
+    assert shoal.verify(out, engine=engine).exit_code == 3
+    (out / "part-00001.parquet").write_bytes(b"")
+    assert shoal.verify(out, engine=engine).exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("schema", "method", "error", "rule"),
+    [
+        (SCHEMAS["rows"], shoal.Generalize(k=5, diversity=2), ParameterError, "in memory"),
+        (SCHEMAS["rows"], shoal.Generalize(k=4000), GuaranteeError, "at least k = 4000"),
+        (shoal.Schema.of(quasi=["age"]), shoal.Generalize(), InputError, "has no role"),
+        (shoal.Schema.of(other=list("abc")), shoal.Generalize(), InputError, "is not in the table"),
+        (
+            shoal.Schema.of(identifier=["who"], missing={"cost": "median"}, **BASE),
+            shoal.Generalize(),
+            ColumnError,
+            "'cost'.*needs the table in memory",
+        ),
+        (
+            shoal.Schema.of(identifier=["who"], bounds={"cost": (0, 100)}, **BASE),
+            shoal.Generalize(),
+            ColumnError,
+            "'cost'.*within the bounds",
+        ),
+    ],
+)
+def test_bad_input_leaves_nothing(engine, visits, tmp_path, schema, method, error, rule):
+    inputs = Inputs.of(cut(visits, tmp_path / "in", 2))
+    with pytest.raises(error, match=rule):
+        coarsen_files(engine, inputs, schema, method, tmp_path / "out")
+    assert not [path for path in tmp_path.iterdir() if "out" in path.name]
+
+
+def test_too_many_combinations(engine, visits, tmp_path, monkeypatch):
+    monkeypatch.setattr(from_files, "_MOST_COMBINATIONS", 10)
+    inputs = Inputs.of(cut(visits, tmp_path / "in", 2))
+    with pytest.raises(InputError, match="at most 10 distinct combinations"):
+        coarsen_files(engine, inputs, SCHEMAS["rows"], shoal.Generalize(k=5), tmp_path / "out")
+
+
+def test_an_input_that_changes_in_the_middle_leaves_nothing(engine, visits, tmp_path):
+    inputs = Inputs.of(cut(visits, tmp_path / "in", 2))
+
+    def change(step):
+        if step == "writing":
+            os.utime(tmp_path / "in" / "0.parquet", (1, 1))
+
+    with pytest.raises(FileError, match="must not change"):
+        coarsen_files(engine, inputs, SCHEMAS["rows"], shoal.Generalize(k=5), tmp_path / "out", progress=change)
+    assert not [path for path in tmp_path.iterdir() if "out" in path.name]
+
+
+def test_a_written_file_that_lost_a_row_is_no_release(engine, visits, tmp_path, monkeypatch):
+    inputs = Inputs.of(cut(visits, tmp_path / "in", 2))
+    write = type(engine).write
+
+    def lossy(self, relation, folder, key):
+        (part,) = write(self, relation, folder, key)
+        pl.read_parquet(folder / part.name).head(-1).write_parquet(folder / part.name)
+        return (part,)
+
+    monkeypatch.setattr(type(engine), "write", lossy)
+    with pytest.raises(GuaranteeError, match="exactly the released rows"):
+        coarsen_files(engine, inputs, SCHEMAS["rows"], shoal.Generalize(k=5), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_killed_run_leaves_no_half_folder(visits, tmp_path):
+    cut(visits, tmp_path / "in", 2)
+    SCHEMAS["rows"].write(tmp_path / "schema.toml")
+    code = """
+import sys, time
+from pathlib import Path
+import shoal
+from shoal.engine import Inputs, open_engine
+from shoal.release.from_files import coarsen_files
+base = Path(sys.argv[1])
+def stop(step):
+    if step == "verifying":
+        (base / "stopped").touch()
+        time.sleep(60)
+with open_engine("duckdb", spill=base) as engine:
+    schema = shoal.Schema.read(base / "schema.toml")
+    coarsen_files(engine, Inputs.of(base / "in"), schema, shoal.Generalize(k=5), base / "out", progress=stop)
+"""
+    run = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], env=os.environ | {"PYTHONPATH": "src"})
+    while not (tmp_path / "stopped").exists():
+        assert run.poll() is None
+        time.sleep(0.05)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    assert not (tmp_path / "out").exists()
+    assert not (tmp_path / "out.internal").exists()
+    with DuckDBEngine(spill=tmp_path) as engine:
+        coarsen_files(engine, Inputs.of(tmp_path / "in"), SCHEMAS["rows"], shoal.Generalize(k=5), tmp_path / "out")
+    left = {path.name for path in tmp_path.iterdir()} - {"in", "schema.toml", "stopped"}
+    assert left == {"out", "out.internal"}  # what the killed run staged and spilled is gone too

@@ -1,0 +1,89 @@
+"""`--engine duckdb` of risk, coarsen and verify."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import shoal
+from shoal.cli.main import app
+from shoal.datasets import health_survey, health_survey_schema
+from shoal.errors import ParameterError
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    base = tmp_path_factory.mktemp("engine")
+    (base / "lake").mkdir()
+    table = health_survey(1200, seed=1)
+    for i in range(3):
+        table[400 * i : 400 * (i + 1)].write_parquet(base / "lake" / f"{i}.parquet")
+    table.write_parquet(base / "all.parquet")
+    health_survey_schema().write(base / "s.toml")
+    return base
+
+
+def run(command, path, base, *words):
+    return CliRunner().invoke(app, [command, str(path), *words, *(["-s", str(base / "s.toml")])])
+
+
+def test_risk_of_a_pattern_is_that_of_the_table(lake):
+    done = run("risk", lake / "lake" / "*.parquet", lake, "--engine", "duckdb", "--memory", "500MB", "--json")
+    assert done.exit_code == 0, done.output
+    expected = shoal.risk.classes(pl.read_parquet(lake / "all.parquet"), health_survey_schema())
+    assert json.loads(done.output)["classes"] == json.loads(json.dumps(expected.to_dict()))
+
+
+def test_risk_prints_k_and_holds_limits(lake):
+    done = run("risk", lake / "lake", lake, "--engine", "duckdb", "--fail-above", "unique=0")
+    assert done.exit_code == 3
+    assert "smallest class k = 1" in done.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--engine", "duckdb", "--population", "1000"),
+        ("--engine", "duckdb", "--decimal", ","),
+        ("--memory", "1GB"),
+        ("--engine", "abacus"),
+        ("--engine", "duckdb", "--fail-above", "marketer=0.1"),
+    ],
+)
+def test_what_an_engine_does_not_have_is_refused(lake, words):
+    done = run("risk", lake / "all.parquet", lake, *words)
+    assert isinstance(done.exception, ParameterError), done.output
+
+
+def test_coarsen_and_verify(lake, tmp_path):
+    out = tmp_path / "out"
+    words = ("--engine", "duckdb", "--method", "generalize", "--k", "4", "-o", str(out))
+    done = run("coarsen", lake / "lake", lake, *words)
+    assert done.exit_code == 0, done.output
+    assert "k-anonymity 4" in done.output
+    assert "Not measured" in done.output
+    checked = CliRunner().invoke(app, ["verify", str(out), "--engine", "duckdb"])
+    assert checked.exit_code == 5
+    assert "smallest class" in checked.output
+    again = run("coarsen", lake / "lake", lake, *words)
+    assert again.exit_code != 0  # the folder is in use
+    assert run("coarsen", lake / "lake", lake, *words, "--overwrite").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--method", "mondrian"),
+        ("--method", "generalize", "--seed", "1"),
+        ("--method", "generalize", "--preset", "cms"),
+        ("--method", "generalize", "--format", "csv"),
+        ("--method", "generalize", "--diversity", "2"),
+    ],
+)
+def test_what_coarsen_can_not_do_on_an_engine_is_refused(lake, tmp_path, words):
+    done = run("coarsen", lake / "lake", lake, "--engine", "duckdb", "-o", str(tmp_path / "out"), *words)
+    assert isinstance(done.exception, ParameterError), done.output
+    assert not (tmp_path / "out").exists()
