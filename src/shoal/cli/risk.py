@@ -242,7 +242,7 @@ def _broken(found: dict[str, Any], limits: dict[str, float]) -> dict[str, float]
             raise ParameterError(
                 "--fail-above",
                 f"'{name}' can't be measured here",
-                hint="Give --original, --control for membership, or a household in the schema; on an engine, only unique is.",
+                hint="Give --original, --control for membership, or a household in the schema; an engine has unique.",
             )
         if value(found[part]) > limit:
             broken[name] = value(found[part])

@@ -19,6 +19,7 @@ from shoal.release.manifest import versions
 from shoal.report.account import accounts_of
 from shoal.report.bands import Bands
 from shoal.report.correlation import Correlations
+from shoal.report.marginal import Marginal
 
 if TYPE_CHECKING:
     from shoal.release.release import Release
@@ -86,7 +87,7 @@ def _rounded(evidence: report.Evidence, kept: Measured) -> report.Evidence:
         utility=rounded(kept.utility),
         attackers=rounded(evidence.attackers),
         correlations=rounded(evidence.correlations),
-        marginals=rounded(evidence.marginals),
+        marginals=tuple(map(_with_round_shares, evidence.marginals)),
         sizes=rounded(evidence.sizes),
         risks=rounded(evidence.risks),
     )
@@ -119,3 +120,10 @@ class _Withheld:
         raise GuaranteeError("external report", "must not compare with the original")
 
     __getitem__ = __getattr__
+
+
+def _with_round_shares(marginal: Marginal) -> Marginal:
+    """Shares are rounded; edges are round numbers as they are, and three digits can't tell 12344.2 from 12344.4."""
+    short: Marginal = rounded(marginal)
+    edges = zip(short.cells, marginal.cells, strict=True)
+    return replace(short, cells=tuple(replace(cell, low=own.low, high=own.high) for cell, own in edges))

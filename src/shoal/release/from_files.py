@@ -77,7 +77,7 @@ def coarsen_files(
     recipe = Coarsening.of(method)
     if schema.pseudonym:
         raise SchemaError(
-            f"column '{schema.pseudonym[0]}'",
+            f"column '{next(iter(schema.pseudonym))}'",
             "can't be published as a pseudonym from files on an engine",
             hint="Take pseudonym out of the schema, or run in memory.",
         )
