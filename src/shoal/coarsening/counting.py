@@ -170,7 +170,7 @@ def _rows_in_small(keys, items, codes, rows, lut, at, exact, k):  # type: ignore
     small = 0
     for total in totals:
         if total < k:
-            small += total
+            small += int(total)
     return small
 
 
