@@ -51,7 +51,7 @@ def test_missing_rules(make_frame, rule, values):
 
 
 def test_all_rows_dropped_is_an_error():
-    with pytest.raises(InputError, match="row left"):
+    with pytest.raises(InputError, match="at least one row"):
         prepare(
             pl.DataFrame({"a": [None, None]}, schema={"a": pl.Float64}), Schema.of(quasi=["a"], missing={"a": "drop"})
         )

@@ -74,7 +74,7 @@ def test_the_error_on_an_unseen_set_orders_methods_as_the_truth_does():
 
 def test_what_it_needs():
     X, y, hospital, _ = scene(1)
-    with pytest.raises(ParameterError, match="two sets that cross"):
+    with pytest.raises(ParameterError, match="two crossing sets"):
         CrossedRegression().reconstruct(X, [of(hospital, y)])
     with pytest.raises(ParameterError, match="two sets or more"):
         held_out_error(Ludia(), X, [of(hospital, y)])

@@ -437,9 +437,9 @@ def test_a_tampered_folder_is_found_and_goes_nowhere(there, tamper):
     tamper(there / "out")
     before = {path: path.lstat().st_mtime_ns for path in (there / "out").rglob("*")}
     assert shoal.verify(there / "out").exit_code == 3
-    with pytest.raises(GuaranteeError, match="exactly what its manifest names"):
+    with pytest.raises(GuaranteeError, match="exactly the files named in its manifest"):
         shoal.handover(there / "out", there / "out.zip")
-    with pytest.raises(GuaranteeError, match="exactly what its manifest names"):
+    with pytest.raises(GuaranteeError, match="exactly the files named in its manifest"):
         shoal.sign(there / "out", key=there / "publisher.key")
     assert not (there / "out.zip").exists()
     assert {path: path.lstat().st_mtime_ns for path in (there / "out").rglob("*")} == before

@@ -90,7 +90,7 @@ SMUGGLED = [
 @pytest.mark.parametrize("smuggle", SMUGGLED)
 def test_nothing_from_inside_is_handed_over(there, smuggle):
     smuggle(there)
-    with pytest.raises(GuaranteeError, match="exactly what its manifest names"):
+    with pytest.raises(GuaranteeError, match="exactly the files named in its manifest"):
         shoal.handover(there / "out", there / "out.zip")
     assert not (there / "out.zip").exists()
 

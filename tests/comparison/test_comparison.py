@@ -17,21 +17,21 @@ from shoal.files import atomic_folder
 def test_the_advice_names_the_best_within_the_limit(comparison):
     said = comparison.recommendation(0.05)
     assert said.startswith(
-        "For a re-identification of at most 5%, mdav:k=10, then shuffle keeps most: 0.930 of the two-way "
+        "For a re-identification of at most 5%, mdav:k=10, then shuffle preserves most: 0.930 of the two-way "
         "distributions, with 4.5% of the records found."
     )
     assert "Nothing is proved about every person: the risk is only measured." in said
-    assert "Of the recipes with a proof, mdav:k=10, then centroid (0.900 at 4%) keeps most." in said
+    assert "Of the recipes with a proof, mdav:k=10, then centroid (0.900 at 4%) preserves most." in said
     assert "blind masks, mdav:k=10, then centroid (0.900 at 4%); synthesis, pegs:epsilon=1 (0.850 at 1%)" in said
     assert "2 recipes of 7 were not measured" in said
     assert "without a seed" in said
     assert "secure environment" in said
-    assert "25% of what a guess" in said
+    assert "25% of the errors of a guess" in said
 
 
 def test_a_proved_choice_tells_its_bound(comparison):
     said = comparison.recommendation(0.04)
-    assert "mdav:k=10, then centroid keeps most" in said
+    assert "mdav:k=10, then centroid preserves most" in said
     assert "probability of at most 10%" in said
     assert "All rows cost ε = 1." in comparison.recommendation(0.02)
     assert "1% of the records counted as found" in comparison.recommendation(0.02)
@@ -65,8 +65,8 @@ def test_ties_are_told(make):
         )
     )
     said = two.recommendation(0.05)
-    assert "mondrian:k=9 keeps most" in said
-    assert "About as much is kept by mondrian:k=8 (0.900 at 4%)" in said
+    assert "mondrian:k=9 preserves most" in said
+    assert "About as much is preserved by mondrian:k=8 (0.900 at 4%)" in said
 
 
 def test_nothing_could_be_run(make):

@@ -66,7 +66,7 @@ def test_an_interrupted_run_goes_on(interrupted, resumed):
     assert len(interrupted) == 1
     assert len(lines) == len(RECIPES)
     first = interrupted[0].removeprefix("1 of 5: ").removesuffix(" (done)")
-    assert lines[0] == f"1 of 5: {first} (kept from before)"
+    assert lines[0] == f"1 of 5: {first} (saved earlier)"
     assert sum("saved earlier" in line for line in lines) == 1
 
 

@@ -35,7 +35,7 @@ def test_decimal_amounts_are_exact():
     for _ in range(10):
         left -= Budget(epsilon=0.1)
     assert left == Budget(epsilon=0)
-    with pytest.raises(GuaranteeError, match="covered"):
+    with pytest.raises(GuaranteeError, match="must not exceed"):
         _ = left - Budget(epsilon=1e-300)
     assert 100 * Budget.zcdp(0.01) == Budget.zcdp(1)
 

@@ -95,7 +95,7 @@ def test_without_out_nothing_is_written(place, tmp_path, monkeypatch):
     [
         (("--recipes", "bad.toml"), ParameterError, "recipe 2"),
         (("--recipes", "none.toml"), FileError, "readable"),
-        (("--out", "."), ParameterError, "around it"),
+        (("--out", "."), ParameterError, "contains it"),
         (("--risk-limit", 2), ParameterError, "limit"),
         (("--time-limit", -1), ParameterError, "time_limit"),
         (("--seed", -1), ParameterError, "seed"),

@@ -87,7 +87,7 @@ def test_two_populations_and_a_column_of_chances(folder):
 @pytest.mark.parametrize(
     ("words", "error", "match"),
     [
-        (("--new", "ca.csv", "--new", "ca.csv"), InputError, "second time"),
+        (("--new", "ca.csv", "--new", "ca.csv"), InputError, "repeats the market"),
         (("--new", "ca.csv", "--by", "area"), InputError, "'area'"),
         (("--new", "ca.csv", "--cost-factor", "nowhere=2"), ParameterError, "one of the markets"),
         (("--new", "ca.csv", "--cost-factor", "much"), ParameterError, "number"),

@@ -502,7 +502,7 @@ def test_keys_end_and_are_rotated_with_an_overlap(stand):
     keys.rotate(new.id, hours=0)
     problem(stand.http.get("/v1/models", headers=headers), "unauthorized")
     assert keys.by_id(stand.key.id).used is not None
-    with pytest.raises(InputError, match="in force"):
+    with pytest.raises(InputError, match="no active key"):
         keys.rotate(new.id)
 
 
@@ -548,7 +548,7 @@ def test_the_page_runs_its_own_script_only(stand):
 def test_models_that_can_not_be_served(sqlite_file):
     with pytest.raises(GuaranteeError, match="cover what the fit cost"):
         create_app(toys(), sqlite_file, Settings(data_epsilon=0.5))
-    with pytest.raises(InputError, match="one name"):
+    with pytest.raises(InputError, match="different names"):
         create_app([*toys(), *toys()], sqlite_file)
     with pytest.raises(InputError, match="letters, digits"):
         create_app([Loaded.of(Toy(name="a/b"), "d")], sqlite_file)

@@ -293,7 +293,8 @@ def test_fixed_steps_are_typed_line_by_line(at_method, controller, surveyed, ser
     wait_for(page, "edges must be increasing numbers")
     enter(page, f"0.steps.edges.{ODD}", "0; 3")
     wait_for(
-        page, f"Only the recipe file can say all of this. command line: has no words for the step of the column '{ODD}'"
+        page,
+        f"This recipe can only be written as a recipe file. command line: can't express the step of the column '{ODD}'",
     )
     page.get_by_label("what is done to gender").select_option("tree")
     enter(page, "0.steps.rows.gender", "female;all\nmale;all")

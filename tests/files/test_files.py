@@ -286,7 +286,7 @@ def test_wrong_options_are_errors(tmp_path):
         read_table(path, decimal="'")
     with pytest.raises(ParameterError, match="encoding must be supported by Python"):
         read_table(path, encoding="utf-99")
-    with pytest.raises(FileError, match="must be text coded in utf-8"):
+    with pytest.raises(FileError, match="must be text encoded in utf-8"):
         read_table(path, encoding="utf-8")
     write_table(pl.DataFrame({"a": [1]}), tmp_path / "t.parquet")
     with pytest.raises(ParameterError, match="delimiter must be omitted"):

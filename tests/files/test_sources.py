@@ -148,17 +148,17 @@ def test_unusable_query_is_an_error_without_a_cell(sqlite, sql, words):
 
 
 def test_database_out_of_reach(tmp_path, sqlite):
-    refused(str(tmp_path / "no.sqlite"), "within reach", where=FileError, sql="SELECT 1")
+    refused(str(tmp_path / "no.sqlite"), "accessible", where=FileError, sql="SELECT 1")
     assert not (tmp_path / "no.sqlite").exists()
     sqlite.write_bytes(b"no database at all, but long enough to be looked at" * 50)
-    refused(str(sqlite), "within reach", where=FileError, sql="SELECT * FROM people")
+    refused(str(sqlite), "accessible", where=FileError, sql="SELECT * FROM people")
     refused(str(sqlite), "--sql", where=ParameterError)
     refused("oracle://host/db", "SQLite, PostgreSQL or DuckDB", where=ParameterError, sql="SELECT 1")
 
 
 def test_password_is_never_shown():
     url = "postgresql://me:hunter2@127.0.0.1:1/none"
-    message = refused(url, "within reach", "127.0.0.1", where=FileError, sql="SELECT 1")
+    message = refused(url, "accessible", "127.0.0.1", where=FileError, sql="SELECT 1")
     assert "hunter2" not in message
 
 
@@ -336,7 +336,7 @@ def test_dates_are_read_by_declaration(tmp_path, form, cell, value):
 def test_cell_that_is_no_date_is_counted_and_placed(tmp_path):
     (tmp_path / "t.csv").write_text(f"day\n03.04.2021\n31.02.2021\n{SENTINEL}\n")
     refused(tmp_path / "t.csv", "2 cells", "row 2", where=ColumnError, formats={"day": "DD.MM.YYYY"})
-    refused(tmp_path / "t.csv", "known", formats={"day": "%d"})
+    refused(tmp_path / "t.csv", "supported", formats={"day": "%d"})
 
 
 def test_universal_time_is_read_as_moments(tmp_path):

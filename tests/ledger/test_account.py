@@ -235,7 +235,7 @@ def test_an_old_copy_put_back_is_refused(account, data):
     old = own_ledger(data).read_bytes()
     account.charge(TENTH, purpose="y")
     own_ledger(data).write_bytes(old)
-    with pytest.raises(GuaranteeError, match="back in time"):
+    with pytest.raises(GuaranteeError, match="lose entries"):
         Account.open(data)
 
 

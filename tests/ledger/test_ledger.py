@@ -219,7 +219,7 @@ def test_8_no_reset_and_no_raise_for_a_data_set(ledger):
     Desk(ledger, data_limit=2).pay("a")
     with pytest.raises(GuaranteeError, match="raised"):
         ledger.limit("data", "people", 3)
-    with pytest.raises(ParameterError, match="below what is spent"):
+    with pytest.raises(ParameterError, match="less than what is spent"):
         ledger.limit("data", "people", 0.05)
     assert ledger.limit("data", "people", 1).cap == UNITS
     with pytest.raises(ParameterError, match="limit of an existing data set is fixed"):  # and is not ignored in silence

@@ -89,7 +89,7 @@ def test_a_harmed_old_account_is_refused(data):
     old_account(data, some_journal())
     place = data.with_name("visits.csv.budget.json")
     place.write_text(place.read_text().replace("0.25", "0.01"))
-    with pytest.raises(FileError, match="unharmed"):
+    with pytest.raises(FileError, match="intact"):
         migrate_file(data)
     assert not data.with_name("visits.csv.budget.db").exists()
 

@@ -68,7 +68,7 @@ def test_admissions_are_kept_once_and_need_a_data_set(ledger):
     for _ in range(2):
         ledger.admit(other, pay=Budget(epsilon=0.75))  # a fit that this book was not charged for, once
     assert ledger.balance("data", people).spent == 75 * UNITS // 100
-    with pytest.raises(GuaranteeError, match="covered"):
+    with pytest.raises(GuaranteeError, match="must not exceed"):
         ledger.admit(Admission(digest="gh", data=people, by="person", **words), pay=Budget(epsilon=0.5))
     assert set(ledger.admissions()) == {"ab", "ef"}
     ledger.check()

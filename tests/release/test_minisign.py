@@ -139,7 +139,7 @@ def test_halves_that_do_not_fit(pair):
     data = bytearray(base64.b64decode(line))
     data[70] ^= 1
     pair[0].write_text(f"{head}\n{base64.b64encode(data).decode()}\n")
-    with pytest.raises(FileError, match="whole"):
+    with pytest.raises(FileError, match="intact"):
         SecretKey.read(pair[0])
 
 

@@ -96,9 +96,9 @@ def test_of_what_stays_inside_only_the_report_changes(there):
     [
         ({"expires": "soon"}, "expires must be a date"),
         ({"expires": date.today() - timedelta(days=1)}, "past"),
-        ({"by": " "}, "by must be a text"),
-        ({"decision": "x" * 2001}, "decision must be a text"),
-        ({"recipient": 7}, "recipient must be a text"),
+        ({"by": " "}, "by must be a string"),
+        ({"decision": "x" * 2001}, "decision must be a string"),
+        ({"recipient": 7}, "recipient must be a string"),
     ],
 )
 def test_bad_facts(there, facts, said):
@@ -176,7 +176,7 @@ class TestHandover:
 
         pack = handover.write_zip
         monkeypatch.setattr(handover, "write_zip", slow)
-        with pytest.raises(GuaranteeError, match="while it was packed"):
+        with pytest.raises(GuaranteeError, match="while being packed"):
             shoal.handover(there / "out", there / "a.zip")
         assert not (there / "a.zip").exists()
         assert not list(there.glob(".*"))

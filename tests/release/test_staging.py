@@ -181,7 +181,7 @@ def test_a_stranger_beside_is_spared(tmp_path, overwrite):
     with pytest.raises((FileError, ParameterError), match=r"already holds|nothing else"):
         release(tmp_path / "out", "new", overwrite=overwrite)
     shutil.rmtree(tmp_path / "out")
-    with pytest.raises((FileError, ParameterError), match=r"not beside|nothing else"):
+    with pytest.raises((FileError, ParameterError), match=r"not next to|nothing else"):
         release(tmp_path / "out", "new", overwrite=overwrite)
     assert (tmp_path / "out.internal" / "thesis.doc").read_text() == "precious"
 

@@ -147,6 +147,6 @@ def test_few_left_out_can_not_be_counted(tmp_path: Path, read_page: Callable[[st
     release = shoal.coarsen(pl.concat([common, rare]), schema, method, seed=1)
     release.write(tmp_path / "out")
     page = read_page((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))
-    assert "records may have been left out" in page.text.lower()
+    assert "records may have been suppressed" in page.text.lower()
     assert "b x: 51.7% before, 51.7% after" in page.tips
     assert not re.search(r"\b62\b", page.text)

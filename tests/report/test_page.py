@@ -146,7 +146,7 @@ class TestBothPages:
         told = next(table for table in read_page(page).tables if table[0] == head)
         assert len(told) == 1 + len(evidence.columns)
         by_name = {row[0]: row[1:] for row in told[1:]}
-        assert by_name["nameidentifier"] == ["Removed.", "It names a person.", "Nothing.", "Nothing."]
+        assert by_name["nameidentifier"] == ["Removed.", "It names a person.", "Removed entirely.", "Nothing."]
         assert by_name["agequasi-identifier"][3] == "Every value, exactly as often as before."
         assert by_name["costsensitive"][2:] == ["Not at all.", "Everything."]
 

@@ -75,7 +75,7 @@ def test_a_full_disk_leaves_nothing(released, tmp_path, monkeypatch):
     monkeypatch.setattr(export.shutil, "copyfile", full)
     with pytest.raises(FileError) as caught:
         hand_over(released, tmp_path / "release")
-    assert explain(caught.value, tmp_path).message.startswith("disk full: free space under")
+    assert explain(caught.value, tmp_path).message.startswith("the disk is full: free space under")
     assert list(tmp_path.iterdir()) == []
 
 

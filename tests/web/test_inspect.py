@@ -142,7 +142,7 @@ def test_ten_thousand_columns_are_refused_before_they_are_read(tmp_path, monkeyp
     else:
         _wide(path, 10_000, "," if ending == "csv" else "\t")
     monkeypatch.setattr("shoal.files.read_source", None)
-    with pytest.raises(InputError, match=r"at most 3,000 columns; got 10,000. Keep the columns"):
+    with pytest.raises(InputError, match=r"at most 3,000 columns; got 10,000. Keep only the columns"):
         open_file(path)
 
 
@@ -160,7 +160,7 @@ def test_large_tables_are_sampled_and_say_so(tmp_path, monkeypatch):
     pl.DataFrame({"age": list(range(300)), "sex": ["f", "m"] * 150}).write_csv(path)
     opened = open_file(path)
     assert opened.n_rows == 300
-    assert opened.notes == ("The proposal and the identifier scan looked at 50 of 300 rows, evenly spaced.",)
+    assert opened.notes == ("The proposal and the identifier scan used 50 of 300 rows, evenly spaced.",)
 
 
 def _truncated(path):

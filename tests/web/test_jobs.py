@@ -191,7 +191,7 @@ def test_a_child_that_is_killed_becomes_a_failed_job(children, survey):
     job = children.wait(new, PATIENCE)
     assert (job.state, job.error.kind) == ("failed", "internal")
     assert "by signal 9" in job.error.message
-    assert "memory" in job.error.message
+    assert "Memory" in job.error.message
     assert left_in(job.folder) <= {"job.json", "request.json"}
 
 
@@ -203,7 +203,7 @@ def test_a_full_disk_says_so_and_leaves_nothing(children, survey, kind, size):
     limit_files(children._children[new], size)
     job = children.wait(new, PATIENCE)
     assert job.state == "failed"
-    assert job.error.message.startswith("disk full: free space under ")
+    assert job.error.message.startswith("the disk is full: free space under ")
     assert left_in(job.folder) <= {"job.json", "request.json"}
 
 

@@ -142,7 +142,7 @@ class Recipe(ABC):
     def options(
         self, *, seed: int | None, preset: str | None, accept: bool, limit: float | None, account: bool
     ) -> list[str]:
-        """The options of its command line; a ParameterError where it has no words for them."""
+        """The options of its command line; a ParameterError if it can't express them."""
 
     @property
     @abstractmethod

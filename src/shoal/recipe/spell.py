@@ -110,7 +110,7 @@ def command_line(
     Raises
     ------
     ParameterError
-        The command line has no words for this recipe; its TOML has.
+        The command line can't express this recipe; TOML can.
 
     Examples
     --------
@@ -249,4 +249,4 @@ def _path(file: str | Path) -> str:
 
 def unspoken(what: str) -> ParameterError:
     """The error of what only TOML can say."""
-    return ParameterError("command line", f"can't be written as a command with {what}", hint="Use the recipe as TOML.")
+    return ParameterError("command line", f"can't express {what}", hint="Use the recipe as TOML.")

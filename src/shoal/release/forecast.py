@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from shoal.method import Method
 from shoal.progress import spoken
-from shoal.recipe import Anonymization, Coarsening, Recipe, Synthesis
+from shoal.recipe import Recipe
 from shoal.schema import Schema
 
 __all__ = ["Forecast", "forecast"]
@@ -82,14 +82,12 @@ class _Cost:
 
 
 def _costs(recipe: Recipe) -> dict[str, list[_Cost]]:
-    """What the steps of the method itself cost."""
-    if isinstance(recipe, Anonymization):
-        return {"grouping": [_of(_GROUPING, recipe.group)], "masking": [_of(_MASKING, mask) for mask in recipe.masks]}
-    if isinstance(recipe, Coarsening):
-        return {"coarsening": [_of(_COARSENING, method) for method in recipe.coarseners]}
-    if isinstance(recipe, Synthesis):
-        return {"fitting": [_of(_FITTING, recipe.method)], "drawing": [_of(_DRAWING, recipe.method)]}
-    return {}
+    """What the steps of the methods themselves cost."""
+    found: dict[str, list[_Cost]] = {}
+    for method in recipe.methods:
+        for step, costs in _STEPS[method.family].items():
+            found.setdefault(step, []).append(_of(costs, method))
+    return found
 
 
 def _of(costs: Mapping[str, _Cost], method: Method) -> _Cost:
@@ -99,7 +97,8 @@ def _of(costs: Mapping[str, _Cost], method: Method) -> _Cost:
 
 def _evidence(recipe: Recipe, cells: float) -> dict[str, float]:
     """What comes after the method; where records are left out, risk and utility are measured without them too."""
-    cost = {step: each.at(cells) for step, each in (_NOBODYS if isinstance(recipe, Synthesis) else _EVIDENCE).items()}
+    nobodys = all(method.family == "synthesize" for method in recipe.methods)
+    cost = {step: each.at(cells) for step, each in (_NOBODYS if nobodys else _EVIDENCE).items()}
     if recipe.leaves_out and not recipe.blanks_cells:
         cost["measuring utility"] += cost["measuring risk"] + cost["measuring utility"]
     return cost
@@ -116,7 +115,12 @@ _COARSENING = {
     "recode": _Cost(0.0, 0.1),
     "safe-harbor": _Cost(0.0, 0.1),
 }
-_FITTING, _DRAWING = {"pegs": _Cost(0.1, 0.4)}, {"pegs": _Cost(0.3, 1.5)}
+_STEPS: Mapping[str, Mapping[str, Mapping[str, _Cost]]] = {
+    "group": {"grouping": _GROUPING},
+    "mask": {"masking": _MASKING},
+    "coarsen": {"coarsening": _COARSENING},
+    "synthesize": {"fitting": {"pegs": _Cost(0.1, 0.4)}, "drawing": {"pegs": _Cost(0.3, 1.5)}},
+}
 _AFTER = {"writing": _Cost(0.0, 0.03), "verifying": _Cost(0.0, 0.12), "reporting": _Cost(0.1, 0.5)}
 _EVIDENCE = {"measuring risk": _Cost(0.3, 1.9), "measuring utility": _Cost(0.15, 0.6), **_AFTER}
 _NOBODYS = {"measuring risk": _Cost(0.1, 0.5), "measuring utility": _Cost(0.1, 0.5), **_AFTER}
