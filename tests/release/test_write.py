@@ -109,4 +109,4 @@ def test_numbers_that_share_their_first_digits_can_be_drawn(tmp_path):
     table = pl.DataFrame({"age": rng.integers(20, 60, 200), "x": rng.normal(12345.678, 1, 200)})
     schema = Schema.of(quasi=["age"], sensitive=["x"])
     anonymize(table, schema, group=MDAV(k=5), mask=Centroid()).write(tmp_path / "out")
-    assert "12345" in (tmp_path / "out" / "report.html").read_text()
+    assert "12,345" in (tmp_path / "out" / "report.html").read_text()
