@@ -31,11 +31,11 @@ def _promised(claims: tuple[Claim, ...]) -> Iterator[str]:
     firm = [claim for claim in claims if claim.basis != "measured"]
     for claim in firm[:_MOST_CLAIMS]:
         where = f" of {claim.column}" if claim.column else ""
-        yield f"{claim.basis:<9} {claim.kind}{where} {claim.value:.4g}, {claim.scope}"
+        yield f"{claim.basis:<9} {claim.kind} {claim.value:.4g}{where}, {claim.scope}"
     if len(firm) > _MOST_CLAIMS:
         yield f"          and {len(firm) - _MOST_CLAIMS} more"
     if not firm:
-        yield "promised  nothing: risks are measured only"
+        yield "promised  nothing is promised; risks are measured only"
 
 
 def _compared(release: Release) -> Iterator[str]:
