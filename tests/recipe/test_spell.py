@@ -50,7 +50,7 @@ def run():
         seen.update(file=str(file), schema=str(schema), out=str(target), reading=reading)
         return None, Schema(())
 
-    def made(source, rules, recipe, *, preset=None, accept=False, seed=None, account=None, progress):
+    def made(source, rules, recipe, *, preset=None, accept=False, seed=None, account=None, pseudonyms=None, progress):
         seen.update(recipe=recipe, preset=preset, accept=accept, seed=seed)
         raise Stop
 
