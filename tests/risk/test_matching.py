@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from shoal import risk
 from shoal.errors import InputError, ParameterError, SchemaError
-from shoal.pair import Pair
+from shoal.pair import NOBODY, Pair
 from shoal.risk.matching import measure
 from shoal.schema import Schema
 
@@ -259,3 +259,10 @@ def test_the_bound_holds_only_without_tolerance(largest, landing, holds):
     sample = {"interval": (0.0, 1.0), "n_targets": 1, "sampled": False}
     words = {"mean": 0.1, "bound": 0.25, "n_groups": 2, "records": np.array([largest]), **sample}
     assert GroupRisk(largest=largest, largest_landing_share=landing, **words).holds == holds
+
+
+def test_rows_that_are_nobodys_are_not_measured_as_0():
+    table = pl.DataFrame({"age": [30, 35, 41, 57]})
+    pair = Pair.of(table, table, Schema.of(quasi=["age"]), np.full(4, NOBODY))
+    words = measure(pair).to_dict()
+    assert [words[name] for name in ("expected", "simulated", "interval", "largest")] == [None] * 4

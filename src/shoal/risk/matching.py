@@ -105,12 +105,15 @@ class Reidentification(Record):
         Matched records, mean probability and mean simulated frequency of each equivalence class of the original.
     by_group
         The group formula, where labels were given.
+    of_people
+        Whether released rows belong to people; a synthetic table's don't, and nobody's row can be found in it.
     """
 
     private: ClassVar[tuple[str, ...]] = (
         "class_expected",
         "class_simulated",
         "class_sizes",
+        "of_people",
         "record_ties",
         "records",
         "rows",
@@ -133,11 +136,17 @@ class Reidentification(Record):
     class_expected: FloatArray
     class_simulated: FloatArray
     by_group: GroupRisk | None
+    of_people: bool = True
 
     @property
     def n_classes(self) -> int:
         """Equivalence classes of the original that have matched records."""
         return len(self.class_sizes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The summary as JSON-safe words; rows that are nobody's, as a synthetic table's, leave nothing to measure."""
+        words = Record.to_dict(self)
+        return words if self.of_people else words | dict.fromkeys(("expected", "simulated", "interval", "largest"))
 
     def __float__(self) -> float:
         return self.expected
@@ -218,6 +227,7 @@ def measure(
         class_expected=np.bincount(matches.queries, weights=records) / sizes,
         class_simulated=np.bincount(matches.queries, weights=frequencies) / sizes,
         by_group=groups,
+        of_people=bool((pair.source_rows >= 0).any()),
     )
 
 
