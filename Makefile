@@ -6,12 +6,13 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 EXTRAS := .[all]
 
-.PHONY: demo test test-full check kernels postgres chromium minisign bench docs clean help
+.PHONY: demo test test-full test-spark check kernels postgres chromium minisign nginx bench docs clean help
 
 help:
 	@echo "make demo   run the main job on built-in data and say where the report is"
 	@echo "make test   lint, types, layers, then all tests"
 	@echo "make test-full  the same, with ten times as many faults"
+	@echo "make test-spark  the engine on Spark, with tasks that fail and workers that die"
 	@echo "make check  lint, types and layers only"
 	@echo "make bench  speed and quality against the peers, as ratios in one run"
 	@echo "make docs   regenerate the command reference and the floor plan from the code"
@@ -25,12 +26,18 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)
 	$(BIN)/shoal demo --out demo-release --overwrite
 
-test: postgres chromium minisign
+test: postgres chromium minisign nginx
 	$(MAKE) --jobs 2 check kernels
 	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder tests
 
 test-full:
 	SHOAL_KILLS=200 HYPOTHESIS_PROFILE=explore $(MAKE) test
+
+# The engine on Spark: needs Java 17, which is installed where it is missing and can be.
+test-spark: $(STAMP)
+	@command -v java >/dev/null || (test "$$(id -u)" = 0 && apt-get install -y -qq openjdk-17-jre-headless >/dev/null)
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -e ".[spark]"
+	SHOAL_SPARK=1 $(BIN)/pytest tests/engines/test_spark.py tests/engines/test_verbs.py -k "spark and (scan or not csv)"
 
 # The ledger is tested on a real PostgreSQL; where it can't be installed those tests are skipped and say so.
 postgres:
@@ -46,6 +53,11 @@ chromium:
 minisign:
 	@command -v minisign >/dev/null || \
 		(test "$$(id -u)" = 0 && apt-get install -y -qq minisign >/dev/null 2>&1) || true
+
+# The sample of a proxy is started; where nginx can't be installed that test is skipped and says so.
+nginx:
+	@command -v nginx >/dev/null || \
+		(test "$$(id -u)" = 0 && apt-get install -y -qq nginx-light >/dev/null 2>&1) || true
 
 check: $(STAMP)
 	$(BIN)/ruff check .

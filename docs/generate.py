@@ -37,6 +37,7 @@ TITLES = {
     "mask": "Masks: what is written instead",
     "coarsen": "Coarseners: less exact values",
     "synthesize": "Synthesizers: rows of no real person",
+    "events": "Events of linked tables: what becomes of them",
 }
 
 

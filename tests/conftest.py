@@ -16,6 +16,20 @@ settings.register_profile("explore", max_examples=100, **common)  # new ones eac
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "shoal"))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _own_ledger_of_a_module(tmp_path_factory):
+    """Releases of one module are unknown to the next: its user has a ledger of their own."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("user")))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _own_ledger(tmp_path_factory, monkeypatch):
+    """And so are those of one test to the next."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("user")))
+
+
 LONGEST = ("faces", "web", "comparison", "study", "ledger")  # begin with those that start browsers and processes
 
 

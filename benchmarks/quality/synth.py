@@ -22,7 +22,7 @@ from synth_peers import aim, data_synthesizer, mst
 from shoal import Schema
 from shoal.datasets.discharges import discharge, discharge_schema
 from shoal.synth import PeGS
-from shoal.synth.domain import settle
+from shoal.synth.domain import encode_table
 from shoal.synth.tables import pair_counts
 
 DELTA = 1e-9
@@ -107,7 +107,7 @@ def pegs(table, schema, epsilon, delta, options):
 
 
 def compare(name, table, schema, given):
-    found = settle(table, schema, bins=16, missing="refuse", public=True, owner="benchmark")
+    found = encode_table(table, schema, bins=16, missing="refuse", public=True, owner="benchmark")
     X, sizes = found.codes, found.domain.sizes
     rng = np.random.default_rng(1)
     apart = np.column_stack([rng.permutation(X[:, j]) for j in range(len(sizes))])

@@ -2,29 +2,35 @@
 
     pip install "mbi>=2.0.0"
     python benchmarks/quality/synth_grid.py table.csv another.csv.gz [--records 500 --records 4000] [--epsilon 1]
-        [--runs 3] [--columns 14] [--without aim] [--pure]
+        [--runs 3] [--columns 14] [--without aim] [--pure] [--wide] [--out runs.jsonl]
+    python benchmarks/quality/synth_grid.py --print runs.jsonl
 
 Mean total variation over all pairs of columns, and over a sample of 60 triples, of as many rows as records; δ = 1e-9.
-Tables are coded by synth_tables.py. MST and AIM are written from their descriptions (synth_peers.py, synth_aim.py); MST
-is fitted here by the same mirror descent as AIM, as mbi compiles for a minute otherwise. The interval is that of
-Student's t over runs at 95 %; with --runs 2 it is wide. "lowest": whether PeGS is at or below the better peer's mean.
+Tables are coded by synth_tables.py; --wide adds a simulated one of 50 columns. MST and AIM are written from their
+descriptions (synth_peers.py, synth_aim.py); MST is fitted here by the same mirror descent as AIM, as mbi compiles for a
+minute otherwise. Every run is a line of the file --out, so that a grid can be stopped and taken up again; --print makes
+of them the table of the docs. Intervals are those of Student's t at 95 % for the difference of the means of PeGS and of
+the better peer (Welch).
 """
 
 import argparse
 import itertools
+import json
 import math
 import time
+from collections import defaultdict
+from pathlib import Path
 
 import numpy as np
 from synth_aim import Fit
 from synth_peers import _unmerged, aim, rho_of
-from synth_tables import as_frame, read_tables
+from synth_tables import as_frame, read_tables, wide_table
 
 from shoal.synth import PeGS
 from shoal.synth.tables import keys, pair_counts
 
 DELTA = 1e-9
-STUDENT = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78}
+PEERS = ("aim", "mst")
 
 
 def pegs(X, sizes, epsilon, seed, delta=DELTA, **options):
@@ -63,7 +69,6 @@ def mst(X, sizes, epsilon, seed):
 
 METHODS = {
     "graph": pegs,
-    "pairs": lambda X, s, e, seed: pegs(X, s, e, seed, design="pairs"),
     "mst": mst,
     "aim": lambda X, s, e, seed: aim(X, s, e, DELTA, seed=seed)[0],
     "graph, pure": lambda X, s, e, seed: pegs(X, s, e, seed, delta=None),
@@ -81,47 +86,113 @@ def variation(X, Y, sizes, groups):
     return float(np.mean(gaps))
 
 
-def cell(X, sizes, epsilon, method, runs):
-    """Means, half widths and CPU seconds of one method."""
-    rng = np.random.default_rng(7)
-    M = len(sizes)
+def one_run(X, sizes, epsilon, method, seed):
+    """Total variation of pairs and of 60 triples, and CPU seconds, of one run of one method."""
+    rng, M = np.random.default_rng(7), len(sizes)
     pairs = list(itertools.combinations(range(M), 2))
-    triples = [tuple(sorted(rng.choice(M, 3, replace=False).tolist())) for _ in range(60)] if M > 2 else []
-    found, cpu = [], time.process_time()
-    for seed in range(runs):
-        Y = METHODS[method](X, sizes, epsilon, seed)
-        found.append((variation(X, Y, sizes, pairs), variation(X, Y, sizes, triples)))
-    cpu = (time.process_time() - cpu) / runs
-    half = STUDENT.get(runs, 2.3) * np.std(found, axis=0, ddof=1) / math.sqrt(runs) if runs > 1 else (math.nan,) * 2
-    return np.mean(found, axis=0), half, cpu
+    triples = [tuple(sorted(rng.choice(M, 3, replace=False).tolist())) for _ in range(60)] if M > 2 else pairs
+    cpu = time.process_time()
+    Y = METHODS[method](X, sizes, epsilon, seed)
+    cpu = time.process_time() - cpu
+    return {"pairs": variation(X, Y, sizes, pairs), "triples": variation(X, Y, sizes, triples), "cpu": cpu}
+
+
+def run_grid(given, tables):
+    """Run what the file does not have yet, all cells once before any a second time."""
+    done = {tuple(line[key] for key in KEYS) for line in _lines(given.out)}
+    methods = [m for m in METHODS if m not in given.without and (given.pure or "pure" not in m)]
+    for every, sizes in tables.values():
+        pegs(every[:300], sizes, 1.0, 0)  # compile first
+    asked = itertools.product(range(given.runs), given.records, tables, given.epsilon, methods)
+    for seed, n, name, epsilon, method in asked:
+        every, sizes = tables[name]
+        X = every[np.random.default_rng(1).permutation(len(every))[:n]]
+        cell = {"table": name, "n": len(X), "M": len(sizes), "epsilon": epsilon, "method": method, "seed": seed}
+        if tuple(cell[key] for key in KEYS) in done:
+            continue
+        done.add(tuple(cell[key] for key in KEYS))
+        with given.out.open("a") as file:
+            file.write(json.dumps(cell | one_run(X, sizes, epsilon, method, seed)) + "\n")
+
+
+KEYS = ("table", "n", "M", "epsilon", "method", "seed")
+
+
+def _lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def print_grid(path):
+    """The table of the docs, and in how many cells PeGS is lowest, by pairs and by triples."""
+    cells = defaultdict(lambda: defaultdict(list))
+    for line in _lines(path):
+        cells[line["table"], line["n"], line["M"], line["epsilon"]][line["method"]].append(line)
+    verdicts = {"pairs": [], "triples": []}
+    rows = defaultdict(dict)
+    for (name, n, M, epsilon), by in cells.items():
+        if "graph" not in by or not any(p in by for p in PEERS):
+            continue
+        for what, found in verdicts.items():
+            gap, half = difference(by, what)
+            found.append((f"{name} {n:,}, ε = {epsilon:g}", gap, half))
+        rows[name, n, M][epsilon] = _words(by, *verdicts["pairs"][-1][1:])
+    epsilons = sorted({cell[3] for cell in cells})
+    print("| table | " + " | ".join(f"ε = {e:g}" for e in epsilons) + " |\n|" + " --- |" * (len(epsilons) + 1))
+    for (name, n, M), row in sorted(rows.items()):
+        print(f"| {name}, {n:,} × {M} | " + " | ".join(row.get(e, "") for e in epsilons) + " |")
+    for what, found in verdicts.items():
+        behind = [f"{cell} by {gap:.4f} ± {half:.4f}" for cell, gap, half in found if gap > 0]
+        clear = sum(gap > half for _, gap, half in found)
+        print(f"{what}: lowest in {len(found) - len(behind)} of {len(found)}; behind: {'; '.join(behind) or 'none'}")
+        print(f"  clearly behind {clear}, clearly ahead {sum(-gap > half for _, gap, half in found)}")
+    for method in METHODS:
+        cpu = [line["cpu"] for by in cells.values() for line in by.get(method, [])]
+        if cpu:
+            print(f"{method}: CPU s a run: median {np.median(cpu):.1f}, most {max(cpu):.1f}, {len(cpu)} runs")
+
+
+def difference(by, what):
+    """Mean of PeGS less that of the better peer, and half the width of its interval."""
+    ours = [line[what] for line in by["graph"]]
+    theirs = min(([line[what] for line in by[p]] for p in PEERS if p in by), key=np.mean)
+    return np.mean(ours) - np.mean(theirs), _welch(ours, theirs)
+
+
+def _welch(a, b):
+    from scipy.stats import t
+
+    if min(len(a), len(b)) < 2:
+        return math.nan
+    va, vb = np.var(a, ddof=1) / len(a), np.var(b, ddof=1) / len(b)
+    df = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1))
+    return float(t.ppf(0.975, df) * math.sqrt(va + vb))
+
+
+def _words(by, gap, half):
+    ours = f"{np.mean([line['pairs'] for line in by['graph']]):.3f}"
+    peers = ", ".join(f"{np.mean([line['pairs'] for line in by[p]]):.3f}" if p in by else "–" for p in PEERS)
+    return f"{f'**{ours}**' if gap <= 0 else ours} ({peers}; {gap:+.3f} ± {half:.3f})"
 
 
 def main():
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    ask.add_argument("files", nargs="+")
+    ask.add_argument("files", nargs="*")
     ask.add_argument("--records", type=int, action="append")
     ask.add_argument("--epsilon", type=float, action="append")
     ask.add_argument("--columns", type=int, default=14)
     ask.add_argument("--runs", type=int, default=3)
     ask.add_argument("--without", action="append", default=[], choices=list(METHODS))
     ask.add_argument("--pure", action="store_true", help="pure ε too")
+    ask.add_argument("--wide", action="store_true", help="a simulated table of 50 columns too")
+    ask.add_argument("--out", type=Path, default=Path("synth_grid.jsonl"))
+    ask.add_argument("--print", type=Path, dest="shown")
     given = ask.parse_args()
-    methods = [m for m in METHODS if m not in given.without and (given.pure or "pure" not in m)]
-    for name, (every, sizes) in read_tables(given.files, given.columns).items():
-        pegs(every[:300], sizes, 1.0, 0)  # compile first
-        rows = np.random.default_rng(1).permutation(len(every))
-        for n, epsilon in itertools.product(
-            given.records or [500, 1000, 4000, 30_000], given.epsilon or [0.3, 1, 3, 10]
-        ):
-            X = every[rows[:n]]
-            found = {m: cell(X, sizes, epsilon, m, given.runs) for m in methods}
-            peers = [found[m][0][0] for m in ("mst", "aim") if m in found]
-            mark = "" if not peers else ("lowest" if found["graph"][0][0] <= min(peers) else "NOT LOWEST")
-            told = "  ".join(
-                f"{m} {mean[0]:.4f} ± {half[0]:.4f} (3-way {mean[1]:.3f}) {cpu:.1f} s"
-                for m, (mean, half, cpu) in found.items()
-            )
-            print(f"{name} {len(X)} × {len(sizes)}, ε = {epsilon:g}: {told}  {mark}", flush=True)
+    given.records = given.records or [500, 1000, 4000, 30_000]
+    given.epsilon = given.epsilon or [0.3, 1, 3, 10]
+    if given.shown is None:
+        tables = read_tables(given.files, given.columns)
+        run_grid(given, tables | ({"simulated": wide_table()} if given.wide else {}))
+    print_grid(given.shown or given.out)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import polars as pl
 
 from shoal import Schema
 
-__all__ = ["coded", "read_tables"]
+__all__ = ["as_frame", "coded", "read_tables", "wide_table"]
 
 MOST_LEVELS, BINS = 25, 10
 
@@ -24,6 +24,19 @@ def read_tables(paths, columns=14):
         frame = pl.read_csv(path, infer_schema_length=None)
         out[path.name.split(".")[0]] = coded(frame, columns)
     return out
+
+
+def wide_table(n=20_000, columns=50, seed=5):
+    """A simulated table: columns of 2 to 12 levels, each tied to one or two of six latent traits."""
+    rng = np.random.default_rng(seed)
+    traits = rng.standard_normal((n, 6))
+    found = []
+    for _ in range(columns):
+        levels, weights = int(rng.integers(2, 13)), rng.dirichlet(np.full(6, 0.3)) ** 0.5 * rng.choice([-1, 1], 6)
+        x = traits @ weights * rng.uniform(0.3, 1.5) + rng.standard_normal(n)
+        found.append(np.digitize(x, np.quantile(x, np.sort(rng.random(levels - 1)))))
+    X = np.column_stack([_dense(codes) for codes in found]).astype(np.int64)
+    return X, tuple(int(x) + 1 for x in X.max(axis=0))
 
 
 def coded(frame, columns):

@@ -23,7 +23,7 @@ from shoal import Generalize, Schema
 from shoal.engine import Inputs
 from shoal.engine.duckdb import DuckDBEngine
 from shoal.release.from_files import coarsen_files
-from shoal.risk.counted_classes import counted_classes
+from shoal.risk.class_sizes import counted_classes
 
 QUASI = ["county", "age", "sex", "race", "plan", "month", "type", "discharge"]
 LEVELS = {"county": 200, "sex": 2, "race": 6, "plan": 5, "month": 12, "type": 4, "discharge": 4}

@@ -26,9 +26,9 @@ import numpy as np
 import polars as pl
 
 from shoal import Schema
-from shoal.coarsening.conditions import Conditions
 from shoal.coarsening.generalize import Generalize
 from shoal.coarsening.mondrian import Mondrian
+from shoal.condition.conditions import Conditions
 from shoal.conform import prepare
 
 K, SHARE = 5, 0.05

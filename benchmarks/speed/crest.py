@@ -16,9 +16,7 @@ from scipy.spatial.distance import cdist
 from shoal import Schema
 from shoal.conform import prepare
 from shoal.group.crest import Crest
-from shoal.group.mst import MST
-from shoal.group.spanning import range_points, spanning_tree
-from shoal.group.tclose import TCloseMST
+from shoal.group.mst import MST, TCloseMST, range_points, spanning_tree
 from shoal.mask.micro_perturb import MicroPerturb
 
 GROUPERS = {"MST": MST(), "TCloseMST": TCloseMST(), "Partial CREST": Crest(alpha=1.0), "CREST": Crest()}

@@ -21,10 +21,9 @@ from scipy.special import ndtr
 from shoal.conform import prepare
 from shoal.encode import Encoder
 from shoal.mask import GaussianDither, ValueSets
-from shoal.mask.cell_dither import draw_cells, forward_cells, pick_members
 from shoal.mask.mixture import components, draw, forward, merge
 from shoal.mask.neighbourhoods import neighbourhoods
-from shoal.mask.rosenblatt import dimension_order, inverse, inverse_ranked
+from shoal.mask.rosenblatt import dimension_order, draw_cells, forward_cells, inverse, inverse_ranked, pick_members
 from shoal.mask.smooth import inverse_smooth
 
 ALPHA = 1 / 3

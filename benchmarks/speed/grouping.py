@@ -24,8 +24,7 @@ from typing import Any
 import numpy as np
 
 from shoal.group.blocks import by_blocks, partition
-from shoal.group.greedy import kmember
-from shoal.group.maximum_distance import mdav
+from shoal.group.greedy import kmember, mdav
 from shoal.group.points import Points
 
 K = 5

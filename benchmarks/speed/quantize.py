@@ -15,17 +15,16 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from shoal.conform import prepare
-from shoal.distance.mapping import line_pairs, map_distances
 from shoal.distance.radius import radii_of
-from shoal.distance.space import Space, Spaces
+from shoal.distance.space import Space, Spaces, line_pairs, map_distances
 from shoal.encode import Encoder
 from shoal.group.ball import Ball, Scene
-from shoal.group.range_tree import count_within, plant
+from shoal.group.ball_cover import count_within, plant
 from shoal.mask.aware import Masking
 from shoal.mask.push_back import PushBack
 from shoal.mask.shuffle import Shuffle
 from shoal.rng import stream
-from shoal.study.quantize_data import planted
+from shoal.study.quantize import planted
 
 
 def timed(call):

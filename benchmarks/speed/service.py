@@ -35,6 +35,7 @@ from shoal.ledger.tables import ANSWER, JOURNAL
 from test_processes import until_killed
 
 CLIENTS = 64
+BARE = "a bare FastAPI endpoint, 1 worker"
 
 
 def fit_models(folder, url):
@@ -63,9 +64,10 @@ def fit_models(folder, url):
 def query(fields, number):
     """A query that nobody asked before: every numeric field is moved a little."""
     words = {}
-    for name, field in fields.items():
-        low, high = field.bounds or (0.0, 1.0)
-        words[name] = field.levels[0] if field.levels else low + (high - low) * ((number * 0.6180339887) % 1.0)
+    for axis in fields.axes:
+        low, high = axis.bounds or (0.0, 1.0)
+        share = (number * 0.6180339887) % 1.0
+        words[axis.name] = low + (high - low) * share if axis.levels is None else axis.levels[0]
     return words
 
 
@@ -79,6 +81,7 @@ class Served:
         words += ["--no-log"]
         command = [sys.executable, "-c", script, *map(str, words)]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        self.pid = self._process.pid
 
     def __enter__(self):
         for _ in range(600):
@@ -119,13 +122,32 @@ async def load(port, tokens, model, fields, seconds, offset, pace=0.0):
     return sorted(times), failed, time.perf_counter() - begun
 
 
-def measure(name, port, tokens, model, fields, seconds, pace=0.0):
+def cpu_of_children(pid):
+    """Seconds of CPU that the child processes of a process have used."""
+    if pid is None:
+        return 0.0
+    total = 0
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        total += sum(map(int, Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()[11:13]))
+    return total / os.sysconf("SC_CLK_TCK")
+
+
+RATES = {}
+
+
+def measure(name, port, tokens, model, fields, seconds, pace=0.0, pid=None):
+    """Three runs, the first to warm up; CPU is that of the workers, which a busy machine changes less than rates."""
     first = 100_000_000 if pace else 0
-    runs = [asyncio.run(load(port, tokens, model, fields, seconds, first + 10_000_000 * k, pace)) for k in range(3)]
-    for times, failed, took in runs[1:]:  # the first warms up
+    asyncio.run(load(port, tokens, model, fields, seconds, first, pace))
+    for k in (1, 2):
+        before = cpu_of_children(pid)
+        times, failed, took = asyncio.run(load(port, tokens, model, fields, seconds, first + 10_000_000 * k, pace))
+        cpu = (cpu_of_children(pid) - before) / len(times) * 1e6
         middle, late = times[len(times) // 2], times[int(len(times) * 0.99)]
         said = f"{len(times) / took:8,.0f} scores/s   p50 {middle * 1e3:6.1f} ms   p99 {late * 1e3:6.1f} ms"
-        print(f"{name:<34}{said}   errors {failed}", flush=True)
+        more = f"   CPU {cpu:5.0f} µs" if pid else ""
+        print(f"{name:<34}{said}{more}   errors {failed}", flush=True)
+        RATES[name] = max(RATES.get(name, 0.0), len(times) / took)
 
 
 def on(kind, url, folder, seconds):
@@ -134,8 +156,8 @@ def on(kind, url, folder, seconds):
     fields = fit_models(folder, url)
     for workers in (1, 2):
         with Served(folder, url, workers) as served:
-            measure(f"certified, {kind}, {workers} workers", served.port, tokens, "certified", fields, seconds)
-            measure(f"charged on {kind}, {workers} workers", served.port, tokens, "published", fields, seconds)
+            for name, model in ((f"certified, {kind}", "certified"), (f"charged on {kind}", "published")):
+                measure(f"{name}, {workers} workers", served.port, tokens, model, fields, seconds, pid=served.pid)
     ledger.check()
     ledger.close()
 
@@ -168,7 +190,7 @@ def bare(fields, seconds):
             break
         except OSError:
             time.sleep(0.1)
-    measure("a bare FastAPI endpoint, 1 worker", port, ["x"] * CLIENTS, "m", fields, seconds)
+    measure(BARE, port, ["x"] * CLIENTS, "m", fields, seconds)
     process.kill()
 
 
@@ -184,7 +206,34 @@ def bare_inserts(folder, seconds):
             database.execute("INSERT INTO journal (mark, amount) VALUES (?, 1)", (f"{count:064d}",))
             database.execute("COMMIT")
             count += 1
+    RATES["a bare INSERT and COMMIT, SQLite"] = count / seconds
     print(f"{'a bare INSERT and COMMIT, SQLite':<34}{count / seconds:8,.0f} a second", flush=True)
+
+
+def bare_inserts_postgresql(url, seconds):
+    """The same on PostgreSQL."""
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as database:
+        database.execute("CREATE TABLE bare (id BIGINT PRIMARY KEY, mark TEXT UNIQUE, amount BIGINT)")
+        count, begun = 0, time.perf_counter()
+        while time.perf_counter() - begun < seconds:
+            database.execute("INSERT INTO bare VALUES (%s, %s, 1)", (count, f"{count:064d}"))
+            count += 1
+    RATES["a bare INSERT and COMMIT, PostgreSQL"] = count / seconds
+    print(f"{'a bare INSERT and COMMIT, PostgreSQL':<38}{count / seconds:8,.0f} a second", flush=True)
+
+
+def ratios():
+    """Every rate to that of a bare endpoint and of a bare loop on the same database, in this run."""
+    for name, rate in RATES.items():
+        said = f"{rate / RATES[BARE]:5.2f} × a bare endpoint"
+        for kind in ("SQLite", "PostgreSQL"):
+            loop = RATES.get(f"a bare INSERT and COMMIT, {kind}")
+            if name.startswith(f"charged on {kind}") and loop:
+                said += f", {rate / loop:5.1f} × a bare INSERT and COMMIT"
+        if not name.startswith("a bare"):
+            print(f"{name:<34}{said}")
 
 
 def kills(url, times):
@@ -229,7 +278,9 @@ def main():
                 url = cluster.database()
                 Ledger.open(url).close()
                 on("PostgreSQL", url, Path(place, "postgresql"), seconds)
+                bare_inserts_postgresql(cluster.database(), seconds)
                 kills(cluster.database(), times // 2)
+        ratios()
         kills(f"sqlite:///{place}/killed.db", times - times // 2)
 
 

@@ -22,7 +22,18 @@ ROWS = int(os.environ.get("SHOAL_BENCH_ROWS", "1000000"))
 
 @contextmanager
 def workbench(folder):
-    command = [sys.executable, "-m", "shoal", "web", "--port", "0", "--no-browser", "--folder", str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "shoal",
+        "web",
+        "--port",
+        "0",
+        "--no-browser",
+        "--no-token",
+        "--folder",
+        str(folder),
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "200"}) as process:
         yield process.stdout.readline().split()[1]
         process.send_signal(signal.SIGINT)
@@ -37,12 +48,12 @@ def timed(deed):
 def opened(page, address, file):
     """Seconds until the first rows are shown, and until the columns are."""
     page.goto(address)
-    page.get_by_label("Or its path on this machine").fill(str(file))
+    page.get_by_label("Or enter its path on this machine").fill(str(file))
     start = time.perf_counter()
     page.get_by_role("button", name="Open", exact=True).click()
     page.get_by_role("heading", name="First rows").wait_for(timeout=120_000)
     first = time.perf_counter() - start
-    page.get_by_role("heading", name="What each column is").wait_for(timeout=120_000)
+    page.get_by_role("heading", name="Columns", exact=True).wait_for(timeout=120_000)
     return first, time.perf_counter() - start
 
 
@@ -90,7 +101,7 @@ def main():
         bench = page.url.rsplit("/", 1)[0]
         page.goto(f"{bench}/method")
         page.get_by_role("button", name="Run", exact=True).click()
-        page.wait_for_url("**/results/**")
+        page.wait_for_url("**/result/**")
         other = browser.new_page()
         other.goto(f"{bench}/columns")
         other.get_by_label("role of gender", exact=True).wait_for()

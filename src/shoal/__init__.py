@@ -1,7 +1,7 @@
 """Shoal: hide each person among k others, and keep the shape of the data.
 
-A fish in a shoal can't be picked out, yet the shoal keeps its shape. Start with `Schema`, then `anonymize`.
-Names are loaded when first used, so that importing Shoal is fast.
+A fish in a shoal can't be picked out, yet the shoal keeps its shape. Start with `Schema`, then `anonymize`. Names are
+loaded when first used, so that importing Shoal is fast.
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ if TYPE_CHECKING:  # for editors and type checkers; a method that isn't here is 
     from shoal.errors import ColumnError, FileError, GuaranteeError, InputError, ParameterError, SchemaError, ShoalError
     from shoal.files import read_table
     from shoal.group import MDAV, MST, Ball, Crest, KMember, TCloseMST
+    from shoal.linked.coarsen_events import CoarsenEvents
+    from shoal.linked.exchange import DealContents, DealEvents, ExchangeBags
+    from shoal.linked.shift_dates import ShiftDates
+    from shoal.linked.trajectories import ExchangeTrajectories
     from shoal.mask import (
         AddNoise,
         CellDither,
@@ -36,16 +40,17 @@ if TYPE_CHECKING:  # for editors and type checkers; a method that isn't here is 
         Shuffle,
     )
     from shoal.pseudonym import DateShift, ProjectKey, Pseudonyms
+    from shoal.register.register import Register
     from shoal.release import Release, anonymize, coarsen, synthesize
-    from shoal.release.handover import handover
+    from shoal.release.contents import handover
+    from shoal.release.manifest import replay
     from shoal.release.policy import Policy, fit
-    from shoal.release.replay import replay
     from shoal.release.sign import sign
     from shoal.release.verify import verify
-    from shoal.schema import Schema
-    from shoal.score import AlphaTree, CertifiedForest, CertifiedTree, StableForest, StableTree
+    from shoal.schema import LinkedSchema, Schema
+    from shoal.score import AlphaTree, CertifiedForest, CertifiedRegressor, CertifiedTree, StableForest, StableTree
     from shoal.shift import MarketRisk
-    from shoal.synth import MarginalBootstrap, MultipleImputation, PeGS, PerturbedImputation
+    from shoal.synth import ContingencyTable, MarginalBootstrap, MultipleImputation, PeGS, PerturbedImputation
 
     __all__ = [
         "MDAV",
@@ -57,14 +62,21 @@ if TYPE_CHECKING:  # for editors and type checkers; a method that isn't here is 
         "CellDither",
         "Centroid",
         "CertifiedForest",
+        "CertifiedRegressor",
         "CertifiedTree",
         "Claim",
+        "CoarsenEvents",
         "ColumnError",
         "Comparison",
+        "ContingencyTable",
         "Crest",
         "Cudia",
         "DateShift",
+        "DealContents",
+        "DealEvents",
         "EcologicalRegression",
+        "ExchangeBags",
+        "ExchangeTrajectories",
         "FileError",
         "Flatten",
         "GaussianDither",
@@ -74,6 +86,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a method that isn't here is 
         "InputError",
         "KMember",
         "LimitedDataSet",
+        "LinkedSchema",
         "Ludia",
         "MarginalBootstrap",
         "MarketRisk",
@@ -92,12 +105,14 @@ if TYPE_CHECKING:  # for editors and type checkers; a method that isn't here is 
         "RankSwap",
         "Recode",
         "RecordSwap",
+        "Register",
         "Release",
         "Resample",
         "RidgeEcological",
         "SafeHarbor",
         "Schema",
         "SchemaError",
+        "ShiftDates",
         "ShoalError",
         "Shuffle",
         "StableForest",
@@ -148,18 +163,21 @@ _HOME = {
     "coarsen": "release",
     "Policy": "release.policy",
     "fit": "release.policy",
-    "handover": "release.handover",
-    "replay": "release.replay",
+    "handover": "release.contents",
+    "replay": "release.manifest",
     "sign": "release.sign",
     "synthesize": "release",
     "verify": "release.verify",
+    "Register": "register.register",
     "DateShift": "pseudonym",
     "ProjectKey": "pseudonym",
     "Pseudonyms": "pseudonym",
+    "LinkedSchema": "schema",
     "Schema": "schema",
     "MarketRisk": "shift",
     "AlphaTree": "score",
     "CertifiedForest": "score",
+    "CertifiedRegressor": "score",
     "CertifiedTree": "score",
     "StableForest": "score",
     "StableTree": "score",

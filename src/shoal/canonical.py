@@ -83,7 +83,7 @@ def retyped(frame: Frame, like: Frame) -> Frame:
 def _readable(prepared: Prepared) -> dict[str, pl.Series]:
     """Every column but removed identifiers, by role; one of mixed types, which nothing reads, is left out."""
     columns = {}
-    for role in ("quasi", "sensitive", "weight", "other", "unit", "household", "identifier"):
+    for role in ("quasi", "sensitive", "weight", "time", "other", "unit", "household", "identifier"):
         for column in prepared.schema.columns:
             if column.role == role and (role != "identifier" or column.pseudonym):
                 with suppress(ColumnError):
@@ -114,13 +114,13 @@ def _differs(frame: Frame, like: Frame, name: str) -> bool:
 
 
 def _retyped(frame: Frame, like: Frame, name: str) -> Any:
-    now, wanted = frame.schema[name], like.schema[name]
-    if now.is_float() and wanted.is_integer():
+    now, target = frame.schema[name], like.schema[name]
+    if now.is_float() and target.is_integer():
         return None
     try:
-        cast = frame[name].cast(wanted)
+        cast = frame[name].cast(target)
     except Exception:  # the library's message may quote cells
         return None
-    if wanted.is_decimal() and not (cast.cast(now) == frame[name]).fill_null(True).all():
+    if target.is_decimal() and not (cast.cast(now) == frame[name]).fill_null(True).all():
         return None  # a mean of prices may have more decimals than a price
     return cast if cast.null_count() == frame[name].null_count() else None

@@ -21,12 +21,12 @@ from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any, Literal, get_args
 
 from shoal.errors import ParameterError
-from shoal.record import Record
+from shoal.record import Record, html_table
 
 __all__ = ["Basis", "Claim", "Kind", "Unit", "rounded_up"]
 
 Basis = Literal["proved", "verified", "measured", "published"]
-Unit = Literal["records", "persons"]
+Unit = Literal["records", "persons", "households"]
 Kind = Literal[
     "k-anonymity",
     "group size",
@@ -38,16 +38,35 @@ Kind = Literal[
     "re-identification bound",
     "re-identification frequency",
     "re-identification through unchanged columns",
+    "prosecutor risk",
+    "journalist risk",
+    "marketer risk",
+    "individual risk",
     "epsilon-DP",
     "(epsilon, delta)-DP",
     "zCDP",
+    "epsilon-LDP",
     "l-diversity",
     "covariance kept",
     "covariance unbiased",
+    "k^m-anonymity",
+    "(k, k^m)-anonymity",
+    "event bound",
+    "households in a group",
+    "rules kept",
 ]
 _DIFFERENTIAL = frozenset({"epsilon-DP", "(epsilon, delta)-DP", "zCDP"})
 _PROBABILITIES = frozenset(
-    {"re-identification bound", "re-identification frequency", "re-identification through unchanged columns"}
+    {
+        "re-identification bound",
+        "re-identification frequency",
+        "re-identification through unchanged columns",
+        "prosecutor risk",
+        "journalist risk",
+        "marketer risk",
+        "individual risk",
+        "event bound",
+    }
 )
 
 
@@ -70,11 +89,13 @@ class Claim(Record):
     column
         The sensitive column it is about, if it is about one.
     unit
-        What the number counts: ``"records"`` or ``"persons"``, where it counts either.
+        What the number counts: ``"records"``, ``"persons"`` or ``"households"``, where it counts any.
     assumptions
         What must be true for the promise to hold, one sentence each.
     interval
         Low and high end where the value is an estimate, at the 95 % level.
+    known
+        How many events of a person an intruder knows, where it is about that.
 
     Examples
     --------
@@ -93,6 +114,7 @@ class Claim(Record):
     unit: Unit | None = None
     assumptions: tuple[str, ...] = ()
     interval: tuple[float, float] | None = None
+    known: int | None = None
 
     def __post_init__(self) -> None:
         _require_one_of("basis", self.basis, get_args(Basis))
@@ -102,6 +124,13 @@ class Claim(Record):
     def __str__(self) -> str:
         spread = f" [{self.interval[0]:.4g}, {self.interval[1]:.4g}]" if self.interval else ""
         return f"{self.kind} {self.value:.4g}{spread} ({self.basis}, {self.scope}): {self.statement}"
+
+    def _repr_html_(self) -> str:
+        """The claim as a notebook shows it: with its assumptions."""
+        return html_table(f"{self.kind} {self.value:.4g} ({self.basis}, {self.scope})", self._rows())
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [("says", self.statement), *(("assumes", text) for text in self.assumptions)]
 
     @property
     def is_differential(self) -> bool:
@@ -124,8 +153,8 @@ class Claim(Record):
 
 def _require_one_of(name: str, value: Any, choices: tuple[Any, ...]) -> None:
     if value not in choices:
-        told = ", ".join(map(str, choices))
-        raise ParameterError("Claim", f"{name} must be one of {told}", got=repr(value)[:60])
+        allowed = ", ".join(map(str, choices))
+        raise ParameterError("Claim", f"{name} must be one of {allowed}", got=repr(value)[:60])
 
 
 def rounded_up(limit: float, digits: int) -> float:

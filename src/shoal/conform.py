@@ -6,7 +6,7 @@ rule: an error names the column, the rule and the remedy, never a value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, get_args
 
@@ -14,15 +14,30 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.domain.absence import coded, numbers, stands_for_absence, written
 from shoal.domain.declared import declared_kind, declared_levels, floats
 from shoal.errors import ColumnError, InputError, Problems, SchemaError
 from shoal.fact import Fact, sentences
-from shoal.files.dates import as_dates
+from shoal.files.column_types import as_dates
 from shoal.frame import Frame, adopt, enter, pick, series, with_columns
 from shoal.schema import Column, Kind, Role, Schema
+from shoal.schema.codes_seen import without_codes
 from shoal.value import codes_of
 
-__all__ = ["Prepared", "check_columns", "floats", "kind_of", "levels_like", "prepare", "unit_numbers", "unit_rule"]
+__all__ = [
+    "Prepared",
+    "as_written",
+    "check_columns",
+    "floats",
+    "in_two_homes",
+    "kind_of",
+    "levels_like",
+    "prepare",
+    "typed_by_input",
+    "unit_numbers",
+    "unit_rule",
+    "with_codes",
+]
 
 Value = TypeVar("Value")
 
@@ -94,16 +109,17 @@ def prepare(table: Any, schema: Schema) -> Prepared:
         There are no rows, or none is left once those with missing numbers are dropped.
     """
     frame = enter(table)
-    problems = Problems(_misfits(frame, schema))
+    problems = Problems([*_misfits(frame, schema), *in_two_homes(frame, schema)])
     if len(frame) == 0:
         problems.settle()
         raise InputError("table", "must have at least one row", got="0 rows")
     frame = _dated(frame, schema, problems)
     here = [column for column in schema.columns if _is_used(column) and column.name in frame.columns]
     columns = problems.each(lambda column: _settle(series(frame, column.name), column), here)
+    frame = with_codes(frame, columns, problems)
     left, rows, facts = _treat_missing(frame, columns, problems)
-    numbers = [column for column in columns if column.kind == "numeric"]
-    problems.each(lambda column: _check_numbers(series(left, column.name), column), numbers)
+    numeric = [column for column in columns if column.kind == "numeric" and not _is_unread(left, column)]
+    problems.each(lambda column: _check_numbers(series(left, column.name), column), numeric)
     left = _respelled(left, [column for column in columns if column.levels is not None], problems)
     problems.settle()
     settled = schema.with_columns(columns)
@@ -152,6 +168,17 @@ def _misfits(frame: Frame, schema: Schema) -> list[InputError]:
     return [*gone, *new]
 
 
+def in_two_homes(frame: Frame, schema: Schema) -> list[InputError]:
+    """A person in two households, if there is one."""
+    unit, home = schema.unit, schema.household
+    if unit is None or home is None or not {unit, home} <= set(frame.columns):
+        return []
+    pairs = pl.DataFrame({"unit": series(frame, unit), "home": series(frame, home)}).drop_nulls().unique()
+    n_torn = int((pairs["unit"].unique_counts() > 1).sum())
+    rule, hint = "must be the same in all rows of a person", "Correct it, or give who moved a household of their own."
+    return [ColumnError(home, rule, got=f"{n_torn} persons in several", hint=hint)] if n_torn else []
+
+
 def _dated(frame: Frame, schema: Schema, problems: Problems) -> Frame:
     """The table with the columns that declare a format as dates or times; those that are already stay."""
     declared = [name for name in schema.formats if name in frame.columns]
@@ -160,14 +187,60 @@ def _dated(frame: Frame, schema: Schema, problems: Problems) -> Frame:
     return with_columns(frame, {name: adopt(content, frame) for name, content in found})
 
 
+def with_codes(frame: Frame, columns: Iterable[Column], problems: Problems | None = None) -> Frame:
+    """The table with each number or reason in the form that `shoal.domain.absence` says.
+
+    Without `problems`, what can't be read stays as it is: an interval of a release, for one.
+    """
+    found = Problems() if problems is None else problems
+    with_reasons = [column for column in columns if column.reasons and column.name in frame.columns]
+    made = found.each(lambda column: (column.name, coded(series(frame, column.name), column)), with_reasons)
+    changed = {name: content for name, content in made if content.dtype != series(frame, name).dtype}
+    return with_columns(frame, {name: adopt(content, frame) for name, content in changed.items()})
+
+
+def as_written(frame: Frame, schema: Schema) -> Frame:
+    """The table with every code as it came; undoes `with_codes`."""
+    with_reasons = [column for column in schema.columns if column.reasons and column.name in frame.columns]
+    made = {column.name: written(series(frame, column.name), column) for column in with_reasons}
+    changed = {name: content for name, content in made.items() if content.dtype != series(frame, name).dtype}
+    return with_columns(frame, {name: adopt(content, frame) for name, content in changed.items()})
+
+
+def typed_by_input(table: Any, schema: Schema) -> Frame:
+    """The columns of a table whose type a release may take over.
+
+    A column with a code that is a text is released as texts, whether or not anybody in the input has the code.
+    """
+    frame = enter(table)
+    texts = {c.name for c in schema.columns if any(isinstance(code, str) for code in c.reasons.values())}
+    return frame.select([name for name in frame.columns if name not in texts])
+
+
+def _is_unread(frame: Frame, column: Column) -> bool:
+    """Whether a column of numbers and codes could not be read, which was said already."""
+    return bool(column.reasons) and series(frame, column.name).dtype == pl.String
+
+
 def _settle(content: pl.Series, column: Column) -> Column:
+    content = _without_texts(content, column)
     if column.kind is None and column.levels is None:
         _check_not_mixed(content, column)
     kind = column.kind or kind_of(content, column)
     levels = column.levels
     if kind == "ordinal" and levels is None and content.dtype == pl.Enum:
         levels = tuple(content.dtype.categories)  # type: ignore[attr-defined]
+    if levels is not None and column.missing_codes:  # of a category, an absence is a level like any other
+        return replace(column, kind=kind, levels=(*levels, *column.missing_codes), missing_codes=None)
     return replace(column, kind=kind, levels=levels)
+
+
+def _without_texts(content: pl.Series, column: Column) -> pl.Series:
+    """A column of texts whose texts are all codes, as the numbers that are left."""
+    if column.kind is not None or column.levels is not None or not column.missing_codes or content.dtype != pl.String:
+        return content
+    left = without_codes(content, column.missing_codes)
+    return left if left.dtype.is_numeric() else content
 
 
 def _check_not_mixed(content: pl.Series, column: Column) -> None:
@@ -212,7 +285,7 @@ def _treat_missing(frame: Frame, columns: list[Column], problems: Problems) -> t
             "table", "must have at least one row after those with missing numbers are dropped", got="0 rows"
         )
     frame = frame if keep.all() else pick(frame, rows)
-    fill = [column for column, _ in found if column.missing not in ("drop", "error")]
+    fill = [column for column, _ in found if column.missing not in ("drop", "error", "level")]
     filled = problems.each(lambda column: (column.name, _fill(series(frame, column.name), column)), fill)
     return with_columns(frame, dict(filled)), rows, tuple(facts)
 
@@ -221,7 +294,10 @@ def _absent(frame: Frame, column: Column) -> BoolArray | None:
     """Which numbers of a column are missing; None where none is, or where the rule lets them stand."""
     if not _is_used(column) or column.kind != "numeric" or (column.role == "sensitive" and column.missing == "error"):
         return None
-    absent = series(frame, column.name).is_null().to_numpy()
+    if column.missing == "level":
+        return None
+    content = series(frame, column.name)
+    absent = content.is_null().to_numpy() if column.keeps_absence else stands_for_absence(content, column)
     return absent if absent.any() else None
 
 
@@ -231,7 +307,9 @@ def _missing_fact(column: Column, count: int) -> Fact:
             column.name,
             "has missing numbers and the schema has no rule for them",
             got=f"{count} missing",
-            hint='Set missing = "drop" (drop those rows), missing = "median", or missing = a number to fill in.',
+            hint='Set missing = "level" (they stay missing, a level of their own), "drop" (drop those rows), "median", '
+            "or a number to fill in.",
+            fix={"missing": "level"} if column.role == "quasi" else None,
         )
     if column.missing == "drop":
         says = "{column}: rows with a missing number were left out"
@@ -242,7 +320,7 @@ def _missing_fact(column: Column, count: int) -> Fact:
 
 
 def _fill(content: pl.Series, column: Column) -> FloatArray:
-    values = floats(content)
+    values = numbers(content, column)
     absent = np.isnan(values)
     present = values[~absent]
     if column.missing == "median" and len(present) == 0:
@@ -259,7 +337,7 @@ def _check_numbers(content: pl.Series, column: Column) -> None:
             got=f"type {content.dtype.base_type()}",
             hint="Convert it (for decimal commas, read it with decimal=','), or declare it ordinal or nominal.",
         )
-    values = floats(content)
+    values = numbers(content, column)
     if np.isinf(values).any():
         raise ColumnError(column.name, "must hold finite numbers", got=f"{int(np.isinf(values).sum())} infinite")
     if content.dtype.is_integer() and (np.abs(values) > 2**53).any():

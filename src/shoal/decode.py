@@ -72,8 +72,16 @@ def _coarse(
     known = source_rows >= 0
     typical = _typical(coding, cell.values[known], original[source_rows[known]], cell.n)
     codes = np.where(np.isnan(own), typical[cell.values], own)
-    codes[absent] = np.nan if coding.levels is None else len(coding.levels)
+    if coding.levels is not None:
+        codes[absent] = len(coding.levels)
+    elif not _keeps_empty(coding):
+        codes[absent] = np.nan
     return codes, exact
+
+
+def _keeps_empty(coding: Coding) -> bool:
+    """Whether an empty cell of a numeric column is a level of its own."""
+    return coding.atoms is not None and any(np.isnan(number) for number in coding.absent)
 
 
 def _blanked(codes: FloatArray, coding: Coding) -> BoolArray:
@@ -88,7 +96,8 @@ def _own_values(texts: pl.Series, coding: Coding) -> FloatArray:
     """The codes of cells that are single values of the original; NaN elsewhere."""
     if coding.levels is None:
         numbers = texts.cast(pl.Float64, strict=False)
-        return numbers.fill_null(float("nan")).to_numpy().astype(np.float64)
+        unread = (numbers.is_null() & texts.is_not_null()).to_numpy()
+        return np.where(unread, np.nan, coding.codes(numbers))
     codes = codes_of(texts, coding.levels).astype(np.float64)
     return np.where((codes < 0) | (codes == len(coding.levels)), np.nan, codes)
 
@@ -96,6 +105,8 @@ def _own_values(texts: pl.Series, coding: Coding) -> FloatArray:
 def _typical(coding: Coding, cell: IntArray, original: FloatArray, n: int) -> FloatArray:
     """The typical code of the records behind each cell; the centre of all where there are none."""
     counts = np.bincount(cell, minlength=n)
+    if coding.atoms is not None:
+        return _typical_number_or_reason(coding, cell, original, n)
     if coding.kind == "numeric":
         sums = np.bincount(cell, weights=np.nan_to_num(original, nan=coding.center), minlength=n)
         return np.where(counts > 0, sums / np.maximum(counts, 1), coding.center)
@@ -104,6 +115,16 @@ def _typical(coding: Coding, cell: IntArray, original: FloatArray, n: int) -> Fl
         middle = np.minimum(starts + counts // 2, max(0, len(cell) - 1))
         return np.where(counts > 0, original[order][middle], 0.0)
     return _modes(cell, original.astype(np.int64), n)
+
+
+def _typical_number_or_reason(coding: Coding, cell: IntArray, original: FloatArray, n: int) -> FloatArray:
+    """The mean of the numbers behind each cell, or the most frequent reason where most have none."""
+    reason, has = coding.reason(original), ~coding.is_absent(original)
+    counts, n_has = np.bincount(cell, minlength=n), np.bincount(cell[has], minlength=n)
+    means = np.bincount(cell[has], weights=original[has], minlength=n) / np.maximum(n_has, 1)
+    modes = _modes(cell[~has], reason[~has], n).astype(np.int64)
+    reasons = np.asarray(coding.atoms)[np.maximum(modes, 1) - 1]
+    return np.where(counts == 0, coding.center, np.where(2 * n_has >= counts, means, reasons))
 
 
 def _modes(cell: IntArray, level: IntArray, n: int) -> FloatArray:

@@ -26,8 +26,7 @@ import polars as pl
 from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.domain import Axis
 from shoal.domain.bins import midpoints, quantiles
-from shoal.domain.declared import declared_levels, floats
-from shoal.domain.learning import learn_levels
+from shoal.domain.declared import declared_levels, floats, learn_levels
 from shoal.frame import Frame, series
 from shoal.schema import Column
 from shoal.value import unknown_levels

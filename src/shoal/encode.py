@@ -9,14 +9,21 @@ makes the numbers comparable:
   different levels are equally far apart and the column has total variance 1, like every other. (For two levels
   this is the standardised 0/1 column: the two rules agree.)
 
+- a number or a reason (`shoal.domain.absence`): two parts. The number as above, by mean and deviation of the numbers,
+  where a reason lies at the mean; and a nominal column whose levels are "a number" and each reason. So any two reasons
+  are equally far apart, and a reason is at least that far from every number.
+
+As a code, a reason is a number beyond the largest: as far from it as the smallest is (the range), each further one
+a range farther. What a mask writes is a number up to the middle of that gap, a reason beyond.
+
 A missing category is a level of its own, after the last. Constant columns become zeros. Means and deviations are
 summed in sorted order, so a permutation of the rows changes no bit of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -24,23 +31,30 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from shoal.arrays import FloatArray, IntArray
-from shoal.conform import Prepared, floats, levels_like
+from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.conform import Prepared, levels_like
 from shoal.domain import Axis
-from shoal.domain.learning import learn_levels
+from shoal.domain.absence import numbers
+from shoal.domain.declared import learn_levels
 from shoal.errors import ColumnError
-from shoal.frame import Frame, enter, series, with_columns
+from shoal.frame import Frame, adopt, enter, series, with_columns
 from shoal.schema import Column, Kind
 from shoal.value import codes_of
 
-__all__ = ["Coding", "Encoder"]
+__all__ = ["Coding", "Encoder", "coding_of_counts", "palette", "step_of"]
 
 _WIDEST_MATRIX = 2**31  # bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coding:
-    """How one column becomes numbers: its levels, its place and spread, and a row that shows each level."""
+    """How one column becomes numbers: its levels, its place and spread, and a row that shows each level.
+
+    `step` is what all numbers of the column are multiples of, if anything. `absent` are the numbers that stand for an
+    absence (NaN: an empty cell), `atoms` their codes, `edge` what all of these exceed; without atoms an absence has no
+    code and is NaN.
+    `n_distinct` is the number of different values in the whole table, where it was learnt from more than is at hand.
+    """
 
     axis: Axis
     has_missing: bool = False
@@ -49,6 +63,11 @@ class Coding:
     center: float
     scale: float
     integral: bool
+    step: float | None = None
+    absent: tuple[float, ...] = ()
+    atoms: FloatArray | None = None
+    edge: float = np.inf
+    n_distinct: int | None = None
 
     @property
     def name(self) -> str:
@@ -78,18 +97,61 @@ class Coding:
     @property
     def height(self) -> float:
         """Height of its indicators in `Encoder.points`, 1 / sqrt(1 − Σ p²); 0 where it takes one column."""
-        if not self.unordered or self.shares is None:
+        if self.shares is None or not (self.unordered or self.atoms is not None):
             return 0.0
         return 1.0 / (float(np.sqrt(1.0 - np.sum(self.shares**2))) or 1.0)
 
     @property
     def width(self) -> int:
         """Number of matrix columns it takes in `Encoder.points`."""
+        if self.atoms is not None:
+            return len(self.atoms) + 2
         return self.n_levels if self.unordered else 1
 
+    @property
+    def reach(self) -> float:
+        """How far apart two values can be; infinite where nothing says so."""
+        return np.inf if self.atoms is None else float(2 * (self.atoms[0] - self.edge))
+
     def codes(self, column: pl.Series) -> FloatArray:
-        """The numbers of a column: values, or positions of levels."""
-        return self.axis.numbers(column)
+        """The numbers of a column: values, positions of levels, or the atom of a reason."""
+        values = self.axis.numbers(column)
+        if not self.absent:
+            return values
+        codes = np.minimum(values, self.edge)
+        for place, number in enumerate(self.absent):
+            stands = np.isnan(values) if np.isnan(number) else values == number
+            codes[stands] = np.nan if self.atoms is None else self.atoms[place]
+        return codes
+
+    def is_absent(self, codes: FloatArray) -> BoolArray:
+        """Which codes are those of a reason."""
+        beyond: BoolArray = codes > self.edge
+        return beyond
+
+    def present(self, codes: FloatArray) -> FloatArray:
+        """The codes as numbers, NaN for a reason."""
+        return codes if self.atoms is None else np.where(self.is_absent(codes), np.nan, codes)
+
+    def reason(self, codes: FloatArray) -> IntArray:
+        """Which reason each code is, from 1; 0 for a number."""
+        if self.atoms is None:
+            return np.zeros(len(codes), dtype=np.int64)
+        cuts = np.concatenate(([self.edge], (self.atoms[1:] + self.atoms[:-1]) / 2))
+        return np.searchsorted(cuts, codes, side="left")
+
+    def parts(self, codes: FloatArray) -> list[tuple[FloatArray, float]]:
+        """The column as coordinates, or as levels with the height of their indicators: one part, or two (see above)."""
+        if self.unordered:
+            return [(codes, self.height)]
+        number = np.nan_to_num(self.standardise(self.present(codes)), nan=0.0)
+        if self.atoms is None:
+            return [(number, 0.0)]
+        return [(number, 0.0), (self.reason(codes).astype(np.float64), self.height)]
+
+    def to_step(self, codes: FloatArray) -> FloatArray:
+        """Numbers rounded to the column's step, halves to even: whole numbers stay whole."""
+        return codes if self.step is None else np.round(codes / self.step) * self.step
 
     def standardise(self, codes: FloatArray) -> FloatArray:
         """Codes on the scale where the original has mean 0 and variance 1."""
@@ -98,10 +160,14 @@ class Coding:
     def snap(self, codes: FloatArray) -> FloatArray:
         """The nearest code whose level occurs in the original (ties go down); numeric codes stay."""
         if self.examples is None:
-            return codes
+            return codes if self.atoms is None else self._snap_reasons(codes)
         seen = np.flatnonzero(self.examples >= 0)
         cuts = (seen[1:] + seen[:-1]) / 2
         return seen[np.searchsorted(cuts, codes, side="left")].astype(np.float64)
+
+    def _snap_reasons(self, codes: FloatArray) -> FloatArray:
+        found = self.reason(codes)
+        return np.where(found > 0, np.asarray(self.atoms)[np.maximum(found, 1) - 1], codes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,14 +211,18 @@ class Encoder:
         stacked = np.hstack(blocks) if blocks else np.empty((len(codes), 0))
         return np.ascontiguousarray(stacked)
 
-    def decode(self, codes: FloatArray, original: Frame, rows: Frame) -> Frame:
+    def decode(self, codes: FloatArray, original: Frame, rows: Frame, literal: Collection[str] = frozenset()) -> Frame:
         """Put `codes` as values into the frame `rows`, in the original's own types.
 
         Levels are copied from a row of `original` that shows them, so categories, enums and dates stay what they
-        were. Numbers of an integer column stay integers if all released ones are.
+        were; a code between two levels is the nearest that occurs. In columns that are `literal` a code is its level,
+        whether or not anybody has it. Numbers of an integer column stay integers if all released ones are.
         """
-        columns = {c.name: _values(c, codes[:, j], original) for j, c in enumerate(self.codings)}
-        return with_columns(rows, columns)
+        made = {
+            c.name: _literal(c, codes[:, j], original) if c.name in literal else _values(c, codes[:, j], original)
+            for j, c in enumerate(self.codings)
+        }
+        return with_columns(rows, made)
 
     @property
     def _centers(self) -> FloatArray:
@@ -174,16 +244,55 @@ class Encoder:
             )
 
 
+def coding_of_counts(values: pl.Series, counts: IntArray, column: Column) -> Coding:
+    """The coding of a column of categories, from its different values and how often each occurs.
+
+    Row i of what `palette` gives shows level i, so that is what its `examples` point to.
+    """
+    axis = Axis(name=column.name, kind=column.kind or "nominal", levels=_find_levels(values, column, counts))
+    codes = axis.encode(values)
+    has_missing = bool(values.is_null().any())
+    total = np.bincount(codes, weights=counts, minlength=axis.n_known + has_missing)
+    number = np.arange(len(total))
+    center = float((number * total).sum() / total.sum())
+    scale = float(np.sqrt((total * (number - center) ** 2).sum() / total.sum())) or 1.0
+    return Coding(
+        axis=axis,
+        has_missing=has_missing,
+        shares=total / total.sum(),
+        examples=np.where(total > 0, number, -1),
+        center=center,
+        scale=scale,
+        integral=True,
+        n_distinct=int((total > 0).sum()),
+    )
+
+
+def palette(codings: Iterable[Coding]) -> pl.DataFrame:
+    """A table whose row i shows level i of each column of categories, and a missing value after the last.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from shoal.domain import Axis
+    >>> from shoal.encode import Coding, palette
+    >>> axis = Axis(name="sex", kind="nominal", levels=pl.Series(["f", "m"]))
+    >>> palette([Coding(axis=axis, center=0.5, scale=0.5, integral=True)])["sex"].to_list()
+    ['f', 'm', None]
+    """
+    columns = [coding.levels.alias(coding.name) for coding in codings if coding.levels is not None]
+    longest = 1 + max(map(len, columns), default=0)
+    number = pl.Series("#level", range(longest))
+    return pl.DataFrame([number, *(column.extend_constant(None, longest - len(column)) for column in columns)])
+
+
 def _learnt(prepared: Prepared, name: str) -> Coding:
     return _learn(series(prepared.frame, name), prepared.schema[name])
 
 
 def _learn(content: pl.Series, column: Column) -> Coding:
     if column.kind == "numeric":
-        values = floats(content)
-        center, scale = _place(values[~np.isnan(values)])
-        axis = Axis(name=column.name, kind="numeric", bounds=column.bounds)
-        return Coding(axis=axis, center=center, scale=scale, integral=content.dtype.is_integer())
+        return _learn_numbers(content, column)
     axis = Axis(name=column.name, kind=column.kind or "nominal", levels=_find_levels(content, column))
     codes = axis.encode(content)
     has_missing = bool(content.is_null().any())
@@ -198,12 +307,46 @@ def _learn(content: pl.Series, column: Column) -> Coding:
     )
 
 
-def _find_levels(content: pl.Series, column: Column) -> pl.Series:
+def _learn_numbers(content: pl.Series, column: Column) -> Coding:
+    values = numbers(content, column)
+    known = values[~np.isnan(values)]
+    center, scale = _place(known)
+    axis = Axis(name=column.name, kind="numeric", bounds=column.bounds)
+    integral = content.dtype.is_integer()
+    coding = Coding(axis=axis, center=center, scale=scale, integral=integral, step=step_of(column, integral))
+    if not column.keeps_absence:
+        return coding
+    absent = (*([np.nan] if column.missing == "level" else []), *column.reasons)
+    coding = replace(coding, absent=absent)
+    return _with_atoms(coding, content, known) if column.role == "quasi" else coding
+
+
+def step_of(column: Column, integral: bool) -> float | None:
+    """What all numbers of a column are multiples of: as declared, or one where they are whole."""
+    if column.step is not None:
+        return column.step
+    whole = integral if column.whole is None else column.whole
+    return 1.0 if whole else None
+
+
+def _with_atoms(coding: Coding, content: pl.Series, known: FloatArray) -> Coding:
+    """The coding with a code for each reason, and the share of records that have each."""
+    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
+    low, high = coding.axis.bounds or (low, high)
+    gap = high - low if high > low else 1.0
+    atoms = high + gap * np.arange(1.0, len(coding.absent) + 1)
+    coding = replace(coding, atoms=atoms, edge=high + gap / 2)
+    counts = np.bincount(coding.reason(coding.codes(content)), minlength=len(atoms) + 1)
+    return replace(coding, shares=counts / max(1, counts.sum()))
+
+
+def _find_levels(content: pl.Series, column: Column, weights: IntArray | None = None) -> pl.Series:
     """Ordinal levels in their order; nominal ones by frequency, ties as declared, else sorted."""
     levels = learn_levels([content], column) if column.levels is None else levels_like(content, column)
     if column.kind == "ordinal":
         return levels
-    counts = np.bincount(codes_of(content.drop_nulls(), levels), minlength=len(levels))
+    own = None if weights is None else weights[content.is_not_null().to_numpy()]
+    counts = np.bincount(codes_of(content.drop_nulls(), levels), weights=own, minlength=len(levels))
     return levels.gather(np.argsort(-counts, kind="stable"))
 
 
@@ -219,23 +362,45 @@ def _place(values: FloatArray) -> tuple[float, float]:
 
 
 def _block(coding: Coding, codes: FloatArray) -> FloatArray:
-    if not coding.unordered:
-        standard = coding.standardise(codes)
-        return np.nan_to_num(standard, nan=0.0)[:, None]
+    n_levels = coding.n_levels if coding.atoms is None else len(coding.atoms) + 1
+    parts = coding.parts(codes)
+    return np.hstack([_indicators(part, n_levels, height) if height else part[:, None] for part, height in parts])
+
+
+def _indicators(codes: FloatArray, n_levels: int, height: float) -> FloatArray:
     # A release may hold missing values where the original has none: such a row is at the origin, far from all levels.
-    known = np.flatnonzero(codes < coding.n_levels)
-    indicators = np.zeros((len(codes), coding.n_levels))
-    indicators[known, codes[known].astype(np.int64)] = coding.height
+    known = np.flatnonzero(codes < n_levels)
+    indicators = np.zeros((len(codes), n_levels))
+    indicators[known, codes[known].astype(np.int64)] = height
     return indicators
+
+
+def _literal(coding: Coding, codes: FloatArray, original: Frame) -> Any:
+    """The level of each code; the number after the last is a missing value."""
+    levels = coding.levels
+    assert levels is not None
+    known = pl.concat([levels, pl.Series(levels.name, [None], dtype=levels.dtype)])
+    return adopt(known.gather(codes.astype(np.int64)).alias(coding.name), original)
 
 
 def _values(coding: Coding, codes: FloatArray, original: Frame) -> Any:
     if coding.examples is not None:
         seen = coding.snap(codes).astype(np.int64)
         return original[coding.name].gather_every(1)[coding.examples[seen]]
+    if coding.atoms is not None:
+        return adopt(_number_or_reason(coding, codes), original)
     if coding.integral and np.all(codes == np.round(codes)):
         return _whole(codes.astype(np.int64), coding.name, original)
     return codes
+
+
+def _number_or_reason(coding: Coding, codes: FloatArray) -> pl.Series:
+    """Numbers, and the number that stands for each reason; an empty cell is missing."""
+    stands = np.append(np.nan, coding.absent)
+    reason = coding.reason(codes)
+    values = pl.Series(coding.name, np.where(reason > 0, stands[reason], codes)).fill_nan(None)
+    whole = coding.integral and bool((values == values.round()).fill_null(True).all())
+    return values.cast(pl.Int64) if whole else values
 
 
 def _whole(values: IntArray, name: str, original: Frame) -> Any:

@@ -87,8 +87,8 @@ class Classes:
 
     def histogram(self) -> dict[int, int]:
         """How many classes there are of each size that occurs."""
-        sizes, counts = np.unique(self.sizes, return_counts=True)
-        return {int(size): int(count) for size, count in zip(sizes, counts, strict=True)}
+        counts = np.bincount(self.sizes)
+        return {int(size): int(counts[size]) for size in np.flatnonzero(counts)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ import polars as pl
 from shoal.arrays import AnyArray, IntArray
 from shoal.errors import ColumnError, InputError
 
-__all__ = ["Backend", "Frame", "adopt", "enter", "leave", "pick", "series", "with_columns"]
+__all__ = ["Backend", "Frame", "adopt", "converted", "enter", "leave", "pick", "series", "with_columns"]
 
 Frame: TypeAlias = nw.DataFrame[Any]
 Backend: TypeAlias = Literal["polars", "lazy", "pandas", "pyarrow", "duckdb", "narwhals"]
@@ -47,6 +47,16 @@ def leave(frame: Frame, *, like: Any) -> Any:
 
         return duckdb.from_arrow(native)
     return native
+
+
+def converted(frame: pl.DataFrame, *, like: Any) -> Any:
+    """A Polars frame as the type of dataframe that `like` is."""
+    kind = enter(like).implementation
+    if kind.is_pandas():
+        return frame.to_pandas()
+    if kind.is_pyarrow():
+        return leave(nw.from_native(frame.to_arrow(), eager_only=True), like=like)
+    return leave(nw.from_native(frame, eager_only=True), like=like)
 
 
 def _without_traces(native: Any) -> Any:

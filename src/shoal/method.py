@@ -1,8 +1,8 @@
 """Methods: each says once what it is called, does and promises, and everybody reads it here.
 
-A method is a class that derives from `Method` (through `Grouper`, `BlindMask`, `AwareMask`, `Coarsener` or
-`Synthesizer`) and has a `title`. Defining it registers it; nothing else has to name it. Recipes, the command line, the
-workbench, the report, the docs and the contract suite all list what is registered.
+A method is a class that derives from `Method` (through `Grouper`, `BlindMask`, `AwareMask`, `Coarsener`,
+`Synthesizer` or `EventMethod`) and has a `title`. Defining it registers it; nothing else has to name it. Recipes, the
+command line, the workbench, the report, the docs and the contract suite all list what is registered.
 
 Shoal's own methods are found by looking for such classes in the source of the rooms that hold methods, and only the
 modules that have one are loaded, when a family is first listed. Other packages add methods by an entry point::
@@ -26,10 +26,21 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 from shoal.errors import ParameterError
 
-__all__ = ["ENTRY_POINTS", "FAMILIES", "Estimator", "Family", "Method", "Telling", "exports", "find", "home", "methods"]
+__all__ = [
+    "ENTRY_POINTS",
+    "FAMILIES",
+    "Estimator",
+    "Family",
+    "Method",
+    "Telling",
+    "exports",
+    "find",
+    "home",
+    "methods",
+]
 
-Family = Literal["group", "mask", "coarsen", "synthesize"]
-FAMILIES: tuple[Family, ...] = ("group", "mask", "coarsen", "synthesize")
+Family = Literal["group", "mask", "coarsen", "synthesize", "events"]
+FAMILIES: tuple[Family, ...] = ("group", "mask", "coarsen", "synthesize", "events")
 ENTRY_POINTS = "shoal.methods"
 E = TypeVar("E", bound="Estimator")
 
@@ -44,7 +55,7 @@ class Estimator:
     >>> import shoal
     >>> grouper = shoal.KMember(k=5)
     >>> grouper.clone().set_params(k=7).get_params()
-    {'k': 7, 'response_weight': 1.0}
+    {'k': 7, 'response_weight': 1.0, 'solver': 'greedy'}
     >>> grouper.k
     5
     """
@@ -108,6 +119,8 @@ class Method(Estimator, ABC):
     """What it promises, in one line; empty where nothing is promised."""
     telling: ClassVar[Telling] = Telling()
     """What the report says of it."""
+    coarsens: ClassVar[bool] = False
+    """Whether it writes wider values, so that equal rows form classes and a column may be left as it is."""
     rank: ClassVar[int] = 100
     """Its place among the methods of its family: the usual choice first."""
     trials: ClassVar[tuple[Mapping[str, Any], ...]] = ()
@@ -178,6 +191,7 @@ _ROOMS: dict[Family, tuple[str, ...]] = {
     "mask": ("mask",),
     "coarsen": ("coarsening", "compliance"),
     "synthesize": ("synth",),
+    "events": ("linked",),
 }
 _TITLED = re.compile(r"^class (\w+)\(.*\):\n(?: .*\n|\n)*?    title = ", re.MULTILINE)
 
@@ -218,5 +232,5 @@ def _load_entry_points() -> None:
         try:
             entry.load()
         except Exception as error:  # whatever another package does on loading
-            told = f"shoal.methods: '{entry.name}' ({entry.value}) can't be loaded: {type(error).__name__}"
-            warnings.warn(told, stacklevel=2)
+            message = f"shoal.methods: '{entry.name}' ({entry.value}) can't be loaded: {type(error).__name__}"
+            warnings.warn(message, stacklevel=2)

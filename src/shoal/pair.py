@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 
-from shoal.arrays import BoolArray, FloatArray, IntArray
-from shoal.conform import Prepared, prepare
+from shoal.arrays import BoolArray, FloatArray, IntArray, distinct_numbers
+from shoal.conform import Prepared, prepare, with_codes
 from shoal.decode import read_column, read_release
 from shoal.encode import Coding, Encoder
 from shoal.equivalence import Classes, Codes, classes_of
@@ -87,6 +87,7 @@ class Pair:
         """
         schema = prepared.schema
         _check_has(frame, schema)
+        frame = with_codes(frame, schema.columns)
         encoder = Encoder.fit(prepared, schema.quasi)
         codes = encoder.own_codes(prepared)
         reading = read_release(frame, encoder, codes, positions)
@@ -107,6 +108,11 @@ class Pair:
         return pair
 
     @property
+    def is_of_people(self) -> bool:
+        """Whether any released row is some person's; synthetic rows are nobody's."""
+        return bool((self.source_rows != NOBODY).any())
+
+    @property
     def schema(self) -> Schema:
         """The schema, with every kind settled."""
         return self.original.schema
@@ -124,7 +130,7 @@ class Pair:
             return column
         codes, coding = self.released_codes[:, j], self.encoder.codings[j]
         if coding.levels is None:
-            return pl.Series(name, codes).fill_nan(None)
+            return pl.Series(name, coding.present(codes)).fill_nan(None)
         place = pl.Series(codes.astype(np.int64))
         return coding.levels.gather(place.set(place == len(coding.levels), None)).alias(name)
 
@@ -169,7 +175,7 @@ class Pair:
 
     def kept(self) -> Pair:
         """The same pair without the records that were not released: nothing in it comes from their cells."""
-        places = np.unique(self.source_rows[self.source_rows >= 0])
+        places = distinct_numbers(self.source_rows[self.source_rows >= 0])
         if len(places) == self.original.n == self.original.n_original:
             return self
         frame = self.original.frame if len(places) == self.original.n else pick(self.original.frame, places)

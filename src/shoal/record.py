@@ -4,13 +4,16 @@ environment."""
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, ClassVar
 
-__all__ = ["Interval", "Record"]
+from markupsafe import escape
+
+__all__ = ["Interval", "Record", "html_table"]
 
 Interval = tuple[float, float]
+_MOST_ROWS = 80
 
 
 class Record:
@@ -38,6 +41,11 @@ class Record:
         names = [name for name in fields if name not in self.private]
         return {name: _plain(getattr(self, name)) for name in (*names, *self.derived)}
 
+    def _repr_html_(self) -> str:
+        """The record as a notebook shows it: its numbers, and of lists how long they are."""
+        leaves = "" if self.releasable else " (internal)"
+        return html_table(f"{type(self).__name__}{leaves}", [*_told(self.to_dict())])
+
 
 def _plain(value: Any) -> Any:
     if hasattr(value, "to_dict"):  # another record, a schema, a recipe
@@ -47,3 +55,33 @@ def _plain(value: Any) -> Any:
     if isinstance(value, date):
         return value.isoformat()
     return [_plain(item) for item in value] if isinstance(value, tuple | list) else value
+
+
+def html_table(title: str, rows: Sequence[Sequence[Any]], head: Sequence[str] = ()) -> str:
+    """A small table for notebooks; everything is escaped, and a long table says how many rows it leaves out."""
+    shown = [*rows[:_MOST_ROWS], *([["…", f"{len(rows) - _MOST_ROWS} more"]] if len(rows) > _MOST_ROWS else [])]
+    top = f"<thead>{_row(head, 'th')}</thead>" if head else ""
+    body = "".join(_row(row, "td") for row in shown)
+    return f"<table><caption>{escape(title)}</caption>{top}<tbody>{body}</tbody></table>"
+
+
+def _row(cells: Sequence[Any], kind: str) -> str:
+    return "<tr>" + "".join(f'<{kind} style="text-align:left">{escape(cell)}</{kind}>' for cell in cells) + "</tr>"
+
+
+def _told(words: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    """Names and values, nested names with a dot. Lists may hold values of single records: only their length is told."""
+    for name, value in words.items():
+        if isinstance(value, Mapping):
+            yield from _told(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", _short(value)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "–"}[value]
+    if isinstance(value, list):
+        numbers = len(value) == 2 and all(isinstance(end, int | float) for end in value)
+        return f"{value[0]:.4g} to {value[1]:.4g}" if numbers else f"{len(value)} entries"
+    return f"{value:,.4g}" if isinstance(value, float) else str(value)

@@ -2,7 +2,8 @@
 
 A change is safe if it never lets more be learnt: an entry for a column that isn't there goes; a column without a role
 becomes an identifier, a unit or a quasi-identifier (as proposed, or quasi, the cautious guess); a column of codes is
-declared nominal. What needs a person's judgement is left: what to do with missing numbers, which levels are public.
+declared nominal; missing numbers stay missing, a level of their own, so that nobody is dropped and nothing filled in.
+What needs a person's judgement is left: values outside the public levels and bounds.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ import numpy as np
 
 from shoal.arrays import Generator
 
-__all__ = ["fresh_key", "fresh_seed", "is_repeatable", "repeatable", "secret", "stream"]
+__all__ = ["branch", "branch_key", "fresh_key", "fresh_seed", "is_repeatable", "repeatable", "secret", "stream"]
 
 _GIVEN: ContextVar[str | None] = ContextVar("given key", default=None)
 
@@ -41,6 +41,17 @@ def stream(seed: int, *names: str | int) -> Generator:
     True
     """
     return _generator([seed, *_words(hashlib.sha256(_path(names)).digest())])
+
+
+def branch(seed: int, *names: str | int) -> int:
+    """The seed that belongs to `seed` and `names`: a part of a run that must repeat by itself."""
+    digest = hashlib.sha256(_path(("branch", seed, *names))).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+def branch_key(key: str, *names: str | int) -> str:
+    """The key that belongs to a secret `key` and `names`."""
+    return hmac.new(bytes.fromhex(key), _path(("branch", *names)), "sha256").hexdigest()
 
 
 def fresh_key() -> str:

@@ -6,8 +6,7 @@ import pytest
 
 from shoal.aggregate import Aggregate, Cudia, PseudoInverse
 from shoal.aggregate._cudia_kernels import assign, sample
-from shoal.aggregate.cudia import affordable
-from shoal.aggregate.cudia_model import Clusters, Rows, worth
+from shoal.aggregate.cudia import Clusters, Rows, affordable, worth
 from shoal.errors import ParameterError
 
 

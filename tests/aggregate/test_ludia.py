@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from shoal.aggregate import Aggregate, EcologicalRegression, Ludia, PseudoInverse
 from shoal.aggregate.covariates import covariates
-from shoal.aggregate.ludia import _start, _sums
-from shoal.aggregate.ludia_steps import iterate, objective
+from shoal.aggregate.ludia import _start, _sums, iterate, objective
 from shoal.aggregate.problem import pose
 from shoal.errors import ParameterError
 from shoal.rng import stream

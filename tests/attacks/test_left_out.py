@@ -49,7 +49,7 @@ def schema_of(quasi=("age", "sex", "town"), **more):
     "cells", [{"age": 97}, {"age": 97.5}, {"age": None}, {"town": "Y" * 90}, {"town": "00001"}, {"sex": None}]
 )
 def test_the_number_of_levels_and_the_names_of_intervals_are_those_of_the_kept(cells, tmp_path):
-    """ "Level 0 of 6" told that somebody is 1000; "[20, 40)" instead of "20-39" that somebody's age is not whole."""
+    """ "Level 0 of 6" told that somebody is 1000; "20 to <40" instead of "20-39" that somebody's age is not whole."""
     schema = schema_of(hierarchies={"age": {"kind": "intervals", "widths": [20, 40]}}, missing={"age": 130})
     method = {"limits": {"town": 0}, "importance": {"town": 9, "age": 0.1}}
     before = written(crowd(), schema, tmp_path / "before", **method)

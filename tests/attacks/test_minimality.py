@@ -14,7 +14,7 @@ import pytest
 
 import shoal
 from shoal.coarsening.coarsener import Coarsener
-from shoal.coarsening.requirements import MINIMALITY
+from shoal.condition.requirements import MINIMALITY
 from shoal.conform import prepare
 
 AGES = [30, 30, 60, 60, 60, 60]

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from shoal import Schema
 from shoal.coarsening import lattice
-from shoal.coarsening.conditions import Conditions
 from shoal.coarsening.generated import ladder_for
 from shoal.coarsening.lattice import search
 from shoal.coarsening.loss import cell_losses
 from shoal.coarsening.nodes import Counter
+from shoal.condition.conditions import Conditions
 from shoal.conform import prepare
 from shoal.frame import series
 
@@ -182,14 +182,14 @@ def test_entropy_under_suppression_is_not_monotone_so_failing_must_not_go_down()
 
 
 def zip_counter(classes, who=None, **conditions):
-    """A counter over the column zip, whose levels leave out one digit after another: `classes` of zip and values."""
+    """A counter over a column of digits, whose levels leave out one after another: `classes` of digits and values."""
     rows = [(code, value) for code, values in classes.items() for value in values]
-    data = pl.DataFrame({"zip": [code for code, _ in rows], "ill": [value for _, value in rows]})
+    data = pl.DataFrame({"digits": [code for code, _ in rows], "ill": [value for _, value in rows]})
     if who is not None:
         data = data.with_columns(who=pl.Series(who))
-    schema = Schema.of(quasi=["zip"], sensitive=["ill"], unit=None if who is None else "who")
+    schema = Schema.of(quasi=["digits"], sensitive=["ill"], unit=None if who is None else "who")
     prepared = prepare(data, schema)
-    ladders = [ladder_for(series(prepared.frame, "zip"), prepared.schema["zip"])]
+    ladders = [ladder_for(series(prepared.frame, "digits"), prepared.schema["digits"])]
     wanted = Conditions.of(prepared, **conditions)
     return Counter(ladders, cell_losses("granularity", ladders, ["nominal"], np.ones(1)), wanted)
 

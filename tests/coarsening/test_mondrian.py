@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.coarsening.cells import Boxes, axes_of
-from shoal.coarsening.conditions import Conditions
 from shoal.coarsening.mondrian import Mondrian
 from shoal.coarsening.partition import Points, partition
+from shoal.condition.conditions import Conditions
 from shoal.conform import prepare
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
 
@@ -262,7 +262,7 @@ def test_texts():
     shown = {axis.name: axis.write(boxes).to_list()[1:3] for axis in axes_of(prepare(table, made), table.columns)}
     assert shown == {
         "age": ["20-29", "40"],
-        "bmi": ["[-1.5, 2.25]", "3.0"],
+        "bmi": ["-1.5 to 2.25", "3.0"],
         "town": ['{A, "B, C"}', "D"],
         "school": ["none or missing", "school to college"],
         "born": ["2020-01-01 to 2020-03-05", "2021-01-01"],

@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.comparison import Comparison, write
-from shoal.comparison.write import FILES
+from shoal.comparison import Comparison, page
+from shoal.comparison.page import FILES
 from shoal.errors import FileError, ParameterError
-from shoal.files import atomic_folder
+from shoal.files import atomic
 
 
 def test_the_advice_names_the_best_within_the_limit(comparison):
@@ -106,7 +106,7 @@ def test_the_table_has_one_row_for_each_recipe(comparison):
 def test_the_table_is_of_the_kind_that_came_in(comparison, make_frame):
     from dataclasses import replace
 
-    from shoal.synth.output import backend_of
+    from shoal.synth.domain import backend_of
 
     like = make_frame(pl.DataFrame({"a": [1]}))
     assert type(replace(comparison, backend=backend_of(like)).table()) is type(like)
@@ -199,7 +199,7 @@ def test_nothing_half_written(comparison, tmp_path, monkeypatch, fails):
     def full(*_given, **_more):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(atomic_folder if fails == "_swap" else write, fails, full)
+    monkeypatch.setattr(atomic if fails == "_swap" else page, fails, full)
     with pytest.raises(FileError, match="no space left"):
         replace(comparison, n_records=9).write(folder, overwrite=True)
     assert Comparison.read(folder) == comparison

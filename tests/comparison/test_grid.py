@@ -13,7 +13,7 @@ from shoal.schema import Schema
 def test_the_grid_covers_every_family_and_survives_json(survey, survey_schema):
     recipes = default_recipes(survey_schema, survey)
     assert {recipe.family for recipe in recipes} == {"blind masks", "aware masks", "coarsening", "synthesis"}
-    assert 12 <= len(recipes) <= 20
+    assert 12 <= len(recipes) <= 22
     assert len({recipe.title for recipe in recipes}) == len(recipes)
     for recipe in recipes:
         again = read_recipe(json.loads(json.dumps(recipe.to_dict())))
@@ -38,3 +38,14 @@ def test_the_grid_leaves_out_what_can_not_be(survey, survey_schema):
     assert "suppress" not in names(wide)
     with pytest.raises(SchemaError, match="quasi-identifier"):
         default_recipes(Schema.of(sensitive=["cost"]))
+
+
+def test_many_rows_are_compared_at_one_size_and_without_what_takes_minutes(survey_schema, survey):
+    import polars as pl
+
+    many = pl.concat([survey] * (50_000 // len(survey) + 1))
+    titles = [recipe.title for recipe in default_recipes(survey_schema, many)]
+    few = [recipe.title for recipe in default_recipes(survey_schema, survey)]
+    assert any("ball" in title for title in few)
+    assert not any("ball" in title or "crest:k=10" in title for title in titles)
+    assert any(title.startswith("crest:k=5,alpha=1") for title in titles)

@@ -9,12 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.comparison.measure import measure, reference, release_of
-from shoal.comparison.spreading import even_draws, spread
-from shoal.comparison.synthetic_matches import found_beyond_chance, replicated_uniques
+from shoal import risk
+from shoal.comparison.measure import (
+    even_draws,
+    found_beyond_chance,
+    measure,
+    reference,
+    release_of,
+    spread,
+)
 from shoal.conform import prepare
 from shoal.pair import NOBODY, Pair
 from shoal.recipe import as_recipe
+from shoal.risk import copies
 from shoal.schema import Schema
 
 LEVELS = Schema.of(quasi=["a", "b"], sensitive=["y"], levels={"a": [0, 1, 2], "b": [0, 1], "y": [0, 1]})
@@ -23,6 +30,11 @@ cells = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 
 
 def frame(rows):
     return pl.DataFrame(rows, schema=["a", "b", "y"], orient="row")
+
+
+def came_out(pair):
+    alone, times = copies.returned(pair)
+    return (alone & (times > 0)).mean()
 
 
 def slow_kept(first, second):
@@ -41,13 +53,17 @@ def slow_kept(first, second):
 
 
 @given(cells, cells)
-def test_replicated_uniques_are_alone_and_came_out_again(before, after):
+def test_who_is_alone_and_how_often_they_came_out_again(before, after):
     first, second = frame(before), frame(after)
     pair = Pair.of(first, second, LEVELS, np.full(len(second), NOBODY))
-    keys, shown = [row[:2] for row in before], {row[:2] for row in after}
-    wanted = np.mean([keys.count(key) == 1 and key in shown for key in keys])
-    assert replicated_uniques(pair) == pytest.approx(wanted, abs=1e-12)
-    assert 0 <= found_beyond_chance(pair, 1) <= replicated_uniques(pair)
+    keys, shown = [row[:2] for row in before], [row[:2] for row in after]
+    alone, times = copies.returned(pair)
+    assert alone.tolist() == [keys.count(key) == 1 for key in keys]
+    assert times.tolist() == [shown.count(key) for key in keys]
+    table = risk.replicated_uniques(first, second, LEVELS)
+    assert (table.n_unique, table.n_replicated) == (alone.sum(), (alone & (times == 1)).sum())
+    assert table.record_share == pytest.approx((alone & (times == 1)).mean())
+    assert 0 <= found_beyond_chance(pair, 1) <= (alone & (times > 0)).mean()
 
 
 def test_chance_is_not_counted_and_memory_is(survey, survey_schema):
@@ -57,9 +73,9 @@ def test_chance_is_not_counted_and_memory_is(survey, survey_schema):
     rng = np.random.default_rng(5)
     plain = survey.select("age", "sex", "town", "cost", "ill")
     memory = pair_with(plain[rng.integers(240, size=240)])
-    assert found_beyond_chance(memory, 1) > 0.8 * replicated_uniques(memory) > 0.2
+    assert found_beyond_chance(memory, 1) > 0.8 * came_out(memory) > 0.2
     chance = pair_with(plain.select(column.gather(rng.integers(240, size=2400)) for column in plain))
-    assert replicated_uniques(chance) > 0.3
+    assert came_out(chance) > 0.3
     assert found_beyond_chance(chance, 1) < 0.1
 
 
@@ -73,7 +89,9 @@ def test_with_persons_of_several_rows_uniqueness_counts_persons():
     table = pl.DataFrame({"id": [1, 1, 2, 3], "a": [5, 5, 6, 6]})
     schema = Schema.of(unit="id", quasi=["a"])
     pair = Pair.of(table, pl.DataFrame({"a": [5, 6]}), schema, np.full(2, NOBODY))
-    assert replicated_uniques(pair) == 0.5
+    assert came_out(pair) == 0.5
+    twice = risk.replicated_uniques(table, pl.DataFrame({"a": [5, 6]}), schema)
+    assert (twice.n_unique, twice.n_replicated, twice.record_share) == (1, 1, pytest.approx(1 / 3))
 
 
 def test_measures_of_a_mask(survey, survey_schema):
@@ -93,7 +111,7 @@ def test_measures_of_a_mask(survey, survey_schema):
 @given(cells, cells)
 def test_kept_is_total_variation_of_pairs(before, after):
     from shoal.comparison.measure import _kept
-    from shoal.utility.variation import total_variation_of
+    from shoal.utility.intersection import total_variation_of
 
     first, second = frame(before), frame(after)
     pair = Pair.of(first, second, LEVELS, np.full(len(second), NOBODY))

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.compliance.presets import PRESETS, preset
+from shoal.compliance.presets import PRESETS, preset, removed_by_name
 from shoal.compliance.safe_harbor import LimitedDataSet, SafeHarbor
 from shoal.errors import ParameterError
 
@@ -22,8 +22,12 @@ def test_the_table_of_presets():
         "safe-harbor": 1,
         "limited-data-set": 1,
         "cms": 11,
+        "internal-3": 3,
         "internal-5": 5,
+        "public-10": 10,
         "public-11": 11,
+        "ema-0070": 11,
+        "health-canada": 11,
         "public-20": 20,
     }
     assert [type(c) for c in preset("safe-harbor").prepare(SCHEMA)] == [SafeHarbor]
@@ -34,7 +38,7 @@ def test_the_table_of_presets():
     assert preset("public-20").largest_risk == pytest.approx(0.05)
 
 
-@pytest.mark.parametrize(("name", "k"), [("internal-5", 5), ("public-11", 11), ("public-20", 20), ("cms", 11)])
+@pytest.mark.parametrize(("name", "k"), [(name, p.k) for name, p in PRESETS.items() if p.k > 1])
 def test_classes_are_counted(name, k):
     assert all(check.holds for check in preset(name).findings(table(k), SCHEMA))
     (found, *_) = preset(name).findings(table(k - 1), SCHEMA)
@@ -65,13 +69,46 @@ def test_safe_harbor_names_what_is_left():
     )
     failed = {check.rule: check.words for check in preset("safe-harbor").findings(bad, schema) if not check.holds}
     assert failed == {
-        "no direct identifier": "look at 'mail'",
-        "no place smaller than three digits of a ZIP code": "look at 'zip'",
-        "no day or month of a date": "look at 'when'",
-        "no age over 89 by itself": "look at 'age'",
+        "F e-mail addresses": "found in 'mail'",
+        "B geographic subdivisions": "found in 'zip'",
+        "C dates": "found in 'when'",
+        "C ages over 89": "found in 'age'",
     }
     limited = preset("limited-data-set").findings(bad.drop("mail"), schema)
     assert all(check.holds for check in limited)
+
+
+def outcomes(table, schema, **known):
+    return {check.rule: check.outcome for check in preset("safe-harbor").findings(table, schema, **known)}
+
+
+def test_every_rule_of_safe_harbor_has_an_outcome():
+    table = pl.DataFrame({"sex": ["f", "m"] * 3, "region": ["Cape", "North Shore"] * 3, "born_on": [20200213] * 6})
+    schema = shoal.Schema.of(quasi=list(table.columns), identifier=["phone"])
+    came = outcomes(table, schema, removed=removed_by_name(["phone", "x7"]))
+    assert {rule[0] for rule in came if rule != "free text, which may hold any of them"} == set("ABCDEFGHIJKLMNOPQR")
+    assert {rule for rule, one in came.items() if one == "removed"} == {"D telephone numbers", "R other unique codes"}
+    assert came["B geographic subdivisions"] == "not judged"
+    assert came["C dates"] == "found"
+    assert came["A names"] == "not found"
+
+
+def test_years_of_birth_are_judged_by_the_year_of_the_data():
+    schema = shoal.Schema.of(quasi=["birth_year"])
+    old = pl.DataFrame({"birth_year": [1929, 1930, 1990]})
+    assert outcomes(old, schema)["C ages over 89"] == "not judged"
+    assert outcomes(old, schema, year=2020)["C ages over 89"] == "found"
+    assert outcomes(old, schema, year=2019)["C ages over 89"] == "not found"
+    assert outcomes(pl.DataFrame({"birth_year": [1980, 1990]}), schema)["C ages over 89"] == "not found"
+
+
+def test_a_proved_bound_meets_a_preset_where_classes_do_not():
+    alone = pl.DataFrame({"age": list(range(30)), "sex": ["f"] * 30, "ill": ["no"] * 30})
+    (check,) = preset("ema-0070").findings(alone, SCHEMA, bound=1 / 11)
+    assert (check.holds, check.by_claim) == (True, True)
+    (check,) = preset("ema-0070").findings(alone, SCHEMA, bound=0.1)
+    assert not check.holds
+    assert all(p.source for p in PRESETS.values())
 
 
 def test_never_compliant_never_a_value():

@@ -3,7 +3,7 @@ import pytest
 
 from shoal import ParameterError
 from shoal.datasets.discharges import discharge, discharge_schema
-from shoal.synth.domain import settle
+from shoal.synth.domain import encode_table
 
 CARDINALITIES = {
     "typ": 6, "age_yrs": 18, "sex": 3, "ethncty": 4, "race": 7, "patzip": 16, "los": 16, "disp": 13, "pay": 9,
@@ -17,13 +17,13 @@ def test_numbers_of_levels_are_the_papers():
 
 
 def test_domain_has_1_02_trillion_cells():
-    found = settle(discharge(100), discharge_schema(), bins=1, missing="refuse", public=True, owner="test")
+    found = encode_table(discharge(100), discharge_schema(), bins=1, missing="refuse", public=True, owner="test")
     assert found.domain.n_cells == 1_018_967_040_000
 
 
 def test_rows_fit_the_schema_and_its_rules():
     table, schema = discharge(5000, seed=3), discharge_schema()
-    found = settle(table, schema, bins=1, missing="refuse", public=True, owner="test")
+    found = encode_table(table, schema, bins=1, missing="refuse", public=True, owner="test")
     assert not found.domain.broken(table).any()
     assert table.null_count().sum_horizontal().item() == 0
     assert table.columns == list(CARDINALITIES)

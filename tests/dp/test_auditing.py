@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from shoal.dp import Audit, Budget, audit
-from shoal.dp.events import best_event, lower_bounds
+from shoal.dp.auditing import best_event, lower_bounds
 from shoal.errors import ParameterError
 
 

@@ -36,6 +36,17 @@ def plain_sum(accepted, definition):
     return sum(b.exact[0] for b in accepted if b.definition == definition)
 
 
+def pure_sum(accepted, conversion):
+    """ε each; once the order α is fixed by the first ρ, the smaller of ε and α ε²/2."""
+    total, fixed = Fraction(0), False
+    for budget in accepted:
+        fixed = fixed or (budget.definition == "zcdp" and not budget.empty)
+        if budget.definition == "pure":
+            epsilon = budget.exact[0]
+            total += min(epsilon, conversion.order * epsilon**2 / 2) if fixed else epsilon
+    return total
+
+
 @given(LIMITS, st.lists(CHARGES, max_size=12))
 def test_never_above_the_limit_and_never_below_the_truth(limit, charges):
     journal, accepted = spend(limit, charges)
@@ -50,7 +61,7 @@ def test_never_above_the_limit_and_never_below_the_truth(limit, charges):
         assert journal.spent == Budget.zcdp(rho + squares)
     else:
         epsilon, delta = journal.spent.exact
-        plain = pure + plain_sum(accepted, "approximate")
+        plain = pure_sum(accepted, journal.conversion) + plain_sum(accepted, "approximate")
         if rho:
             plain += Budget.zcdp(rho).to_approximate(journal.conversion.delta).exact[0]
             assert delta == limit.exact[1]
@@ -85,7 +96,7 @@ def test_conversions_are_said():
     assert "first charge in ρ pays" in first.note
     assert "Rényi order" in second.note
     assert second.price.exact[0] == journal.conversion.order / 100
-    assert third.note == ""
+    assert "α ε² / 2" in third.note
     assert "ε² / 2" in Journal.begun(Budget.zcdp(1)).charged(Budget(epsilon=1), "x").entries[0].note
 
 
@@ -147,3 +158,28 @@ def test_a_changed_journal_is_not_believed(change):
     change(words)
     with pytest.raises(ValueError, match=r"."):
         Journal.from_dict(words)
+
+
+def test_once_the_order_is_fixed_a_small_pure_cost_counts_by_its_divergence():
+    journal = Journal.begun(Budget(epsilon=4, delta=1e-9)).charged(Budget.zcdp(0.005), "noise")
+    order = journal.conversion.order
+    small, large = (journal.charged(Budget(epsilon=e), "a fit").entries[-1] for e in (0.01, 1))
+    assert small.price.exact[0] == order * Fraction(1, 100) ** 2 / 2 < Fraction(1, 100)
+    assert "Rényi order" in small.note
+    assert (large.price, large.note) == (Budget(epsilon=1), "")  # there the plain sum is the tighter one
+    words = journal.charged(Budget(epsilon=0.01), "a fit").to_dict()
+    assert Journal.from_dict(words).to_dict() == words
+    before = Journal.begun(Budget(epsilon=2, delta=1e-9)).charged(Budget(epsilon=0.01), "a fit")
+    assert before.entries[-1].price == Budget(epsilon=0.01)  # no order is fixed yet
+
+
+@given(st.floats(1e-4, 3), st.floats(1.01, 100), st.floats(0, 1))
+def test_the_divergence_of_a_pure_mechanism_is_below_what_is_counted(epsilon, order, share):
+    """Randomised response at ε, and mixtures of it with a coin: their Rényi divergence by its definition."""
+    import math
+
+    p = share * math.exp(epsilon) / (1 + math.exp(epsilon)) + (1 - share) * 0.5
+    q = 1 - p
+    total = p**order * q ** (1 - order) + q**order * p ** (1 - order)
+    divergence = math.log(total) / (order - 1)
+    assert divergence <= min(epsilon, order * epsilon**2 / 2) * (1 + 1e-9) + 1e-12

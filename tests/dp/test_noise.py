@@ -203,3 +203,16 @@ def test_nothing_of_opendp_is_loaded_by_an_import():
 
     code = "import sys, shoal.dp; sys.exit(any(name.split('.')[0] == 'opendp' for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_randomised_response_has_its_matrix_and_its_price():
+    m, epsilon, n = 4, 0.9, 3000
+    keep = math.exp(epsilon) / (math.exp(epsilon) + m - 1)
+    for true in (0, 3):
+        seen = np.bincount(noise.randomised_response(np.full(n, true), m, epsilon), minlength=m) / n
+        exact = np.full(m, (1 - keep) / (m - 1))
+        exact[true] = keep
+        assert seen == pytest.approx(exact, abs=4.5 * math.sqrt(0.25 / n))
+    assert epsilon <= noise.response_epsilon(m, epsilon) < epsilon + 1e-9
+    assert noise.response_epsilon(1, epsilon) == 0
+    assert noise.randomised_response(np.zeros(3, dtype=int), 1, epsilon).tolist() == [0, 0, 0]

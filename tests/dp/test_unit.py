@@ -81,7 +81,12 @@ def test_an_account_says_what_is_spent(tmp_path):
     account.charge(Budget(epsilon=0.5), purpose="a table")
     spending = account.spending
     assert spending == Spending(
-        account=account.data_set, spent=Budget(epsilon=0.5), limit=Budget(epsilon=2), n_entries=1
+        account=account.data_set,
+        spent=Budget(epsilon=0.5),
+        limit=Budget(epsilon=2),
+        n_entries=1,
+        head=str(account.head),
     )
+    account.ledger.verify(head=spending.head)
     assert Spending.from_dict(spending.to_dict()) == spending
     assert str(spending) == f"Account {account.data_set}: ε = 0.5 spent of ε = 2 in 1 entries."

@@ -1,5 +1,6 @@
 """An engine is a fixture: one test body runs on every one of them."""
 
+import os
 from itertools import pairwise
 
 import numpy as np
@@ -8,10 +9,35 @@ import pytest
 
 from shoal.engine import open_engine
 
+SPARK = bool(os.environ.get("SHOAL_SPARK"))
+"""Set by `make test-spark`, which installs PySpark and Java."""
 
-@pytest.fixture(params=["memory", "duckdb"])
+
+@pytest.fixture(params=["memory", "duckdb", *(["spark"] if SPARK else [])])
 def engine(request, tmp_path):
+    if request.param == "spark":
+        yield request.getfixturevalue("spark_engine")
+        return
     with open_engine(request.param, memory=None if request.param == "memory" else "500MB", spill=tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def spark_session():
+    """Two cores, tasks that may fail three times: plain ``local[2]`` never runs one again."""
+    from shoal.engine.spark import _started
+
+    session = _started("local[2,4]", None)
+    session.conf.set("spark.sql.shuffle.partitions", "2")
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def spark_engine(spark_session):
+    from shoal.engine.spark import SparkEngine
+
+    with SparkEngine(session=spark_session) as opened:
         yield opened
 
 

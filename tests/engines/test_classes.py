@@ -13,8 +13,8 @@ from shoal.engine import Inputs, open_engine
 from shoal.engine.duckdb import DuckDBEngine
 from shoal.engine.memory import MemoryEngine
 from shoal.errors import ColumnError, InputError, SchemaError
-from shoal.risk import counted_classes as module
-from shoal.risk.counted_classes import counted_classes
+from shoal.risk import class_sizes as module
+from shoal.risk.class_sizes import counted_classes
 
 ROWS = shoal.Schema.of(quasi=["zip", "rate"], sensitive=["ill", "cost"], other=["who", "age"])
 PERSONS = shoal.Schema.of(unit="who", quasi=["age", "zip"], sensitive=["ill", "cost"], other=["rate"])

@@ -118,7 +118,7 @@ def test_memory_is_a_size(memory):
 
 
 def test_engines_have_names():
-    with pytest.raises(ParameterError, match="memory or duckdb"):
+    with pytest.raises(ParameterError, match="memory, duckdb or spark"):
         open_engine("abacus")
     with pytest.raises(FileError, match="folder to spill to"):
         open_engine("duckdb", spill=Path("/nowhere/at/all"))

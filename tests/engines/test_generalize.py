@@ -15,7 +15,7 @@ import shoal
 from shoal.engine import Inputs
 from shoal.engine.duckdb import DuckDBEngine
 from shoal.engine.memory import MemoryEngine
-from shoal.errors import ColumnError, FileError, GuaranteeError, InputError, ParameterError
+from shoal.errors import ColumnError, FileError, GuaranteeError, InputError, ParameterError, SchemaError
 from shoal.release import from_files
 from shoal.release.from_files import coarsen_files
 from shoal.release.minisign import new_key
@@ -229,3 +229,28 @@ with open_engine("duckdb", spill=base) as engine:
         coarsen_files(engine, Inputs.of(tmp_path / "in"), SCHEMAS["rows"], shoal.Generalize(k=5), tmp_path / "out")
     left = {path.name for path in tmp_path.iterdir()} - {"in", "schema.toml", "stopped"}
     assert left == {"out", "out.internal"}  # what the killed run staged and spilled is gone too
+
+
+def test_codes_for_an_absence_are_written_as_in_memory(engine, visits, tmp_path):
+    schema = shoal.Schema.of(
+        identifier=["who"],
+        missing={"age": "level"},
+        missing_codes={"age": {20: "refused"}},
+        bounds={"age": (0, 120)},
+        **BASE,
+    )
+    method = shoal.Generalize(k=5, suppression=0.1)
+    expected = shoal.coarsen(visits, schema, method)
+    coarsen_files(engine, Inputs.of(cut(visits, tmp_path / "in", 3)), schema, method, tmp_path / "out")
+    assert multiset(released(tmp_path / "out")).equals(multiset(expected.in_file_types()))
+
+
+@pytest.mark.parametrize(
+    "more", [{"rules": [{"never": {"ill": ["x"], "age": {"max": 1}}}]}, {"derived": {"zip": "age"}}]
+)
+def test_what_needs_memory_is_refused(engine, visits, tmp_path, more):
+    schema = shoal.Schema.of(identifier=["who"], **BASE, **more)
+    with pytest.raises(SchemaError, match="needs the table in memory"):
+        coarsen_files(
+            engine, Inputs.of(cut(visits, tmp_path / "in", 1)), schema, shoal.Generalize(k=5), tmp_path / "out"
+        )

@@ -7,7 +7,7 @@ import pytest
 from tests.engines.conftest import cut
 
 from shoal.engine import PERSONS, ROWS, Inputs
-from shoal.engine.marks import marks, total
+from shoal.engine.marks import marked, marks, total
 from shoal.engine.memory import MemoryEngine
 from shoal.engine.parquet_parts import write_parts
 
@@ -103,7 +103,7 @@ def test_apply_gets_each_cell_whole_and_sorted(engine, relation, visits):
         assert rows.equals(rows.sort(rows.columns))
         return rows.head(1).with_columns(n=pl.lit(len(rows), dtype=pl.Int64))
 
-    found = engine.collect(engine.apply(relation, "zip", first_of))
+    found = engine.collect(engine.apply(relation, "zip", first_of, {**relation.types, "n": pl.Int64()}))
     assert dict(found.select("zip", "n").iter_rows()) == dict(Counter(visits["zip"].to_list()))
 
 
@@ -126,11 +126,14 @@ def test_what_is_written_does_not_depend_on_files_or_order(engine, visits, tmp_p
     assert total(written, KEY) == total(expected, KEY) != total(expected.head(-1), KEY)
 
 
-def test_a_table_is_cut_into_files_of_equal_length(tmp_path):
-    frame = pl.DataFrame({"a": range(25)})
-    parts = write_parts([frame[:3], frame[3:17], frame[17:]], tmp_path, rows=10)
-    assert [part.rows for part in parts] == [10, 10, 5]
-    assert pl.concat([pl.read_parquet(tmp_path / part.name) for part in parts]).equals(frame)
+def test_the_file_of_a_row_follows_from_its_mark(tmp_path):
+    frame = marked(KEY)(pl.DataFrame({"a": range(1000)})).sort("#mark")
+    parts = write_parts([frame[:30], frame[30:170], frame[170:]], tmp_path, 1000, rows=100)
+    assert [part.name for part in parts] == [f"part-{i:05d}.parquet" for i in range(10)]
+    assert all(60 < part.rows < 140 for part in parts)
+    assert pl.concat([pl.read_parquet(tmp_path / part.name) for part in parts]).equals(frame.drop("#mark"))
+    edges = frame.select((pl.col("#mark").cast(pl.Int128) + 2**63) * 10 // 2**64).to_series()
+    assert [part.rows for part in parts] == edges.value_counts().sort("#mark")["count"].to_list()
 
 
 def test_marks_depend_on_key_and_content_alone():

@@ -77,7 +77,7 @@ def test_presets(room, tmp_path):
     done = coarsen(room, tmp_path / "a", "--preset", "public-11")
     assert done.exit_code == 0, done.exception
     assert "k-anonymity 11" in done.stdout
-    done = coarsen(room, tmp_path / "b", "--preset", "safe-harbor", "--method", "none")
+    done = coarsen(room, tmp_path / "b", "--preset", "safe-harbor", "--method", "none", "--no-register")
     assert done.exit_code == 0, done.exception
     assert set(pl.read_csv(tmp_path / "b" / "release.csv", infer_schema=False)["zip"]) == {"021", "941"}
 
@@ -142,3 +142,12 @@ def test_synthesize_refuses_wrong_words(room, tmp_path, words):
     given = ("synthesize", room / "people.csv", "-s", room / "schema.toml", "-o", tmp_path / "out", "--no-account")
     assert isinstance(shoal(*given, *words).exception, ParameterError)
     assert not (tmp_path / "out").exists()
+
+
+def test_screen_says_how_many_records_are_left_out_and_how_many_may_be(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ages = [*[30, 40] * 30, 90]
+    pl.DataFrame({"age": ages, "sex": ["f"] * 61}).write_csv("people.csv")
+    (tmp_path / "s.toml").write_text('[columns.age]\nrole = "quasi"\n[columns.sex]\nrole = "quasi"\n')
+    words = ["coarsen", "people.csv", "-s", "s.toml", "-o", "out", "-m", "generalize"]
+    assert "60 rows released, 1 left out (1.6%; limit 5%) by generalize" in CliRunner().invoke(app, words).output

@@ -1,4 +1,4 @@
-"""`--engine duckdb` of risk, coarsen and verify."""
+"""`--engine` of risk, anonymize, coarsen and verify."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 import shoal
 from shoal.cli.main import app
 from shoal.datasets import health_survey, health_survey_schema
-from shoal.errors import ParameterError
+from shoal.engine.choose import suited
+from shoal.errors import FileError, ParameterError
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,7 @@ def test_risk_prints_k_and_holds_limits(lake):
     [
         ("--engine", "duckdb", "--population", "1000"),
         ("--engine", "duckdb", "--decimal", ","),
-        ("--memory", "1GB"),
+        ("--engine", "memory", "--memory", "1GB"),
         ("--engine", "abacus"),
         ("--engine", "duckdb", "--fail-above", "marketer=0.1"),
     ],
@@ -76,7 +77,7 @@ def test_coarsen_and_verify(lake, tmp_path):
 @pytest.mark.parametrize(
     "words",
     [
-        ("--method", "mondrian"),
+        ("--method", "suppress"),
         ("--method", "generalize", "--seed", "1"),
         ("--method", "generalize", "--preset", "cms"),
         ("--method", "generalize", "--format", "csv"),
@@ -85,5 +86,51 @@ def test_coarsen_and_verify(lake, tmp_path):
 )
 def test_what_coarsen_can_not_do_on_an_engine_is_refused(lake, tmp_path, words):
     done = run("coarsen", lake / "lake", lake, "--engine", "duckdb", "-o", str(tmp_path / "out"), *words)
+    assert isinstance(done.exception, ParameterError), done.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_anonymize_verify_and_repeat(lake, tmp_path):
+    out, again = tmp_path / "out", tmp_path / "again"
+    words = ("--engine", "duckdb", "--memory", "500MB", "-g", "mdav:k=4", "-m", "centroid", "-o", str(out))
+    done = run("anonymize", lake / "lake", lake, *words)
+    assert done.exit_code == 0, done.output
+    assert "k-anonymity 4" in done.output
+    assert "re-identification frequency" in done.output
+    assert "groups, smallest" in done.output
+    checked = CliRunner().invoke(app, ["verify", str(out), "--engine", "duckdb", "--original", str(lake / "lake")])
+    assert checked.exit_code == 5, checked.output
+    assert "the run repeated gives the same bytes" in checked.output
+    replay = tmp_path / "out.internal" / "replay.toml"
+    repeated = CliRunner().invoke(app, ["anonymize", "--replay", str(replay), "--engine", "duckdb", "-o", str(again)])
+    assert repeated.exit_code == 0, repeated.output
+    assert (again / "part-00000.parquet").read_bytes() == (out / "part-00000.parquet").read_bytes()
+
+
+def test_auto_takes_memory_while_the_forecast_fits(lake, tmp_path):
+    small = run("anonymize", lake / "lake", lake, "-o", str(tmp_path / "small"), "-m", "centroid")
+    assert small.exit_code == 0, small.output
+    assert (tmp_path / "small" / "report.html").is_file()
+    large = run("anonymize", lake / "lake", lake, "-o", str(tmp_path / "large"), "-m", "centroid", "--memory", "1MB")
+    assert isinstance(large.exception, FileError)  # DuckDB is chosen, and has no room in a megabyte
+    assert suited(lake / "lake", "1MB") == "duckdb"
+    assert suited(lake / "lake", "1GB") == "memory"
+    assert suited(lake / "nowhere") == "memory"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-m", "push-back"),
+        ("-g", "crest"),
+        ("--sample", "100"),
+        ("--format", "sav"),
+        ("--target-linkage", "0.1"),
+        ("--master", "local[1]"),
+    ],
+)
+def test_what_anonymize_can_not_do_on_an_engine_is_refused(lake, tmp_path, words):
+    place = () if "--sample" in words else ("-o", str(tmp_path / "out"))
+    done = run("anonymize", lake / "lake", lake, "--engine", "duckdb", *place, *words)
     assert isinstance(done.exception, ParameterError), done.output
     assert not (tmp_path / "out").exists()

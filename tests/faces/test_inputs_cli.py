@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from shoal.cli.main import app
 from shoal.errors import InputError, ParameterError, ProblemsError
+from shoal.files import Labels, read_source, read_table, write_table
 
 SCHEMA = """\
 # mine
@@ -109,3 +110,19 @@ def test_problems_are_a_table_on_the_screen(capsys):
     shown = capsys.readouterr().err
     for word in ("2 problems", "remedy", "column 'a'", "must b; c", "Do d.", "column '[e]'"):
         assert word in shown
+
+
+@pytest.mark.parametrize("ending", ["sav", "dta", "xpt"])
+def test_absences_of_statistical_files_go_through_a_release(room, ending):
+    codes = {-8: "not applicable", -9: "refused"} if ending == "sav" else {".a": "not applicable", ".r": "refused"}
+    cells = [[*codes][i % 5] if i % 5 < 2 else 100 + i for i in range(60)]
+    typed = cells if ending == "sav" else list(map(str, cells))
+    table = pl.DataFrame({"age": [20 + i % 30 for i in range(60)], "income": typed, "cost": [i % 7 for i in range(60)]})
+    write_table(table, f"p.{ending}", labels=Labels(values={"income": codes}, missing={"income": tuple(codes)}))
+    run("schema", "infer", f"p.{ending}", "-o", "proposed.toml")
+    run("anonymize", f"p.{ending}", "-s", "proposed.toml", "-o", "out", "-g", "mdav", "-m", "centroid", "-k", "3")
+    written = read_source(room / f"out/release.{ending}", codes=None)
+    assert set(written.labels.missing["income"]) == set(codes)
+    assert written.frame["income"].is_in(list(codes)).sum() == 24
+    assert read_table(room / f"out/release.{ending}")["income"].null_count() == 24
+    assert "No check fails" in run("verify", "out", "--original", f"p.{ending}")

@@ -36,6 +36,15 @@ def test_help_loads_no_command():
     assert not loaded & {"numpy", "polars", "numba", "sklearn", "opendp"}
 
 
+def test_what_takes_long_to_load_is_loaded_where_it_is_used():
+    code = (
+        "import sys, shoal.cli.anonymize, shoal.cli.coarsen, shoal.cli.synthesize, shoal.cli.risk; print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    slow = {"numba", "scipy", "sqlalchemy", "altair", "sklearn", "pandas", "pyarrow", "opendp", "duckdb", "fastapi"}
+    assert not slow & set(done.stdout.split())
+
+
 def test_a_typo_is_answered_with_a_guess():
     result = CliRunner().invoke(app, ["anonymise"])
     assert result.exit_code == 2

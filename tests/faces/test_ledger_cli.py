@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import time
 
 import pytest
 from typer.testing import CliRunner
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 from shoal.cli.main import app
 from shoal.datasets.pima import pima_like, pima_like_schema
 from shoal.errors import GuaranteeError, InputError, ParameterError
+from shoal.ledger import Charge, Keys, Ledger
 
 runner = CliRunner()
 
@@ -69,6 +71,29 @@ def test_a_file_of_its_own_moves_into_the_shared_ledger_with_its_models(room):
     done = shoal("serve", "--models", models, "--ledger", url, "--check")
     assert done.exit_code == 0, done.exception  # admitted by the fit, and the admission moved along
     assert shoal("ledger", "admit", models / "model.json", "--ledger", url).exit_code == 0
+
+
+def test_old_charges_are_archived_and_the_file_verifies(room):
+    folder, url = room
+    assert fit(room, "--epsilon", 1, "--limit", 5).exit_code == 0
+    words = ("ledger", "archive", folder / "old.jsonl", "--days", 0, "--ledger", url)
+    assert isinstance(shoal(*words).exception, InputError)
+    ledger = Ledger.open(url)
+    [data] = [a["name"] for a in accounts(url) if a["kind"] == "data"]
+    key, _ = Keys(ledger).add("ward", epsilon=1)
+    place = ledger.enrol("model", digest="d", data=data)
+    who = {"key": key.id, "client": key.client, "model": place.model, "data": place.data}
+    ledger.settle([Charge(amount=10**11, mark=ledger.mark("a"), **who)])
+    ledger.close()
+    time.sleep(0.003)
+    before = accounts(url)
+    done = shoal(*words)
+    assert "1 charges" in done.stdout, done.exception
+    assert accounts(url) == before
+    assert "in archives that were not checked" in shoal("ledger", "verify", "--ledger", url).stdout
+    whole = shoal("ledger", "verify", "--archive", folder / "old.jsonl", "--ledger", url)
+    assert whole.exit_code == 0, whole.exception
+    assert "not checked" not in whole.stdout
 
 
 def test_wrong_usage(room):

@@ -8,12 +8,13 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from shoal.cli import market, study
+from shoal.cli import market, study, transfer
 from shoal.datasets import health_survey, health_survey_schema
 from shoal.errors import FileError, InputError, ParameterError
 
 app = typer.Typer()
 app.command("market", epilog=market.EXAMPLES)(market.market)
+app.command("transfer", epilog=transfer.EXAMPLES)(transfer.transfer)
 app.add_typer(study.app, name="study")
 
 
@@ -124,3 +125,18 @@ def test_study_plan_must_be_numbers(tmp_path):
     result = run("study", "market-risk", "--out", tmp_path / "study", "--plan", "some,of,them")
     assert isinstance(result.exception, ParameterError)
     assert not (tmp_path / "study").exists()
+
+
+def test_transfer_from_files(folder, tmp_path):
+    out = tmp_path / "predicted.csv"
+    words = ("--task", f"us={folder / 'members.csv'}", "--task", f"other={folder / 'members.csv'}", "--target", "us")
+    given = ("transfer", *words, "--new", folder / "ca.csv", "--schema", folder / "schema.toml", "--method", "logistic")
+    result = run(*given, "--out", out, "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.output)
+    table = pl.read_csv(out)
+    assert told["mean"] == pytest.approx(table["predicted"].mean())
+    assert told["weights"]["borrowed_share"] == pytest.approx(0.5)  # the two tasks are alike
+    assert "borrowed" in run(*given).output
+    assert isinstance(run(*given, "--out", out).exception, FileError)
+    assert isinstance(run(*given, "--task", "us=x.csv").exception, ParameterError)

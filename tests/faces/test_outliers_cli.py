@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from shoal.cli import outliers
 from shoal.errors import GuaranteeError, ParameterError, ProblemsError
-from shoal.study.quantize_data import planted, toy
+from shoal.study.quantize import planted, toy
 
 app = typer.Typer()
 app.command("outliers", epilog=outliers.EXAMPLES)(outliers.outliers)

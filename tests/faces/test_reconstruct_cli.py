@@ -133,7 +133,7 @@ def test_the_study_runs_and_says_what_it_found(tmp_path, monkeypatch):
 
 
 def test_exposure_is_told(capsys):
-    from shoal.cli.aggregates import exposure, tell_exposure
+    from shoal.cli.risk_screen import exposure, tell_exposure
     from shoal.datasets.inpatients import inpatient_schema
 
     tell_exposure(exposure(inpatient(200), inpatient_schema(), ["county,hospital"]))

@@ -36,23 +36,30 @@ def run(room, file, *words):
     return CliRunner().invoke(app, ["risk", str(room / file), "-s", str(room / "s.toml"), *named])
 
 
+def short(text):
+    """The lines of a summary, which a terminal of 80 columns shows without a break."""
+    lines = text.splitlines()
+    assert len(lines) <= 15
+    assert max(map(len, lines)) <= 80
+    return lines
+
+
 def test_the_summary_is_short_and_says_first_what_helps(room):
     done = run(room, "a.csv", "--population", 30_000)
     assert done.exit_code == 0, done.output
-    lines = done.stdout.splitlines()
-    assert len(lines) <= 15
+    lines = short(done.stdout)
     assert "smallest class k = 1" in lines[0]
-    assert "What would help most" in lines[1]
-    assert "→" in lines[2]
+    assert "What would help" in lines[1]
+    assert "→" in lines[1]
     assert "town-" not in done.stdout  # no value of anybody
 
 
 def test_the_sampling_fraction_is_no_risk(room):
     done = run(room, "a.csv", "--population", 30_000)
     journalist = next(line for line in done.stdout.splitlines() if "journalist" in line)
-    assert "1.00%" not in journalist
-    assert "model" in journalist
-    assert "over all models" in done.stdout
+    assert " 1% " not in journalist
+    assert "Pitman" in journalist
+    assert "by model" in done.stdout
     found = json.loads(run(room, "a.csv", "--population", 30_000, "--json").stdout)
     low, high = found["attackers"]["spread"]
     assert 0.01 < low <= found["attackers"]["marketer"] <= high
@@ -71,10 +78,15 @@ def test_values_and_records_only_where_asked_for(room):
 def test_attacks_fire_on_a_copy_and_stop_the_script(room):
     done = run(room, "a.csv", "--original", "a.csv", "--control", "b.csv", "--fail-above", "membership=0.2")
     assert done.exit_code == 3
-    assert "membership" in done.stdout
-    assert "above the limit of 20.00%" in done.stdout
-    assert ": a leak" in done.stdout
-    assert len(done.stdout.splitlines()) <= 18
+    gate = next(line for line in short(done.stdout) if "membership" in line)
+    assert gate.endswith("20%  bad")
+    assert "above the limit of 20%" in done.stderr
+    told = run(room, "a.csv", "--original", "a.csv", "--control", "b.csv", "--verbose").stdout
+    assert ": a leak" in told
+    gates = ("unique", "prosecutor", "marketer", "individual", "linkability", "guessing", "membership")
+    every = [word for gate in gates for word in ("--fail-above", f"{gate}=0")]
+    all_asked = run(room, "a.csv", "--original", "a.csv", "--control", "b.csv", *every)
+    assert len([line for line in short(all_asked.stdout) if line.endswith("bad")]) >= 7
 
 
 def test_attacks_pass_on_other_people(room):
@@ -104,7 +116,7 @@ def test_a_limit_that_cant_be_held_is_wrong_usage(room, wrong):
 def test_classes_below_k(room):
     found = json.loads(run(room, "a.csv", "--k", 3, "--json").stdout)
     assert found["what_if"]["k"] == found["contribution"]["k"] == 3
-    assert "In classes of fewer than 3" in run(room, "a.csv", "--k", 3).stdout
+    assert "in classes of fewer than 3" in run(room, "a.csv", "--k", 3).stdout
 
 
 def test_households_of_the_schema_are_shown(tmp_path):
@@ -112,8 +124,9 @@ def test_households_of_the_schema_are_shown(tmp_path):
     table.write_csv(tmp_path / "a.csv")
     Schema.of(quasi=["age"], household="home").write(tmp_path / "s.toml")
     done = run(tmp_path, "a.csv")
-    assert "100.00% of 4 households" in done.stdout
-    assert "fewest households of one composition: 1; households like no other: 4" in done.stdout
+    homes = next(line for line in short(done.stdout) if "households found" in line)
+    assert homes.split()[-5:] == ["100%", "4", "25%", "–", "watch"]
+    assert "4 households are like no other" in run(tmp_path, "a.csv", "--verbose").stdout
     assert "home-" not in done.stdout
     assert run(tmp_path, "a.csv", "--fail-above", "household=0.5").exit_code == 3
     found = json.loads(run(tmp_path, "a.csv", "--json").stdout)["households"]
@@ -124,3 +137,20 @@ def test_without_households_their_limit_is_wrong_usage(room):
     done = run(room, "a.csv", "--fail-above", "household=0.5")
     assert isinstance(done.exception, ParameterError)
     assert "households" not in run(room, "a.csv").stdout
+
+
+def test_nothing_at_risk_is_said_in_few_words(tmp_path):
+    pl.DataFrame({"age": [40, 40, 40, 52, 52, 52, 52]}).write_csv(tmp_path / "a.csv")
+    Schema.of(quasi=["age"]).write(tmp_path / "s.toml")
+    lines = short(run(tmp_path, "a.csv").stdout)
+    assert "nobody stands out" in lines[1]
+    assert next(line for line in lines if "alone" in line).endswith("good")
+
+
+def test_rows_of_one_person_are_not_called_people(tmp_path):
+    pl.DataFrame({"who": [1, 1, 2, 3], "age": [40, 40, 52, 52]}).write_csv(tmp_path / "a.csv")
+    Schema.of(quasi=["age"], unit="who").write(tmp_path / "s.toml")
+    text = run(tmp_path, "a.csv").stdout
+    assert "people" not in text
+    alone = next(line for line in short(text) if "alone in" in line)
+    assert alone.split()[-5:-3] == ["50%", "2"]

@@ -51,6 +51,48 @@ def test_fit_explain_evaluate(folder):
     assert not (folder / "again.json").exists()
 
 
+def test_a_number_and_why(folder):
+    base = ("fit", folder / "patients.csv", "-s", folder / "schema.toml", "-m", "certified-regressor")
+    done = run(*base, "-t", "glucose", "-o", folder / "sugar.json", "--epsilon", 2, "--limit", 3)
+    assert done.exit_code == 0, done.output
+    assert "expected value" in done.output
+    found = run("evaluate", folder / "sugar.json", folder / "new.csv", "-t", "glucose", "--json", folder / "found.json")
+    assert found.exit_code == 0, found.exception
+    assert "R²" in found.output
+    assert set(json.loads((folder / "found.json").read_text())) == {"n", "r2", "rmse", "mae", "bias"}
+    person = pima_like(1, seed=9).drop("glucose").row(0, named=True)
+    (folder / "person.json").write_text(json.dumps(person))
+    shown = run("explain", folder / "sugar.json", "--person", folder / "person.json")
+    assert shown.exit_code == 0, shown.exception
+    assert "glucose" in shown.output
+    assert "costs nothing" in shown.output
+    (folder / "person.json").write_text("[1]")
+    wrong = run("explain", folder / "sugar.json", "--person", folder / "person.json")
+    assert isinstance(wrong.exception, FileError)
+
+
+def test_several_classes(folder):
+    import polars as pl
+
+    from shoal import Schema
+
+    kinds = ["low", "middle", "high"]
+    for name, seed in (("patients", 1), ("new", 2)):
+        table = pima_like(300, seed=seed)
+        kind = [kinds[(m >= 28) + (m >= 34)] for m in table["mass"]]
+        table.drop("mass").with_columns(pl.Series("kind", kind)).write_csv(folder / f"{name}.csv")
+    words = pima_like_schema().to_dict()
+    words["columns"]["kind"] = {"role": "sensitive", "kind": "ordinal", "levels": kinds}
+    Schema.from_dict(words).write(folder / "schema.toml")
+    base = ("fit", folder / "patients.csv", "-s", folder / "schema.toml", "-t", "kind", "-o", folder / "kind.json")
+    done = run(*base, "--epsilon", 2, "--positive", "low")
+    assert done.exit_code == 0, done.exception
+    assert json.loads((folder / "kind.json").read_text())["classes"] == ["middle", "high", "low"]
+    found = run("evaluate", folder / "kind.json", folder / "new.csv", "-t", "kind")
+    assert found.exit_code == 0, found.exception
+    assert "AUROC of low" in found.output
+
+
 @pytest.mark.parametrize(
     "more",
     [

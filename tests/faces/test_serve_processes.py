@@ -26,7 +26,7 @@ from toy_service import QUERY, toys
 
 from shoal.datasets.pima import pima_like, pima_like_schema
 from shoal.dp import Account, Budget
-from shoal.errors import FileError, GuaranteeError, InputError
+from shoal.errors import FileError, GuaranteeError, InputError, ParameterError
 from shoal.ledger import Keys, Ledger
 from shoal.score import CertifiedForest, StableTree
 from shoal.score.admitting import admission_of
@@ -146,7 +146,7 @@ async def scores(port, token, features):
 
 
 def test_two_workers_share_one_catalogue_are_replaced_reloaded_and_stopped(place):
-    with Serving(place, "--workers", 2, "--data-epsilon", 5) as served:
+    with Serving(place, "--workers", 2, "--data-epsilon", 5, "--check-seconds", 2) as served:
         features = served.get("/v1/models/certified")["example"]["features"]
         assert asyncio.run(scores(served.port, place.token, features)) == {200: 40}
         text = served.get("/metrics")
@@ -155,23 +155,26 @@ def test_two_workers_share_one_catalogue_are_replaced_reloaded_and_stopped(place
         balance = place.ledger.balance("data", place.account.data_set).to_dict()
         assert (balance["spent"], balance["reserved"], balance["left"]) == ("1.5", "4.5", "4")  # one book
 
-        first, second = served.children()
-        os.kill(first, signal.SIGKILL)
-        served.wait_for("worker-died")
         (place.models / "broken.json").write_text("{}")  # changes nothing until a reload, and then only itself
         place.fit(StableTree(epsilon=0.25, schema=pima_like_schema()), "third")
-        assert served.names() == {"certified", "published"}
+        for worker in served.children():
+            os.kill(worker, signal.SIGKILL)
+        served.wait_for("worker-died", 2)
+        assert served.names() == {"certified", "published"}  # from those who came instead
+        replaced = served.children()
         os.kill(served.process.pid, signal.SIGHUP)
         served.wait_for("reloaded")
         assert [served.names() for _ in range(10)] == [{"certified", "published", "third"}] * 10
         assert [e["model"] for e in served.events() if e["event"] == "model-refused"] == ["broken"]
-        assert gone(second)
+        assert all(gone(worker) for worker in replaced)
 
+        served.wait_for("ledger-checked")
         half_sent_headers_and_what_is_no_http(served)
         workers = served.children()
         served.process.terminate()
         assert served.process.wait(30) == 0
         assert all(gone(pid) for pid in workers)
+        assert "worker-killed" not in [e["event"] for e in served.events()]  # each ended when it was told to
     assert list(Path(tempfile.gettempdir()).glob(f"shoal-serve-{served.process.pid}-*")) == []
     place.ledger.check()
 
@@ -207,7 +210,7 @@ def test_workers_follow_a_parent_that_was_killed_and_the_next_one_sweeps(place):
 
 
 def test_headers_that_do_not_come_are_not_waited_for():
-    from shoal.service.protocol import protocol_with
+    from shoal.service.worker import protocol_with
 
     async def ask():
         import uvicorn
@@ -256,6 +259,38 @@ def test_a_model_file_can_not_vouch_for_itself(place):
         read_folder(place.models, place.ledger.admissions())
 
 
+def test_only_what_the_publisher_signed_is_served(place, tmp_path):
+    from typer.testing import CliRunner
+
+    from shoal.cli.main import app
+    from shoal.release.minisign import PublicKey, new_key
+
+    secret, public = new_key(tmp_path / "publisher.key")
+    _, other = new_key(tmp_path / "other.key")
+    run, file = CliRunner().invoke, place.models / "certified.json"
+    signed = run(app, ["sign", str(file), "--key", str(secret)])
+    assert signed.exit_code == 0, signed.exception
+    assert (place.models / "certified.json.minisig").exists()
+
+    def names(key):
+        catalogue = read_folder(place.models, place.ledger.admissions(), PublicKey.read(key))
+        return [one.model.name for one in catalogue.loaded], {one.name: one.why for one in catalogue.refused}
+
+    loaded, refused = names(public)
+    assert loaded == ["certified"]
+    assert "no signature" in refused["published"]
+    with pytest.raises(GuaranteeError, match="another signature"):
+        names(other)
+    words = ["serve", "--models", str(place.models), "--ledger", place.url, "--check", "--signer"]
+    assert run(app, [*words, str(public)]).exit_code == 3  # one model is not signed
+    file.write_bytes(file.read_bytes() + b" ")
+    with pytest.raises(GuaranteeError, match="another signature"):
+        names(public)
+    admit = ["ledger", "admit", str(file), "--ledger", place.url, "--signer", str(public)]
+    assert isinstance(run(app, admit).exception, GuaranteeError)
+    assert isinstance(run(app, ["sign", str(file), "--key", str(secret), "--by", "R. Roe"]).exception, ParameterError)
+
+
 def test_what_synthesis_spent_is_not_there_for_answers(place):
     """Two books: the file's account was empty, and the service answered as if nothing had been spent."""
     place.account.charge(Budget(epsilon=8.75), purpose="synthesis")
@@ -270,6 +305,24 @@ def test_what_synthesis_spent_is_not_there_for_answers(place):
         assert (reply.json()["short"], reply.json()["left"]["data"]) == (["data"], "0.25")
         budget = {a["kind"]: a for a in http.get("/v1/budget", headers=headers).json()["accounts"]}
         assert (budget["data"]["spent"], budget["data"]["label"]) == ("9.75", "patients.csv")
+
+
+def test_a_limit_in_rho_is_charged_by_query_and_epsilon_is_not_reserved_from_it(place):
+    people = place.ledger.begin_data_set("in rho", limit=Budget.zcdp(0.2))
+    words = admission_of(place.models / "published.json", data=people, by="person")
+    place.ledger.admit(words)
+    loaded = read_folder(place.models, {words.digest: words}).loaded
+    with pytest.raises(ParameterError, match="limit is in rho"):
+        create_app(loaded, place.ledger, Settings(log=False, data_epsilon=0.1))
+    headers = {"Authorization": f"Bearer {place.token}"}
+    with TestClient(create_app(loaded, Ledger.open(place.url), Settings(log=False))) as http:
+        query = http.get("/v1/models/published", headers=headers).json()["example"]
+        reply = http.post("/v1/models/published/score", headers=headers, json=query)
+        assert (reply.status_code, reply.json()["epsilon_charged"]) == (200, "0.5")
+        budget = {a["kind"]: a for a in http.get("/v1/budget", headers=headers).json()["accounts"]}
+        assert (budget["data"]["currency"], budget["data"]["spent"]) == ("rho", "0.125")
+        other = {"features": {**query["features"], "age": 77}}
+        assert http.post("/v1/models/published/score", headers=headers, json=other).status_code == 429
 
 
 def test_a_model_of_another_ledger_is_not_admitted(place, tmp_path):
@@ -304,7 +357,7 @@ def test_check_says_what_is_wrong_and_a_mistyped_ledger_begins_none(place, tmp_p
 def test_a_database_that_hangs_is_not_waited_for(monkeypatch, tmp_path):
     """PostgreSQL stopped as by SIGSTOP: no reply after 30 seconds, and no end after SIGTERM."""
     monkeypatch.setenv("SHOAL_ANCHORS", str(tmp_path))
-    monkeypatch.setattr("shoal.service.health._SECONDS", 0.0)
+    monkeypatch.setattr("shoal.service.ledger_calls._SECONDS", 0.0)
     with Cluster(fsync="off") as cluster:
         ledger = Ledger.open(cluster.database(), patience=1.0)
         headers = {"Authorization": f"Bearer {Keys(ledger).add('ward', epsilon=10)[1]}"}
@@ -320,6 +373,9 @@ def test_a_database_that_hangs_is_not_waited_for(monkeypatch, tmp_path):
         with TestClient(app) as http:
             assert ask(http, 1).status_code == 200
             with cluster.frozen():
+                begun = time.monotonic()
+                assert http.get("/v1/budget", headers=headers).status_code == 503  # on a connection that was in order
+                assert time.monotonic() - begun < 15
                 for age in (2, 3):
                     reply = ask(http, age)
                     assert (reply.status_code, reply.headers["retry-after"]) == (503, "2")

@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from starlette.applications import Starlette
+from starlette.routing import Mount
 from starlette.testclient import TestClient
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "ledger"))
 
 from toy_service import QUERY, Toy, toys
 
+from shoal.domain import Axis
 from shoal.dp import Budget
 from shoal.errors import FileError, GuaranteeError, InputError
 from shoal.ledger import Keys, Ledger
@@ -86,6 +89,14 @@ def test_a_priced_model_is_charged_and_the_same_query_is_not_charged_again(stand
     assert (second["epsilon_charged"], second["cached"]) == ("0", True)
     assert first["score"] == second["score"]
     assert stand.spent() == "0.1"
+
+
+def test_beneath_another_application(stand):
+    outer = Starlette(routes=[Mount("/scores", app=stand.app)])
+    with TestClient(outer) as http:
+        reply = http.post("/scores/v1/models/free/score", headers=stand.headers, json={"features": QUERY})
+        assert (reply.status_code, reply.json()["model"]) == (200, "free")
+        assert http.get("/scores/v1/models/free/score", headers=stand.headers).status_code == 405
 
 
 def test_a_number_outside_its_bounds_is_moved_and_said(stand):
@@ -329,7 +340,7 @@ def test_a_ledger_that_is_down_gives_503_no_answer_and_no_lost_charge(stand):
 
 
 def test_ready_means_that_a_charge_can_be_made(stand, monkeypatch):
-    monkeypatch.setattr("shoal.service.health._SECONDS", 0.0)
+    monkeypatch.setattr("shoal.service.ledger_calls._SECONDS", 0.0)
     for path in ("/livez", "/readyz", "/healthz"):
         assert stand.http.get(path).json() == {"status": "ok"}
     with stand.ledger.engine.connect().execution_options(writes=True) as connection, connection.begin():
@@ -406,7 +417,7 @@ def test_cards_and_lists(stand):
 
 
 def test_wrong_routes_and_methods_have_the_same_shape(stand):
-    problem(stand.get("/v2"), "not-found")
+    problem(stand.get("/v3"), "not-found")
     problem(stand.get("/problems/nothing"), "not-found")
     reply = stand.get("/v1/models/free/score")
     problem(reply, "method-not-allowed")
@@ -587,7 +598,7 @@ def test_schemathesis_finds_nothing(tmp_path):
                     raise
 
         check()
-    assert len(tried) == 12
+    assert len(tried) == 13
     stand.ledger.close()
 
 
@@ -664,3 +675,13 @@ def test_commands_for_keys_and_ledger(tmp_path):
     again = run(ledger.app, ["export", "--out", str(tmp_path / "journal.csv"), "--ledger", url])
     assert isinstance(again.exception, FileError)
     assert isinstance(run(ledger.app, ["show", "--ledger", f"sqlite:///{tmp_path / 'no.db'}"]).exception, InputError)
+
+
+def test_a_query_is_read_once_by_the_axes_of_the_model(tmp_path, model_folder, monkeypatch):
+    loaded = next(item for item in load_folder(model_folder) if item.model.name == "certified")
+    stand, features = Stand(tmp_path, [loaded]), loaded.model.features
+    read, seen = Axis.read, []
+    monkeypatch.setattr(Axis, "read", lambda axis, value: (seen.append(axis.name), read(axis, value))[1])
+    reply = stand.score("certified", features.example())
+    assert sorted(seen) == sorted(features.names)
+    assert reply.json()["score"] == loaded.model.source.risk(features.example())

@@ -7,7 +7,7 @@ from numba.core import event
 from typer.testing import CliRunner
 
 import shoal
-from shoal.cli.compiled import cache_folder, is_warm
+from shoal.cli.releasing import cache_folder, is_warm
 from shoal.cli.warm_up import EXAMPLES, warm_up
 from shoal.group import packs
 
@@ -21,9 +21,10 @@ def test_says_where_kernels_are_kept_and_leaves_a_release_nothing_to_compile():
     assert str(cache_folder()) in done.stdout.replace("\n", "")
     assert cache_folder().is_dir()
     table, schema = shoal.datasets.health_survey(90, seed=2), shoal.datasets.health_survey_schema()
+    larger = shoal.datasets.health_survey(1600, seed=2)  # too many for all pairs
     with event.install_recorder("numba:compile") as compiled:
         shoal.anonymize(table, schema, group=shoal.KMember(k=3), seed=1)
-        shoal.coarsen(table, schema, shoal.Mondrian(k=3), seed=1)
+        assert shoal.coarsen(larger, schema, shoal.Mondrian(k=3), seed=1).risk
     assert not compiled.buffer
 
 
@@ -36,6 +37,6 @@ def test_kernels_kept_elsewhere_are_found(monkeypatch, tmp_path):
 def test_a_place_without_kernels_is_cold(monkeypatch, tmp_path):
     kernel = SimpleNamespace(stats=SimpleNamespace(cache_path=str(tmp_path)))
     monkeypatch.setattr(packs, "distances", kernel)
-    assert not is_warm("anonymize")
+    assert not is_warm("k-member", 10_000)
     (tmp_path / "packs.distances-1.py311.nbi").touch()
-    assert is_warm("anonymize")
+    assert is_warm("k-member", 10_000)

@@ -31,7 +31,7 @@ def client(room):
     old = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, old[1]))
     try:
-        with workbench(room, "--host", "127.0.0.2") as address, httpx.Client(base_url=address) as made:
+        with workbench(room, "--host", "127.0.0.2", "--no-token") as address, httpx.Client(base_url=address) as made:
             resource.setrlimit(resource.RLIMIT_FSIZE, old)
             yield made
     finally:
@@ -78,7 +78,8 @@ def test_without_the_token_nothing_is_shown(locked):
         assert "Drop a file" not in reply.text
         assert client.get("/?token=wrong").status_code == 403
         assert client.put("/files/a.csv", content=b"a\n1\n", headers=OURS).status_code == 401
-        assert client.get("/_nicegui_ws/socket.io/?EIO=4&transport=polling").status_code == 401
+        assert client.post("/", json={"do": "sample"}, headers=OURS).status_code == 401
+        assert client.get("/static/style.css").status_code == 200  # the look of the form that asks for it
 
 
 @pytest.mark.parametrize("way", ["link", "form"])
@@ -129,7 +130,27 @@ def test_a_broken_origin_is_refused_too(client, origin):
     assert client.get("/", headers={"Origin": origin}).status_code == 403
 
 
-@pytest.mark.parametrize("page", ["columns", "method", "results", "results/0001-ab", "compare"])
+def test_on_this_machine_too_a_token_is_asked_for(tmp_path):
+    with workbench(tmp_path) as address:
+        assert "?token=" in address
+        assert httpx.get(address.partition("?")[0]).status_code == 401
+        assert httpx.get(address).status_code == 303
+
+
+def test_every_page_forbids_scripts_of_its_own_and_of_others(client):
+    for path in ("/", "/jobs", "/b/nowhere/columns", "/nowhere", "/static/app.js"):
+        policy = client.get(path, headers={"Accept": "text/html"}).headers["content-security-policy"]
+        assert "default-src 'none'; script-src 'self'; style-src 'self'" in policy
+        assert "unsafe" not in policy
+
+
+def test_a_page_changes_nothing_for_another_sites_form(client):
+    assert client.post("/", json={"do": "sample"}).status_code == 403
+    assert client.post("/", content=b"{", headers=OURS).status_code == 200  # nothing is done
+    assert client.get("/", headers={"X-Shoal": "none"}).json()["parts"]["list"] == ""
+
+
+@pytest.mark.parametrize("page", ["columns", "method", "result", "result/0001-ab", "compare", "history"])
 def test_a_bench_that_is_not_there_says_what_to_do(client, page):
     reply = client.get(f"/b/nowhere/{page}")
     assert reply.status_code == 200
@@ -179,6 +200,14 @@ def test_a_sender_who_breaks_off_leaves_nothing(client, room):
             break
         client.get("/jobs")  # the server gets a moment to notice
     assert uploads(room) == before
+
+
+def test_an_upload_beyond_the_limit_is_refused_before_it_is_sent(tmp_path):
+    with workbench(tmp_path, "--no-token", "--upload-limit", "0.001") as address:
+        reply = httpx.put(f"{address}files/people.csv", content=b"x" * 1_000_001, headers=OURS)
+        assert reply.status_code == 413
+        assert "at most 0.001 GB" in reply.json()["problem"]
+        assert uploads(tmp_path) == []
 
 
 def test_a_full_disk_is_said_and_nothing_is_kept(client, room):

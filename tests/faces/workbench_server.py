@@ -20,7 +20,7 @@ from workbench_here import Here
 def workbench(folder, *options):
     """The address of a running workbench whose private room is made in `folder`; the room is gone afterwards."""
     command = [sys.executable, "-m", "shoal", "web", "--port", "0", "--no-browser", "--folder", str(folder), *options]
-    environment = {**os.environ, "COLUMNS": "300"}
+    environment = {**os.environ, "COLUMNS": "300", "XDG_STATE_HOME": str(folder), "HOME": str(folder)}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     ) as process:
@@ -50,7 +50,7 @@ def near(folder, **settings):
         room=room, jobs=Jobs(room, warm=False, spawn=Here), access=access, scores="models" in settings
     )
     app = create_web_app(WebSettings(access=access, **settings), controller)
-    options = {"access_log": False, "log_level": "error", "ws": "websockets-sansio", "timeout_graceful_shutdown": 3}
+    options = {"access_log": False, "log_level": "error", "ws": "none", "timeout_graceful_shutdown": 3}
     server = uvicorn.Server(uvicorn.Config(app, **options))
     with socket.create_server(("127.0.0.1", 0)) as sock, _without_errors():
         thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]}, daemon=True)
@@ -61,6 +61,7 @@ def near(folder, **settings):
         yield f"http://127.0.0.1:{sock.getsockname()[1]}/", controller
         server.should_exit = True
         thread.join(30)
+    controller.close()
     assert list(folder.glob("shoal-room-*")) == []
 
 

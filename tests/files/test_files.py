@@ -582,3 +582,87 @@ def test_text_is_written_whole_with_plain_line_ends(tmp_path):
 def test_source_is_a_value_with_defaults():
     source = Source(frame=pl.DataFrame({"a": [1]}), path="t.parquet", format="parquet", labels=None, sha256="0")
     assert (source.delimiter, source.encoding, source.decimal) == (None, None, None)
+
+
+@pytest.mark.parametrize("ending", ["sav", "zsav", "xpt"])
+def test_texts_that_end_in_blanks_are_named_with_a_remedy(tmp_path, ending):
+    table = pl.DataFrame({"town": ["Alba ", "Boro"], "job": ["cook", "clerk"], "name": ["SENTINEL ", "x"]})
+    with pytest.raises(FileError, match="end in blanks.*: town, name.*Strip the blanks") as error:
+        write_table(table, tmp_path / f"people.{ending}")
+    assert "SENTINEL" not in str(error.value)
+    assert not (tmp_path / f"people.{ending}").exists()
+
+
+def test_stata_keeps_blanks(tmp_path):
+    table = pl.DataFrame({"town": ["Alba ", "Boro"]})
+    write_table(table, tmp_path / "people.dta")
+    assert read_table(tmp_path / "people.dta").equals(table)
+
+
+def test_user_missing_values_of_spss_come_in_where_the_schema_speaks_of_them(tmp_path):
+    import pyreadstat
+
+    table = pl.DataFrame({"income": [100.0, -8.0, -9.0, None], "rent": [10.0, -8.0, 20.0, 30.0]})
+    ranges = {"income": [-8, {"lo": -99, "hi": -9}], "rent": [-8]}
+    pyreadstat.write_sav(table, str(tmp_path / "people.sav"), missing_ranges=ranges)
+    read = read_source(tmp_path / "people.sav", codes=["income"]).frame
+    assert read["income"].to_list() == [100, -8, -9, None]
+    assert read["rent"].to_list() == [10, None, 20, 30]
+    assert read_table(tmp_path / "people.sav")["income"].to_list() == [100, None, None, None]
+
+
+@pytest.mark.parametrize("ending", ["dta", "xpt"])
+@pytest.mark.parametrize("long_name", ["income", "income_of_the_household"])
+def test_marks_of_stata_and_sas_come_in_as_such_and_go_out_as_such(tmp_path, ending, long_name):
+    path = tmp_path / f"people.{ending}"
+    table = pl.DataFrame(
+        {long_name: ["100", ".a", "2.5", None, ".z"], "age": [1, 2, None, 4, 5], "job": [".a", "x", None, "yy", "z"]}
+    )
+    labels = Labels(values={long_name: {".a": "refused"}}, missing={long_name: (".a", ".b", ".z")})
+    write_table(table, path, labels=labels)
+    source = read_source(path, codes=[long_name])
+    assert_frame_equal(source.frame, table)
+    assert source.labels.missing == {long_name: (".a", ".z")}
+    assert read_source(path, codes=None).labels.missing == {long_name: (".a", ".z")}
+    assert source.labels.values == ({long_name: {".a": "refused"}} if ending == "dta" else {})
+    plain = read_table(path)
+    assert plain[long_name].to_list() == [100.0, None, 2.5, None, None]
+    assert plain["job"].to_list() == table["job"].to_list()
+    assert read_table(path, codes=["age"]).equals(plain)
+
+
+def test_every_letter_of_a_transport_file_is_read_as_another_reader_has_it(tmp_path):
+    import string
+
+    marks = [f".{letter}" for letter in string.ascii_lowercase]
+    table = pl.DataFrame({"a": ["x"] * 27, "n": [*marks, "1"]})
+    write_table(table, tmp_path / "p.xpt", labels=Labels(missing={"n": tuple(marks)}))
+    cells = (tmp_path / "p.xpt").read_bytes()[-27 * 9 - (-27 * 9 % 80) :]
+    assert [cells[9 * row + 1 : 9 * row + 9] for row in range(26)] == [
+        letter.encode() + bytes(7) for letter in string.ascii_uppercase
+    ]
+    assert read_table(tmp_path / "p.xpt", codes=["n"])["n"].to_list() == table["n"].to_list()
+
+
+def test_codes_for_an_absence_are_declared_missing_in_spss_files(tmp_path):
+    table = pl.DataFrame({"income": [100, -8, -9, 200], "job": ["cook", "NA", "clerk", "x"], "rent": [-1, -2, -3, -4]})
+    missing = {"income": (-8, -9), "job": ("NA",), "rent": (-1, -2, -3, -4)}
+    labels = Labels(values={"income": {-8: "not applicable"}}, missing=missing)
+    write_table(table, tmp_path / "p.sav", labels=labels)
+    assert read_table(tmp_path / "p.sav").rows() == [
+        (100, "cook", None),
+        (None,) * 3,
+        (None, "clerk", None),
+        (200, "x", None),
+    ]
+    source = read_source(tmp_path / "p.sav", codes=None)
+    assert_frame_equal(source.frame, table)
+    assert source.labels.values == {"income": {-8: "not applicable"}}
+    assert source.labels.missing == {"income": (-9, -8), "job": ("NA",), "rent": (-4, -3, -2, -1)}
+
+
+def test_more_codes_than_spss_can_declare_are_refused(tmp_path):
+    table = pl.DataFrame({"income": [1, 3, 5, 7, 2, 4, 6, 8]})
+    with pytest.raises(FileError, match="'income' has more codes for an absence.*got 4 codes.*Pool"):
+        write_table(table, tmp_path / "p.sav", labels=Labels(missing={"income": (1, 3, 5, 7)}))
+    assert not (tmp_path / "p.sav").exists()

@@ -12,6 +12,7 @@ from polars.testing import assert_frame_equal
 
 from shoal.errors import ColumnError, FileError, InputError, ParameterError
 from shoal.files import read_source, read_table
+from shoal.files.column_types import forms_of
 from shoal.files.database import write_rows
 
 SENTINEL = "SENTINEL-CELL"
@@ -352,3 +353,30 @@ def test_three_thousand_columns(tmp_path):
     names = [f"c{i}" for i in range(3000)]
     (tmp_path / "t.csv").write_text(",".join(names) + "\n" + ",".join(["1"] * 3000) + "\n")
     assert read_table(tmp_path / "t.csv").shape == (1, 3000)
+
+
+@pytest.mark.parametrize(
+    ("form", "cells", "seconds"),
+    [
+        ("[H]:MM", ["36:15", "0:05", None], [130500, 300, None]),
+        ("[H]:MM:SS", ["100:00:01", "0:00:00", None], [360001, 0, None]),
+        ("PnDTnHnMnS", ["P1DT2H", "PT45M", "PT5S"], [93600, 2700, 5]),
+    ],
+)
+def test_durations_become_seconds(tmp_path, form, cells, seconds):
+    (tmp_path / "t.csv").write_text("stay,age\n" + "".join(f"{cell or ''},1\n" for cell in cells))
+    assert read_table(tmp_path / "t.csv", formats={"stay": form})["stay"].to_list() == seconds
+    assert forms_of(pl.Series(cells)) == (form,)
+
+
+def test_what_is_no_duration_is_counted_and_placed(tmp_path):
+    (tmp_path / "t.csv").write_text(f"stay\n1:30\n{SENTINEL}\nP\n")
+    refused(
+        tmp_path / "t.csv", "2 cells that are none, the first in row 2", where=ColumnError, formats={"stay": "[H]:MM"}
+    )
+
+
+def test_times_of_day_are_no_durations_and_the_type_duration_is_seconds(tmp_path):
+    assert forms_of(pl.Series(["07:30", "23:59"])) == ("HH:MM",)
+    pl.DataFrame({"stay": [dt.timedelta(hours=30), None]}).write_parquet(tmp_path / "t.parquet")
+    assert read_table(tmp_path / "t.parquet")["stay"].to_list() == [108000, None]

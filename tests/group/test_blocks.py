@@ -7,8 +7,7 @@ import pytest
 
 from shoal.group import blocks as module
 from shoal.group.blocks import by_blocks, exact_points, is_small, partition
-from shoal.group.greedy import kmember
-from shoal.group.maximum_distance import mdav
+from shoal.group.greedy import kmember, mdav
 from shoal.group.points import Points
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from shoal.group import crest
 from shoal.group.crest import composite_tree
 from shoal.group.mix import Mix
-from shoal.group.spanning import spanning_tree
+from shoal.group.mst import spanning_tree
 
 NEAR = 1e-12  # composite distances that differ by less are equal
 

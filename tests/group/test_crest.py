@@ -11,8 +11,7 @@ from shoal.errors import ColumnError, GuaranteeError, InputError, ParameterError
 from shoal.group import mix
 from shoal.group.crest import Crest
 from shoal.group.mix import jensen_shannon
-from shoal.group.mst import MST
-from shoal.group.tclose import TCloseMST
+from shoal.group.mst import MST, TCloseMST
 from shoal.params import build, to_dict
 
 ALL = [MST, TCloseMST, Crest]

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from shoal.group.box_tree import furthest_by_boxes
-from shoal.group.copies import distinct, on_grid
-from shoal.group.shells import furthest_by_shells
-from shoal.group.spatial import index_of, nearest, remove
+from shoal.group.points import distinct, on_grid
+from shoal.group.spatial import furthest_by_shells, index_of, nearest, remove
 
 
 class Remaining:

@@ -91,6 +91,11 @@ class Cluster:
             connection.execute(f"CREATE DATABASE {name}")
         return self._url(name)
 
+    def tool(self, program, url, *words):
+        """Run one of PostgreSQL's own programs on a database."""
+        command = [self._bin / program, f"--dbname={url}", *words]
+        subprocess.run(command, check=True, capture_output=True)
+
     def _url(self, name):
         return f"postgresql://shoal@127.0.0.1:{self.port}/{name}"
 

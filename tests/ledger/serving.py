@@ -43,7 +43,7 @@ def processes(ledger, count=1, data_epsilon=100_000.0, run=toy_service.serve):
 
 
 def _wait_for(process, port):
-    until = time.monotonic() + 60
+    until = time.monotonic() + 180
     while time.monotonic() < until and process.is_alive():
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
             return

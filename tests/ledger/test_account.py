@@ -125,7 +125,7 @@ def test_a_failed_beginning_can_be_repeated(data, monkeypatch):
         raise FileError("disk", "must have room")
 
     with monkeypatch.context() as patched:
-        patched.setattr("shoal.files.atomic.write_text", full)
+        patched.setattr("shoal.ledger.tag.write_text", full)
         with pytest.raises(FileError, match="room"):
             Account.open(data, limit=Budget(epsilon=1))
     assert Account.open(data, limit=Budget(epsilon=2)).limit == Budget(epsilon=2)
@@ -343,6 +343,57 @@ def test_processes_at_once_never_overspend(data):
     account = Account.open(data)
     assert bought == len(account.entries) == 20
     assert account.spent == account.limit == Budget(epsilon=1)
+
+
+def first_run(place, charge):
+    """What a first run of `shoal synthesize` or `score fit` does, at one moment with others."""
+    from shoal.release.cost import account_for
+
+    path, spend = place
+    charge.wait()
+    try:
+        account_for(path, 1.0).charge(Budget(epsilon=spend), purpose="a first run")
+        return spend
+    except GuaranteeError:
+        return 0.0
+
+
+def test_a_refused_first_run_leaves_the_account_of_another_alone(tmp_path):
+    """It looked and unlinked outside the lock: charges were lost, and accounts could not be used any more."""
+    import threading
+    from concurrent.futures import ThreadPoolExecutor
+
+    for round_ in range(12):
+        data = tmp_path / f"visits{round_}.csv"
+        data.write_text("age\n41\n")
+        start = threading.Barrier(4)
+        with ThreadPoolExecutor(4) as pool:
+            spent = sum(pool.map(lambda spend, s=start, d=data: first_run((d, spend), s), (5.0, 0.5, 5.0, 0.25)))
+        account = Account.open(data)  # usable
+        assert (spent, account.spent) == (0.75, Budget(epsilon=0.75))
+        assert len(account.entries) == 2
+
+
+def test_a_new_ledger_waits_for_another_that_is_being_made(tmp_path):
+    """SQLite refuses to change a journal's mode at once while the file is locked, whatever its timeout says."""
+    import threading
+
+    from sqlalchemy import text
+
+    from shoal.ledger.engine import open_engine
+
+    file = tmp_path / "ledger.db"
+    other = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    with contextlib.closing(sqlite3.connect(file, timeout=5)) as plain, pytest.raises(sqlite3.OperationalError):
+        plain.execute("PRAGMA journal_mode=WAL")
+    ends = threading.Timer(0.2, lambda: other.execute("COMMIT"))
+    ends.start()
+    engine = open_engine(f"sqlite:///{file}", keep=False)
+    with engine.connect() as connection:
+        assert connection.execute(text("PRAGMA journal_mode")).scalar() == "wal"
+    ends.join()
+    other.close()
 
 
 def test_threads_at_once_never_overspend(account):

@@ -377,7 +377,7 @@ def test_the_export_holds_neither_marks_nor_answers(sqlite_ledger):
     assert [entry["kind"] for entry in entries] == ["limit", "limit", "charge"]
     assert entries[-1] | {"at": ""} == {
         "number": 3, "at": "", "kind": "charge", "client": "ward", "model": "risk", "data": "people", "epsilon": "0.1",
-        "purpose": None,
+        "rho": None, "purpose": None,
     }  # fmt: skip
     assert mark not in str(entries)
     assert "123456789" not in str(entries)

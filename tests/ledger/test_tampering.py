@@ -15,7 +15,7 @@ from shoal.dp import Budget
 from shoal.errors import FileError, GuaranteeError, InputError, ParameterError
 from shoal.ledger import Answer, Keys, Ledger
 from shoal.ledger.copies import backup, instructions, restore
-from shoal.ledger.roles import grant, script
+from shoal.ledger.tables import grant, script
 
 
 @pytest.fixture
@@ -209,6 +209,25 @@ def test_restore_refuses_to_go_back_in_time_unless_told(file, tmp_path):
         restore(other, copy)
 
 
+def test_a_dump_of_postgresql_is_whole_and_an_old_one_put_back_is_refused(cluster, tmp_path):
+    """The instructions, followed."""
+    url = cluster.database()
+    ledger = used(url)
+    dump = tmp_path / "ledger.dump"
+    said = instructions(url)
+    assert "pg_dump --format=custom" in said
+    cluster.tool("pg_dump", url, "--format=custom", f"--file={dump}")
+    restored = cluster.database()
+    cluster.tool("pg_restore", restored, "--no-owner", str(dump))
+    found = Ledger.unchecked(restored)
+    assert found.verify().head == ledger.head()  # `shoal ledger verify`, the anchor of the ledger at hand
+    found.close()
+    Desk(ledger, name="later").pay("z")
+    ledger.close()
+    with pytest.raises(GuaranteeError, match="lose entries"):
+        Ledger.open(restored)
+
+
 def test_postgresql_is_backed_up_by_its_own_tools():
     with pytest.raises(ParameterError, match="only a SQLite"):
         backup("postgresql://nobody@127.0.0.1:1/ledger", "x")
@@ -261,8 +280,9 @@ def test_the_service_role_may_add_and_not_rewrite(cluster):
         "CREATE OR REPLACE FUNCTION shoal_append_only() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
         "TRUNCATE journal CASCADE",
     ):
-        with pytest.raises(DBAPIError), service.engine.begin() as connection:
+        with pytest.raises(DBAPIError) as refused, service.engine.begin() as connection:
             connection.execute(text(statement))
+        assert type(refused.value.orig).__name__ == "InsufficientPrivilege", statement  # not by a trigger alone
     service.close()
     with ledger.engine.begin() as connection:
         connection.execute(text("DROP OWNED BY shoal_service"))

@@ -38,9 +38,18 @@ class Toy:
     def claims(self):
         return [Claim(kind="epsilon-DP", value=1.0, scope="per query", basis="published", statement="A toy's.")]
 
+    def scores(self, people):
+        return [self.score(values) for values in people]
+
     def score(self, values):
         risk = values["age"] / 200 + (values["sex"] == "m") / 10
         return risk if self.cost.empty else risk + secrets.randbelow(10**9) / 10**9
+
+    def probabilities(self, values):
+        return None
+
+    def explain(self, values):
+        return None
 
 
 def toys(price=0.1):

@@ -24,6 +24,16 @@ def test_medoids_are_lower_medians_and_modes():
     assert drawn[:, 0].tolist() == [21] * 3 + [51] * 4
     assert drawn[:, 1].tolist() == [codes[1, 1]] * 3 + [codes[0, 1]] * 4
     mean = Centroid().draw(sets, np.random.default_rng(0))
-    assert mean[0, 0] == pytest.approx(131 / 3)
+    assert mean[0, 0] == 44  # 131 / 3: whole numbers stay whole
     with pytest.raises(ParameterError, match="center"):
         check(Centroid(center="mode"))
+
+
+@pytest.mark.parametrize(
+    ("entries", "centre"), [({}, 44), ({"whole": {"x": False}}, 131 / 3), ({"steps": {"x": 5}}, 45)]
+)
+def test_a_mean_keeps_to_the_step_of_its_column(entries, centre):
+    prepared = prepare(pl.DataFrame({"x": [20, 21, 90]}), Schema.of(quasi=["x"], **entries))
+    encoder = Encoder.fit(prepared, ["x"])
+    sets = ValueSets.of(encoder.codes(prepared.frame), np.zeros(3, dtype=int), encoder)
+    assert Centroid().draw(sets, np.random.default_rng(0))[:, 0].tolist() == pytest.approx([centre] * 3)

@@ -47,13 +47,6 @@ def test_only_chosen_columns_change():
     assert Flatten(columns=["age", "place"]).caveats(before) == ()
 
 
-def test_sensitive_column_is_warned_of():
-    wide = state(("age", "place", "ill"))
-    done = Flatten(columns=["ill"]).apply(wide, np.random.default_rng(0))
-    assert read(done)["ill"].to_list() == ["n"] * 3 + ["y"] * 3
-    assert "right for more" in Flatten(columns=["ill"]).caveats(wide)[0]
-
-
 @pytest.mark.parametrize("columns", [["zip"], [], ["ill"]])
 def test_unknown_columns(columns):
     word = "give it away" if columns == ["ill"] else "Choose among: age, place"

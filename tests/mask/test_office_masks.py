@@ -1,7 +1,8 @@
-"""PRAM, rank swapping, record swapping and noise: what they keep, the known numbers, and bad input."""
+"""PRAM, swapping, individual ranking and noise: what they keep, the known numbers, and bad input."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 
@@ -15,12 +16,14 @@ import shoal
 from shoal.conform import prepare
 from shoal.encode import Encoder
 from shoal.errors import ColumnError, ParameterError
+from shoal.mask._crowd_kernels import partners
 from shoal.mask.add_noise import AddNoise, noisy
 from shoal.mask.aware import Masking
+from shoal.mask.individual_ranking import IndividualRanking, runs_of, runs_of_persons
 from shoal.mask.pram import Pram, cell_epsilon, invariant, redraw_share, response
 from shoal.mask.rank_swap import RankSwap
 from shoal.mask.record_swap import Households, RecordSwap, swap_pairs
-from shoal.mask.swap_kernels import partners
+from shoal.release import make
 from shoal.schema import Schema
 
 
@@ -59,6 +62,9 @@ def test_invariant_matrices_of_the_sheet():
         [1.38629, 1.10691, 2.71138], abs=1e-5
     )
     assert cell_epsilon(np.eye(2)) == math.inf
+    counts = 90 * R[0, 1] * R[0, 0] + 10 * R[1, 1] * R[1, 0]
+    assert math.sqrt(counts) == pytest.approx(2.957, abs=1e-3)  # of the 10 of 100: kept on average only
+    assert (0.1 * P[1, 1] / (t @ P)[1], R[1, 1]) == pytest.approx((0.307692, 0.251559), abs=1e-6)
     three, shares = np.full((3, 3), 0.1) + 0.7 * np.eye(3), np.array([0.7, 0.2, 0.1])
     assert np.diag(invariant(three, shares)) == pytest.approx([0.82967, 0.54849, 0.38233], abs=1e-5)
 
@@ -107,6 +113,57 @@ def test_randomised_response():
     assert "No claim" in " ".join(Pram(epsilon=1.0).caveats(done))
 
 
+PUBLIC = Schema.of(
+    quasi=["town", "school", "age"],
+    sensitive=["income"],
+    levels={"town": ["A", "B", "C", "D"], "school": [1, 2, 3]},
+    kinds={"town": "nominal", "school": "ordinal"},
+)
+
+
+def claims_of(schema, mask, table=None):
+    made = shoal.anonymize(people(60) if table is None else table, schema, group=shoal.MDAV(k=5), mask=mask)
+    return made, [claim for claim in made.claims if claim.kind == "epsilon-LDP"]
+
+
+def test_epsilon_is_claimed_where_the_matrix_is_fixed_before_the_data(tmp_path):
+    made, (claim,) = claims_of(PUBLIC, Pram(columns=["town", "school"], epsilon=0.7), people(400))
+    assert claim.value == pytest.approx(1.4, abs=1e-9)
+    assert claim.value >= 1.4
+    assert (claim.basis, claim.unit) == ("proved", "persons")
+    shares = made.table["town"].value_counts(normalize=True)
+    level = dict(zip(shares["town"], shares["proportion"], strict=True))
+    assert level["D"] == pytest.approx(1 / (math.exp(0.7) + 3), abs=0.08)  # which nobody has: the table decides nothing
+    made.write(tmp_path / "out")
+    manifest = (tmp_path / "out" / "manifest.json").read_text()
+    assert "epsilon-LDP" in manifest
+    assert "re-identification frequency" not in manifest  # no figure that compares with the original leaves
+    again = make(people(400), PUBLIC, made.recipe, seed=made.seed, key=made.key)
+    assert not again.table.equals(made.table)  # no seed brings the coins back
+    assert not made.recipe.repeats
+
+
+def test_where_epsilon_does_not_hold_none_is_claimed():
+    response = Pram(columns=["town"], epsilon=0.7)
+    undeclared = Schema.of(quasi=["town", "school", "age"], sensitive=["income"], kinds={"town": "nominal"})
+    assert claims_of(undeclared, response)[1] == []
+    assert claims_of(PUBLIC, Pram(columns=["town", "age"], epsilon=0.7))[1] == []  # any number is possible
+    assert claims_of(PUBLIC, Pram(columns=["town"], keep=0.5))[1] == []  # a matrix from the data
+    assert claims_of(PUBLIC, [response, RankSwap(columns=["age"])])[1] == []
+    gaps = people(60).with_columns(town=pl.when(pl.col("age") > 60).then(None).otherwise("town"))
+    assert claims_of(PUBLIC, response, gaps)[1] == []
+    several = people(60).with_columns(who=pl.Series(np.arange(60) // 2))
+    persons = dataclasses.replace(PUBLIC, columns=(*PUBLIC.columns, Schema.of(unit="who")["who"]))
+    assert claims_of(persons, response, several)[1] == []
+
+
+def test_masks_that_change_single_records_claim_neither_k_nor_groups():
+    flat = people(60).with_columns(age=pl.lit(40.0), income=pl.lit(1.0))
+    for mask in (Pram(columns=["town"]), RankSwap(), AddNoise(), IndividualRanking()):
+        made = shoal.anonymize(flat, SCHEMA, group=shoal.MDAV(k=2), mask=mask, seed=1)
+        assert {claim.basis for claim in made.claims} == {"measured"}
+
+
 def test_rows_of_a_person_share_their_draws():
     table = people(200).with_columns(
         who=pl.Series(np.arange(200) // 4), age=pl.lit(40.0) + pl.Series(np.arange(200) // 4)
@@ -144,6 +201,25 @@ def test_rank_swap_keeps_columns_and_ranks():
     assert max(moves) <= 30 + 5  # ties of one decimal
     assert done.records[-1]["changed_share"] > 0.5
     assert "nothing was swapped" in " ".join(RankSwap().caveats(state_of(people(10), SCHEMA)))
+
+
+def test_whoever_knows_the_window_of_rank_swapping_intersects_it():
+    """n = 100, two columns, p = 5: some 1.84 candidates a record, the true one always among them."""
+    rng = np.random.default_rng(0)
+    candidates, alone = [], []
+    for _ in range(20):
+        before = np.column_stack([rng.permutation(100), rng.permutation(100)])  # ranks
+        after = np.empty_like(before)
+        for j in range(2):
+            other = partners(100, 5, rng.random((100, 4)))
+            after[:, j] = other[before[:, j]]
+        near = (np.abs(before[:, None, :] - after[None, :, :]) <= 5).all(axis=2)
+        assert near.diagonal().all()
+        candidates.append(near.sum(axis=1).mean())
+        alone.append((near.sum(axis=1) == 1).sum())
+    assert np.mean(candidates) == pytest.approx(1 + 99 * (970 / 9900) ** 2, abs=0.1)
+    assert min(candidates) < 1.84 < max(candidates)
+    assert min(alone) < 39 < max(alone)
 
 
 # Noise
@@ -273,10 +349,56 @@ def test_a_household_in_two_places_is_refused():
         swapped(table)
 
 
+# Individual ranking
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(0, 20), min_size=2, max_size=25), st.integers(2, 5))
+def test_individual_ranking_by_hand(values, size):
+    """Sort, cut, average; the rest joins the last run."""
+    ranked = sorted(values)
+    runs = [ranked[start : start + size] for start in range(0, len(values), size)]
+    if len(runs) > 1 and len(runs[-1]) < size:
+        runs[-2:] = [runs[-2] + runs[-1]]
+    expected = [sum(run) / len(run) for run in runs for _ in run]
+    state = state_of(pl.DataFrame({"x": [float(v) for v in values]}), Schema.of(quasi=["x"], kinds={"x": "numeric"}))
+    written = IndividualRanking(size=size).apply(state, np.random.default_rng(0)).codes[:, 0]
+    assert sorted(written) == pytest.approx(expected)
+    assert written.sum() == pytest.approx(sum(values))
+
+
+@given(st.integers(1, 40), st.integers(2, 7))
+def test_runs_have_the_size_and_the_rest_goes_into_the_last(n, size):
+    counts = np.bincount(runs_of(n, size))
+    assert (counts[:-1] == size).all()
+    assert counts[-1] == n if n < size else size <= counts[-1] < 2 * size
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=30), st.integers(2, 4))
+def test_runs_of_persons_hold_as_many_persons(persons, size):
+    runs = runs_of_persons(np.array(persons), size)
+    assert (np.diff(runs) >= 0).all()
+    held = [len({p for p, run in zip(persons, runs, strict=True) if run == r}) for r in range(runs.max() + 1)]
+    assert len(held) == 1 or min(held) >= size
+    for r in range(runs.max()):  # no run could have been closed earlier
+        own = [p for p, run in zip(persons, runs, strict=True) if run == r]
+        assert len(set(own[:-1])) < size
+
+
+def test_individual_ranking_of_the_sheet():
+    table = pl.DataFrame({"x": [1.0, 2, 3, 4], "y": [1.0, 3, 2, 4]})
+    schema = Schema.of(quasi=["x", "y"])
+    mask = IndividualRanking(size=2)
+    released = shoal.anonymize(table, schema, group=shoal.MDAV(k=2), mask=mask, seed=1).table
+    assert sorted(released["x"]) == [1.5, 1.5, 3.5, 3.5]
+    assert released.n_unique() == 4  # shared in each column, unique as records
+    assert released["x"].sum() == 10
+
+
 # All
 
 
-@pytest.mark.parametrize("mask", [Pram(), RankSwap(), AddNoise(), RecordSwap(rate=0.4)])
+@pytest.mark.parametrize("mask", [Pram(), RankSwap(), AddNoise(), RecordSwap(rate=0.4), IndividualRanking(size=4)])
 def test_what_is_written_follows_from_the_rows_not_from_their_order(mask):
     table = people(120)
     order = np.random.default_rng(1).permutation(120)
@@ -292,6 +414,7 @@ def test_what_is_written_follows_from_the_rows_not_from_their_order(mask):
         *(Pram(keep=1.5), Pram(epsilon=0.0), Pram(columns=["zzz"]), RankSwap(percent=0), RankSwap(columns=["zzz"])),
         *(AddNoise(ratio=0), AddNoise(columns=["town"]), AddNoise(kind="kept", ratio=1.1), AddNoise(kind="other")),
         *(RecordSwap(rate=2), RecordSwap(household="zzz"), RecordSwap(hierarchy=["zzz"]), RecordSwap(k=-1)),
+        *(IndividualRanking(size=1), IndividualRanking(columns=["zzz"])),
     ],
 )
 def test_wrong_parameters(mask):

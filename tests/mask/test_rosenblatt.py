@@ -1,4 +1,7 @@
-"""Inverse transforms against (7) to (9) read literally."""
+"""Inverse transforms against (7) to (9) read literally.
+
+The cell dither: cells, draws, forward distribution functions, and Theorem 2 without a single mismatch.
+"""
 
 from collections import Counter
 
@@ -6,9 +9,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
-from shoal.mask.rosenblatt import dimension_order, inverse, inverse_ranked, masses
+from shoal.mask.rosenblatt import (
+    cell_edges,
+    dimension_order,
+    draw_cells,
+    forward_cells,
+    inverse,
+    inverse_ranked,
+    masses,
+    pick_members,
+)
 
 tables = st.integers(1, 4).flatmap(
     lambda d: st.lists(st.lists(st.integers(-2, 2).map(float), min_size=d, max_size=d), min_size=1, max_size=25)
@@ -143,3 +155,122 @@ def test_one_row_is_always_returned(d):
     target = np.arange(d, dtype=float)[None]
     assert_array_equal(inverse(np.random.default_rng(3).random((5, d)), target), np.repeat(target, 5, axis=0))
     assert_array_equal(inverse_ranked(np.full((1, d), 0.2), target), target)
+
+
+reals = st.floats(-1e6, 1e6)
+
+
+def cell_oracle(x, values, mass):
+    """F(x_j | x^{j−1}) of the mixture over observed rows, uniform on cells: sums over all rows, (19) and (6)."""
+    u = np.empty_like(x)
+    bounds = [cell_edges(column) for column in values.T]
+    for i, row in enumerate(x):
+        density = mass.astype(float)
+        for j, here in enumerate(row):
+            distinct, edges = bounds[j]
+            cell = np.searchsorted(distinct, values[:, j])
+            lower, upper = edges[cell], edges[cell + 1]
+            below = np.clip((here - lower) / (upper - lower), 0.0, 1.0)
+            u[i, j] = (density * below).sum() / density.sum()
+            density = density * ((lower < here) & (here <= upper)) / (upper - lower)
+    return u
+
+
+def test_edges_are_midpoints_with_mirrored_ends():
+    values, edges = cell_edges(np.array([4.0, 1.0, 1.0, 2.0]))
+    assert values.tolist() == [1, 2, 4]
+    assert edges.tolist() == [0.5, 1.5, 3.0, 5.0]
+
+
+def test_a_single_value_has_a_cell_of_width_one():
+    assert cell_edges(np.array([7.0, 7.0]))[1].tolist() == [6.5, 7.5]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=20))
+def test_every_value_lies_in_its_own_cell(column):
+    values, edges = cell_edges(np.array(column))
+    assert (edges[:-1] < values).all()
+    assert (values <= edges[1:]).all()
+
+
+def test_neighbouring_doubles_have_cells_of_their_own():
+    column = [1.0]
+    for _ in range(4):
+        column.append(np.nextafter(column[-1], 2.0))
+    values, edges = cell_edges(np.array([*column, 1e17]))
+    assert (edges[:-1] < values).all()
+    assert (values <= edges[1:]).all()
+
+
+def test_forward_matches_the_sum_over_all_cells():
+    rng = np.random.default_rng(1)
+    values = np.column_stack([rng.integers(0, 3, 60), rng.integers(0, 5, 60), rng.integers(0, 4, 60)]) * 1.5
+    mass = rng.integers(1, 10, 60)
+    x = draw_cells(values[rng.integers(0, 60, 200)], values, rng)
+    assert_allclose(forward_cells(x, values, mass), cell_oracle(x, values, mass), atol=1e-12)
+    assert_allclose(forward_cells(x, values), cell_oracle(x, values, np.ones(60)), atol=1e-12)
+
+
+def test_members_come_from_their_own_group_by_mass():
+    rng = np.random.default_rng(2)
+    offsets = np.array([0, 40_000, 40_004])
+    mass = np.ones(40_004, dtype=np.int64)
+    mass[40_000:] = [0, 1, 3, 0]
+    picked = pick_members(offsets, rng, mass)
+    assert picked[:40_000].max() < 40_000
+    assert set(picked[40_000:]) <= {40_001, 40_002}
+    share = np.mean([pick_members(np.array([0, 4]), rng, mass[40_000:]) == 2 for _ in range(2000)])
+    assert abs(share - 0.75) < 0.02  # 8,000 draws: 4 standard deviations
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_theorem_2_holds_without_a_mismatch(data):
+    """Tied and untied columns, neighbouring doubles, weights from 1e-300 to 1e300, groups of any size."""
+    d = data.draw(st.integers(1, 4))
+    pool = data.draw(st.lists(reals, min_size=1, max_size=6))
+    pool = [*pool, *np.nextafter(pool, np.inf)]
+    sizes = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=6))
+    n = sum(sizes)
+    cells = data.draw(st.lists(st.sampled_from(pool), min_size=n * d, max_size=n * d))
+    values, offsets = np.array(cells).reshape(n, d), np.concatenate([[0], np.cumsum(sizes)])
+    weights = data.draw(st.none() | st.lists(st.just(0.0) | st.floats(1e-300, 1e300), min_size=n, max_size=n))
+    mass = None if weights is None else masses(np.array(weights), offsets)
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    members = values[pick_members(offsets, rng, mass)]
+    u = forward_cells(draw_cells(members, values, rng), values, mass)
+    assert ((u > 0) & (u <= 1)).all()
+    assert_array_equal(inverse(u, values, mass), members)
+
+
+@pytest.mark.parametrize("share", [0.0, 5e-324, 1e-17, 0.5, np.nextafter(1.0, 0.0)])
+def test_theorem_2_holds_at_the_edges_of_cells(share):
+    """A draw that falls on, or within rounding of, the border of its cell still comes back as its own value."""
+
+    class Fixed:
+        def random(self, size):
+            return np.full(size, share)
+
+    rng = np.random.default_rng(3)
+    values = np.column_stack([rng.integers(0, 4, 500), rng.standard_normal(500), rng.integers(0, 9, 500) / 7])
+    u = forward_cells(draw_cells(values, values, Fixed()), values)
+    assert_array_equal(inverse(u, values), values)
+
+
+def test_theorem_2_on_a_large_table():
+    rng = np.random.default_rng(4)
+    values = np.column_stack([rng.integers(0, 2, 50_000), rng.integers(18, 90, 50_000), rng.lognormal(9, 1, 50_000)])
+    offsets = np.arange(0, 50_001, 5)
+    mass = masses(rng.lognormal(0, 2, 50_000), offsets)
+    members = values[pick_members(offsets, rng, mass)]
+    u = forward_cells(draw_cells(members, values, rng), values, mass)
+    assert_array_equal(inverse(u, values, mass), members)
+
+
+def test_conditions_outside_the_support_have_no_distribution():
+    values = np.array([[0.0, 0.0], [1.0, 1.0]])
+    u = forward_cells(np.array([[0.1, 0.9]]), values)
+    assert u[0, 1] == 1.0  # above the only cell that the condition leaves
+    wide = np.column_stack([values, [0.0, 1.0]])
+    assert np.isnan(forward_cells(np.array([[0.1, 0.9, 0.1]]), wide)[0, 2])

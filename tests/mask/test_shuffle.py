@@ -13,8 +13,7 @@ from shoal.distance import Spaces
 from shoal.distance.medoid import medoids
 from shoal.encode import Encoder
 from shoal.errors import GuaranteeError, ParameterError
-from shoal.mask.aware import Masking
-from shoal.mask.crowd import Crowd
+from shoal.mask.aware import Crowd, Masking
 from shoal.mask.shape import bins_of, divergence, group_divergences
 from shoal.mask.shuffle import Shuffle, changeable
 from shoal.params import build, to_dict

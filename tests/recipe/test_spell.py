@@ -1,6 +1,7 @@
 import json
 import shlex
 import tomllib
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -29,7 +30,7 @@ from shoal import (
 )
 from shoal.cli import anonymize, coarsen, synthesize
 from shoal.cli.main import app
-from shoal.cli.reading import Reading
+from shoal.cli.options import Reading
 from shoal.compliance import LimitedDataSet
 from shoal.errors import ParameterError
 from shoal.recipe import Anonymization, Coarsening, Synthesis, command_line, read_recipe, recipe_toml
@@ -41,16 +42,17 @@ class Stop(Exception):  # noqa: N818  it is no error: the command has got that f
 
 
 @pytest.fixture(scope="module")
-def run():
+def run(tmp_path_factory):
     """Runs a command line for real, up to the point where a table would be read; gives what it would have run."""
     patch = pytest.MonkeyPatch()
+    patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("register")))
     seen = {}
 
-    def opened(file, schema, target, overwrite, reading, step, command):
-        seen.update(file=str(file), schema=str(schema), out=str(target), reading=reading)
-        return None, Schema(())
+    def opened(file, schema, to, reading, step, command):
+        seen.update(file=str(file), schema=str(schema), out=str(to.out), reading=reading)
+        return SimpleNamespace(path=str(tmp_path_factory.mktemp("none") / "people.csv"), single=False), Schema(())
 
-    def made(source, rules, recipe, *, preset=None, accept=False, seed=None, account=None, pseudonyms=None, progress):
+    def made(source, rules, recipe, *, preset=None, accept=False, seed=None, **_others):
         seen.update(recipe=recipe, preset=preset, accept=accept, seed=seed)
         raise Stop
 
@@ -188,12 +190,17 @@ def test_seed_format_and_reading(run):
 
 def test_presets(run):
     ran = same(Coarsening.of(SafeHarbor(allow=("site",))), run, preset="safe-harbor", accept=True)
-    assert (ran["preset"], ran["accept"]) == ("safe-harbor", True)
+    assert (ran["preset"].name, ran["accept"]) == ("safe-harbor", True)
     ran = same(Coarsening.of([Recode(steps={"age": {"kind": "cap", "high": 90}}), Mondrian(k=11)]), run, preset="cms")
-    assert ran["preset"] == "cms"
+    assert ran["preset"].name == "cms"
+    same(Coarsening.of(SafeHarbor(year=2020)), run, preset="safe-harbor")
+    ran = same(Anonymization.of(MDAV(k=11), Centroid()), run, preset="ema-0070", accept=True)
+    assert (ran["preset"].name, ran["accept"]) == ("ema-0070", True)
+    ran = same(Synthesis.of(PeGS()), run, preset="safe-harbor", account=False)
+    assert ran["preset"].name == "safe-harbor"
     same(Coarsening.of([SafeHarbor(), Mondrian(k=5)]), run, preset="safe-harbor")
     for methods, preset in (
-        ([SafeHarbor(year=2020)], "safe-harbor"),
+        ([SafeHarbor(small_zips=("036",))], "safe-harbor"),
         ([Mondrian(k=5)], "safe-harbor"),
         ([Mondrian(k=5), Suppress(k=5)], None),
     ):

@@ -168,14 +168,14 @@ class TestHandover:
             shoal.handover(there / "out", there / "out/a.zip")
 
     def test_a_file_changed_while_it_is_packed(self, there, monkeypatch):
-        from shoal.release import handover
+        from shoal.release import contents
 
         def slow(path, entries):
             entries["release.csv"].write_text("x\n")
             pack(path, entries)
 
-        pack = handover.write_zip
-        monkeypatch.setattr(handover, "write_zip", slow)
+        pack = contents.write_zip
+        monkeypatch.setattr(contents, "write_zip", slow)
         with pytest.raises(GuaranteeError, match="while being packed"):
             shoal.handover(there / "out", there / "a.zip")
         assert not (there / "a.zip").exists()

@@ -57,13 +57,36 @@ def test_what_goes_out_says_nothing_of_the_private_table(release, tmp_path):
         shoal.replay(tmp_path / "out.internal" / "replay.toml", pl.DataFrame())
 
 
+def test_quality_is_for_inside_and_independence_is_said_first(table, tmp_path):
+    others = shoal.datasets.health_survey(300, seed=2).select("gender", "age_group", "income")
+    release = shoal.synthesize(table, SCHEMA, shoal.MarginalBootstrap(epsilon=2.0), rows=300, control=others)
+    assert release.risk.closest.with_control
+    assert release.usefulness.with_control
+    assert release.utility_lines[0].name.startswith("quality score")
+    release.write(tmp_path / "out")
+    outside, inside = ((tmp_path / f / "report.html").read_text() for f in ("out", "out.internal"))
+    for page in (outside, inside):
+        summary = page[page.index("At a glance</h2>") :]
+        assert summary.index("Columns are independent of each other") < summary.index("Rows drawn")
+    for words in ("Quality of columns and pairs", "Models trained on the release", "contingency similarity"):
+        assert words in inside
+        assert words not in outside
+
+
+def test_rows_with_ties_carry_no_warning(table):
+    release = shoal.synthesize(table, SCHEMA, shoal.PeGS(epsilon=500.0), rows=100)
+    assert release.warnings == ()
+    assert shoal.anonymize(table, SCHEMA, seed=1).warnings == ()
+
+
 def test_an_empty_account_stops_it_before_anything(table, tmp_path):
     table.write_csv(tmp_path / "data.csv")
     account = Account.open(tmp_path / "data.csv", limit=Budget(epsilon=1.0))
     with pytest.raises(GuaranteeError):
         shoal.synthesize(table, SCHEMA, shoal.PeGS(epsilon=2.0), rows=10, account=account)
     assert account.spent.empty
-    shoal.synthesize(table, SCHEMA, shoal.PeGS(epsilon=1.0), rows=10, account=account)
+    made = shoal.synthesize(table, SCHEMA, shoal.PeGS(epsilon=1.0), rows=10, account=account)
+    assert made.spending.to_dict()["head"] == str(account.head)  # and so the manifest's
     with pytest.raises(GuaranteeError):
         shoal.synthesize(table, SCHEMA, shoal.PeGS(epsilon=0.1), rows=10, account=account)
 

@@ -79,12 +79,12 @@ def test_values_that_change_hands_are_told_so() -> None:
 
 
 def test_limits_fit_the_method(pair: Pair) -> None:
-    averaged = " ".join(known_limits(RECIPE, pair.schema))
-    dithered = " ".join(known_limits({"mask": [{"method": "gaussian-dither"}]}, pair.schema))
+    averaged = " ".join(known_limits(RECIPE, pair))
+    dithered = " ".join(known_limits({"mask": [{"method": "gaussian-dither"}]}, pair))
     assert "not k-anonymity of the file" in dithered
     assert "not k-anonymity of the file" not in averaged
     assert "cost, disease, weight and note" in dithered
-    assert np.unique(known_limits(RECIPE, pair.schema)).size == len(known_limits(RECIPE, pair.schema))
+    assert np.unique(known_limits(RECIPE, pair)).size == len(known_limits(RECIPE, pair))
 
 
 def test_an_unknown_method_is_named(pair: Pair) -> None:

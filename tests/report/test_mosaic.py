@@ -10,10 +10,9 @@ import numpy as np
 import polars as pl
 
 from shoal.pair import NOBODY, Pair
-from shoal.report.marginal import people_of
+from shoal.report.bands import people_of
 from shoal.report.markup import join
-from shoal.report.mosaic import mosaic_of
-from shoal.report.tiles import mosaic_figure, whole_percent
+from shoal.report.mosaic import mosaic_figure, mosaic_of, whole_percent
 from shoal.schema import Schema
 
 SCHEMA = Schema.of(quasi=["sex", "region"])

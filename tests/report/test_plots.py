@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.report import Evidence, drawing, plots, svg, tiles
+from shoal.report import Evidence, drawing, mosaic, plots, svg
 from shoal.report.marginal import marginals_of
 from shoal.schema import Schema
 
@@ -40,7 +40,7 @@ def test_a_chart_of_altair_is_drawn_once() -> None:
     alt = drawing.altair()
     chart = alt.Chart(alt.Data(values=[{"x": 1}])).mark_point().encode(x="x:Q")
     drawing._svg.cache_clear()
-    first, second = drawing.picture(chart, "one name"), drawing.picture(chart, "another name")
+    first, second = drawing.draw(chart, "one name"), drawing.draw(chart, "another name")
     assert drawing._svg.cache_info().misses == 1
     assert first.replace("one name", "another name") == second
 
@@ -75,7 +75,7 @@ def test_words_of_marks_that_have_none_of_their_own(read_page: Callable[[str], A
     rows = [{"line": name, "x": 0.123456 * i, "y": i} for name in ("one & two", "three") for i in range(1, 4)]
     lines = alt.Chart(alt.Data(values=rows)).mark_line(point=True)
     chart = lines.encode(x=alt.X("x:Q", title="linkage (%)"), y="y:Q", color="line:N")
-    tips = read_page(drawing.picture(chart, "lines")).tips
+    tips = read_page(drawing.draw(chart, "lines")).tips
     assert {"one & two", "three"} <= set(tips)
     assert "linkage (%): 0.123; y: 1; three" in tips
     assert len(tips) == 2 + 6
@@ -84,7 +84,7 @@ def test_words_of_marks_that_have_none_of_their_own(read_page: Callable[[str], A
 def test_a_cloud_of_points_has_no_words(read_page: Callable[[str], Any]) -> None:
     alt = drawing.altair()
     cloud = alt.Chart(alt.Data(values=[{"x": i} for i in range(drawing.MOST_TIPS + 1)])).mark_point()
-    assert read_page(drawing.picture(cloud.encode(x="x:Q"), "cloud")).tips == []
+    assert read_page(drawing.draw(cloud.encode(x="x:Q"), "cloud")).tips == []
 
 
 def _boxes(picture: str, fill: str) -> list[dict[str, float]]:
@@ -118,12 +118,12 @@ def test_columns_stand_on_the_axis_and_fit_the_panel(evidence: Evidence) -> None
 
 def test_tiles_have_the_area_of_their_counts(evidence: Evidence) -> None:
     assert evidence.mosaic is not None
-    picture = "".join(str(part) for part in tiles.mosaic_figure(evidence.mosaic))
+    picture = "".join(str(part) for part in mosaic.mosaic_figure(evidence.mosaic))
     before = evidence.mosaic.before.counts
     half = picture.split("<g ")[1]
-    for j, shade in enumerate(tiles.SHADES[: before.shape[1]]):
+    for j, shade in enumerate(mosaic.SHADES[: before.shape[1]]):
         areas = sum(box["width"] * box["height"] for box in _boxes(half, shade) if box["width"] != 10)
-        whole = tiles.SIDE * tiles.SIDE * 0.72 * tiles.TALL
+        whole = mosaic.SIDE * mosaic.SIDE * 0.72 * mosaic.TALL
         assert areas / whole == pytest.approx(before[:, j].sum() / before.sum(), abs=0.01)
 
 

@@ -1,9 +1,11 @@
 """Class disclosure by counting, against hand-made numbers and a plain loop."""
 
+from itertools import permutations
+
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal import Schema
@@ -124,3 +126,19 @@ def test_many_classes_take_memory_by_pairs_that_occur():
     assert mix.n_classes == n
     assert mix.homogeneous_groups == 0
     assert mix.chi_square == pytest.approx(n - 10)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.integers(0, 2), min_size=4, max_size=6), st.integers(1, 3))
+def test_what_random_groups_would_show_by_all_orders(classes, first):
+    """Groups of `first` records and of the rest, over every order of the classes."""
+    n, alike, alone, orders = len(classes), 0.0, 0.0, 0
+    for order in permutations(classes):
+        for group in (order[:first], order[first:]):
+            alike += len(group) * (len(set(group)) == 1)
+            alone += sum(group.count(one) == 1 for one in group)
+        orders += n
+    found = class_mix(table_of([str(c) for c in classes]), SCHEMA, [0] * first + [1] * (n - first))
+    assert found.n_records == n
+    assert found.random_homogeneous_share == pytest.approx(alike / orders)
+    assert found.random_lone_share == pytest.approx(alone / orders)

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal import Mondrian, RecordSwap, anonymize, coarsen, risk
+from shoal import frequency as posterior
 from shoal.errors import ColumnError, SchemaError
-from shoal.risk import posterior
 from shoal.risk.household_risk import household_risks
 from shoal.schema import Schema
 

@@ -7,9 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.risk import nearest
+from shoal.risk import all_pairs, nearest
 from shoal.risk.geometry import Geometry
+from shoal.risk.mixed_tree import build, nearest_few
 from shoal.risk.nearest import distances, in_code_order, match, rows_in_ties, runner_up
+
+PARTS = ("unordered", "mismatch", "blank", "n_levels")
 
 
 def oracle(queries, targets, skip=0):
@@ -264,3 +267,30 @@ def test_code_order_does_not_depend_on_the_rows_order(seed, n):
     codes[0, 0] = -0.0
     moved = np.random.default_rng(seed).permutation(n)
     assert (codes[in_code_order(codes)] == codes[moved][in_code_order(codes[moved])]).all()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 40), st.integers(2, 40), st.integers(0, 1))
+def test_all_pairs_and_the_tree_find_the_same(seed, n, m, skip):
+    geometry = Geometry(
+        centers=np.zeros(3),
+        scales=np.ones(3),
+        unordered=np.array([False, True, True]),
+        mismatch=np.array([0.0, 2.0, 0.5]),
+        blank=np.array([0.0, 1.0, 0.75]),
+        n_levels=np.array([0.0, 3.0, 4.0]),
+    )
+    queries, targets = grid(seed, n, 3, 5) / 3, np.unique(grid(seed + 1, m, 3, 5) / 3, axis=0)
+    slow, fast = (
+        nearest.Searcher(targets=targets, geometry=geometry, look=1, small=small).ask(queries, skip)
+        for small in (True, False)
+    )
+    if skip == 0:
+        assert sorted(zip(slow.query, slow.target, strict=True)) == sorted(zip(fast.query, fast.target, strict=True))
+    else:  # of several nearest, any is the one that is left out
+        assert np.bincount(slow.query, minlength=n).tolist() == np.bincount(fast.query, minlength=n).tolist()
+    assert slow.nearest.tolist() == fast.nearest.tolist()
+    assert slow.following.tolist() == fast.following.tolist()
+    k = min(len(targets), 5)
+    tree = build(geometry.coordinates(targets), *(getattr(geometry, name) for name in PARTS))
+    assert (all_pairs.nearest_few(geometry, targets, queries, k)[0] == nearest_few(tree, queries, k)[0]).all()

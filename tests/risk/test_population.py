@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from shoal import risk
 from shoal.errors import ParameterError
-from shoal.risk import uniqueness_models as models
+from shoal.risk import population as models
 from shoal.schema import Schema
 
 SCHEMA = Schema.of(quasi=["q"])
@@ -95,6 +95,13 @@ def oracle_pitman_uniques(N, theta, a):
 def test_pitman_expectation_is_exact(monkeypatch):
     monkeypatch.setattr(models, "fit_pitman", lambda histogram: (1.3, 0.4))
     assert models.pitman({1: 1, 2: 1}, 7) == pytest.approx(oracle_pitman_uniques(7, 1.3, 0.4), rel=1e-9)
+
+
+def test_pitman_by_all_partitions_of_six(monkeypatch):
+    monkeypatch.setattr(models, "fit_pitman", lambda histogram: (0.7, 0.3))
+    assert oracle_pitman_uniques(6, 0.7, 0.3) == pytest.approx(1.582506, abs=1e-6)
+    assert models.pitman({1: 1, 2: 1}, 6) == pytest.approx(1.582506, abs=1e-6)
+    assert math.gamma(1.7) / math.gamma(1.0) * 6**0.3 == pytest.approx(1.55538, abs=1e-5)  # the limit is another number
 
 
 @pytest.mark.parametrize(("a", "b", "f"), [(0.5, 0.1, 0.2), (2.0, 0.5, 0.05), (0.1, 0.01, 0.5)])

@@ -68,6 +68,14 @@ def test_margins_prove_and_refute():
     assert open_.holds is None
 
 
+@pytest.mark.parametrize(("margins", "bounds", "model"), [((40, 15, 10), (0, 10), 0.6), ((90, 85, 80), (55, 80), 61.2)])
+def test_bounds_hold_what_independence_guesses(margins, bounds, model):
+    low, high = margin_bounds(np.array([margins], dtype=float), 100)
+    assert (low[0], high[0]) == bounds
+    assert np.prod(np.array(margins) / 100) * 100 == pytest.approx(model)
+    assert low[0] <= model <= high[0]
+
+
 def test_a_size_gives_a_chance():
     found = risk.k_map(pl.DataFrame({"sex": ["M"], "age": [1]}), 10, SCHEMA, k=5)
     assert (found.basis, found.violating, found.holds) == ("size", pytest.approx(0.3439), None)

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.equivalence import Classes, Codes, combine
-from shoal.risk.atoms import atoms_of
-from shoal.risk.small_classes import first_of_each, in_small_classes, larger_classes, n_in_small_classes
+from shoal.risk.small_classes import atoms_of, first_of_each, in_small_classes, larger_classes, n_in_small_classes
 
 FAR = 2**40  # keys too far apart for a counter each
 values = st.lists(st.integers(0, 6), max_size=30)
@@ -75,4 +74,9 @@ def test_every_set_of_columns(rows, copies, k, several):
     order = [2, 0, 3, 1]
     assert atoms.leaving(order) == [below(order), below([0, 3, 1]), below([3, 1]), below([1]), 0]
     assert atoms.without(1).below() == below((0, 2, 3))
+    change = atoms.changing(1)
+    assert change(Codes(values=np.zeros(3, dtype=np.int64), n=1)) == below((0, 2, 3))
+    coarse = Codes(values=np.array([0, 0, 1]), n=2)
+    rows = [(a, coarse.values[b], c, d) for a, b, c, d in rows]
+    assert change(coarse) == below((0, 1, 2, 3))
     assert [atoms.without(0).without(0).without(0).without(0).below()] == [below(())]

@@ -10,7 +10,7 @@ import pytest
 
 import shoal
 from shoal.pair import Pair
-from shoal.risk import choice
+from shoal.risk import candidates as choice
 from shoal.risk.candidates import candidates
 from shoal.risk.dependence import determined_by_quasi
 from shoal.risk.nearest import match_pair

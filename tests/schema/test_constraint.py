@@ -96,3 +96,51 @@ def test_a_named_file_becomes_rows_of_the_schema(tmp_path):
 def test_wrong_edges(edges):
     with pytest.raises(SchemaError, match="edges"):
         Schema.of(quasi=["age"], edges={"age": edges})
+
+
+ORDER = {"order": ["born", "admitted", "left"]}
+SUM = {"sum": {"wages": 1.0, "rent": 1.0, "income": -1.0}, "equals": 0.0}
+BETWEEN = {"when": {"kind": ["total"]}, "sum": {"a": 1.0, "b": -2.0}, "min": 0.0, "max": 5.0}
+ABSENT = {"when": {"single": ["yes"]}, "then": {"married": {"absent": True}}}
+
+
+@pytest.mark.parametrize("words", [ORDER, SUM, BETWEEN, ABSENT])
+def test_words_of_comparisons_there_and_back(words):
+    assert Rule.from_dict(words).to_dict() == words
+
+
+def test_dates_stand_in_order_where_they_are_there():
+    table = columns(
+        born=["1990-01-01"] * 4, admitted=["2020-01-01", "1980-01-01", None, "2020-01-01"], left=["2020-01-02"] * 4
+    )
+    dates = {name: content.str.to_date() for name, content in table.items()}
+    for given in (table, dates):
+        assert Rule.from_dict(ORDER).broken(given).tolist() == [False, True, False, False]
+
+
+def test_sums_hold_to_rounding():
+    table = columns(wages=[0.1, 1.0, None], rent=[0.2, 1.0, 1.0], income=[0.3, 3.0, 9.0])
+    assert Rule.from_dict(SUM).broken(table).tolist() == [False, True, False]
+
+
+def test_sums_hold_when_their_condition_does():
+    table = columns(kind=["total", "total", "part"], a=[9, 20, 20], b=[3, 3, 3])
+    assert Rule.from_dict(BETWEEN).broken(table).tolist() == [False, True, False]
+
+
+def test_a_code_is_absent_and_no_number():
+    table = columns(single=["yes", "yes", "yes"], married=[-8, None, 1980])
+    assert Rule.from_dict(ABSENT).broken(table, {"married": (-8,)}).tolist() == [False, False, True]
+    low = Rule.from_dict({"never": {"married": {"max": 0}}})
+    assert low.broken(table, {"married": (-8,)}).tolist() == [False, False, False]
+    assert low.broken(table).tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [{"order": ["a"]}, {"order": "ab"}, {"sum": {}, "equals": 0}, {"sum": {"a": "x"}, "equals": 0}, {"sum": {"a": 1}},
+     {"sum": {"a": 1}, "equals": 0, "min": 1}, {"order": ["a", "b"], "then": {"a": [1]}}],
+)  # fmt: skip
+def test_wrong_comparisons(words):
+    with pytest.raises(SchemaError):
+        Rule.from_dict(words)

@@ -4,7 +4,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.schema.dependency import dependencies
+from shoal.schema.evidence import dependencies
 
 
 def found(**columns):

@@ -47,7 +47,7 @@ def column_of(name, values):
             (name, "weight")
             for name in ("perwt", "PERWT23F", "PWGTP", "wgt", "fnlwgt", "sampling_weight", "personWeight")
         ),
-        *((name, "quasi") for name in ("stage", "dosage", "average", "usage", "agent", "statement", "unknown", "x1")),
+        *((name, "quasi") for name in ("stage", "storage", "average", "usage", "agent", "statement", "unknown", "x1")),
         *((name, "quasi") for name in ("weight_kg", "birth_weight", "body_weight", "prices")),
     ],
 )
@@ -170,7 +170,7 @@ def test_many_levels_are_not_printed():
 
 def test_missing_numbers_ask_for_a_choice():
     _, reason = column_of("age", [None, float("nan"), *range(58)])
-    assert "2 of 60 cells are missing: choose 'drop', 'median' or a number" in reason
+    assert "2 of 60 cells are missing: choose 'level', 'drop', 'median' or a number" in reason
     _, reason = column_of("town", [None, "a"] * 30)
     assert reason.endswith("30 of 60 cells are missing.")
 
@@ -242,3 +242,28 @@ def test_reasons_quote_no_cell(cells):
     table = pl.DataFrame({"x": cells * 3, "town": cells * 3, "diag": cells * 3})
     proposal = propose(table)
     assert not any(cell in reason for cell in cells for reason in proposal.reasons.values())
+
+
+def test_codes_that_the_file_declares_are_proposed_and_taken_for_no_numbers():
+    incomes = [*map(str, range(1000, 1040)), *[".a"] * 6, None]
+    codes = {"income": {".a": "not applicable"}}
+    proposal = propose(pl.DataFrame({"income": incomes}), codes)
+    column = proposal.schema["income"]
+    assert (column.kind, column.missing_codes) == ("numeric", {".a": "not applicable"})
+    assert "1 of 47 cells are missing" in proposal.reasons["income"]
+    assert "The file declares that .a stand for an absence." in proposal.reasons["income"]
+    assert Schema.from_dict(tomllib.loads(proposal.to_toml())) == proposal.schema
+
+
+def test_durations_are_proposed_as_numbers_of_seconds():
+    proposal = propose(pl.DataFrame({"stay": [f"{20 + i}:30" for i in range(30)]}))
+    column = proposal.schema["stay"]
+    assert (column.kind, column.format) == ("numeric", "[H]:MM")
+    assert "durations ([H]:MM), read as seconds" in proposal.reasons["stay"]
+    assert Schema.from_dict(tomllib.loads(proposal.to_toml())) == proposal.schema
+
+
+def test_pairs_of_very_many_columns_are_not_searched():
+    table = pl.DataFrame({f"c{i}": [1, 2, 3, 4] * 10 for i in range(501)})
+    assert not any("Follows from" in reason for reason in propose(table).reasons.values())
+    assert "Follows from" in propose(table.select("c0", "c1")).reasons["c1"]

@@ -114,3 +114,59 @@ def test_numbers_that_are_no_dates_are_not_read_so():
     columns, _ = proposed(x=[20010100 + i % 99 for i in range(N)], y=[200100 + i % 50 for i in range(N)])
     assert columns["x"].format is None
     assert columns["y"].format is None
+
+
+def role(name, values, **beside):
+    proposal = propose(pl.DataFrame({name: values, **beside}))
+    return proposal.schema[name].role, proposal.reasons[name]
+
+
+def test_a_number_called_id_that_repeats_is_the_persons():
+    panel = [i for i in range(30) for _ in range(4)]
+    assert role("id", panel)[0] == "unit"
+    assert role("patient_id", [1, 2, 3] * 40)[0] == "quasi", "three values are no number of persons"
+    assert role("number", panel)[0] == "quasi", "a number alone may count something"
+
+
+def test_whether_there_is_an_address_is_no_address():
+    assert role("has_email_address", ["yes", "no"] * 30)[0] == "quasi"
+    assert role("email", [f"a{i}@x.org" for i in range(30)])[0] == "identifier"
+
+
+@pytest.mark.parametrize(
+    ("texts", "what"),
+    [
+        (["placebo", "drug A"], "treatments"),
+        (["Alive", "Dead", "unknown"], "illnesses or outcomes"),
+        (["smoker", "non-smoker"], "habits"),
+    ],
+)
+def test_texts_that_say_what_somebody_has_are_sensitive(texts, what):
+    found, reason = role("v7", texts * 20)
+    assert found == "sensitive"
+    assert f"Most of its different texts speak of {what}." in reason
+
+
+def test_texts_that_may_say_anything_decide_nothing():
+    assert role("v7", ["positive", "red", "blue", "green"] * 10)[0] == "quasi"
+
+
+def test_short_names_of_findings_count_beside_plain_ones():
+    numbers = [1.5 + i % 13 for i in range(60)]
+    assert role("hb", numbers)[0] == "quasi"
+    beside = dict.fromkeys(("creatinine", "wbc", "platelets"), numbers)
+    assert role("hb", numbers, **beside) == (
+        "sensitive",
+        "A short name of a finding, beside other findings. Numbers with 13 different values. "
+        "Follows from creatinine, and also from wbc.",
+    )
+
+
+@pytest.mark.parametrize("name", ["exhealth", "salcohol", "midazolam", "appendicitis", "priorArrests", "loan_status"])
+def test_parts_of_words_speak_for_a_name(name):
+    assert role(name, [0, 1] * 30)[0] == "sensitive"
+
+
+def test_how_long_something_took_is_no_number_of_persons():
+    assert role("futime", [(37 * i) % 1009 for i in range(40)])[0] == "quasi"
+    assert role("zz", [(37 * i) % 1009 for i in range(40)])[0] == "identifier"

@@ -9,8 +9,8 @@ from shoal.dp import noise
 from shoal.score import CertifiedForest, CertifiedTree, evaluate
 from shoal.score.certified_forest import number_of_features
 from shoal.score.features import Features
-from shoal.score.gain import GINI_SENSITIVITY
 from shoal.score.histogram import Points, calibrated, points_of
+from shoal.score.splits import GINI_SENSITIVITY
 
 SCHEMA = pima_like_schema()
 TABLE = pima_like(600, seed=5)

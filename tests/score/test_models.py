@@ -272,7 +272,7 @@ def test_targets():
     for bad in (np.arange(240), np.full(240, np.nan), np.zeros((240, 2)), np.zeros(3), np.linspace(0, 1, 240), None):
         with pytest.raises(InputError):
             CertifiedForest(schema=SCHEMA).fit(X, bad)
-    with pytest.raises(InputError, match="two classes"):
+    with pytest.raises(InputError, match="classes must be public"):
         CertifiedForest(schema=SCHEMA).fit(X, np.full(240, "well"))
     only = CertifiedForest(schema=SCHEMA, classes=("well", "ill")).fit(X, np.full(240, "well"))
     assert only.classes_.tolist() == ["well", "ill"]
@@ -341,3 +341,11 @@ def test_a_model_names_its_data_set_without_telling_of_it(tmp_path):
     first.save(tmp_path / "model.json")
     assert shoal.score.load(tmp_path / "model.json").data_ == account.data_set
     assert shoal.CertifiedForest(epsilon=1.0, schema=pima_like_schema()).fit(X, y).data_ is None
+
+
+def test_a_notebook_shows_what_is_promised():
+    shown = CertifiedTree(schema=SCHEMA, max_depth=2).fit(X, Y)._repr_html_()
+    assert "epsilon-DP 1" in shown
+    assert "proved" in shown
+    assert "max_depth" in shown
+    assert "not fitted" in AlphaTree()._repr_html_()

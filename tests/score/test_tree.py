@@ -10,12 +10,10 @@ from shoal import Schema
 from shoal.frame import enter
 from shoal.rng import stream
 from shoal.score import AlphaTree, StableForest, StableTree
-from shoal.score.features import settle
-from shoal.score.gain import alpha_gain, gain_range
-from shoal.score.random_tree import random_tree
-from shoal.score.splits import Splits
+from shoal.score.features import features_of
+from shoal.score.splits import Splits, alpha_gain, gain_range
 from shoal.score.stable import leaf_range
-from shoal.score.tree import Tree
+from shoal.score.tree import Tree, random_tree
 
 SCHEMA = Schema.of(
     quasi=["age", "sex", "stage"],
@@ -88,7 +86,7 @@ def nested(tree: Tree, node=0):
 @pytest.mark.parametrize("seed", range(3))
 def test_trees_are_their_definition(alpha, seed):
     X, y = table(seed=seed)
-    features = settle(enter(X), SCHEMA, cuts=9, public=False, owner="test")
+    features = features_of(enter(X), SCHEMA, cuts=9, public=False, owner="test")
     codes, _ = features.rows(enter(X))
     plain = AlphaTree(alpha, max_depth=3, min_leaf=0, schema=SCHEMA).fit(X, y)
     assert nested(plain.model_) == grown(codes, y, questions(features), alpha, 3, False)
@@ -162,7 +160,7 @@ def test_two_cells_of_one_variable_are_not_rivals():
 
 
 def test_random_trees_partition_the_domain():
-    features = settle(enter(table()[0]), SCHEMA, cuts=9, public=True, owner="test")
+    features = features_of(enter(table()[0]), SCHEMA, cuts=9, public=True, owner="test")
     sizes = features.sizes
     codes = np.array(np.meshgrid(*map(np.arange, sizes))).reshape(len(sizes), -1).T
     for seed in range(5):
@@ -174,7 +172,7 @@ def test_random_trees_partition_the_domain():
 
 def test_splits_tables():
     X, y = table()
-    features = settle(enter(X), SCHEMA, cuts=9, public=True, owner="test")
+    features = features_of(enter(X), SCHEMA, cuts=9, public=True, owner="test")
     codes, _ = features.rows(enter(X))
     splits = Splits.of(features)
     tables, total = splits.tables(splits.keys(codes, y))

@@ -171,7 +171,7 @@ def test_fit_can_be_called_on_its_own_line_and_repeats_with_a_seed():
     assert risk.assess(new, seed=4, bootstrap=5).interval != one.interval
 
 
-@pytest.mark.parametrize("model", ["two-part", "tweedie", "gamma", "log"])
+@pytest.mark.parametrize("model", ["two-part", "tweedie", "gamma", "log", "multiplicative"])
 def test_named_models(model):
     members, existing, new, chance, _ = scene(n=2000)
     result = MarketRisk(model=model).fit(members, existing, SCHEMA).assess(new, enrolment=chance, bootstrap=3)

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import ColumnError, ParameterError
-from shoal.shift.logistic import market_logit
-from shoal.shift.models import MODELS, check_costs, fitter_of, least_squares, model_name
+from shoal.shift.models import MODELS, check_costs, fitter_of, least_squares, market_logit, model_name
 
 ROW = np.repeat(np.arange(3), [40, 30, 50])
 SATURATED = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])  # three cells, one parameter for each
@@ -48,7 +47,7 @@ def test_dependent_columns_change_no_prediction():
     assert np.allclose(plain[0] + X @ plain[1:], dependent[0] + wide @ dependent[1:])
 
 
-@pytest.mark.parametrize("model", ["least-squares", "two-part", "gamma", "tweedie"])
+@pytest.mark.parametrize("model", ["least-squares", "two-part", "gamma", "tweedie", "multiplicative"])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_saturated_model_gives_the_weighted_mean_of_each_cell(model, seed):
     y, w = costs(seed, zeros=model != "gamma")

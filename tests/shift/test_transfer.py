@@ -6,7 +6,7 @@ import pytest
 
 from shoal import Schema
 from shoal.errors import InputError, ParameterError
-from shoal.shift import ratio_weights, transfer_density_ratio, transfer_weights
+from shoal.shift import Transfer, ratio_weights, transfer_density_ratio, transfer_weights
 
 SCHEMA = Schema.of(quasi=["x"], sensitive=["y"], kinds={"x": "ordinal", "y": "numeric"})
 # p(x, y | t) on x in 0..2, y in 0..1 for two tasks, and q(x | t = 0)
@@ -96,3 +96,42 @@ def test_bad_input():
     with pytest.raises(InputError, match="rows of the target task"):
         transfer_weights(gaps, "a", new, SCHEMA)
     assert transfer_weights(tasks, "a", new, SCHEMA).to_dict()["target"] == "a"
+
+
+def test_a_fitted_task_is_the_weighted_mean_of_its_cells():
+    """Dummy coding is saturated in one column: each prediction is a weighted mean, by hand."""
+    tasks, new, _ = tables(2_000, seed=3)
+    for method in ("ratio", "logistic"):
+        model = Transfer(method=method, response_bins=2).fit(tasks, "a", new, SCHEMA)
+        w = transfer_weights(tasks, "a", new, SCHEMA, method=method, response_bins=2).values
+        x, y, v = (
+            np.concatenate(part) for part in zip(*((t["x"], t["y"], w[n]) for n, t in tasks.items()), strict=True)
+        )
+        expected = [np.average(y[x == i], weights=v[x == i]) for i in range(3)]
+        assert np.allclose(model.predict(pl.DataFrame({"x": [0, 1, 2]})), expected)
+        assert 0 < model.weights_.borrowed_share < 1
+    pooled = Transfer(method="none").fit(tasks, "a", new, SCHEMA)
+    assert pooled.weights_ is None
+    assert np.allclose(pooled.predict(pl.DataFrame({"x": [1]})), y[x == 1].mean())
+
+
+def test_predictions_converge_to_the_target_task():
+    tasks, new, _ = tables(100_000, seed=4)
+    truth = P[0, 1::2] / np.array([P[0, i == X_OF].sum() for i in range(3)])
+    grid = pl.DataFrame({"x": [0, 1, 2]})
+    ours = Transfer(response_bins=2).fit(tasks, "a", new, SCHEMA).predict(grid)
+    pooled = Transfer(method="none").fit(tasks, "a", new, SCHEMA).predict(grid)
+    assert np.abs(ours - truth).max() < 0.02
+    assert np.abs(pooled - truth).max() > 0.1
+
+
+def test_bad_calls():
+    tasks, new, _ = tables(500)
+    with pytest.raises(ParameterError, match="must come before predict"):
+        Transfer().predict(new)
+    with pytest.raises(ParameterError, match="target must be one"):
+        Transfer().fit(tasks, "c", new, SCHEMA)
+    with pytest.raises(ParameterError, match="method"):
+        Transfer(method="loud").fit(tasks, "a", new, SCHEMA)
+    with pytest.raises(ParameterError, match="model must be one of"):
+        Transfer(model="loud").fit(tasks, "a", new, SCHEMA)

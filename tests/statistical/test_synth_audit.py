@@ -1,6 +1,6 @@
 """No audit finds more than a synthesizer states, and the audit is sharp enough to see a stated ε that is too low.
 
-Audits are at the level 1e-4, so a true claim fails one of the twelve here by chance in at most 1 run of 800.
+Audits are at the level 1e-4, so a true claim fails one of the sixteen here by chance in at most 1 run of 600.
 """
 
 import numpy as np
@@ -9,13 +9,22 @@ import pytest
 
 from shoal import Schema
 from shoal.dp import Budget, ProtectedUnit, audit
-from shoal.synth import MarginalBootstrap, PeGS, PerturbedImputation, allocation, chain
-from shoal.synth.by_table import fit_conditionals
-from shoal.synth.domain import settle
+from shoal.synth import (
+    ContingencyTable,
+    MarginalBootstrap,
+    PeGS,
+    PerturbedImputation,
+    chain,
+    contingency,
+    spend,
+    within,
+)
+from shoal.synth.by_table import fit_conditionals, measure
+from shoal.synth.domain import encode_table
 from shoal.synth.graph_measure import measure_graph
-from shoal.synth.measure import measure
 from shoal.synth.parents import Parents, choose_parents
 from shoal.synth.spend import Purse, total_budget
+from shoal.synth.within import with_fine_tables
 
 NAMES = ["a", "b"]
 SCHEMA = Schema.of(quasi=NAMES, levels={name: [0, 1] for name in NAMES}, kinds=dict.fromkeys(NAMES, "nominal"))
@@ -25,8 +34,8 @@ BOTH = {"a": ["b"], "b": ["a"]}
 LEVEL = 1 - 1e-4
 
 
-def settled(table):
-    return settle(table, SCHEMA, bins=2, missing="refuse", public=True, owner="audit")
+def encoded(table):
+    return encode_table(table, SCHEMA, bins=2, missing="refuse", public=True, owner="audit")
 
 
 def test_noisy_tables():
@@ -37,7 +46,7 @@ def test_noisy_tables():
         found, _ = measure(pegs, data, Parents.of(pegs, data.domain), purse, rng)
         return np.concatenate([*found.one, *(table.ravel() for table in found.pairs.values())])
 
-    found = audit(tables, settled(SMALL), settled(LARGE), trials=500, confidence=LEVEL, seed=1)
+    found = audit(tables, encoded(SMALL), encoded(LARGE), trials=500, confidence=LEVEL, seed=1)
     assert not found.refutes(Budget(epsilon=1.0))
 
 
@@ -49,7 +58,7 @@ def test_noisy_tables_with_delta():
         found, _ = measure(pegs, data, Parents.of(pegs, data.domain), Purse(left=allowed), rng)
         return np.concatenate([*found.one, *(table.ravel() for table in found.pairs.values())])
 
-    found = audit(tables, settled(SMALL), settled(LARGE), trials=300, delta=1e-3, confidence=LEVEL, seed=1)
+    found = audit(tables, encoded(SMALL), encoded(LARGE), trials=300, delta=1e-3, confidence=LEVEL, seed=1)
     assert not found.refutes(Budget(epsilon=1.0, delta=1e-3))
 
 
@@ -59,10 +68,10 @@ def test_two_looks_at_pairs(monkeypatch):
     schema = Schema.of(quasi=names, levels={name: [0, 1] for name in names}, kinds=dict.fromkeys(names, "nominal"))
     small = pl.DataFrame({"a": [0, 1] * 100, "b": [0, 1] * 100, "c": [0] * 100 + [1] * 100})
     large = pl.concat([small, pl.DataFrame({"a": [0], "b": [1], "c": [1]})])
-    data = [settle(t, schema, bins=2, missing="refuse", public=True, owner="audit") for t in (small, large)]
+    data = [encode_table(t, schema, bins=2, missing="refuse", public=True, owner="audit") for t in (small, large)]
     pegs, allowed = PeGS(epsilon=2.0, delta=1e-2, design="pairs", missing="refuse"), total_budget(2.0, 1e-2)
     rng = np.random.default_rng(1)
-    monkeypatch.setattr(allocation, "CRUMBS", 20)  # coarse and quick: it changes who gets what, not the sum
+    monkeypatch.setattr(spend, "CRUMBS", 20)  # coarse and quick: it changes who gets what, not the sum
     monkeypatch.setattr(chain, "_SKETCH", 200)
 
     def tables(one):
@@ -83,7 +92,7 @@ def test_graph(delta):
     schema = Schema.of(quasi=names, levels={name: [0, 1] for name in names}, kinds=dict.fromkeys(names, "nominal"))
     small = pl.DataFrame({"a": [0, 1] * 30, "b": [0, 1] * 30, "c": [0] * 30 + [1] * 30})
     large = pl.concat([small, pl.DataFrame({"a": [0], "b": [1], "c": [1]})])
-    data = [settle(t, schema, bins=2, missing="refuse", public=True, owner="audit") for t in (small, large)]
+    data = [encode_table(t, schema, bins=2, missing="refuse", public=True, owner="audit") for t in (small, large)]
     pegs, allowed = PeGS(epsilon=2.0, delta=delta, missing="refuse"), total_budget(2.0, delta)
 
     def tables(one):
@@ -107,7 +116,7 @@ def test_noisy_building_blocks():
         model = fit_conditionals(pegs, data, Parents.of(pegs, data.domain), purse, rng, ProtectedUnit())
         return np.concatenate([block.ravel() for block in model.blocks])
 
-    found = audit(blocks, settled(SMALL), settled(LARGE), trials=400, confidence=LEVEL, seed=1)
+    found = audit(blocks, encoded(SMALL), encoded(LARGE), trials=400, confidence=LEVEL, seed=1)
     assert not found.refutes(Budget(epsilon=1.0))
 
 
@@ -119,12 +128,56 @@ def test_noisy_margins():
     assert not found.refutes(Budget(epsilon=1.0))
 
 
+def test_full_table():
+    def shares(data):
+        model = ContingencyTable(epsilon=1.0).fit(data, SCHEMA)
+        return np.concatenate([model.shares, [model.total]])
+
+    found = audit(shares, SMALL, LARGE, trials=200, confidence=LEVEL, seed=1)
+    assert not found.refutes(Budget(epsilon=1.0))
+
+
+def test_full_table_with_delta(monkeypatch):
+    """The noisy counts themselves, of which everything else is made."""
+    allowed = total_budget(1.0, 1e-2)
+    monkeypatch.setattr(contingency, "total_budget", lambda *_: allowed)  # the same for every fit, and slow to find
+
+    def counts(data):
+        table = contingency._counted(data.codes, data.domain.sizes)
+        return ContingencyTable(epsilon=1.0, delta=1e-2)._noisy(table, ProtectedUnit())
+
+    found = audit(counts, encoded(SMALL), encoded(LARGE), trials=300, delta=1e-2, confidence=LEVEL, seed=1)
+    assert not found.refutes(Budget(epsilon=1.0, delta=1e-2))
+
+
+@pytest.mark.parametrize("delta", [None, 1e-2])
+def test_fine_tables(monkeypatch, delta):
+    """A twelfth of ε = 12 buys the fine tables of two numbers; the audit looks at the noisy counts themselves."""
+    schema = Schema.of(quasi=["a", "b"], kinds=dict.fromkeys(["a", "b"], "numeric"), bounds={"a": (0, 7), "b": (0, 7)})
+    small = pl.DataFrame({"a": [0, 0, 4], "b": [1, 1, 5]})
+    large = pl.concat([small, pl.DataFrame({"a": [3], "b": [6]})])
+    data = [encode_table(t, schema, bins=2, missing="refuse", public=True, owner="audit") for t in (small, large)]
+    allowed, seen = total_budget(12.0, delta), []
+    monkeypatch.setattr(within, "divided", lambda y, s: seen.append(y) or y)
+
+    def tables(one):
+        purse = Purse(left=allowed)
+        seen.clear()
+        with_fine_tables(one, purse)
+        assert purse.spent == allowed * within.SHARE
+        return np.concatenate(seen)
+
+    price = allowed * within.SHARE
+    found = audit(tables, *data, trials=300, delta=delta or 0.0, confidence=LEVEL, seed=1)
+    assert not found.refutes(price if delta is None else price.to_approximate(delta))
+
+
 def test_private_choice_of_parents():
     names = ["a", "b", "c"]
     schema = Schema.of(quasi=names, levels={name: [0, 1] for name in names}, kinds=dict.fromkeys(names, "nominal"))
     small = pl.DataFrame({"a": [0] * 3 + [1] * 3, "b": [0] * 3 + [1] * 3, "c": [0, 1] * 3})
     large = pl.concat([small, pl.DataFrame({"a": [1], "b": [0], "c": [1]})])
-    data = [settle(t, schema, bins=2, missing="refuse", public=True, owner="audit") for t in (small, large)]
+    data = [encode_table(t, schema, bins=2, missing="refuse", public=True, owner="audit") for t in (small, large)]
 
     def choice(one):
         price = Budget(epsilon=1.0)

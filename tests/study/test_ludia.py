@@ -15,10 +15,11 @@ from shoal.errors import ColumnError, FileError, ParameterError
 from shoal.rng import stream
 from shoal.study import ludia
 from shoal.study.ludia import KINDS, METHODS, Settings, run, simulate
-from shoal.study.ludia_findings import averages, findings, paired
+from shoal.study.ludia_findings import averages, findings
 from shoal.study.ludia_inpatient import _intercepts, inpatient_part
 from shoal.study.ludia_page import STUDY
 from shoal.study.page import check_folder, render, write
+from shoal.study.paired import paired
 
 
 def make_small(patch):
@@ -114,7 +115,7 @@ def test_report(study, tmp_path):
     page = _Page((tmp_path / "study/report.html").read_text())
     assert page.seen.count("script") == 1
     assert all(link.startswith("#") for link in page.links)
-    assert page.seen.count("svg") == 4 + 1 + 3 + 2
+    assert page.seen.count("svg") == 4 + 1 + 3 + 2 * (5 + 1 + 6 + 1)
     told = json.loads((tmp_path / "study/results.json").read_text())
     assert told["findings"] == findings(study)
     assert len(pl.read_csv(tmp_path / "study/errors.csv")) == len(study.few) + len(study.many) + len(study.knob)

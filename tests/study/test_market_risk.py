@@ -11,7 +11,8 @@ from shoal import Schema
 from shoal.datasets import health_survey, health_survey_schema
 from shoal.errors import FileError, InputError, ParameterError
 from shoal.shift import MarketRisk
-from shoal.study.market_page import STUDY, checks
+from shoal.study.market_findings import checks, contrast, findings
+from shoal.study.market_page import STUDY
 from shoal.study.market_risk import Settings, run, summary
 from shoal.study.market_scene import PLAN, set_scene
 from shoal.study.market_split import CODINGS, SHIFTS, halves, run_split
@@ -170,6 +171,29 @@ def test_the_report_opens_and_stands_alone(study, tmp_path):
     curves = pl.read_csv(tmp_path / "out" / "curves.csv")
     assert len(curves) == len(study.curves())
     assert page == render(STUDY, study)
+
+
+def test_contrasts_by_hand(study):
+    """|mean| − |mean| of two columns over four splits; every verdict carries its interval."""
+    first, second = np.array([-3.0, -1.0, -2.0, -2.0]), np.array([1.0, 0.0, 1.0, 2.0])
+    value, half = contrast(first, second)
+    assert value == pytest.approx(abs(first.mean()) - abs(second.mean()))
+    pairs = (-first - second).reshape(2, 2).mean(axis=1)
+    assert half == pytest.approx(12.7062 * pairs.std(ddof=1) / np.sqrt(2), rel=1e-4)
+    saved = [item for item in checks(study) if item.name.startswith("points of |bias|")]
+    assert [item.holds for item in saved] == [item.value > item.half for item in saved]
+    assert [coding in item.name for coding, item in zip(CODINGS, saved, strict=True)] == [True, True]
+    said = " ".join(findings(study))
+    assert said.count("without market shift or weights") == 3
+    assert "95 % interval" in said
+
+
+def test_differences_of_chances_add_up(study):
+    risk = study.risks[0]
+    edges, counts = risk.difference_histogram("resample")
+    below = sum(n for edge, n in zip(edges, counts, strict=True) if edge < -1e-9)
+    assert sum(counts) == len(risk.class_sizes)
+    assert below == (risk.classes["resample"] < risk.classes["centroid"] - 1e-9).sum()
 
 
 def test_a_folder_with_other_things_is_left_alone(study, tmp_path):

@@ -1,3 +1,4 @@
+import itertools
 import json
 
 import numpy as np
@@ -9,7 +10,17 @@ from shoal import FileError, InputError, ParameterError, Schema
 from shoal.datasets.discharges import discharge
 from shoal.study import pegs_measures as measures
 from shoal.study.page import check_folder, render, write
-from shoal.study.pegs import EPSILONS, ROW_METHODS, TABLE_METHODS, TOTALS, Settings, run
+from shoal.study.pegs import (
+    DIVERSITIES,
+    EPSILONS,
+    ROW_METHODS,
+    TABLE_METHODS,
+    TOTALS,
+    VARIANT_EPSILONS,
+    VARIANTS,
+    Settings,
+    run,
+)
 from shoal.study.pegs_page import STUDY, findings
 
 
@@ -17,7 +28,7 @@ from shoal.study.pegs_page import STUDY, findings
 def study():
     steps = []
     found = run(
-        settings=Settings(n=1500, rows=200, draws=1, parents=1, fit_rows=100),
+        settings=Settings(n=1500, rows=200, draws=1, row_draws=2, parents=1, fit_rows=100),
         progress=lambda done, total: steps.append((done, total)),
     )
     assert steps[-1][0] == steps[-1][1]
@@ -44,13 +55,31 @@ def test_shapes_of_the_paper(study):
     assert ours.pair_variation < 0.5 * study.total("PeGS by row")[2].pair_variation
 
 
+def test_diversity_flattens_and_a_trace_has_a_line_for_each_draw(study):
+    assert [p.diversity for p in study.by_diversity] == list(DIVERSITIES)
+    assert study.by_diversity[-1].marginal_mae > study.by_diversity[0].marginal_mae
+    assert len(study.trace) == 1 + len(study.names)
+    for before, after in itertools.pairwise(study.trace):
+        assert sum(a != b for a, b in zip(before[1:], after[1:], strict=True)) <= 1
+
+
+def test_variants_stand_beside_the_published_blocks(study):
+    assert [(p.method, p.epsilon_per_row) for p in study.variants] == [
+        (m, e) for m in VARIANTS for e in VARIANT_EPSILONS
+    ]
+    margins = {(p.method, p.epsilon_per_row): p.marginal_mae for p in study.variants}
+    pooled = study.curve("PeGS, realistic starts")[2]
+    assert pooled.epsilon_per_row == 1.0
+    assert margins["smoothed by margins", 1.0] < pooled.marginal_mae < margins["maximum entropy", 1.0] * 1.2
+
+
 def test_page_and_numbers(study, tmp_path):
     out = tmp_path / "study"
     write(STUDY, study, out)
     page = (out / "report.html").read_text(encoding="utf-8")
     for text in findings(study):
         assert text.split(".")[0].replace("'", "&#39;") in page
-    for figure in ("3.5", "3.6", "3.8", "3.10", "3.12"):
+    for figure in ("table 3.3", "3.5", "3.6", "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "l-diverse"):
         assert figure in page
     words = json.loads((out / "study.json").read_text(encoding="utf-8"))
     assert len(words["by_row"]) == len(ROW_METHODS) * len(EPSILONS)

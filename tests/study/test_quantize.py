@@ -12,8 +12,7 @@ from shoal.cli.study import command
 from shoal.distance import Metric
 from shoal.errors import FileError, ParameterError
 from shoal.study.page import check_folder, write
-from shoal.study.quantize import CHAINS, RADII, Settings, run
-from shoal.study.quantize_data import planted, toy
+from shoal.study.quantize import CHAINS, RADII, Settings, planted, run, toy
 from shoal.study.quantize_page import STUDY, findings
 
 

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from shoal import ColumnError, Schema, SchemaError
 from shoal.domain import Domain
 from shoal.errors import ProblemsError
-from shoal.synth.domain import settle
+from shoal.synth.domain import encode_table
 
 
-def settled(table, schema, **options):
+def encoded(table, schema, **options):
     given_ = {"bins": 4, "missing": "level", "public": True, "owner": "test"}
-    return settle(table, schema, **(given_ | options))
+    return encode_table(table, schema, **(given_ | options))
 
 
 TABLE = pl.DataFrame(
@@ -36,7 +36,7 @@ SCHEMA = Schema.of(
 
 
 def test_cells_of_each_kind():
-    found = settled(TABLE, SCHEMA)
+    found = encoded(TABLE, SCHEMA)
     assert found.domain.names == ("age", "sex", "weight_kg")
     assert found.domain.sizes == (5, 3, 4)
     assert found.codes.tolist() == [[0, 1, 0], [1, 0, 2], [3, 2, 1], [2, 1, 3]]
@@ -44,7 +44,7 @@ def test_cells_of_each_kind():
 
 
 def test_values_come_back_into_their_cells():
-    found = settled(TABLE, SCHEMA)
+    found = encoded(TABLE, SCHEMA)
     rng = np.random.default_rng(1)
     codes = found.domain.uniform(500, rng)
     rows = found.domain.decode(codes, rng)
@@ -59,7 +59,7 @@ def test_whole_numbers_stay_whole_and_in_their_bin(edges, seed):
     if low > high:
         return
     table = pl.DataFrame({"x": [low, high]})
-    found = settled(table, Schema.of(quasi=["x"], edges={"x": edges}, whole={"x": True}), missing="refuse")
+    found = encoded(table, Schema.of(quasi=["x"], edges={"x": edges}, whole={"x": True}), missing="refuse")
     rng = np.random.default_rng(seed)
     codes = found.domain.uniform(50, rng)
     rows = found.domain.decode(codes, rng)
@@ -69,17 +69,17 @@ def test_whole_numbers_stay_whole_and_in_their_bin(edges, seed):
 
 
 def test_few_whole_numbers_get_a_bin_each():
-    found = settled(pl.DataFrame({"x": [1, 2, 3]}), Schema.of(quasi=["x"], bounds={"x": (1, 3)}), missing="refuse")
+    found = encoded(pl.DataFrame({"x": [1, 2, 3]}), Schema.of(quasi=["x"], bounds={"x": (1, 3)}), missing="refuse")
     assert found.domain.sizes == (3,)
 
 
 def test_undeclared_domain_names_the_column_and_the_remedy():
     with pytest.raises(ColumnError, match="column 'age': has no public domain.*Declare its levels"):
-        settled(TABLE.select("age"), Schema.of(quasi=["age"]))
+        encoded(TABLE.select("age"), Schema.of(quasi=["age"]))
 
 
 def test_undeclared_domain_is_read_from_the_data_without_a_claim():
-    found = settled(TABLE.select("age", "sex"), Schema.of(quasi=["age", "sex"]), public=False)
+    found = encoded(TABLE.select("age", "sex"), Schema.of(quasi=["age", "sex"]), public=False)
     assert found.domain.sizes == (5, 3)
 
 
@@ -93,30 +93,30 @@ def test_undeclared_domain_is_read_from_the_data_without_a_claim():
 )
 def test_values_outside_the_domain(table, schema):
     with pytest.raises(ColumnError, match="column 'x'.*1 values outside") as error:
-        settled(pl.DataFrame(table), schema)
+        encoded(pl.DataFrame(table), schema)
     assert "9" not in str(error.value)
     assert "q" not in str(error.value).replace("quasi", "")
 
 
 def test_missing_values_can_be_refused():
     with pytest.raises(ProblemsError, match="column 'sex': has missing values"):
-        settled(TABLE, SCHEMA, missing="refuse")
+        encoded(TABLE, SCHEMA, missing="refuse")
 
 
 def test_a_median_is_not_public():
     schema = Schema.of(quasi=["x"], bounds={"x": (0, 5)}, missing={"x": "median"})
     with pytest.raises(ColumnError, match="median"):
-        settled(pl.DataFrame({"x": [1.0, None]}), schema)
+        encoded(pl.DataFrame({"x": [1.0, None]}), schema)
 
 
 def test_a_declared_number_takes_the_place_of_missing_ones():
     schema = Schema.of(quasi=["x"], bounds={"x": (0, 4)}, missing={"x": 0.5})
-    assert settled(pl.DataFrame({"x": [3.5, None]}), schema).codes.tolist() == [[3], [0]]
+    assert encoded(pl.DataFrame({"x": [3.5, None]}), schema).codes.tolist() == [[3], [0]]
 
 
 def test_nothing_to_release():
     with pytest.raises(SchemaError, match="must have a quasi, sensitive or other column"):
-        settled(TABLE.select("id"), Schema.of(identifier=["id"]))
+        encoded(TABLE.select("id"), Schema.of(identifier=["id"]))
 
 
 def test_words_and_back():
@@ -128,7 +128,7 @@ def test_words_and_back():
     table = pl.DataFrame({"d": ["early"], "e": ["hi"], "b": [True]}).with_columns(
         pl.col("e").cast(pl.Enum(["lo", "hi"]))
     )
-    domain = settled(table, schema).domain
+    domain = encoded(table, schema).domain
     back = Domain.from_dict(domain.to_dict())
     assert back.sizes == domain.sizes
     assert back.rules == domain.rules
@@ -142,14 +142,14 @@ def test_one_record_does_not_change_the_type_of_what_is_written():
     """A fraction among whole numbers once turned a released column into floats: one record, told with certainty."""
     schema = Schema.of(quasi=["x"], bounds={"x": (0, 100)})
     for last in (40.0, 40.5):
-        found = settled(pl.DataFrame({"x": [1.0, 2.0, last]}), schema, missing="refuse")
+        found = encoded(pl.DataFrame({"x": [1.0, 2.0, last]}), schema, missing="refuse")
         assert found.domain.axes[0].whole
     open_ended = Schema.of(quasi=["x"], bounds={"x": (0, 100)}, whole={"x": False})
-    assert not settled(pl.DataFrame({"x": [1, 2, 3]}), open_ended, missing="refuse").domain.axes[0].whole
+    assert not encoded(pl.DataFrame({"x": [1, 2, 3]}), open_ended, missing="refuse").domain.axes[0].whole
 
 
 def test_notes_tell_the_rule_and_not_whether_it_was_needed():
     schema = Schema.of(quasi=["x"], bounds={"x": (0, 100)}, missing={"x": "drop"})
-    full = settled(pl.DataFrame({"x": [1, 2, 3]}), schema)
-    holes = settled(pl.DataFrame({"x": [1, 2, None]}), schema)
+    full = encoded(pl.DataFrame({"x": [1, 2, 3]}), schema)
+    holes = encoded(pl.DataFrame({"x": [1, 2, None]}), schema)
     assert full.notes == holes.notes

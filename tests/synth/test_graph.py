@@ -13,13 +13,12 @@ from shoal import Schema
 from shoal.dp import Budget
 from shoal.schema.constraint import Rule
 from shoal.synth import PeGS, load
-from shoal.synth.domain import settle
+from shoal.synth.by_graph import loss, polished
+from shoal.synth.domain import encode_table
 from shoal.synth.graph_measure import measure_graph
-from shoal.synth.graph_plan import blur, planned, prices
 from shoal.synth.graphical import Graphical, Sightings, fit_graphical
-from shoal.synth.junction import adjacency, fitting, junction
+from shoal.synth.junction import adjacency, blur, fitting, junction, planned, prices
 from shoal.synth.parents import Parents, all_pairs
-from shoal.synth.polish import loss, polished
 from shoal.synth.spend import Purse, total_budget
 
 NAMES = ["a", "b", "c", "d"]
@@ -109,6 +108,20 @@ def test_the_fit_weighs_tables_by_their_noise():
     assert close.pair_tables()[0, 1] == pytest.approx(truth[0, 1], abs=0.3)
 
 
+def test_one_way_tables_of_noise_are_drawn_towards_equal_counts():
+    """Twenty even levels under heavy noise: a third of the squared error is left; a clear table is not touched."""
+    rng = np.random.default_rng(1)
+    noisy = [50 + rng.normal(0, 40, 20) for _ in range(200)]
+    seen = [Sightings(sizes=(20,), tables={(0,): y}, variance={(0,): 1600.0}) for y in noisy]
+    shrunk = [one.shrunk(1000.0).tables[0,] for one in seen]
+    assert np.mean([((y - 50) ** 2).sum() for y in shrunk]) < 0.4 * np.mean([((y - 50) ** 2).sum() for y in noisy])
+    clear = np.linspace(0, 500, 20)
+    exact = Sightings(sizes=(20,), tables={(0,): clear}, variance={(0,): 1600.0})
+    assert (exact.shrunk(float(clear.sum())).tables[0,] == clear).all()
+    pair = Sightings(sizes=(2, 3), tables={(0, 1): np.ones((2, 3))}, variance={(0, 1): 1e9})
+    assert (pair.shrunk(6.0).tables[0, 1] == 1).all(), "pairs are weighed by the model"
+
+
 def test_rows_follow_the_model():
     rng = np.random.default_rng(3)
     theta = {(i,): np.zeros(size) for i, size in enumerate(SIZES)}
@@ -187,10 +200,10 @@ class Watch(Purse):
 
 
 def watched(rows, delta, epsilon):
-    settled = settle(frame(rows), SCHEMA, bins=2, missing="refuse", public=True, owner="test")
+    encoded = encode_table(frame(rows), SCHEMA, bins=2, missing="refuse", public=True, owner="test")
     pegs = PeGS(epsilon=epsilon, delta=delta, missing="refuse")
     purse = Watch(left=total_budget(epsilon, delta))
-    measure_graph(pegs, settled, Parents.of(pegs, settled.domain), purse)
+    measure_graph(pegs, encoded, Parents.of(pegs, encoded.domain), purse)
     assert purse.left.empty
     return purse.bought
 
@@ -235,6 +248,17 @@ def test_nothing_clear_is_said_first(tmp_path):
     assert load(tmp_path / "model.json").epsilon_needed == model.epsilon_needed
 
 
+def test_columns_without_a_tie_are_named(tmp_path):
+    """d has nothing to do with the others: most warnings name it (noise may look like a tie), none a and b."""
+    models = [PeGS(epsilon=0.6, delta=1e-9).fit(frame(tied(1500)), SCHEMA, seed=k) for k in range(9)]
+    named = [model for model in models if "d" in model.ties.alone]
+    assert len(named) >= 4
+    assert not any({"a", "b"} & set(model.ties.alone) for model in models)
+    assert "independent of all other columns" in named[0].notes[0]
+    named[0].save(tmp_path / "model.json")
+    assert load(tmp_path / "model.json").ties == named[0].ties
+
+
 def test_rules_hold_in_polished_rows():
     never = Rule.from_dict({"never": {"a": [2], "c": [0]}})
     schema = Schema(SCHEMA.columns, rules=(never,))
@@ -251,10 +275,10 @@ def test_a_missing_cell_that_is_noise_stays_empty():
 
 
 def test_named_pairs_are_measured_and_no_other():
-    settled = settle(frame(tied(500)), SCHEMA, bins=2, missing="refuse", public=True, owner="test")
+    encoded = encode_table(frame(tied(500)), SCHEMA, bins=2, missing="refuse", public=True, owner="test")
     pegs = PeGS(epsilon=1.0, delta=1e-9, parents={"a": ["b"], "d": ["c"]}, choose="given", missing="refuse")
     purse = Purse(left=total_budget(1.0, 1e-9))
-    found, lost = measure_graph(pegs, settled, Parents.of(pegs, settled.domain), purse)
+    found, lost = measure_graph(pegs, encoded, Parents.of(pegs, encoded.domain), purse)
     assert sorted(found.seen.pairs) == [(0, 1), (2, 3)]
     assert not lost
     assert not any("choice" in bought.what for bought in purse.bought)

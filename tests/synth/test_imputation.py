@@ -6,6 +6,7 @@ from shoal import GuaranteeError, ParameterError, Schema
 from shoal.datasets import health_survey
 from shoal.dp import Budget
 from shoal.synth import MarginalBootstrap, MultipleImputation, PerturbedImputation, combine
+from shoal.synth.imputation import solve_logistic
 from shoal.synth.multiple import linear_draw
 
 SURVEY = health_survey(800, seed=3).drop("weight")
@@ -125,3 +126,17 @@ def test_a_column_without_any_number_stays_without():
     table = pl.DataFrame({"a": ["x", "y"] * 20, "b": pl.Series([None] * 40, dtype=pl.Float64)})
     schema = Schema.of(quasi=["a"], sensitive=["b"], kinds={"a": "nominal", "b": "numeric"}, bounds={"b": (0, 1)})
     assert MultipleImputation(K=2).fit(table, schema, seed=1).sample(10, seed=1)["b"].null_count() == 10
+
+
+def test_an_elastic_net_leaves_out_what_says_nothing():
+    """x alone decides y; the other columns are noise. L1 sets their coefficients to exactly 0, ridge does not."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((400, 8))
+    y = (X[:, 0] + 0.3 * rng.standard_normal(400) > 0).astype(np.int64)
+    net, ridge = (solve_logistic(X, y, 2, penalty)[0][1] for penalty in ("elastic-net", "ridge"))
+    assert net[0] > 5 * np.abs(net[1:]).max()
+    assert (ridge != 0).all()
+    three = np.digitize(X[:, 0], [-0.5, 0.5])
+    rare = np.where(np.arange(400) == 0, 3, three)
+    assert solve_logistic(X, three, 3, "elastic-net")[0].shape == (3, 8)
+    assert solve_logistic(X, rare, 4, "elastic-net")[0].shape == (4, 8), "one row of a level can't be in every fold"

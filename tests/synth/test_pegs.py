@@ -10,9 +10,9 @@ from shoal.datasets.discharges import discharge, discharge_schema
 from shoal.dp import Account, Budget, noise
 from shoal.frame import enter
 from shoal.synth import PeGS, load
-from shoal.synth.domain import settle
+from shoal.synth.by_table import measure
+from shoal.synth.domain import encode_table
 from shoal.synth.graph_measure import measure_graph
-from shoal.synth.measure import measure
 from shoal.synth.parents import Parents
 from shoal.synth.spend import Purse, total_budget
 
@@ -79,21 +79,21 @@ def test_saved_and_read_back(options, tmp_path):
 def test_the_bill_is_the_stated_price(design, delta):
     """What OpenDP's maps say for every purchase is its price, and prices add up to no more than was promised."""
     pegs = PeGS(epsilon=1.5, delta=delta, design=design)
-    settled = settle(table(3000), SCHEMA, bins=4, missing="level", public=True, owner="test")
+    encoded = encode_table(table(3000), SCHEMA, bins=4, missing="level", public=True, owner="test")
     total = total_budget(1.5, delta)
     purse = Purse(left=total)
     if design == "conditionals":
         from shoal.synth.by_table import fit_conditionals
 
         fit_conditionals(
-            pegs, settled, Parents.of(pegs, settled.domain), purse, np.random.default_rng(1), pegs.unit(SCHEMA)
+            pegs, encoded, Parents.of(pegs, encoded.domain), purse, np.random.default_rng(1), pegs.unit(SCHEMA)
         )
     elif design == "graph":
-        measure_graph(pegs, settled, Parents.of(pegs, settled.domain), purse)
+        measure_graph(pegs, encoded, Parents.of(pegs, encoded.domain), purse)
         assert purse.spent == total
         assert purse.left.empty
     else:
-        measure(pegs, settled, Parents.of(pegs, settled.domain), purse, np.random.default_rng(1))
+        measure(pegs, encoded, Parents.of(pegs, encoded.domain), purse, np.random.default_rng(1))
         assert purse.spent == total
         assert purse.left.empty
     assert total.covers(purse.spent)

@@ -12,7 +12,7 @@ from shoal.dp import Budget, ProtectedUnit, noise
 from shoal.score import CertifiedForest, CertifiedTree, load
 from shoal.synth import MarginalBootstrap, PeGS, PerturbedImputation
 from shoal.synth import load as load_model
-from shoal.synth.domain import settle
+from shoal.synth.domain import encode_table
 from shoal.synth.spend import Purse, total_budget
 
 LEVELS = {"a": [0, 1], "b": ["x", "y", "z"]}
@@ -56,11 +56,11 @@ def test_no_person_counts_with_more_rows_than_they_may():
     for m, n in ((1, 5), (2, 7), (7, 12)):
         unit = ProtectedUnit(rows=m, held=True)
         given = {"bins": 4, "missing": "level", "public": True, "owner": "test"}
-        settled = settle(VISITS, SCHEMA, unit=unit, rng=np.random.default_rng(1), **given)
-        assert settled.n == n
-        assert any("kept at random" in note for note in settled.notes)
+        encoded = encode_table(VISITS, SCHEMA, unit=unit, rng=np.random.default_rng(1), **given)
+        assert encoded.n == n
+        assert any("kept at random" in note for note in encoded.notes)
     texts = VISITS.with_columns(pl.col("who").cast(pl.Float64).cast(pl.String))
-    assert settle(texts, SCHEMA, unit=ProtectedUnit(), rng=np.random.default_rng(1), **given).n == 5
+    assert encode_table(texts, SCHEMA, unit=ProtectedUnit(), rng=np.random.default_rng(1), **given).n == 5
 
 
 def test_by_row_the_ratio_of_a_person_is_epsilon():

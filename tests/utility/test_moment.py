@@ -182,3 +182,14 @@ def test_constant_quasi_identifiers():
     schema = Schema.of(quasi=["a"])
     assert moments(table, table, schema).sse_sst == 0.0
     assert moments(table, pl.DataFrame({"a": [3.0, 3.0]}), schema).sse_sst is None
+
+
+def test_a_fresh_sample_loses_as_much_as_is_said():
+    rng = np.random.default_rng(2)
+    a = rng.normal(50, 9, 1500)
+    table = pl.DataFrame({"a": a, "b": a + rng.normal(0, 9, 1500), "y": a + rng.normal(0, 20, 1500)})
+    schema = Schema.of(quasi=["a", "b"], sensitive=["y"])
+    found = [moments(table, table[rng.integers(1500, size=1500)], schema) for _ in range(60)]
+    names = ("abim", "abisd", "correlation_difference", "response_correlation_difference")
+    for name in names:
+        assert np.mean([getattr(one, name) for one in found]) == pytest.approx(getattr(found[0].fresh, name), rel=0.25)

@@ -1,6 +1,8 @@
 import json
 from collections import Counter
+from itertools import product
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from shoal.errors import ParameterError
 from shoal.schema import Schema
 from shoal.utility import total_variation
+from shoal.utility.intersection import fresh_variation
 
 ROWS = st.lists(st.tuples(*[st.integers(0, 2)] * 3), min_size=1, max_size=30)
 KINDS = {"a": "nominal", "b": "nominal", "y": "nominal"}
@@ -90,3 +93,25 @@ def test_bad_calls(survey, schema):
         total_variation(survey, survey, schema, most_pairs=0)
     with pytest.raises(ParameterError, match="bins"):
         total_variation(survey, survey, schema, bins=1)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=5), st.integers(1, 6))
+def test_what_a_fresh_sample_moves_by_enumeration(counts, n):
+    p = np.array(counts, dtype=float)
+    if p.sum() == 0:
+        return
+    p /= p.sum()
+    expected = 0.0
+    for draw in product(range(len(p)), repeat=n):
+        q = np.bincount(draw, minlength=len(p)) / n
+        expected += float(np.prod(p[list(draw)])) * np.abs(p - q).sum() / 2
+    assert fresh_variation(p, n) == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_fresh_sample_of_a_survey_moves_as_much(survey, schema):
+    rng = np.random.default_rng(3)
+    found = [total_variation(survey, survey[rng.integers(len(survey), size=len(survey))], schema) for _ in range(8)]
+    for order in ("one_way", "two_way", "response"):
+        seen, fresh = np.mean([getattr(one, order).mean for one in found]), getattr(found[0], order).fresh
+        assert seen == pytest.approx(fresh, rel=0.15)

@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from workbench_here import Here
 
 from shoal.web.inspect import Opened
-from shoal.web.job_request import to_open
+from shoal.web.job import to_open
 from shoal.web.jobs import Jobs
 from shoal.web.workspace import Room
 
@@ -56,7 +56,7 @@ def released(jobs, survey):
     """A finished release."""
     from shoal import Mondrian
     from shoal.recipe import Coarsening
-    from shoal.web.job_request import to_release
+    from shoal.web.job import to_release
 
     words = to_release(*survey, Coarsening.of(Mondrian(k=5)).to_dict())
     job = jobs.wait(jobs.start("release", words), PATIENCE)

@@ -1,3 +1,4 @@
+import json
 import threading
 from dataclasses import replace
 
@@ -5,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.web.bench import Bench
 from shoal.web.inspect import ColumnView, Opened
-from shoal.web.sessions import Sessions
+from shoal.web.session import Bench, Sessions
 
 
 def opened(**parts):
@@ -32,7 +32,7 @@ class Oracle:
     """Undo as an editor has it: a list and a place."""
 
     def __init__(self):
-        self.past, self.future = [], []
+        self.past, self.future = [{"schema": None, "recipe": None}], []
 
     def do(self, recipe):
         if not self.past or self.past[-1] != recipe:
@@ -55,17 +55,18 @@ def test_undo_and_redo_like_an_editor(steps):
             bench = getattr(bench, step)()
             getattr(oracle, step)()
         else:
-            bench = bench.with_recipe({"k": step})
-            oracle.do({"k": step})
-        assert bench.recipe == (oracle.past[-1] if oracle.past else None)
-        assert bench.can_undo == (len(oracle.past) > 1)
-        assert bench.can_redo == bool(oracle.future)
-        assert Bench.from_dict(bench.to_dict()) == bench
+            part = "schema" if step % 2 else "recipe"
+            bench = bench.changed(f"{part} {step}", at=1.0, **{part: {"k": step}})
+            oracle.do({**oracle.past[-1], part: {"k": step}})
+        assert {"schema": bench.schema, "recipe": bench.recipe} == oracle.past[-1]
+        assert bool(bench.past) == (len(oracle.past) > 1)
+        assert bool(bench.future) == bool(oracle.future)
+        assert Bench.from_dict(json.loads(json.dumps(bench.to_dict()))) == bench
 
 
 def test_values_do_not_change():
     bench = Bench.new()
-    bench.with_recipe({"k": 1}).with_job("1").with_note("format", "csv").with_goal("x").with_opened(opened())
+    bench.changed("k", recipe={"k": 1}).with_job("1").with_note("format", "csv").with_opened(opened())
     assert bench == Bench(id=bench.id)
     assert Bench.new().id != bench.id
 
@@ -75,11 +76,24 @@ def test_proposal_becomes_the_schema_once():
     assert bench.schema is None
     bench = bench.with_opened(opened())
     assert bench.schema["columns"]["age"]["role"] == "quasi"
-    mended = bench.with_column("age", role="sensitive", kind="numeric")
+    mended = bench.with_columns("age", {"age": {"role": "sensitive", "kind": "numeric"}})
     assert mended.with_opened(opened()).schema["columns"]["age"] == {"role": "sensitive", "kind": "numeric"}
-    assert mended.with_column("age", kind=None).schema["columns"]["age"] == {"role": "sensitive"}
+    assert mended.with_columns("age", {"age": {"kind": None}}).schema["columns"]["age"] == {"role": "sensitive"}
     assert mended.with_opened(opened(stamp={"size": 11})).schema["columns"]["age"]["role"] == "quasi"
     assert mended.with_opened(opened(asked={"delimiter": ";"})).schema["columns"]["age"]["role"] == "quasi"
+
+
+def test_the_recipes_tried_are_told_once_the_present_one_last():
+    bench = Bench.new()
+    for k in (5, 10, 5):
+        bench = bench.changed(f"k {k}", recipe={"k": k})
+    assert bench.tried == ({"k": 10}, {"k": 5})
+    assert bench.undo().tried == ({"k": 5}, {"k": 10})
+
+
+def test_a_restored_project_keeps_its_schema_when_its_file_is_read():
+    bench = Bench.new().with_note("restored", True).changed("x", schema={"columns": {"age": {"role": "other"}}})
+    assert bench.with_opened(opened()).schema["columns"]["age"]["role"] == "other"
 
 
 def test_jobs_are_remembered_once():
@@ -91,7 +105,7 @@ def test_jobs_are_remembered_once():
 def test_a_reload_finds_the_bench(tmp_path):
     sessions = Sessions(tmp_path)
     bench = sessions.begin()
-    sessions.change(bench.id, lambda b: b.with_opened(opened()).with_recipe({"k": 1}).with_job("1"))
+    sessions.change(bench.id, lambda b: b.with_opened(opened()).changed("k", recipe={"k": 1}).with_job("1"))
     again = Sessions(tmp_path).load(bench.id)
     assert again == sessions.load(bench.id)
     assert again.opened.preview == [["1"], ["2"], [""]]

@@ -14,10 +14,10 @@ from workbench_here import Here
 
 from shoal.errors import FileError, InputError, ParameterError
 from shoal.web.access import Access
-from shoal.web.bench import Bench
 from shoal.web.controller import Controller, GoneError, title_of
 from shoal.web.job import write_result
 from shoal.web.jobs import Jobs
+from shoal.web.session import Bench
 from shoal.web.workspace import Room
 
 PATIENCE = 120
@@ -73,7 +73,7 @@ def test_undo_leads_back_through_goals_and_their_rules(controller, bench):
     assert controller.recipe(bench)["coarsen"][0]["year"] == "2020"
     for _ in range(5):
         controller.undo(bench)
-    assert (controller.bench(bench).goal, controller.recipe(bench)) == ("distribution", first)
+    assert (controller.goal(bench).name, controller.recipe(bench)) == ("distribution", first)
 
 
 def test_what_was_undone_is_forgotten_with_its_goal(controller, bench):
@@ -87,9 +87,44 @@ def test_what_was_undone_is_forgotten_with_its_goal(controller, bench):
     assert (controller.bench(bench).goal, controller.recipe(bench)["coarsen"][0]["k"]) == ("familiar", 5)
 
 
+def test_a_goal_is_marked_only_while_the_recipe_is_its_own(controller, bench):
+    controller.choose_goal(bench, "microaggregation")
+    assert controller.goal(bench).name == "microaggregation"
+    controller.change_recipe(bench, {"group": {"method": "mdav", "k": "5"}, "mask": [{"method": "centroid"}]})
+    assert controller.goal(bench).name == "microaggregation"  # as typed, the same
+    controller.change_recipe(bench, {"group": {"method": "mdav", "k": "7"}, "mask": [{"method": "centroid"}]})
+    assert controller.goal(bench) is None
+    controller.choose_goal(bench, "safe-harbor")
+    controller.ask(bench, "preset", None)
+    assert controller.goal(bench) is None
+
+
+def test_everything_can_be_undone_and_the_log_forgets_nothing(controller, sample):
+    before, n = controller.bench(sample).now, len(controller.bench(sample).log)
+    controller.change_columns(sample, {"cost": {"role": "other"}, "income": {"role": "other"}}, "two columns")
+    controller.set_risk_limit(sample, "2.5")
+    controller.choose_goal(sample, "familiar")
+    for _ in range(3):
+        controller.undo(sample)
+    assert controller.bench(sample).now == before
+    controller.redo(sample)
+    assert controller.schema(sample)["cost"].role == "other"
+    controller.undo(sample)
+    said = [entry.what for entry in controller.bench(sample).log[n:]]
+    assert said[:3] == ["two columns", "risk_limit: 0.025", "goal: Simple and familiar"]
+    assert said[3:] == ["undone"] * 3 + ["redone", "undone"]
+    assert all(entry.who and entry.at for entry in controller.bench(sample).log)
+
+
+@pytest.mark.parametrize("given", ["0", "-1", "101", "much", None], ids=str)
+def test_an_accepted_risk_that_is_none_is_refused(controller, sample, given):
+    with pytest.raises(ParameterError, match="accepted risk"):
+        controller.set_risk_limit(sample, given)
+
+
 def test_rules_chosen_by_hand_stay_while_the_goal_does(controller, bench):
     controller.choose_goal(bench, "familiar")
-    controller.note(bench, "preset", "cms")
+    controller.ask(bench, "preset", "cms")
     controller.change_recipe(bench, {"coarsen": [{"method": "mondrian", "k": "11"}]})
     controller.undo(bench)
     assert controller.asked(bench)["preset"] == "cms"
@@ -234,10 +269,11 @@ def test_benches_keep_their_order_while_they_change(controller, sample, bench):
 
 def test_a_title_has_room_on_a_page(controller, sample):
     steps = {"gender": {"kind": "tree", "rows": [[f"v{i}", "all"] for i in range(500)]}}
-    words = {"recipe": {"coarsen": [{"method": "recode", "steps": steps}, {"method": "mondrian", "k": 5}]}}
+    chain = [{"method": "recode", "steps": steps}, {"method": "mondrian", "k": 5}]
+    words = {"opened": {"path": "/data/people.csv"}, "recipe": {"coarsen": chain}}
     job = controller.jobs.start("release", words)
     controller.jobs.wait(job, PATIENCE)
-    assert title_of(controller.job(job)) == "recode:gender=tree, then mondrian:k=5"
+    assert title_of(controller.job(job)) == "people.csv: recode:gender=tree, then mondrian:k=5"
     controller.jobs.remove(job)
     controller.jobs.remove(job)  # once more does no harm
 
@@ -247,7 +283,7 @@ def test_forgetting_takes_jobs_and_kept_comparisons_along(controller, sample):
     controller.choose_goal(sample, "familiar")
     job = controller.run(sample)
     assert controller.jobs.wait(job, PATIENCE).state == "done"
-    assert title_of(controller.job(job)) == "mondrian:k=5"
+    assert title_of(controller.job(job)) == "health-survey.csv: mondrian:k=5"
     assert controller.home(controller.job(job)) == sample
     kept = controller.room.compared / sample
     kept.mkdir()

@@ -24,8 +24,8 @@ from shoal.web.pages.editor import (
 )
 from shoal.web.pages.lines import Columns
 
-CLASSES = {cls.name: cls for family in FAMILIES for cls in registered(family)}
-EVERY = [(family, method) for family in FAMILIES for method in methods(family)]
+CLASSES = {cls.name: cls for family in FAMILIES[:-1] for cls in registered(family)}
+EVERY = [(family, method) for family in FAMILIES[:-1] for method in methods(family)]
 COLUMNS = Columns.named(("age", "zip code", "<b>", 'q"', "a=b/c", "a.b", "none"))
 
 every = pytest.mark.parametrize(("family", "method"), EVERY, ids=[f"{f}-{m.name}" for f, m in EVERY])

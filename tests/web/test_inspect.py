@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from shoal.errors import FileError, InputError, ShoalError
 from shoal.files import read_table, write_table
-from shoal.web import file_head, inspect, table_cache
-from shoal.web.file_head import whole_lines
+from shoal.web import inspect, table_reading
 from shoal.web.inspect import Opened, check_unchanged, open_file
+from shoal.web.table_reading import whole_lines
 
 
 @pytest.fixture
@@ -46,12 +46,12 @@ def test_every_format(tmp_path, people, ending):
     write_table(people, path)
     opened = open_file(path, keep=tmp_path)
     assert (opened.n_rows, opened.n_columns) == (24, 7)
-    source = table_cache.source_of(opened)
+    source = table_reading.source_of(opened)
     assert source.frame.equals(read_table(path))
     path.with_name("again").mkdir()
     (tmp_path / "kept" / "table.arrow").unlink()
-    assert table_cache.source_of(opened).frame.equals(source.frame)
-    assert table_cache.source_of(opened).labels == source.labels
+    assert table_reading.source_of(opened).frame.equals(source.frame)
+    assert table_reading.source_of(opened).labels == source.labels
 
 
 def test_labels_are_kept(tmp_path):
@@ -62,7 +62,7 @@ def test_labels_are_kept(tmp_path):
     pyreadstat.write_sav(
         frame, str(path), column_labels={"sex": "Sex"}, variable_value_labels={"sex": {1: "f", 2: "m"}}
     )
-    source = table_cache.source_of(open_file(path, keep=tmp_path))
+    source = table_reading.source_of(open_file(path, keep=tmp_path))
     assert source.labels.values["sex"] == {1: "f", 2: "m"}
     assert source.labels.columns == {"sex": "Sex"}
 
@@ -73,13 +73,13 @@ def test_reading_as_asked(tmp_path):
     opened = open_file(path, delimiter=";", encoding="cp1252", decimal=",")
     assert [c.type for c in opened.columns] == ["number", "text"]
     assert opened.asked == {"delimiter": ";", "encoding": "cp1252", "decimal": ","}
-    assert table_cache.source_of(opened).frame["name"].to_list() == ["Ä", "Ö"]
+    assert table_reading.source_of(opened).frame["name"].to_list() == ["Ä", "Ö"]
 
 
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
 def test_first_stage_begins_as_the_whole(tmp_path, monkeypatch, ending):
-    monkeypatch.setattr(file_head, "LARGE", 1)
-    monkeypatch.setattr(file_head, "HEAD_BYTES", 4000)
+    monkeypatch.setattr(table_reading, "LARGE", 1)
+    monkeypatch.setattr(table_reading, "HEAD_BYTES", 4000)
     frame = pl.DataFrame(
         {"age": [i % 90 for i in range(3000)], "note": [f'a "quoted"\nnote, {i}' for i in range(3000)]}
     )
@@ -96,8 +96,8 @@ def test_first_stage_begins_as_the_whole(tmp_path, monkeypatch, ending):
 
 
 def test_first_stage_never_fails_by_itself(tmp_path, monkeypatch):
-    monkeypatch.setattr(file_head, "LARGE", 1)
-    monkeypatch.setattr(file_head, "HEAD_BYTES", 64)
+    monkeypatch.setattr(table_reading, "LARGE", 1)
+    monkeypatch.setattr(table_reading, "HEAD_BYTES", 64)
     stages = []
     utf16 = tmp_path / "wide.csv"
     utf16.write_bytes(("age,sex\n" + "30,f\n" * 100).encode("utf-16"))
@@ -195,7 +195,7 @@ BAD = {
 
 @pytest.mark.parametrize("case", list(BAD))
 def test_bad_files(tmp_path, monkeypatch, case):
-    monkeypatch.setattr(file_head, "LARGE", 0)
+    monkeypatch.setattr(table_reading, "LARGE", 0)
     name, write, kind = BAD[case]
     path = tmp_path / name
     write(path)
@@ -212,7 +212,7 @@ def test_a_file_that_changes(file):
     with pytest.raises(InputError, match="has changed since it was opened. Open it again"):
         check_unchanged(opened)
     with pytest.raises(InputError, match="changed"):
-        table_cache.source_of(opened)
+        table_reading.source_of(opened)
     file.unlink()
     with pytest.raises(ShoalError):
         check_unchanged(opened)

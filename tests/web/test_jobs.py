@@ -17,8 +17,7 @@ from shoal.errors import FileError, ParameterError
 from shoal.recipe import Coarsening
 from shoal.release import verify
 from shoal.web.inspect import stamp_of
-from shoal.web.job import Job, read_job
-from shoal.web.job_request import to_compare, to_open, to_release
+from shoal.web.job import Job, read_job, to_compare, to_open, to_release
 from shoal.web.jobs import Jobs, spawn_child
 from shoal.web.workspace import Room
 
@@ -66,7 +65,8 @@ def test_release_is_written_and_verified(released, survey):
     result = released.result
     assert (result["rows"], result["rows_before"], result["synthetic"]) == (300, 300, False)
     assert result["claims"][0]["kind"] == "k-anonymity"
-    assert all(set(line) == {"name", "value", "meaning"} for line in [*result["risk"], *result["utility"]])
+    view = result["view"]
+    assert all(line["name"] and line["verdict"] for line in [*view["risk"], *view["use"]])
     assert all(Path(path).is_file() for path in result["files"].values())
     assert Path(result["files"]["table"]).suffix == ".csv"
     assert verify(released.folder / "release").holds

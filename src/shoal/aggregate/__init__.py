@@ -3,7 +3,8 @@
 An `Aggregate` is a set of groups with a published mean for each; `PseudoInverse`, `EcologicalRegression`,
 `RidgeEcological`, `Ludia` and `Cudia` rebuild the individual values from it and from individual covariates, and
 `CrossedRegression` from two sets that cross. None is best everywhere, and one set can't tell which is;
-`held_out_error` asks a second set. `learn` trains a scikit-learn model on reconstructed targets;
+`held_out_error` asks a second set. For a share by area and two groups of people `mean_bounds` says what must be true,
+and `King` what is likely. `learn` trains a scikit-learn model on reconstructed targets;
 `noise_for_means` says what differential privacy would cost the publisher. How well the attack works on a given table
 is measured by `shoal.risk.aggregate_exposure`.
 """
@@ -11,11 +12,11 @@ is measured by `shoal.risk.aggregate_exposure`.
 from shoal.aggregate.crossed import CrossedRegression, held_out_error
 from shoal.aggregate.cudia import Cudia
 from shoal.aggregate.design import Aggregate
-from shoal.aggregate.ecological import EcologicalRegression, RidgeEcological
+from shoal.aggregate.ecological import EcologicalRegression, PseudoInverse, RidgeEcological
+from shoal.aggregate.king import King, MeanBounds, mean_bounds
 from shoal.aggregate.learning import Learnt, learn
 from shoal.aggregate.ludia import Ludia
 from shoal.aggregate.noise import NoiseAdvice, noise_for_means
-from shoal.aggregate.pseudo_inverse import PseudoInverse
 from shoal.aggregate.reconstruction import CAUTION, Reconstruction, Reconstructor
 
 __all__ = [
@@ -24,8 +25,10 @@ __all__ = [
     "CrossedRegression",
     "Cudia",
     "EcologicalRegression",
+    "King",
     "Learnt",
     "Ludia",
+    "MeanBounds",
     "NoiseAdvice",
     "PseudoInverse",
     "Reconstruction",
@@ -33,5 +36,6 @@ __all__ = [
     "RidgeEcological",
     "held_out_error",
     "learn",
+    "mean_bounds",
     "noise_for_means",
 ]

@@ -3,22 +3,28 @@
 A method answers only with its fit: a slope β, an offset per group ν and, for methods that aren't linear, a value per
 row. From there on all are alike: the correction (ŷ += A⁺(s − Aŷ), optional because noisy aggregates needn't be
 matched), the way back to y's scale, and warnings about what the aggregates can't tell.
+
+Raking: scale positive values group by group until their means are the aggregates.
+
+For one set of groups one step is exact: v_i s_g / mean_g(v). Stacked sets take turns (iterative proportional fitting)
+until no mean is off, or until the turns stop helping because the sets contradict each other.
+
+What stands against trusting a reconstruction, said in words and counts, never in a cell's value.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import permutations
 from typing import Any, ClassVar
 
 import numpy as np
 
 from shoal.aggregate.covariates import covariates
-from shoal.aggregate.design import Aggregate
+from shoal.aggregate.design import Aggregate, Groups
 from shoal.aggregate.problem import Problem, pose
-from shoal.aggregate.raking import raked
-from shoal.aggregate.remarks import remarks
 from shoal.arrays import FloatArray, Generator
 from shoal.errors import ParameterError
 from shoal.params import check, to_dict
@@ -32,6 +38,12 @@ CAUTION = (
     "Compare several methods, prefer one or two well chosen covariates, and never take a reconstructed value for a "
     "person's own."
 )
+_CLOSE = 1e-12
+_MOST_TURNS = 500
+_OTHER_UNIT = 5.0  # ratio of two sets' overall means, or spreads, beyond which they look like different units
+_FAR_OUT = 100.0  # a group's mean over the median of all, beyond which it looks like another unit
+_CONTRADICTION = 1e-6  # of the spread of the means; less is rounding
+_SMALL = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +172,7 @@ class Reconstructor(ABC):
     def _result(self, problem: Problem, fit: Fit, constant: Sequence[str]) -> Reconstruction:
         values, misfit = _values(problem, fit, self._corrects)
         if problem.log:
-            values = raked(problem, np.exp(values)) if self._corrects else np.exp(values)
+            values = _raked(problem, np.exp(values)) if self._corrects else np.exp(values)
         return Reconstruction(
             method=type(self).__name__,
             parameters=to_dict(self),
@@ -169,7 +181,7 @@ class Reconstructor(ABC):
             misfit=misfit,
             coefficients=dict(zip(problem.names, (problem.scale * fit.beta).tolist(), strict=False)),
             trace=fit.trace,
-            warnings=(*remarks(problem, constant), *fit.warnings),
+            warnings=(*_remarks(problem, constant), *fit.warnings),
             details=fit.details,
             memberships=fit.memberships,
         )
@@ -192,3 +204,85 @@ def _values(problem: Problem, fit: Fit, corrects: bool) -> tuple[FloatArray, flo
 def _residual(problem: Problem, values: FloatArray) -> float:
     scale = float(problem.known.std()) if problem.log else problem.scale
     return float(np.abs(problem.means(values) - problem.known).max()) / (scale or 1.0)
+
+
+def _raked(problem: Problem, values: FloatArray) -> FloatArray:
+    """Positive `values` whose group means are exp of the problem's (logged) aggregates, as nearly as they can be."""
+    for _ in range(1 if len(problem.sets) == 1 else _MOST_TURNS):
+        values, change = _turn(problem, values)
+        if change < _CLOSE:
+            break
+    return values
+
+
+def _turn(problem: Problem, values: FloatArray) -> tuple[FloatArray, float]:
+    change = 0.0
+    for groups in problem.sets:
+        weighted = values if problem.weights is None else problem.weights * values
+        ratio = np.exp(groups.s) * groups.mass / np.bincount(groups.labels, weighted, minlength=groups.p)
+        values = values * ratio[groups.labels]
+        change = max(change, float(np.abs(ratio - 1).max()))
+    return values, change
+
+
+def _remarks(problem: Problem, constant: Sequence[str]) -> tuple[str, ...]:
+    """Warnings that hold for every method."""
+    return (*_about_covariates(problem, constant), *_about_groups(problem), *_about_units(problem))
+
+
+def _about_covariates(problem: Problem, constant: Sequence[str]) -> Iterator[str]:
+    if constant:
+        yield f"{len(constant)} covariate(s) without variation were left out"
+    if problem.m == 0:
+        yield "no covariate varies: every method gives the group means"
+    if problem.n <= problem.m:
+        yield f"fewer rows than covariates: {problem.n} rows, {problem.m} covariates"
+    independent = len(problem.spectrum.sigma)
+    if problem.m > 0 and independent < problem.m + 1:
+        yield (
+            f"fewer groups than covariates: {independent} independent groups, {problem.m} covariates and an intercept; "
+            "slopes are not identified, the smallest that fit are taken"
+        )
+
+
+def _about_groups(problem: Problem) -> Iterator[str]:
+    if problem.p == 1:
+        yield "one group only: its mean says nothing about slopes"
+    small = sum(int((groups.sizes < _SMALL).sum()) for groups in problem.sets)
+    if small:
+        yield f"{small} group(s) have fewer than {_SMALL} rows: their aggregate comes close to giving values away"
+    for (i, finer), (j, coarser) in permutations(enumerate(problem.sets), 2):
+        if _nested(finer, coarser) and (finer.p > coarser.p or i < j):
+            yield f"the set '{coarser.name}' adds nothing: its groups are unions of groups of '{finer.name}'"
+    centred = problem.known - problem.known.mean()
+    gap = np.abs(centred - problem.spectrum.project(centred)).max() / (centred.std() or 1.0)
+    if gap > _CONTRADICTION:
+        yield (
+            f"stacked sets contradict each other by up to {gap:.2g} times the spread of the means: no values match "
+            "them all; they are matched as nearly as possible"
+        )
+
+
+def _nested(finer: Groups, coarser: Groups) -> bool:
+    """Whether every group of `finer` lies in one group of `coarser`."""
+    return len(np.unique(finer.labels * coarser.p + coarser.labels)) == finer.p
+
+
+def _about_units(problem: Problem) -> Iterator[str]:
+    known = problem.known
+    typical = float(np.median(np.abs(known)))
+    far = int((np.abs(known) > _FAR_OUT * typical).sum()) if typical > 0 else 0
+    if far:
+        yield f"{far} aggregate(s) are more than {_FAR_OUT:.0f} times the typical one: check their units"
+    levels = [float(groups.mass @ problem.published(groups.s) / groups.mass.sum()) for groups in problem.sets]
+    for groups, level in zip(problem.sets[1:], levels[1:], strict=True):
+        if _ratio(level, levels[0]) > _OTHER_UNIT:
+            yield (
+                f"the sets '{problem.sets[0].name}' and '{groups.name}' have overall means that differ by a factor of "
+                f"{_ratio(level, levels[0]):.3g}: check their units"
+            )
+
+
+def _ratio(a: float, b: float) -> float:
+    low, high = sorted((abs(a), abs(b)))
+    return high / low if low > 0 else (1.0 if high == 0 else np.inf)

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from shoal.cli.console import steps
-from shoal.cli.reading import FILE_HELP, Reading, reads
+from shoal.cli.files_release import anonymize_lake, repeat_lake
+from shoal.cli.options import EngineOptions, File, Reading, SomeSchema, grouped, required
 from shoal.cli.releasing import (
-    FORMAT_HELP,
-    KEY_HELP,
-    SAMPLE,
-    SCOPE_HELP,
-    check_trial,
+    Events,
+    PresetOptions,
+    PseudonymOptions,
+    RegisterOptions,
+    TrialOptions,
     expect,
-    format_of,
     listed,
     open_input,
-    pseudonyms_of,
-    tell,
+    read_events,
     tried,
 )
-from shoal.cli.summary import VERBOSE
 from shoal.errors import ParameterError
 from shoal.pseudonym import ProjectKey
-from shoal.recipe import Anonymization, known_method, read_method
-from shoal.release import anonymize_to_linkage, make
-from shoal.release.replay import replay
+from shoal.recipe import Anonymization, Recipe, known_method, read_method
+from shoal.release import anonymize_to_linkage, anonymize_to_risk, make
+from shoal.release.make import of_tables
+from shoal.release.manifest import replay
+from shoal.release.registering import entered
+from shoal.schema import Schema
 
 __all__ = ["EXAMPLES", "anonymize"]
 
@@ -42,11 +44,23 @@ shoal anonymize people.sav -s schema.toml -o release --group mdav --mask centroi
 
 shoal anonymize people.csv -s schema.toml -o release -g crest -m micro-perturb:noise=exact --target-linkage 0.01
 
+shoal anonymize people.csv -s schema.toml -o release --preset ema-0070
+
+shoal anonymize people.csv -s schema.toml -o release -g mdav -m centroid --risk journalist:0.05 --population 2300000
+
 shoal anonymize people.csv -s schema.toml -o release -g ball -m push-back -m shuffle
 
 shoal anonymize people.csv -s schema.toml --sample 20000    (a dry run: prints the result, writes nothing)
 
 shoal anonymize people.csv -s schema.toml -o release --pseudonym-key project.key --scope "registry 2026"
+
+shoal anonymize "claims/*.parquet" -s schema.toml -o release --engine duckdb --memory 4GB    (beyond memory)
+
+shoal anonymize claims/ -s schema.toml -o release --engine spark --master spark://head:7077
+
+shoal anonymize clinic/ -s linked.toml -o release --events exchange-bags    (linked tables: one file each)
+
+shoal anonymize people-2027.csv -s schema.toml -o release-2027 --data people --same-groups-as last    (next year)
 
 shoal anonymize --replay release.internal/replay.toml --out again
 """
@@ -55,49 +69,47 @@ _GROUPS = f"Grouping method: {listed('group')}; parameters follow a colon, as in
 _MASKS = f"Masking method: {listed('mask')}; repeat to chain masks."
 
 
-@reads
+@grouped
 def anonymize(
-    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
-    schema: Annotated[
-        Path | None, typer.Option("--schema", "-s", help="Schema file (TOML) with the role of each column.")
-    ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the release; must not exist yet.")] = None,
+    file: File = None,
+    schema: SomeSchema = None,
     k: Annotated[int | None, typer.Option("--k", "-k", help="Smallest group size, at least 2. [default: 5]")] = None,
     group: Annotated[str, typer.Option("--group", "-g", help=_GROUPS)] = "k-member",
     mask: Annotated[list[str] | None, typer.Option("--mask", "-m", help=_MASKS)] = None,
     seed: Annotated[
         int | None, typer.Option(help="Random seed; omit it when publishing, and a secret seed is drawn.")
     ] = None,
-    format: Annotated[
-        str | None, typer.Option("--format", "-f", help="Output format: csv, tsv, parquet, dta, sav, xpt.")
-    ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing release in that folder.")] = False,
     replay: Annotated[Path | None, typer.Option(help="Repeat the run recorded in this replay.toml.")] = None,
+    events: Events = None,
     target_linkage: Annotated[
         float | None, typer.Option(help="Raise k until at most this share of released rows can be linked.")
     ] = None,
-    pseudonym_key: Annotated[Path | None, typer.Option(help=KEY_HELP)] = None,
-    scope: Annotated[str | None, typer.Option(help=SCOPE_HELP)] = None,
-    pseudonym_format: Annotated[str | None, typer.Option(help=FORMAT_HELP)] = None,
-    sample: Annotated[int | None, typer.Option("--sample", help=SAMPLE)] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help=VERBOSE)] = False,
+    risk: Annotated[
+        str | None,
+        typer.Option(help="Raise k until an attacker's risk is at most: prosecutor:0.1, journalist:0.05/q95:0.01."),
+    ] = None,
+    population: Annotated[
+        float | None, typer.Option(help="Persons the table was drawn from, for --risk; omit it if weights tell.")
+    ] = None,
+    same_groups_as: Annotated[
+        str | None,
+        typer.Option(metavar="RELEASE", help="Keep the groups of an earlier release: its number, or last."),
+    ] = None,
     *,
+    to: TrialOptions,
+    rules: PresetOptions,
+    pseudonym: PseudonymOptions,
+    book: RegisterOptions,
+    engine: EngineOptions,
     reading: Reading,
 ) -> None:
     """Hide each person in FILE in a group of at least k, and write the table, report and manifest.
 
     With the default mask, the released table preserves the distribution of the quasi-identifiers. It is read back
     and measured before anything appears under --out; if a claim fails, nothing is written and the exit code is 3.
+    So it is where people lose their cover beside an earlier release of FILE.
     """
-    target = check_trial(sample, out, "anonymize")
-    options: dict[str, Any] = {
-        "k": k,
-        "group": group,
-        "mask": mask or ["gaussian-dither"],
-        "seed": seed,
-        "target": target_linkage,
-    }
-    options |= {"sample": sample, "pseudonyms": (pseudonym_key, scope, pseudonym_format)}
+    to.check("anonymize")
     _check_replay(
         replay,
         {
@@ -106,23 +118,52 @@ def anonymize(
             "--seed": seed,
             "--schema": schema,
             "--target-linkage": target_linkage,
-            "--sample": sample,
-            "--scope": scope,
-            "--pseudonym-format": pseudonym_format,
+            "--risk": risk,
+            "--population": population,
+            "--events": events,
+            "--same-groups-as": same_groups_as,
+            "--sample": to.sample,
+            "--scope": pseudonym.scope,
+            "--pseudonym-format": pseudonym.pseudonym_format,
+            "--preset": rules.preset,
         },
     )
-    with steps() as step:
-        release = (
-            _replayed(replay, file, pseudonym_key, step)
-            if replay
-            else _fresh(file, schema, target, overwrite, options, reading, step)
-        )
-        if target is None:
-            release.measure(progress=step)
+    held = rules.held
+    recipe = None if replay else _recipe(k, group, mask or ["gaussian-dither"], rules.least)
+    engine = engine.chosen(file if to.sample is None else None)
+    if not engine.in_memory:
+        refused = {
+            "--target-linkage": target_linkage,
+            "--preset": rules.preset,
+            "--sample": to.sample,
+            "--scope": pseudonym.scope,
+            "--same-groups-as": same_groups_as,
+            **book.given,
+        }
+        book.say_none(engine.engine)
+        engine.refuse(refused | {f"--format {to.format}": to.format not in (None, "parquet")}, reading)
+        target = required(to.out, "--out FOLDER", "anonymize")
+        if recipe is None:
+            repeat_lake(required(replay, "--replay FILE", "anonymize"), file, target, engine, overwrite=to.overwrite)
+            return
+        roles = Schema.read(required(schema, "--schema FILE", "anonymize"))
+        words = {"delimiter": reading.delimiter, "overwrite": to.overwrite, "seed": seed, "allow": rules.allow or ()}
+        anonymize_lake(required(file, "FILE", "anonymize"), roles, recipe, target, engine, **words)
+        return
+    with steps() as step, ExitStack() as stack:
+        if recipe is None:
+            release = _replayed(replay, file, pseudonym.pseudonym_key, step)
         else:
-            kind = format or format_of(release, replay)
-            release.write(target, format=kind, overwrite=overwrite, progress=step)
-    tell(release, target, verbose=verbose)
+            source, roles = open_input(file, schema, to, reading, step, "anonymize")
+            source = tried(source, roles, to.sample, seed)
+            expect(step, source, roles, recipe)
+            given: dict[str, Any] = {"seed": seed, "progress": step, "pseudonyms": pseudonym.of(roles), **held}
+            whole = of_tables(recipe, roles, read_events(events))
+            limit = _limit(risk, population, target_linkage)
+            register = stack.enter_context(book.opened(source, to))
+            release = _released(source, roles, whole, target_linkage, limit, given, register, same_groups_as)
+        to.write(release, step, replay)
+    to.tell(release)
 
 
 def _check_replay(replay: Path | None, others: dict[str, Any]) -> None:
@@ -133,30 +174,49 @@ def _check_replay(replay: Path | None, others: dict[str, Any]) -> None:
         )
 
 
-def _fresh(
-    file: Path | None,
-    schema: Path | None,
-    target: Path | None,
-    overwrite: bool,
-    options: dict[str, Any],
-    reading: Reading,
-    step: Any,
+def _recipe(k: int | None, group: str, masks: list[str], least: int) -> Anonymization:
+    cls = known_method("group", group.partition(":")[0])
+    defaults = {} if k is None else {cls.size_parameter: k}
+    grouper = read_method(group, "group", defaults)
+    if k is None and grouper.k < least and f"{cls.size_parameter}=" not in group:
+        grouper = read_method(group, "group", {cls.size_parameter: least})
+    if grouper.k < least:
+        raise ParameterError("--k", f"must be at least {least} for this preset", got=str(grouper.k))
+    if defaults and grouper.k != k:
+        raise ParameterError("anonymize", "--k and the k of --group must agree", got=f"{k} and {grouper.k}")
+    return Anonymization.of(grouper, [read_method(text, "mask") for text in masks])
+
+
+def _limit(risk: str | None, population: float | None, linkage: float | None) -> dict[str, Any]:
+    if risk is not None and linkage is not None:
+        raise ParameterError("--risk", "cannot be combined with --target-linkage")
+    if risk is None and population is not None:
+        raise ParameterError("--population", "is used by --risk only")
+    return {} if risk is None else {"risk": risk, "population": population}
+
+
+def _released(
+    source: Any,
+    schema: Any,
+    recipe: Recipe,
+    target: float | None,
+    limit: dict[str, Any],
+    given: dict[str, Any],
+    register: Any,
+    same_groups_as: str | None,
 ) -> Any:
-    cls = known_method("group", options["group"].partition(":")[0])
-    defaults = {} if options["k"] is None else {cls.size_parameter: options["k"]}
-    grouper = read_method(options["group"], "group", defaults)
-    if defaults and grouper.k != options["k"]:
-        raise ParameterError("anonymize", "--k and the k of --group must agree", got=f"{options['k']} and {grouper.k}")
-    recipe = Anonymization.of(grouper, [read_method(text, "mask") for text in options["mask"]])
-    source, rules = open_input(file, schema, target, overwrite, reading, step, "anonymize")
-    source = tried(source, rules, options["sample"], options["seed"])
-    expect(step, source, rules, recipe)
-    pseudonyms = pseudonyms_of(rules, *options["pseudonyms"])
-    given = {"seed": options["seed"], "progress": step, "pseudonyms": pseudonyms}
-    if options["target"] is None:
-        return make(source, rules, recipe, **given)
-    return anonymize_to_linkage(source, rules, options["target"], group=recipe.group, mask=recipe.masks, **given)
+    if target is None and not limit:
+        return make(source, schema, recipe, register=register, same_groups_as=same_groups_as, **given)
+    if same_groups_as is not None:
+        raise ParameterError("--same-groups-as", "keeps the groups as they are, and k with them")
+    if not isinstance(recipe, Anonymization):
+        raise ParameterError("--risk" if limit else "--target-linkage", "is for one table, not for linked ones")
+    if target is None:
+        release = anonymize_to_risk(source, schema, group=recipe.group, mask=recipe.masks, **limit, **given)
+    else:
+        release = anonymize_to_linkage(source, schema, target, group=recipe.group, mask=recipe.masks, **given)
+    return release if register is None else entered(release, register)
 
 
-def _replayed(path: Path, file: Path | None, key: Path | None, step: Any) -> Any:
+def _replayed(path: Any, file: Path | None, key: Path | None, step: Any) -> Any:
     return replay(path, input=file, key=None if key is None else ProjectKey.read(key), progress=step)

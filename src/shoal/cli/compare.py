@@ -9,12 +9,12 @@ import typer
 
 from shoal.cli.console import out as screen
 from shoal.cli.console import print_error, print_table, steps
-from shoal.cli.reading import FILE_HELP, Reading, reads
-from shoal.cli.releasing import required, tried
+from shoal.cli.options import File, Reading, SomeSchema, grouped, required
+from shoal.cli.releasing import tried
 from shoal.comparison import Comparison, default_recipes
 from shoal.comparison import compare as run
 from shoal.comparison.comparison import checked_limit
-from shoal.comparison.write import check_folder
+from shoal.comparison.page import check_folder
 from shoal.errors import ParameterError
 from shoal.recipe import read_recipes
 from shoal.report.numbers import percent
@@ -35,12 +35,10 @@ or synthesize = "pegs:epsilon=1".
 """
 
 
-@reads
+@grouped
 def compare(
-    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
-    schema: Annotated[
-        Path | None, typer.Option("--schema", "-s", help="Schema file (TOML) with the role of each column.")
-    ] = None,
+    file: File = None,
+    schema: SomeSchema = None,
     recipes: Annotated[
         Path | None, typer.Option("--recipes", "-r", help="Recipes in TOML. [default: all suitable families]")
     ] = None,

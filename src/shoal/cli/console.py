@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -18,7 +19,7 @@ from shoal.errors import ProblemsError, ShoalError
 from shoal.progress import Pace, listening, spoken
 
 if TYPE_CHECKING:
-    from shoal.release.forecast import Forecast
+    from shoal.release.cost import Forecast
 
 __all__ = ["Steps", "complain_of", "note", "out", "print_claims", "print_error", "print_table", "steps"]
 
@@ -61,16 +62,21 @@ class Steps:
 
     def __init__(self, total: int | None) -> None:
         self._total, self._begun, self._heard = total, -1, 0.0
-        self._pace = Pace({})
+        self._pace, self._compiling = Pace({}), _Compiling()
 
     def __call__(self, name: str) -> None:
         """A step begins."""
         self._begun, self._heard = self._begun + 1, 0.0
         self._pace.begin(name)
 
-    def expect(self, forecast: Forecast) -> None:
-        """Weigh the steps to come by a forecast, and say how long they will take if that is long."""
-        self._total, self._pace = None, Pace(forecast.seconds)
+    def expect(self, forecast: Forecast, *, compiles: bool = False) -> None:
+        """Weigh the steps to come by a forecast, and say how long they will take if that is long.
+
+        Where kernels are compiled on the way, that time is in no forecast: the clock of the pace stands still then.
+        """
+        if compiles:
+            self._compiling.watch()
+        self._total, self._pace = None, Pace(forecast.seconds, clock=self._compiling.clock)
         if forecast.is_long:
             note(f"This takes {forecast}.")
 
@@ -85,7 +91,44 @@ class Steps:
         if self._total is not None:
             return self._pace.step, min(1.0, (max(0, self._begun) + self._heard) / max(1, self._total)), ""
         share = self._pace.share
+        if self._compiling.now:
+            return f"{self._pace.step}: compiling, once", share, ""
         return self._pace.step, share, f"about {spoken(self._pace.seconds_left)} left" if share > 0 else ""
+
+
+class _Compiling:
+    """The compiling of kernels: whether some is under way, and a clock that stands still meanwhile."""
+
+    def __init__(self) -> None:
+        self._under_way, self._since, self._lost = 0, 0.0, 0.0
+
+    @property
+    def now(self) -> bool:
+        return self._under_way > 0
+
+    def clock(self) -> float:
+        now = time.monotonic()
+        return (self._since if self.now else now) - self._lost
+
+    def watch(self) -> None:
+        """Hear from numba, which must be needed anyway: it takes a fifth of a second to load."""
+        from numba.core import event
+
+        watcher = self
+
+        class Heard(event.Listener):
+            def on_start(self, _: Any) -> None:
+                if not watcher.now:
+                    watcher._since = time.monotonic()
+                watcher._under_way += 1
+
+            def on_end(self, _: Any) -> None:
+                watcher._under_way -= 1
+                if not watcher.now:
+                    watcher._lost += time.monotonic() - watcher._since
+
+        register: Any = event.register
+        register("numba:compile", Heard())
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import typer
 from shoal.cli.console import out as screen
 from shoal.cli.console import print_table, steps
 from shoal.demo import SHOWN, Trial, recipes, trials
-from shoal.release.staging import check_target
+from shoal.release.folders import check_target
 
 __all__ = ["EXAMPLES", "demo"]
 

@@ -1,4 +1,4 @@
-"""`shoal export`: hand the table of a release on, into a database or to standard output."""
+"""`shoal export`: hand the tables of a release on, into a database, a workbook or to standard output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from shoal.cli.console import out
 from shoal.errors import ParameterError
 from shoal.files.delimited import delimited
-from shoal.release.export import export_table, released_table
+from shoal.release.contents import export_table, export_tables, released_table
 
 __all__ = ["EXAMPLES", "export"]
 
@@ -20,6 +20,10 @@ EXAMPLES = """Examples:
 shoal export release --database research.duckdb --table people
 
 shoal export release --database postgresql://steward@host/research --table people --overwrite
+
+shoal export release --database research.duckdb    (linked tables, each under its name)
+
+shoal export release --workbook clinic.xlsx
 
 shoal export release --format arrow > people.arrow
 """
@@ -31,22 +35,32 @@ def export(
         str | None,
         typer.Option(help="Write to this database, in one transaction: FILE.sqlite, FILE.duckdb or postgresql://..."),
     ] = None,
-    table: Annotated[str | None, typer.Option(help="Name of the table in the database.")] = None,
+    table: Annotated[
+        str | None, typer.Option(help="Name of the table in the database. [default: the tables' own names]")
+    ] = None,
+    workbook: Annotated[Path | None, typer.Option(help="Write a new workbook FILE.xlsx, one sheet a table.")] = None,
     format: Annotated[str, typer.Option("--format", "-f", help="On standard output: csv or arrow.")] = "csv",
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a table of that name.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace tables of these names.")] = False,
 ) -> None:
-    """Write the released table to a database, or to standard output if none is named.
+    """Write released tables to a database or a workbook, or one table to standard output.
 
     The folder must hold exactly what its manifest names; if not, nothing is written and the exit code is 3.
     """
     if format not in ("csv", "arrow"):
         raise ParameterError("--format", "must be csv or arrow", got=repr(format)[:40])
-    if (database is None) != (table is None):
-        raise ParameterError("export", "needs --database and --table together, or neither")
+    if (database is None and table is not None) or (database is not None and workbook is not None):
+        raise ParameterError("export", "needs --database, with --table or without, or --workbook, or none of them")
     if database is not None and table is not None:
         rows = export_table(directory, database, table, overwrite=overwrite)
         out.print(f"Wrote {rows:,} rows to the table {table}.", markup=False)
-        return
+    elif database is not None or workbook is not None:
+        for name, rows in export_tables(directory, database or str(workbook), overwrite=overwrite).items():
+            out.print(f"Wrote {rows:,} rows to {name}.", markup=False)
+    else:
+        _to_standard_output(directory, format)
+
+
+def _to_standard_output(directory: Path, format: str) -> None:
     frame = released_table(directory)
     if format == "csv":
         sys.stdout.buffer.write(delimited(frame, "csv", None))

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from shoal.cli.console import out
-from shoal.cli.releasing import required
-from shoal.release.handover import handover as pack
+from shoal.cli.options import required
+from shoal.release.contents import handover as pack
 
 __all__ = ["EXAMPLES", "handover"]
 

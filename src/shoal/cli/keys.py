@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Annotated, Literal
 
 import typer
 
 from shoal.cli.console import err, print_table
+from shoal.cli.options import LedgerUrl
 from shoal.ledger import Keys, Ledger
 from shoal.ledger.tag import without_password
 
 __all__ = ["app"]
 
 app = typer.Typer(help="API keys of the service: add, list, rotate, revoke.", no_args_is_help=True)
-
-Book = Annotated[str, typer.Option("--ledger", envvar="SHOAL_LEDGER", help="Database URL of the ledger.")]
 
 _ADD = """Examples:
 
@@ -57,12 +56,12 @@ def add(
         typer.Option(help="client queries models, auditor sees every account, administrator does both."),
     ] = "client",
     days: Annotated[float | None, typer.Option(help="Days until the key expires. [default: never]")] = None,
-    ledger: Book = "sqlite:///ledger.db",
+    ledger: LedgerUrl = "sqlite:///ledger.db",
 ) -> None:
     """Make a key and show it once; the ledger stores only its hash. Creates the ledger if there is none."""
     with _keys(ledger, create=True) as keys:
         if not keys.list():
-            err.print(f"Created the first keys of the ledger {ledger_name(ledger)}.", markup=False)
+            err.print(f"Created the first keys of the ledger {without_password(ledger)}.", markup=False)
         key, token = keys.add(name, epsilon=epsilon, models=model or ["*"], role=role, days=days)
     _show_once(key.id, token)
 
@@ -71,7 +70,7 @@ def add(
 def rotate(
     key: Annotated[str, typer.Argument(help="Key id, as listed by `shoal keys list`.")],
     hours: Annotated[float, typer.Option(help="Hours until the old key expires.")] = 24.0,
-    ledger: Book = "sqlite:///ledger.db",
+    ledger: LedgerUrl = "sqlite:///ledger.db",
 ) -> None:
     """Make a new key for the same client, models and role; the old one expires after a grace period."""
     with _keys(ledger) as keys:
@@ -84,13 +83,8 @@ def _show_once(number: str, token: str) -> None:
     err.print(f"Key {number}. Save the line above: it cannot be shown again.", markup=False)
 
 
-def ledger_name(url: str) -> str:
-    """The address without its password."""
-    return without_password(url)
-
-
 @app.command("list", epilog=_LIST)
-def show(ledger: Book = "sqlite:///ledger.db") -> None:
+def show(ledger: LedgerUrl = "sqlite:///ledger.db") -> None:
     """List the keys: id, client, models and state, never the secret."""
     with _keys(ledger) as keys:
         found = keys.list()
@@ -105,7 +99,7 @@ def show(ledger: Book = "sqlite:///ledger.db") -> None:
 @app.command(epilog=_REVOKE)
 def revoke(
     key: Annotated[str, typer.Argument(help="Key id, as listed by `shoal keys list`.")],
-    ledger: Book = "sqlite:///ledger.db",
+    ledger: LedgerUrl = "sqlite:///ledger.db",
 ) -> None:
     """Revoke a key; what its client has spent stays spent."""
     with _keys(ledger) as keys:
@@ -115,8 +109,5 @@ def revoke(
 
 @contextmanager
 def _keys(url: str, *, create: bool = False) -> Iterator[Keys]:
-    book = Ledger.open(url, create=create)
-    try:
+    with closing(Ledger.open(url, create=create)) as book:
         yield Keys(book)
-    finally:
-        book.close()

@@ -5,29 +5,37 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from shoal.cli.console import out, print_table
+from shoal.cli.options import LedgerUrl, Overwrite, check_free
 from shoal.dp import Budget
-from shoal.errors import FileError, ParameterError
+from shoal.errors import ParameterError
 from shoal.files import write_text
+from shoal.files.atomic import reporting
 from shoal.ledger import Ledger
+from shoal.ledger.archive import archive as move_to_archive
 from shoal.ledger.copies import backup as copy
 from shoal.ledger.copies import restore as put_back
 from shoal.ledger.migration import migrate_file, migrate_ledger
-from shoal.ledger.roles import grant
+from shoal.ledger.tables import grant
+from shoal.register.home import own_ledger
+from shoal.release.minisign import PublicKey
+from shoal.release.sign import require_signed
 from shoal.score.admitting import admission_of
 
 __all__ = ["app"]
 
-app = typer.Typer(help="The privacy ledger: show, verify, back up, set limits.", no_args_is_help=True)
+OwnLedger = Annotated[
+    str | None, typer.Option("--ledger", envvar="SHOAL_LEDGER", help="Database URL of the ledger. [default: your own]")
+]
 
-Book = Annotated[str, typer.Option("--ledger", envvar="SHOAL_LEDGER", help="Database URL of the ledger.")]
+app = typer.Typer(help="The privacy ledger: show, verify, back up, set limits.", no_args_is_help=True)
 
 _SHOW = """Examples:
 
@@ -71,6 +79,24 @@ _RESTORE = """Examples:
 
 shoal ledger restore ledger-2026-01-31.db --ledger sqlite:///ledger.db
 """
+_ARCHIVE = """Examples:
+
+shoal ledger archive charges-2025.jsonl --days 400 --ledger sqlite:///ledger.db
+"""
+_RELEASES = """Examples:
+
+shoal ledger releases
+
+shoal ledger releases --data patients --ledger sqlite:///ledger.db
+"""
+_WITHDRAW = """Examples:
+
+shoal ledger withdraw 3f9a1c22 --because "a trial that never left"
+"""
+_EXPIRE = """Examples:
+
+shoal ledger expire 3f9a1c22 --because "retention of ten years is over"
+"""
 _MIGRATE = """Examples:
 
 shoal ledger migrate patients.csv
@@ -83,7 +109,7 @@ shoal ledger migrate --ledger sqlite:///ledger.db
 
 @app.command(epilog=_SHOW)
 def show(
-    ledger: Book = "sqlite:///ledger.db",
+    ledger: LedgerUrl = "sqlite:///ledger.db",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """List the accounts: limit, spent, reserved and left; the sums are checked first."""
@@ -105,36 +131,94 @@ def _shown(account: dict[str, Any]) -> str:
     return f"{account['kind']} {account['name']}{label}"
 
 
+@app.command(epilog=_RELEASES)
+def releases(
+    data: Annotated[str | None, typer.Option(help="Data set, by name or label. [default: all]")] = None,
+    ledger: OwnLedger = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """List what left: when, to whom, how many people, k, and how it holds beside earlier releases."""
+    with _own(ledger) as book:
+        labels = {one.name: one.label or one.name for one in book.balances() if one.kind == "data"}
+        wanted = [words for words in book.releases() if data in (None, words["data"], labels[words["data"]])]
+    if as_json:
+        shown = [{n: v for n, v in words.items() if n not in ("sketch", "marks")} for words in wanted]
+        typer.echo(json.dumps(shown, indent=1, ensure_ascii=False))
+        return
+    names = ["release", "data set", "day", "recipient", "rows", "people", "k", "stands"]
+    rows = [[_cell(words, labels, name) for name in names] for words in wanted]
+    print_table(f"{len(rows)} releases", names, rows)
+
+
+def _cell(words: dict[str, Any], labels: dict[str, str], name: str) -> str:
+    stands = "withdrawn" if words["withdrawn"] else _stands(words.get("beside") or {})
+    found = {"data set": labels[words["data"]], "day": words["at"][:10], "stands": stands}
+    value = found.get(name, words.get(name))
+    return "" if value is None else str(value)
+
+
+def _stands(beside: dict[str, Any]) -> str:
+    if not beside.get("earlier"):
+        return "alone"
+    count = len(beside["earlier"])
+    if beside["holds"]:
+        return f"beside {count}: holds"
+    return f"beside {count}: {beside['below']} below k, despite: {beside['despite']}"
+
+
+@app.command(epilog=_WITHDRAW)
+def withdraw(
+    release: Annotated[str, typer.Argument(help="Release, as `shoal ledger releases` lists it.")],
+    because: Annotated[str, typer.Option(help="Why; kept in the journal.")],
+    ledger: OwnLedger = None,
+) -> None:
+    """Withdraw a release that never left, or was called back: nothing is held against it any more."""
+    with _own(ledger) as book:
+        book.withdraw(release, because)
+    typer.echo(f"Release {release} is withdrawn; it stays in the journal.")
+
+
+@app.command(epilog=_EXPIRE)
+def expire(
+    release: Annotated[str, typer.Argument(help="Release, as `shoal ledger releases` lists it.")],
+    because: Annotated[str, typer.Option(help="Why; kept in the journal.")],
+    ledger: OwnLedger = None,
+) -> None:
+    """Delete the marks of a release's people; later releases can't be checked beside it, and say so."""
+    with _own(ledger) as book:
+        book.forget(release, because)
+    typer.echo(f"The marks of release {release} are deleted; the release stays in the journal.")
+
+
 @app.command(epilog=_CREATE)
 def create(
-    ledger: Book = "sqlite:///ledger.db",
+    ledger: LedgerUrl = "sqlite:///ledger.db",
     service_role: Annotated[
         str | None, typer.Option(help="PostgreSQL: role for the service, which may add entries but not change them.")
     ] = None,
 ) -> None:
     """Create an empty ledger."""
-    book = Ledger.open(ledger)
-    try:
+    with closing(Ledger.open(ledger)) as book:
         if service_role is not None:
             grant(book, service_role)
         typer.echo(f"Ledger {book.founded.name}, head {book.head()}")
-    finally:
-        book.close()
 
 
 @app.command(epilog=_VERIFY)
 def verify(
-    ledger: Book = "sqlite:///ledger.db",
+    ledger: LedgerUrl = "sqlite:///ledger.db",
     head: Annotated[str | None, typer.Option(help="A head recorded elsewhere, in the log or in a manifest.")] = None,
+    archive: Annotated[
+        list[Path] | None, typer.Option("--archive", help="Archive of old entries, checked too; repeat as needed.")
+    ] = None,
 ) -> None:
     """Verify the whole ledger: triggers, sums, hash chain, answers and anchor."""
-    book = Ledger.unchecked(ledger)
-    try:
-        found = book.verify(head=head)
-    finally:
-        book.close()
+    with closing(Ledger.unchecked(ledger)) as book:
+        found = book.verify(head=head, archives=archive or [])
     typer.echo(f"Valid: {found.head.number:,} entries, {found.answers:,} answers, {found.accounts:,} accounts.")
     typer.echo(f"Journal head: {found.head}")
+    if found.unseen:
+        typer.echo(f"{found.unseen:,} entries are in archives that were not checked. See --archive.")
     if not found.key_outside:
         typer.echo("The key of the chain is in the database: damage and edits by hand show, a forger with the key only")
         typer.echo("by a head noted elsewhere. See SHOAL_LEDGER_KEY.")
@@ -143,7 +227,7 @@ def verify(
 @app.command(epilog=_BACKUP)
 def backup(
     file: Annotated[Path, typer.Argument(help="File for the backup; must not exist yet.")],
-    ledger: Book = "sqlite:///ledger.db",
+    ledger: LedgerUrl = "sqlite:///ledger.db",
 ) -> None:
     """Back up a SQLite ledger, even while in use, and verify the copy. For PostgreSQL, the tools to use are named."""
     head = copy(ledger, file)
@@ -153,7 +237,7 @@ def backup(
 @app.command(epilog=_RESTORE)
 def restore(
     file: Annotated[Path, typer.Argument(help="A backup made by `shoal ledger backup`.")],
-    ledger: Book = "sqlite:///ledger.db",
+    ledger: LedgerUrl = "sqlite:///ledger.db",
     go_back: Annotated[
         bool, typer.Option("--go-back", help="Accept the loss of charges made after the backup.")
     ] = False,
@@ -161,6 +245,23 @@ def restore(
     """Restore a SQLite ledger from a backup, unless entries would be lost."""
     head, lost = put_back(ledger, file, go_back=go_back)
     typer.echo(f"Restored. Journal head: {head}. Entries lost: {lost:,}")
+
+
+@app.command("archive", epilog=_ARCHIVE)
+def archive_entries(
+    file: Annotated[Path, typer.Argument(help="File for the archive (JSON lines); must not exist yet.")],
+    days: Annotated[float, typer.Option(min=0, help="Keep the charges of the last so many days.")] = 400.0,
+    ledger: LedgerUrl = "sqlite:///ledger.db",
+) -> None:
+    """Move old charges and their answers to a file. What was spent stays spent, and the chain stays verifiable.
+
+    A query whose charge was archived is no longer known: asked again, it is charged again. Limits, fits, admitted
+    models and releases stay in the ledger.
+    """
+    with _opened(ledger) as book:
+        made = move_to_archive(book, file, before=datetime.now(UTC) - timedelta(days=days))
+    typer.echo(f"Wrote {made.entries:,} entries to {file}; {made.charges:,} charges and {made.answers:,} answers left.")
+    typer.echo(f"The chain in the ledger begins after {made.end}.")
 
 
 @app.command(epilog=_MIGRATE)
@@ -189,24 +290,34 @@ def reserve(
         float | None,
         typer.Option("--epsilon", "-e", help="Total for answers, including those already given. [default: none]"),
     ] = None,
-    ledger: Book = "sqlite:///ledger.db",
+    rho: Annotated[
+        float | None, typer.Option("--rho", help="The same for a data set whose limit is in rho. [default: none]")
+    ] = None,
+    ledger: LedgerUrl = "sqlite:///ledger.db",
 ) -> None:
-    """Reserve part of a data set's limit for the answers of published models; without --epsilon, drop the reserve."""
+    """Reserve part of a data set's limit for the answers of published models; without an amount, drop the reserve."""
+    if epsilon is not None and rho is not None:
+        raise ParameterError("reserve", "--epsilon and --rho exclude each other")
     with _opened(ledger) as book:
-        _tell(book.reserve(data, epsilon).to_dict())
+        _tell(book.reserve(data, epsilon if rho is None else Budget.zcdp(rho)).to_dict())
 
 
 @app.command(epilog=_ADMIT)
 def admit(
     model: Annotated[Path, typer.Argument(help="Model file made by `shoal score fit`.")],
-    ledger: Book = "sqlite:///ledger.db",
+    ledger: LedgerUrl = "sqlite:///ledger.db",
     data: Annotated[str | None, typer.Option(help="Its data set. [default: as stated in the file]")] = None,
     charged: Annotated[
         bool,
         typer.Option("--charged", help="The data set was already charged for the fit; otherwise it is charged now."),
     ] = False,
+    signer: Annotated[Path | None, typer.Option(help="Public key that must have signed the file.")] = None,
 ) -> None:
     """Admit a model file for serving: its hash, price, data set and claim are recorded, and you vouch for them."""
+    if signer is not None:
+        with reporting(model):
+            content = model.read_bytes()
+        require_signed(model, content, PublicKey.read(signer))
     with _opened(ledger) as book:
         admission = admission_of(model, data=data, by="person")
         cost = None if charged or admission.spent is None else Budget.from_dict(admission.spent)
@@ -217,14 +328,13 @@ def admit(
 @app.command(epilog=_EXPORT)
 def export(
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write, .csv or .jsonl.")],
-    ledger: Book = "sqlite:///ledger.db",
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
+    ledger: LedgerUrl = "sqlite:///ledger.db",
+    overwrite: Overwrite = False,
 ) -> None:
     """Export the journal: time, client, model, data set and cost; no queries or answers."""
     if out.suffix not in _WRITERS:
         raise ParameterError("--out", "must end in .csv or .jsonl", got=repr(out.suffix))
-    if out.exists() and not overwrite:
-        raise FileError(str(out), "already exists", hint="Choose another file, or use --overwrite.")
+    check_free(out, overwrite)
     with _opened(ledger) as book:
         entries = list(book.journal())
     write_text(out, _WRITERS[out.suffix](entries))
@@ -236,7 +346,7 @@ def limit(
     kind: Annotated[Literal["client", "model", "data"], typer.Argument(help="client, model or data.")],
     name: Annotated[str, typer.Argument(help="Its name, as listed by `shoal ledger show`.")],
     epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="The new limit.")],
-    ledger: Book = "sqlite:///ledger.db",
+    ledger: LedgerUrl = "sqlite:///ledger.db",
 ) -> None:
     """Change a limit, with an entry in the journal; that of a data set can only be lowered."""
     with _opened(ledger) as book:
@@ -244,13 +354,13 @@ def limit(
 
 
 def _tell(balance: dict[str, Any]) -> None:
-    told = ", ".join(f"{word} {balance[word]}" for word in ("limit", "spent", "reserved", "left"))
-    typer.echo(f"{balance['kind']} {balance['name']}: {told}")
+    amounts = ", ".join(f"{word} {balance[word]}" for word in ("limit", "spent", "reserved", "left"))
+    typer.echo(f"{balance['kind']} {balance['name']}: {amounts}")
 
 
 def _csv(entries: list[dict[str, Any]]) -> str:
     text = io.StringIO()
-    names = ["number", "at", "kind", "client", "model", "data", "epsilon", "purpose"]
+    names = ["number", "at", "kind", "client", "model", "data", "epsilon", "rho", "purpose"]
     writer = csv.DictWriter(text, names, lineterminator="\n")
     writer.writeheader()
     writer.writerows({name: _plain(value) for name, value in entry.items()} for entry in entries)
@@ -269,10 +379,9 @@ def _lines(entries: list[dict[str, Any]]) -> str:
 _WRITERS = {".csv": _csv, ".jsonl": _lines}
 
 
-@contextmanager
-def _opened(url: str) -> Iterator[Ledger]:
-    book = Ledger.open(url, create=False)
-    try:
-        yield book
-    finally:
-        book.close()
+def _own(url: str | None) -> closing[Ledger]:
+    return _opened(own_ledger() if url is None else url)
+
+
+def _opened(url: str) -> closing[Ledger]:
+    return closing(Ledger.open(url, create=False))

@@ -20,6 +20,7 @@ from shoal import __version__
 from shoal.cli.console import complain_of, print_error
 from shoal.cli.lazy import ModuleGroup
 from shoal.errors import ShoalError
+from shoal.heap import keep_freed_memory
 
 __all__ = ["app", "run"]
 
@@ -37,13 +38,15 @@ class Commands(ModuleGroup):
         "risk": "Show who stands out in FILE, because of which columns, to which attackers, and what would help most.",
         "verify": "Check a written release, and report what each claim rests on.",
         "sign": "Sign the manifest of a release, and with it every released file.",
-        "export": "Write the released table to a database, or to standard output if none is named.",
+        "export": "Write released tables to a database or a workbook, or one table to standard output.",
         "handover": "Pack table, report, manifest and signature into one ZIP file, and nothing else.",
         "outliers": "Count the people with too few near neighbours, by a distance for each quasi-identifier.",
         "reconstruct": "Rebuild individual values from the means of their groups.",
         "scan": "Scan FILE for the 18 Safe Harbor identifiers, by column names and values; print counts, never values.",
+        "scrub": "Replace what Presidio recognises in free text of FILE by its kind, and print how much of each.",
         "schema": "Propose, check and fix schemas, which describe each column.",
         "market": "Predict what people who enrol in new markets will cost, and rank the markets.",
+        "transfer": "Predict a response for one task from the tables of several.",
         "score": "Risk scores: fit, explain, evaluate.",
         "serve": "Serve the models of a folder; clients need a key from `shoal keys add`.",
         "keys": "API keys of the service: add, list, rotate, revoke.",
@@ -67,8 +70,8 @@ app = typer.Typer(
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(asked: bool) -> None:
+    if asked:
         typer.echo(f"shoal {__version__}")
         raise typer.Exit
 
@@ -86,6 +89,7 @@ def main(
 def run() -> None:
     """Run the command line; every error Shoal raises becomes one line and its exit code."""
     signal.signal(signal.SIGTERM, _stop)
+    keep_freed_memory()
     try:
         app()
     except ShoalError as error:
@@ -107,6 +111,6 @@ def _stop(signum: int, frame: FrameType | None) -> None:
 
 def _stopped() -> str:
     """What is true of a run that was stopped: a charge that is on the disk stays, whatever became of the result."""
-    tally = sys.modules.get("shoal.ledger.tally")
+    tally = sys.modules.get("shoal.ledger.account")
     spent = tally.charged() if tally is not None else ()
     return f"stopped; the charge stands: {'; '.join(spent)}." if spent else "stopped; nothing was written."

@@ -11,7 +11,8 @@ import typer
 
 from shoal.cli.console import out as screen
 from shoal.cli.console import print_table, steps
-from shoal.errors import FileError, InputError, ParameterError
+from shoal.cli.options import Json, Overwrite, check_free
+from shoal.errors import InputError, ParameterError
 from shoal.files import read_table, write_text
 from shoal.report.market import render_markets
 from shoal.schema import Schema
@@ -44,7 +45,9 @@ def market(
     by: Annotated[str | None, typer.Option(help="Column of --new that names the market of each person.")] = None,
     shift: Annotated[str, typer.Option(help="How members are weighted: ratio, logistic or none.")] = "ratio",
     coding: Annotated[str, typer.Option(help="How covariates enter the model: dummy or numeric.")] = "dummy",
-    model: Annotated[str, typer.Option(help="least-squares, two-part, log, gamma or tweedie.")] = "least-squares",
+    model: Annotated[
+        str, typer.Option(help="least-squares, two-part, log, gamma, tweedie or multiplicative.")
+    ] = "least-squares",
     response: Annotated[
         str | None, typer.Option(help="The cost column, if several sensitive columns are numeric.")
     ] = None,
@@ -68,8 +71,8 @@ def market(
     limit: Annotated[float, typer.Option(help="Largest share of a market that may remain without weight.")] = 0.2,
     bootstrap: Annotated[int, typer.Option(help="Number of bootstrap replicates.", min=2)] = 200,
     seed: Annotated[int, typer.Option(help="Random seed, to make the run reproducible.", min=0)] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the report if it exists.")] = False,
+    json: Json = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Predict what people who enrol in new markets will cost, and rank the markets.
 
@@ -77,7 +80,7 @@ def market(
     averaged over the people of the new market. The members may be a release of `shoal anonymize`; market files hold no
     costs and need no protection.
     """
-    _check_free(out, overwrite)
+    check_free(out, overwrite)
     rules = Schema.read(schema)
     risk = MarketRisk(
         shift=shift,  # type: ignore[arg-type]
@@ -144,11 +147,6 @@ def _factor(text: str) -> float:
         return float(text)
     except ValueError:
         raise ParameterError("--cost-factor", "must be a number, or MARKET=number", got=repr(text)[:40]) from None
-
-
-def _check_free(out: Path | None, overwrite: bool) -> None:
-    if out is not None and out.exists() and not overwrite:
-        raise FileError(str(out), "already exists", hint="Choose another file, or use --overwrite.")
 
 
 def _write(out: Path, done: list[MarketAssessment], members: Path) -> None:

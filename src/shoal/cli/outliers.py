@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from shoal.cli.console import out, print_table, steps
-from shoal.cli.reading import FILE_HELP, Reading, reads
+from shoal.cli.options import File, Json, Reading, SchemaFile, grouped
 from shoal.conform import prepare
 from shoal.distance.radius import read_radius
 from shoal.errors import ParameterError
-from shoal.group.ball import Ball
-from shoal.group.outliers import Outliers, outliers_of
+from shoal.group.ball import Ball, Outliers, outliers_of
 from shoal.schema import Schema
 
 __all__ = ["EXAMPLES", "outliers"]
@@ -28,11 +26,11 @@ shoal outliers people.csv --schema schema.toml --radius age=5/zip=20/sex=0 --min
 """
 
 
-@reads
+@grouped
 def outliers(
     *,
-    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
-    schema: Annotated[Path, typer.Option("--schema", "-s", help="Schema file (TOML).")],
+    file: File = None,
+    schema: SchemaFile,
     radius: Annotated[
         list[str] | None,
         typer.Option(
@@ -43,19 +41,19 @@ def outliers(
     shape: Annotated[
         str, typer.Option(help="clique: every pair within the radius. ball: all within the radius of the seed.")
     ] = "clique",
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    json: Json = False,
     reading: Reading,
 ) -> None:
     """Count the people with too few near neighbours, by a distance for each quasi-identifier."""
     if shape not in ("clique", "ball"):
         raise ParameterError("--shape", "must be clique or ball", got=repr(shape)[:40])
-    wanted: list[str | None] = list(radius) if radius else [None]
-    with steps(1 + len(wanted)) as step:
+    radii: list[str | None] = list(radius) if radius else [None]
+    with steps(1 + len(radii)) as step:
         step("reading")
         rules = Schema.read(schema)
         prepared = prepare(reading.table(file, "outliers", rules), rules)
         found = []
-        for item in wanted:
+        for item in radii:
             step("looking for neighbours")
             near = None if item is None else read_radius(item, "--radius")
             found.append(outliers_of(prepared, Ball(radius=near, minimum=minimum, shape=shape)))  # type: ignore[arg-type]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import date
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from shoal.cli.console import out as screen
-from shoal.cli.reading import FILE_HELP, Reading, reads
-from shoal.cli.releasing import FORMAT_HELP, KEY_HELP, SCOPE_HELP, pseudonyms_of, required
+from shoal.cli.options import File, Reading, SomeSchema, grouped, required
+from shoal.cli.releasing import PseudonymOptions
 from shoal.errors import ParameterError
 from shoal.files import write_table
-from shoal.pseudonym import DateShift, ProjectKey, Pseudonyms, Shifted
+from shoal.pseudonym import DateShift, ProjectKey, Pseudonyms, Shifted, days_between
 from shoal.schema import Schema
 
 __all__ = ["EXAMPLES", "pseudonymize"]
@@ -30,14 +29,11 @@ shoal pseudonymize visits.csv -s schema.toml -o visits-p.csv --scope "registry" 
 """
 
 
-@reads
+@grouped
 def pseudonymize(
-    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
-    schema: Annotated[Path | None, typer.Option("--schema", "-s", help="Schema in TOML: every column's role.")] = None,
+    file: File = None,
+    schema: SomeSchema = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write; must not exist yet.")] = None,
-    pseudonym_key: Annotated[Path | None, typer.Option(help=KEY_HELP)] = None,
-    scope: Annotated[str | None, typer.Option(help=SCOPE_HELP)] = None,
-    pseudonym_format: Annotated[str | None, typer.Option(help=FORMAT_HELP)] = None,
     shift: Annotated[list[str] | None, typer.Option(help="Column of dates to shift. Repeat.")] = None,
     weeks: Annotated[int | None, typer.Option(help="Shift by whole weeks, at most so many either way.")] = None,
     days: Annotated[int | None, typer.Option(help="Shift by days, at most so many either way.")] = None,
@@ -47,6 +43,7 @@ def pseudonymize(
     ids_as_text: Annotated[bool, typer.Option("--ids-as-text", help="Take 7 and '7' for one identifier.")] = False,
     new_key: Annotated[Path | None, typer.Option(help="Write a new project key to this file and exit.")] = None,
     *,
+    pseudonym: PseudonymOptions,
     reading: Reading,
 ) -> None:
     """Replace identifiers of FILE by keyed pseudonyms, and shift each person's dates.
@@ -61,40 +58,27 @@ def pseudonymize(
     target = required(out, "--out FILE", "pseudonymize")
     if target.exists():
         raise ParameterError("--out", "must not exist yet", hint="Name a new file.")
-    shifted_columns, between = shift or [], _window(window)
+    shifted_columns, between = shift or [], None if window is None else days_between(window, ":")
     _check_shift(rules, shifted_columns, weeks, days, window)
-    names = pseudonyms_of(rules, pseudonym_key, scope, pseudonym_format, as_text=ids_as_text)
+    names = pseudonym.of(rules, as_text=ids_as_text)
     if names is None:
         raise ParameterError(
             "pseudonymize", "the schema wants no pseudonym", hint="Declare pseudonym = true for a column."
         )
-    table, told = reading.table(file, "pseudonymize", rules), None
+    table, shifted = reading.table(file, "pseudonymize", rules), None
     if shifted_columns:
-        table, told = _shift_of(names, weeks, days).apply(
+        table, shifted = _shift_of(names, weeks, days).apply(
             table, person=str(rules.unit), columns=shifted_columns, window=between
         )
     made = names.apply(table, rules).drop([c.name for c in rules.columns if c.is_removed and c.name in table.columns])
     write_table(made, target)
-    _tell(target, names, told)
+    _tell(target, names, shifted)
 
 
 def _make_key(path: Path) -> None:
     key = ProjectKey.draw()
     key.write(path)
     screen.print(f"Project key {key.id}: {path} (keep it; without it no pseudonym can be made again)", markup=False)
-
-
-def _window(text: str | None) -> tuple[date, date] | None:
-    if text is None:
-        return None
-    first, _, last = text.partition(":")
-    try:
-        between = date.fromisoformat(first), date.fromisoformat(last)
-    except ValueError:
-        raise ParameterError("--window", "must be written 2020-01-01:2024-12-31") from None
-    if between[0] > between[1]:
-        raise ParameterError("--window", "must end after it begins")
-    return between
 
 
 def _check_shift(schema: Schema, columns: list[str], weeks: int | None, days: int | None, window: str | None) -> None:
@@ -108,16 +92,17 @@ def _shift_of(names: Pseudonyms, weeks: int | None, days: int | None) -> DateShi
     return DateShift(key=names.key, scope=names.scope, weeks=weeks, days=days, as_text=names.as_text)
 
 
-def _tell(target: Path, names: Pseudonyms, told: Shifted | None) -> None:
+def _tell(target: Path, names: Pseudonyms, shifted: Shifted | None) -> None:
     screen.print(f"Pseudonyms of scope {names.scope}, key {names.key.id}: {target}", markup=False)
-    if told is not None:
+    if shifted is not None:
         screen.print(
-            f"{told.n_dates:,} dates of {told.n_persons:,} persons shifted by one of {told.n_shifts} shifts each; gaps "
-            "between a person's dates are as they were, and may single them out",
+            f"{shifted.n_dates:,} dates of {shifted.n_persons:,} persons shifted by one of {shifted.n_shifts} "
+            "shifts each; gaps between a person's dates are as they were, and may single them out",
             markup=False,
         )
-    if told is not None and told.fewest_possible is not None:
+    if shifted is not None and shifted.fewest_possible is not None:
         screen.print(
-            f"Fewest shifts that a person's dates leave possible: {told.fewest_possible}; a single one: {told.n_single}"
+            f"Fewest shifts that a person's dates leave possible: {shifted.fewest_possible}; "
+            f"a single one: {shifted.n_single}"
         )
     screen.print("No release: rows of a person are linked, and nothing is hidden but names and days.")

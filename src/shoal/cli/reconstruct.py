@@ -15,6 +15,7 @@ from shoal.aggregate import (
     CrossedRegression,
     Cudia,
     EcologicalRegression,
+    King,
     Ludia,
     PseudoInverse,
     Reconstruction,
@@ -25,7 +26,8 @@ from shoal.aggregate import (
 from shoal.aggregate.cudia import affordable
 from shoal.cli.console import out as screen
 from shoal.cli.console import print_table, steps
-from shoal.errors import FileError, InputError, ParameterError
+from shoal.cli.options import Json, Overwrite, check_free
+from shoal.errors import InputError, ParameterError
 from shoal.files import read_table, write_table
 from shoal.params import build
 
@@ -66,7 +68,7 @@ def reconstruct(
     method: Annotated[
         str | None,
         typer.Option(
-            help="Method whose values are written: pseudo-inverse, ecological, ridge, ludia, cudia or crossed. "
+            help="Method whose values are written: pseudo-inverse, ecological, ridge, ludia, cudia, crossed or king. "
             "[default: ludia; crossed with two sets or more]"
         ),
     ] = None,
@@ -91,8 +93,8 @@ def reconstruct(
         str | None, typer.Option("--name", help="Name of the added column. [default: the first --value]")
     ] = None,
     seed: Annotated[int, typer.Option(help="Random seed, to make the run reproducible.", min=0)] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
+    json: Json = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Rebuild individual values from the means of their groups.
 
@@ -101,7 +103,7 @@ def reconstruct(
     --method are written.
     """
     chosen = _method(method or ("ludia" if len(aggregate) < 2 else "crossed"))
-    _check_free(out, overwrite)
+    check_free(out, overwrite)
     with steps(7 + (len(aggregate) > 1)) as step:
         step("reading")
         table = read_table(individual)
@@ -136,6 +138,7 @@ def _method(words: str) -> Reconstructor:
         "ludia": Ludia,
         "cudia": Cudia,
         "crossed": CrossedRegression,
+        "king": King,
     }
     key, _, rest = words.partition(":")
     if key not in names:
@@ -178,11 +181,6 @@ def _column(table: Any, name: str) -> Any:
     if name not in table.columns:
         raise ParameterError("--weight", "must be a column of the individual file", got=repr(name)[:40])
     return table[name]
-
-
-def _check_free(out: Path | None, overwrite: bool) -> None:
-    if out is not None and out.exists() and not overwrite:
-        raise FileError(str(out), "already exists", hint="Choose another file, or use --overwrite.")
 
 
 def _write(out: Path, table: Any, column: str, found: Reconstruction) -> None:

@@ -1,48 +1,251 @@
-"""What the commands that write a release share: reading the input, choosing the format, telling the result."""
+"""What the commands that write a release share: where it goes, pseudonyms, trials on a sample, and the forecast.
+
+Loops over records are compiled when they are first met. What is compiled is kept beside the package where its folder
+can be written to, else in the user's cache folder, or in NUMBA_CACHE_DIR if that is set.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from shoal.cli.compiled import cache_folder, is_warm
-from shoal.cli.console import note, print_claims
+import typer
+
+import shoal
+from shoal.cli.console import note
 from shoal.cli.console import out as screen
-from shoal.cli.reading import Reading
-from shoal.cli.summary import summary
+from shoal.cli.options import Reading, required
+from shoal.cli.summary import tell
+from shoal.compliance import PRESETS, Preset
+from shoal.compliance import preset as preset_of
 from shoal.errors import ParameterError
+from shoal.group.all_rows import MOST_ROWS
 from shoal.method import Family, methods
 from shoal.params import parameters
 from shoal.pseudonym import ENVIRONMENT, ProjectKey, Pseudonyms
-from shoal.release.forecast import forecast
-from shoal.release.layout import FORMATS, REPORT, inside_of
-from shoal.release.replay import read_replay
-from shoal.release.staging import check_target
+from shoal.recipe import read_method
+from shoal.register.home import own_ledger
+from shoal.release.cost import forecast
+from shoal.release.folders import FORMATS, MANIFEST, SIGNATURE, check_target
+from shoal.release.manifest import read_manifest, read_replay
 from shoal.sampling import sample_of
-from shoal.schema import Schema
+from shoal.schema import LinkedSchema, Schema, read_schema
 
 __all__ = [
-    "FORMAT_HELP",
-    "KEY_HELP",
-    "SAMPLE",
-    "SCOPE_HELP",
-    "check_trial",
+    "Destination",
+    "Events",
+    "PresetOptions",
+    "PseudonymOptions",
+    "RegisterOptions",
+    "TrialOptions",
+    "cache_folder",
     "expect",
-    "format_of",
+    "is_warm",
     "listed",
     "open_input",
-    "pseudonyms_of",
-    "required",
-    "tell",
-    "tell_where",
+    "read_events",
     "tried",
 ]
 
-KEY_HELP = f"File with the project key of pseudonyms. [default: ${ENVIRONMENT}]"
-SCOPE_HELP = "Project or recipient whose pseudonyms these are: those of two scopes can't be joined."
-FORMAT_HELP = "Pseudonyms: hex, uuid, or digits:D."
-SAMPLE = "Dry run on a random sample of this many rows (of whole units, if the schema has a unit); writes nothing."
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destination:
+    """Where the release is written, and how much is said about it."""
+
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the release; must not exist yet.")] = None
+    format: Annotated[
+        str | None, typer.Option("--format", "-f", help="Output format: csv, tsv, parquet, dta, sav, xpt.")
+    ] = None
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing release in that folder.")] = False
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print every assumption and every measure.")] = False
+
+    def write(self, release: Any, step: Any, replay: Path | None = None) -> None:
+        """Write the release in the format asked for, or as its input was; measure a trial, which writes nothing."""
+        if self.out is None:
+            release.measure(progress=step)
+        else:
+            ending = self.format or _format_of(release, replay)
+            release.write(self.out, format=ending, overwrite=self.overwrite, progress=step)
+
+    def tell(self, release: Any, account: Any = None) -> None:
+        """Print what was released."""
+        tell(release, self.out, verbose=self.verbose, account=account)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialOptions(Destination):
+    """A destination, or none: a trial on a sample writes nothing."""
+
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            help="Dry run on a random sample of this many rows (of whole units, if the schema has a unit); "
+            "writes nothing and charges no account."
+        ),
+    ] = None
+
+    def check(self, command: str) -> None:
+        """A folder must be named, but for a trial."""
+        if self.sample is None:
+            required(self.out, "--out FOLDER", command)
+        elif self.out is not None:
+            raise ParameterError(
+                "--sample",
+                "is a dry run and writes nothing: a release of a sample could be mistaken for one of the whole table",
+                hint="Omit --out or --sample.",
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PresetOptions:
+    """The preset of rules that a release is held to."""
+
+    preset: Annotated[
+        str | None, typer.Option(help=f"Preset of rules that the release is held to: {', '.join(PRESETS)}.")
+    ] = None
+    year: Annotated[
+        int | None,
+        typer.Option(help="Year of the data (safe-harbor): years of birth that show an age over 89 are pooled."),
+    ] = None
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(help="Keep a column that merely looks like an identifier or free text. Repeatable."),
+    ] = None
+    accept: Annotated[bool, typer.Option("--accept", help="Release even if a check of the preset fails.")] = False
+
+    def of(self) -> Preset | None:
+        """The preset that the options ask for."""
+        if self.preset is None:
+            if self.year is not None:
+                raise ParameterError("--year", "belongs to a preset", hint="Add --preset safe-harbor.")
+            return None
+        return preset_of(self.preset).asked(allow=tuple(self.allow or ()), year=self.year)
+
+    @property
+    def least(self) -> int:
+        """The smallest k that the preset asks for."""
+        return 1 if self.preset is None else preset_of(self.preset).k
+
+    @property
+    def held(self) -> dict[str, Any]:
+        """What the runner is told."""
+        return {"preset": self.of(), "accept": self.accept, "allow": tuple(self.allow or ())}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PseudonymOptions:
+    """The keyed pseudonyms of identifiers that stay."""
+
+    pseudonym_key: Annotated[
+        Path | None, typer.Option(help=f"File with the project key of pseudonyms. [default: ${ENVIRONMENT}]")
+    ] = None
+    scope: Annotated[
+        str | None,
+        typer.Option(help="Project or recipient whose pseudonyms these are: those of two scopes can't be joined."),
+    ] = None
+    pseudonym_format: Annotated[str | None, typer.Option(help="Pseudonyms: hex, uuid, or digits:D.")] = None
+
+    def of(self, schema: Schema | LinkedSchema, *, as_text: bool = False) -> Pseudonyms | None:
+        """The pseudonyms that the options ask for, or None where the schema wants none and no option does."""
+        given = (self.pseudonym_key, self.scope, self.pseudonym_format)
+        wanted = isinstance(schema, Schema) and schema.pseudonym
+        if not wanted and given == (None, None, None):
+            return None
+        if self.scope is None:
+            raise ParameterError("--scope", "must name the project or recipient whose pseudonyms these are")
+        key, form = ProjectKey.find(self.pseudonym_key), self.pseudonym_format or "hex"
+        return Pseudonyms(key=key, scope=self.scope, format=form, as_text=as_text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisterOptions:
+    """The register of releases that a release is held against and entered in."""
+
+    recipient: Annotated[str | None, typer.Option(help="Who gets the release; kept in the register.")] = None
+    despite: Annotated[
+        str | None,
+        typer.Option(help="Release although people lose their cover beside an earlier release; give the REASON."),
+    ] = None
+    register: Annotated[
+        bool, typer.Option(help="Check against earlier releases of the same people, and enter this one.")
+    ] = True
+    data: Annotated[str | None, typer.Option(help="Data set that FILE belongs to. [default: recognised by rows]")] = (
+        None
+    )
+    ledger: Annotated[
+        str | None, typer.Option(envvar="SHOAL_LEDGER", help="Ledger with the register. [default: your own]")
+    ] = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What makes no sense without a register."""
+        return {"--recipient": self.recipient, "--despite": self.despite, "--data": self.data}
+
+    def say_none(self, engine: str) -> None:
+        """Say that an engine has no register, unless nobody wants one."""
+        if self.register:
+            note(f"Register: not checked and not entered; the engine {engine} keeps no marks of people.")
+
+    @contextmanager
+    def opened(self, source: Any, to: Destination) -> Iterator[Any]:
+        """The register; None where nothing is written or nobody wants one."""
+        if not self.register:
+            for name, value in self.given.items():
+                if value is not None:
+                    raise ParameterError(name, "is for the register", hint="Omit it, or --no-register.")
+        if to.out is None or not self.register:
+            yield None
+            return
+        found = self._of(source)
+        try:
+            yield _replacing(found.to(self.recipient, despite=self.despite), to)
+        finally:
+            found.close()
+
+    def _of(self, source: Any) -> Any:
+        from shoal.ledger.account import fingerprint, opened_by_tag  # SQLAlchemy takes a third of a second to load
+        from shoal.ledger.tag import Tag
+        from shoal.register.register import Register
+
+        file = Path(source.path)
+        single = getattr(source, "single", False) and file.is_file()
+        tag = Tag.read(file.resolve()) if single else None
+        if self.ledger is None:
+            _bring_up_to_date(file.resolve() if tag is not None and not tag.ledger else None)
+        if tag is None:
+            found = Register.open(self.data, ledger=self.ledger, label=file.name)
+            return found.of_content(fingerprint(file, found.book)) if single else found
+        if self.data not in (None, tag.data):
+            raise ParameterError("--data", "the file's tag names another data set", got=f"{self.data}, not {tag.data}")
+        return Register.of(opened_by_tag(file.resolve(), tag, self.ledger), tag.data)
+
+
+def _bring_up_to_date(file: Path | None) -> None:
+    """Migrate the ledger beside a file, or the user's own, if an earlier version made it."""
+    from shoal.ledger.migration import bring_up_to_date
+    from shoal.ledger.tag import embedded_place
+
+    place = Path(own_ledger().removeprefix("sqlite:///")) if file is None else embedded_place(file)
+    if bring_up_to_date(place):
+        note(f"Ledger {place}: brought to the layout of this version; nothing is lost.")
+
+
+def _replacing(register: Any, to: Destination) -> Any:
+    """The register, for a release that takes the place of one in the same folder that was not signed."""
+    if not to.overwrite or to.out is None or not (to.out / MANIFEST).is_file() or (to.out / SIGNATURE).exists():
+        return register
+    old = read_manifest(to.out).get("register", {}).get("release")
+    known = {words["release"] for words in register.book.releases() if words["withdrawn"] is None}
+    return register.replacing(old) if old in known else register
+
+
+def read_events(given: list[str] | None) -> list[Any] | None:
+    """The methods for events that the options name."""
+    return None if not given else [read_method(text, "events") for text in given]
 
 
 def listed(family: Family, *, with_k: bool = False) -> str:
@@ -54,60 +257,35 @@ def _sees_to_k(cls: type) -> bool:
     return any(parameter.name == "k" and parameter.accepts(2) for parameter in parameters(cls))
 
 
-def required(value: Path | None, name: str, command: str) -> Path:
-    """The value of an argument that can't be left out."""
-    if value is None:
-        raise ParameterError(command, f"{name} must be given", hint=f"See: shoal {command} --help.")
-    return value
+Events = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--events",
+        help=f"What is done to the events of linked tables: {listed('events')}; parameters follow a colon, as in "
+        "coarsen-events:k=5,m=2; repeat to chain.",
+    ),
+]
 
 
 def open_input(
-    file: Path | None,
-    schema: Path | None,
-    target: Path | None,
-    overwrite: bool,
-    reading: Reading,
-    step: Any,
-    command: str,
+    file: Path | None, schema: Path | None, to: TrialOptions, reading: Reading, step: Any, command: str
 ) -> tuple[Any, Any]:
     """The input and its schema; a target in use is refused before any work is done. A trial has no target."""
-    rules = Schema.read(required(schema, "--schema FILE", command))
-    if target is not None and file is not None and file.resolve() == target.resolve():
+    rules = read_schema(required(schema, "--schema FILE", command))
+    if to.out is not None and file is not None and file.resolve() == to.out.resolve():
         raise ParameterError("--out", "must not be the input file", hint="Choose a new folder.")
-    if target is not None:
-        check_target(target, overwrite=overwrite)
+    if to.out is not None:
+        check_target(to.out, overwrite=to.overwrite)
     step("reading")
     return reading.source(file, command, rules), rules
-
-
-def pseudonyms_of(
-    schema: Schema, key: Path | None, scope: str | None, format: str | None, *, as_text: bool = False
-) -> Pseudonyms | None:
-    """The pseudonyms that the options ask for, or None where the schema wants none and no option does."""
-    if not schema.pseudonym and key is None and scope is None and format is None:
-        return None
-    if scope is None:
-        raise ParameterError("--scope", "must name the project or recipient whose pseudonyms these are")
-    return Pseudonyms(key=ProjectKey.find(key), scope=scope, format=format or "hex", as_text=as_text)
-
-
-def check_trial(sample: int | None, out: Path | None, command: str) -> Path | None:
-    """The folder to write to: one must be named, but for a trial on a sample, which writes nothing."""
-    if sample is None:
-        return required(out, "--out FOLDER", command)
-    if out is not None:
-        raise ParameterError(
-            "--sample",
-            "is a dry run and writes nothing: a release of a sample could be mistaken for one of the whole table",
-            hint="Omit --out or --sample.",
-        )
-    return None
 
 
 def tried(source: Any, schema: Any, sample: int | None, seed: int | None) -> Any:
     """The source, or that of a trial: a random sample of its rows, which is said on the screen."""
     if sample is None:
         return source
+    if isinstance(schema, LinkedSchema):
+        raise ParameterError("--sample", "is for one table, not for linked ones")
     part = replace(source, frame=sample_of(source.frame, schema, sample, seed))
     screen.print(f"[bold]Dry run[/] on a random sample: {len(part.frame):,} of {len(source.frame):,} rows.")
     return part
@@ -115,12 +293,15 @@ def tried(source: Any, schema: Any, sample: int | None, seed: int | None) -> Any
 
 def expect(step: Any, source: Any, schema: Any, recipe: Any) -> None:
     """Forecast the run, for the bar, and in words where it will be long."""
-    if not is_warm(recipe.command):
+    persons = schema.persons if isinstance(schema, LinkedSchema) else None
+    n = len(source.frame if persons is None else source.frame[persons.name])
+    compiles = not all(is_warm(needed, n) for needed in (recipe.command, *(method.name for method in recipe.methods)))
+    if compiles:
         note(f"First run on this machine: compiling kernels once, cached in {cache_folder()} (see `shoal warm-up`).")
-    step.expect(forecast(len(source.frame), schema, recipe))
+    step.expect(forecast(n, schema if persons is None else persons.whole, recipe), compiles=compiles)
 
 
-def format_of(release: Any, replay: Path | None = None) -> str:
+def _format_of(release: Any, replay: Path | None) -> str:
     """The ending of the released table: as it was before, or as the input's."""
     if replay is not None:
         return Path(read_replay(replay)["output"]["file"]).suffix[1:]
@@ -128,34 +309,38 @@ def format_of(release: Any, replay: Path | None = None) -> str:
     return source if source in FORMATS else "csv"
 
 
-def tell(release: Any, target: Path | None, *, verbose: bool = False) -> None:
-    """Print what was released, what is promised, what was measured, and where it lies; a trial lies nowhere."""
-    how = "released" if target is not None else "tried"
-    screen.print(f"[bold]{len(release.source_rows):,} rows {how}[/] by {release.recipe}")
-    if verbose:
-        _tell_all(release)
-    else:
-        for line in summary(release):
-            screen.print(f"  {line}", markup=False)
-    tell_where(target)
-    if not verbose:
-        screen.print("Every assumption and measure: in the report, or here with --verbose.", style="dim")
+_KERNELS = {
+    "k-member": ("shoal.group.packs", "distances"),
+    "mdav": ("shoal.group.packs", "distances"),
+    "gaussian-dither": ("shoal.mask.mixture", "_fit"),
+    "synthesize": ("shoal.synth.by_graph", "_round"),
+    "mondrian": ("shoal.coarsening.partition", "propose_cuts"),
+    "generalize": ("shoal.coarsening.counting", "count"),
+}
+"""A kernel that every run of the command, or with the method, needs."""
 
 
-def _tell_all(release: Any) -> None:
-    for said in release.notes:
-        screen.print(f"  {said}", markup=False, style="dim")
-    print_claims(release.claims)
-    screen.print("[bold]Measured[/]")
-    for line in (*release.risk_lines, *release.utility_lines):
-        screen.print(f"  {line.name:<58}{line.value}")
+def cache_folder() -> Path:
+    """Where compiled kernels are kept: a folder of the user's, or the package's own, each module beside its source."""
+    beside = _cache_of("k-member")[0]
+    return Path(shoal.__file__).parent if beside.name == "__pycache__" else beside.parent
 
 
-def tell_where(target: Path | None) -> None:
-    """Print where everything lies; of a trial, what its numbers are worth."""
-    if target is None:
-        screen.print("Nothing was written; claims and numbers refer to the sample. Omit --sample to release.")
-        return
-    what = "Table, report and manifest" if (target / REPORT).is_file() else "Table and manifest"
-    screen.print(f"{what}: {target}", markup=False)
-    screen.print(f"Internal, do not release: {inside_of(target)}", markup=False)
+def is_warm(needed: str, n_rows: int) -> bool:
+    """Whether kernels that a command or method needs for so many rows were compiled here before, or never are."""
+    if needed not in _KERNELS or (needed in ("k-member", "mdav") and n_rows <= MOST_ROWS):
+        return True
+    import numba  # a fifth of a second, and some commands don't need it
+
+    flags: Any = numba.config
+    if flags.DISABLE_JIT:
+        return True
+    folder, module = _cache_of(needed)
+    return any(folder.glob(f"{module}.*.nbi"))
+
+
+def _cache_of(needed: str) -> tuple[Path, str]:
+    """The folder that caches a kernel of the command or method, and the name of the kernel's module."""
+    home, name = _KERNELS[needed]
+    kernel: Any = getattr(import_module(home), name)
+    return Path(kernel.stats.cache_path), home.rpartition(".")[2]

@@ -11,15 +11,13 @@ import numpy as np
 import typer
 
 from shoal import risk as measures
-from shoal.cli.aggregates import exposure
 from shoal.cli.console import out, steps
-from shoal.cli.engine_options import EngineName, Memory, Spill, refuse, refuse_reading
-from shoal.cli.reading import FILE_HELP, Reading, reads
-from shoal.cli.releasing import required
-from shoal.cli.risk_files import count_files, print_classes
-from shoal.cli.risk_screen import print_risk
+from shoal.cli.options import EngineOptions, File, Reading, SchemaFile, grouped, required
+from shoal.cli.risk_screen import exposure, print_classes, print_risk
+from shoal.engine import Inputs
 from shoal.errors import ParameterError
 from shoal.frame import enter
+from shoal.linked import Collection
 from shoal.pair import Pair
 from shoal.risk import (
     attacker_models,
@@ -29,6 +27,7 @@ from shoal.risk import (
     copies,
     individual_risk,
     interval_disclosure,
+    joined_view,
     matching,
     minimal_uniques,
     record_linkage,
@@ -36,15 +35,18 @@ from shoal.risk import (
     unchanged,
 )
 from shoal.risk import population as population_models
+from shoal.risk.class_sizes import counted_classes
 from shoal.risk.keys import coded_keys
 from shoal.risk.nearest import match_pair
-from shoal.schema import Schema
+from shoal.schema import LinkedSchema, read_schema
 
 __all__ = ["EXAMPLES", "risk"]
 
 EXAMPLES = """Examples:
 
 shoal risk people.csv --schema schema.toml
+
+shoal risk clinic/ --schema linked.toml --k 5    (linked tables: also by known events)
 
 shoal risk sample.csv --schema schema.toml --population 330000000 --fail-above journalist=0.2
 
@@ -60,11 +62,11 @@ shoal risk "claims/*.parquet" --schema schema.toml --engine duckdb --memory 4GB 
 _MOST_SETS = 100_000_000  # rows times sets of columns up to which combinations of three are sought
 
 
-@reads
+@grouped
 def risk(
     *,
-    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
-    schema: Annotated[Path, typer.Option("--schema", "-s", help="Schema file (TOML).")],
+    file: File = None,
+    schema: SchemaFile,
     original: Annotated[
         Path | None,
         typer.Option(help="The original table, to run attacks; matching needs the same row order."),
@@ -81,7 +83,7 @@ def risk(
         typer.Option(
             metavar="NAME=LIMIT",
             help="Exit with code 3 if a risk is above its limit, as NAME=LIMIT: unique, prosecutor, journalist, "
-            "marketer, individual, household, "
+            "marketer, individual, household, events, "
             "singling-out, linkability, guessing, membership.",
         ),
     ] = None,
@@ -92,27 +94,30 @@ def risk(
         bool, typer.Option("--verbose", "-v", help="Print everything, including internal details.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON (internal).")] = False,
-    engine: EngineName = "memory",
-    memory: Memory = None,
-    spill: Spill = None,
+    engine: EngineOptions,
     reading: Reading,
 ) -> None:
     """Show who stands out in FILE, because of which columns, to which attackers, and what would help most.
 
     With --engine duckdb, k, l and t of files of any size are counted, exactly.
     """
-    rules = Schema.read(schema)
+    rules = read_schema(schema)
     limits = _limits(fail_above or [])
-    if engine == "memory":
-        refuse(engine, {"--memory": memory, "--spill": spill})
-    else:
+    if isinstance(rules, LinkedSchema):
+        _refuse_linked({"--original": original, "--control": control, "--aggregates": aggregates})
+        with steps(6) as step:
+            step("reading")
+            found = _measure_linked(reading.source(file, "risk", rules).frame, rules, population, k, step)
+        _finish(found, limits, json, lambda found, broken: print_risk(found, limits, broken, verbose=verbose))
+        return
+    engine = engine.chosen(file)
+    if not engine.in_memory:
         given = {"--original": original, "--control": control, "--population": population, "--aggregates": aggregates}
-        refuse(engine, given)
-        refuse_reading(engine, reading)
-        path, mark = required(file, "FILE", "risk"), reading.delimiter
-        with steps(1) as step:
+        engine.refuse(given, reading)
+        inputs = Inputs.of(required(file, "FILE", "risk"), delimiter=reading.delimiter)
+        with steps(1) as step, engine.open() as opened:
             step("counting classes")
-            counted = count_files(path, rules, engine=engine, memory=memory, spill=spill, delimiter=mark)
+            counted = counted_classes(opened, opened.scan(inputs), rules)
         _finish({"classes": counted}, limits, json, lambda found, _: print_classes(found["classes"], rules, k))
         return
     with steps(7) as step:
@@ -126,7 +131,8 @@ def risk(
         if aggregates:
             step("rebuilding values from averages")
             found["aggregates"] = exposure(table, rules, aggregates)
-    _finish(found, limits, json, lambda found, broken: print_risk(found, limits, broken, verbose=verbose))
+    words: dict[str, Any] = {"verbose": verbose, "counts": "people" if rules.unit is None else "rows"}
+    _finish(found, limits, json, lambda found, broken: print_risk(found, limits, broken, **words))
 
 
 def _finish(found: dict[str, Any], limits: dict[str, float], json: bool, show: Callable[..., None]) -> None:
@@ -163,6 +169,23 @@ def _measure(table: Any, schema: Any, population: int | None, k: int, step: Call
     size = 3 if sets * len(frame) <= _MOST_SETS else 2
     found["suda"] = minimal_uniques.measure(frame, schema, size, found=classes, keys=keys)
     return found
+
+
+def _refuse_linked(given: dict[str, Any]) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise ParameterError(name, "is for one table, not for linked ones", hint="Give the persons' table alone.")
+
+
+def _measure_linked(
+    tables: Any, schema: LinkedSchema, population: int | None, k: int, step: Callable[[str], None]
+) -> dict[str, Any]:
+    """The persons' table by itself, and joined with their events."""
+    root = schema.persons
+    collection = Collection.of(tables, schema)
+    found = _measure(tables[root.name], root.whole, population, k, step)
+    step("joining events")
+    return found | {"events": joined_view.measure(collection, k)}
 
 
 def _attack(before: Any, table: Any, control: Any, schema: Any, k: int, step: Callable[[str], None]) -> dict[str, Any]:
@@ -212,6 +235,7 @@ _GATES: dict[str, tuple[str, Callable[[Any], float]]] = {
     "marketer": ("attackers", lambda found: found.marketer),
     "individual": ("individual", lambda found: found.largest),
     "household": ("households", lambda found: found.largest),
+    "events": ("events", lambda found: found.share_below("1")),
     "singling-out": ("singling_out", lambda found: found.risk),
     "linkability": ("linkability", lambda found: found.risk),
     "guessing": ("guessing", lambda found: found.risk),
@@ -242,7 +266,8 @@ def _broken(found: dict[str, Any], limits: dict[str, float]) -> dict[str, float]
             raise ParameterError(
                 "--fail-above",
                 f"'{name}' can't be measured here",
-                hint="Give --original, --control for membership, or a household in the schema; an engine has unique.",
+                hint="Give --original, --control for membership, a household in the schema, or linked tables; an "
+                "engine has unique.",
             )
         if value(found[part]) > limit:
             broken[name] = value(found[part])

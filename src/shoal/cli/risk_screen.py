@@ -1,28 +1,47 @@
-"""What `shoal risk` prints: first what would help, then who stands out, against whom, and what attacks found."""
+"""What `shoal risk` prints: first what would help, then who stands out, against whom, what attacks found, and
+what planned aggregates give away.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from shoal.cli.aggregates import tell_exposure
-from shoal.cli.console import out, print_table
+from shoal.cli.console import err, out, print_table
+from shoal.cli.console import out as screen
+from shoal.cli.summary import clipped
+from shoal.reading import Counts, Reading
+from shoal.report.numbers import percent
+from shoal.report.readings import reading_lines, reading_words
+from shoal.report.standing import change_words
+from shoal.risk import ClassReport
+from shoal.risk.exposure import AggregateExposure, aggregate_exposure
+from shoal.schema import Schema
 
-__all__ = ["change_words", "print_risk"]
+__all__ = ["exposure", "print_classes", "print_risk", "tell_exposure"]
 
 _CHANGES, _COLUMNS, _SETS = 3, 4, 3
+_MOST = 15
+_ASKED = "asked for"
 
 
 def print_risk(
-    found: Mapping[str, Any], limits: Mapping[str, float], broken: Mapping[str, float], *, verbose: bool
+    found: Mapping[str, Any],
+    limits: Mapping[str, float],
+    broken: Mapping[str, float],
+    *,
+    verbose: bool,
+    counts: Counts = "people",
 ) -> None:
-    """The summary, at most some fifteen lines; with `verbose` everything."""
-    for line in (*_standing(found), *_help(found), *_who(found), *_whom(found), *_households(found), *_attacks(found)):
-        out.print(line, markup=False, soft_wrap=True)
-    for name, limit in limits.items():
-        told = f"{broken[name]:.2%} is above the limit" if name in broken else "within the limit"
-        out.print(f"{name}: {told} of {limit:.2%}", markup=False)
+    """The summary, at most fifteen lines of 80 columns; with `verbose` everything. `counts`: what a row stands for."""
+    for line in _summary(found, limits, counts):
+        out.print(clipped(line), markup=False, soft_wrap=True, highlight=False)
+    for name, value in broken.items():
+        err.print(f"{name}: {percent(value)} is above the limit of {percent(limits[name])}", markup=False)
     if verbose:
+        for reading in _readings(found, limits, counts):
+            out.print(f"{reading.name}: {reading.meaning} {reading_words(reading)}", markup=False, soft_wrap=True)
         _everything(found)
     else:
         out.print("More with --verbose: values, combinations and records (internal).", markup=False)
@@ -30,103 +49,152 @@ def print_risk(
         tell_exposure(found["aggregates"])
 
 
-def _standing(found: Mapping[str, Any]) -> Iterator[str]:
-    classes, what_if = found["classes"], found["what_if"]
-    share = what_if.n_at_risk / what_if.n_records
-    rows = f"{what_if.n_records:,} rows in {classes.n_classes:,} classes; smallest class k = {classes.k}"
-    if "before" in found:
-        before, least = found["before"], what_if.k
-        was = f"{before.small_share(least):.1%} before, {share:.1%} now"
-        yield f"{rows} ({before.k} before). {_alone(least)}: {was}"
-    else:
-        yield f"{rows}. {_alone(what_if.k)}: {what_if.n_at_risk:,} people ({share:.1%})"
+def _summary(found: Mapping[str, Any], limits: Mapping[str, float], counts: Counts) -> list[str]:
+    """What would help, who stands out, and every figure with its yardsticks; what has a limit is always shown."""
+    readings = _readings(found, limits, counts)
+    asked = [reading for reading in readings if reading.basis == _ASKED]
+    others = [reading for reading in readings if reading.first and reading not in asked]
+    shown = [*asked, *others][: _MOST - 6]
+    rows = [reading for reading in readings if reading in shown]
+    room = _MOST - 3 - len(rows)
+    table = reading_lines("Against whom", rows)
+    help_, who = list(_help(found)), list(_who(found, counts))
+    first = help_[: max(1, min(len(help_), room - len(who)))] if room > len(who) else help_[:1]
+    return [_standing(found), *first, *who[: max(0, room - len(first))], *table]
+
+
+def _standing(found: Mapping[str, Any]) -> str:
+    classes, n = found["classes"], found["what_if"].n_records
+    was = f" ({found['before'].k} before)" if "before" in found else ""
+    return f"{n:,} rows in {classes.n_classes:,} classes; smallest class k = {classes.k}{was}"
 
 
 def _alone(k: int) -> str:
-    return "Alone in their class" if k == 2 else f"In classes of fewer than {k}"
+    return "alone in their class" if k == 2 else f"in classes of fewer than {k}"
 
 
 def _help(found: Mapping[str, Any]) -> Iterator[str]:
     what_if = found["what_if"]
     useful = [change for change in what_if.changes if change.n_freed > 0][:_CHANGES]
     if not useful:
-        yield "What would help most: nothing stands out" if not what_if.n_at_risk else "No single step helps."
+        none = "nobody stands out" if not what_if.n_at_risk else "no single step does; coarsen several columns"
+        yield f"What would help most: {none}"
         return
-    yield "What would help most (people who stand out, now → then; information lost)"
     strongest = what_if.strongest
     shown = useful if strongest is None or strongest in useful else [*useful[:-1], strongest]
     for change in shown:
         counts = f"{what_if.n_at_risk:,} → {change.n_at_risk:,}"
-        yield f"  {change_words(change):<34} {counts:>20}   loses {change.information_lost:.1%}"
+        yield f"What would help: {change_words(change):<32} {counts:>16}, loses {percent(change.information_lost)}"
 
 
-def change_words(change: Any) -> str:
-    """A change as a person would say it."""
-    step = change.step
-    if change.action == "drop":
-        return f"drop {change.column}"
-    if change.action == "round":
-        return f"{change.column} rounded to {step['base']:g}"
-    if change.action == "top-code":
-        return f"{change.column} top-coded at {step['high']:g}"
-    if change.action == "bottom-code":
-        return f"{change.column} bottom-coded at {step['low']:g}"
-    return f"{change.column} {_coarser(step)}"
-
-
-def _coarser(step: Mapping[str, Any]) -> str:
-    kind = step["kind"]
-    if kind == "bins":
-        return f"in intervals of {step['width']:g}" if "width" in step else "in intervals"
-    if kind == "prefix":
-        return f"to its first {step['keep']} characters"
-    return f"to {step['part']}" if kind == "date" else "one level coarser"
-
-
-def _who(found: Mapping[str, Any]) -> Iterator[str]:
+def _who(found: Mapping[str, Any], counts: Counts) -> Iterator[str]:
     parts, suda = found["contribution"], found["suda"]
     if not parts.n_at_risk:
         return
-    yield "Who stands out, and why"
     columns = [c for c in parts.columns if c.shapley > 0][:_COLUMNS]
-    told = ", ".join(f"{c.column} {c.shapley / parts.share:.0%}" for c in columns)
-    yield f"  share of each column in it: {told}"
+    shares = ", ".join(f"{c.column} {percent(c.shapley / parts.share)}" for c in columns)
+    yield f"Who stands out: by columns {shares}"
     if suda.by_columns:
         sets = sorted(suda.by_columns, key=lambda item: (len(item[0]), -item[1]))[:_SETS]
-        told = ", ".join(f"{' + '.join(names)} ({count:,})" for names, count in sets)
-        yield f"  people alone on few columns: {suda.n_at_risk:,} on up to {suda.size}; smallest sets: {told}"
+        smallest = ", ".join(f"{' + '.join(names)} ({count:,})" for names, count in sets)
+        yield f"  {suda.n_at_risk:,} {counts} alone on {suda.size} columns or fewer: {smallest}"
 
 
-def _households(found: Mapping[str, Any]) -> Iterator[str]:
-    if "households" not in found:
-        return
-    homes = found["households"]
-    share = homes.expected_households / homes.n_households
-    yield (
-        f"Finds a household by any member, or knows all of them: {share:.2%} of {homes.n_households:,} households, "
-        f"largest {homes.largest:.2%}"
+def _readings(found: Mapping[str, Any], limits: Mapping[str, float], counts: Counts) -> list[Reading]:
+    """Every figure, the most telling first: of a release, what attacks on it found."""
+    made = [*_classes(found, limits), *_matching(found), *_attacks(found, limits), *_whom(found, limits)]
+    beyond = [*_households(found, limits), *_events(found, limits)]
+    return [*(replace(one, counts=counts) for one in made), *beyond]
+
+
+def _classes(found: Mapping[str, Any], limits: Mapping[str, float]) -> Iterator[Reading]:
+    what_if, classes, k = found["what_if"], found["classes"], found["what_if"].k
+    yield Reading(
+        name=_alone(k),
+        first=True,
+        value=what_if.n_at_risk / what_if.n_records,
+        before=found["before"].small_share(k) if "before" in found else None,
+        chance=0.0,
+        against="nobody",
+        n=what_if.n_records,
+        limit=limits.get("unique") if k == 2 else None,
+        basis=_ASKED if k == 2 and "unique" in limits else "",
+        meaning="Share of people whose combination of quasi-identifiers too few others have.",
     )
-    yield f"  fewest households of one composition: {homes.k}; households like no other: {homes.n_unique:,}"
+    if k > 2 and "unique" in limits:
+        share, n = classes.unique_share, classes.n_records
+        yield Reading(name=_alone(2), value=share, n=n, limit=limits["unique"], basis=_ASKED)
 
 
-def _whom(found: Mapping[str, Any]) -> Iterator[str]:
+def _whom(found: Mapping[str, Any], limits: Mapping[str, float]) -> Iterator[Reading]:
+    attackers, n = found["attackers"], found["classes"].n_records
+    most = attackers.threshold
+    yield Reading(
+        name="prosecutor, largest",
+        first=True,
+        value=attackers.prosecutor.largest,
+        chance=1 / n,
+        limit=limits.get("prosecutor", most),
+        basis=_ASKED if "prosecutor" in limits else "usual",
+        meaning="Who knows that a person is in the table finds them with probability 1/f; above the usual limit of "
+        f"{percent(most)} are {round(attackers.prosecutor.above_share * n):,} people, mean "
+        f"{percent(attackers.prosecutor.mean)}.",
+    )
+    if attackers.population is None and not {"journalist", "marketer", "individual"} & set(limits):
+        return
+    yield from _registers(found, limits)
+
+
+def _registers(found: Mapping[str, Any], limits: Mapping[str, float]) -> Iterator[Reading]:
+    """Against somebody who has a register of the population; every figure names its model."""
     attackers, uniques, single = found["attackers"], found["uniqueness"], found["individual"]
-    prosecutor, journalist = attackers.prosecutor, attackers.journalist
-    yield f"Knows who is in the table (prosecutor): mean {prosecutor.mean:.2%}, largest {prosecutor.largest:.2%}"
-    if attackers.population is None:
-        yield "Matches against a register (journalist): the same; give --population if the table is a sample"
-        return
-    low, high = attackers.spread
-    span = f", {low:.2%} to {high:.2%} over models" if high > low * 1.005 else ""
-    yield (
-        f"Matches against a register of {attackers.population:,.0f} (journalist): mean {journalist.mean:.2%}{span}, "
-        f"largest expected {journalist.largest:.2%} ({_named(attackers.model)} model)"
+    model, n = _named(attackers.model), found["classes"].n_records
+    means = (*attackers.spread, single.rate)
+    low, high = min(means), max(means)
+    yield Reading(
+        name=f"journalist, largest ({model})",
+        first=True,
+        value=attackers.journalist.largest,
+        limit=limits.get("journalist", attackers.threshold),
+        basis=_ASKED if "journalist" in limits else "usual",
+        meaning=f"Largest expected risk of a match with a register, E(1/F); above the usual limit are "
+        f"{round(attackers.journalist.above_share * n):,} people.{_weightless(single)}",
     )
-    if "before" in found:
-        return
-    model = f"individual risk, {single.model} model{_fit(single)}"
-    yield f"  {single.n_above:,} people above {single.threshold:.0%} ({model}); {single.expected:,.1f} expected matches"
-    yield f"  {_population_uniques(uniques)}"
+    yield Reading(
+        name=f"matched, {percent(low)} to {percent(high)} by model" if high > low * 1.005 else f"matched ({model})",
+        first=True,
+        value=attackers.marketer,
+        chance=None if attackers.population is None else 1 / attackers.population,
+        n=n,
+        limit=limits.get("marketer"),
+        basis=_ASKED if "marketer" in limits else "",
+        meaning="Share of the records that a register of the population is expected to match rightly (marketer).",
+    )
+    yield Reading(
+        name=f"individual above {percent(single.threshold)} ({single.model})",
+        first=True,
+        value=single.above_share,
+        n=n,
+        limit=0.0,
+        basis="usual",
+        meaning=f"Share of people with a larger individual risk{_fit(single)}; "
+        f"{single.expected:,.1f} matches expected.",
+    )
+    if "individual" in limits:
+        yield Reading(
+            name=f"individual, largest ({single.model})",
+            value=single.largest,
+            limit=limits["individual"],
+            basis=_ASKED,
+            meaning="The largest individual risk.",
+        )
+    yield from _population_uniques(uniques)
+
+
+def _weightless(single: Any) -> str:
+    if not single.n_weightless:
+        return ""
+    return f" {single.n_weightless:,} records whose weights say of no others are taken to be all of their kind."
 
 
 def _named(model: str) -> str:
@@ -136,51 +204,155 @@ def _named(model: str) -> str:
 def _fit(single: Any) -> str:
     if single.fit is None:
         return ""
-    return ", which fits" if single.fit.fits else ", which fits poorly"
+    words = {True: "which fits", False: "which fits poorly", None: "which can't be judged: nearly everybody is alone"}
+    return f" by a model {words[single.fit.fits]}"
 
 
-def _population_uniques(uniques: Any) -> str:
+def _population_uniques(uniques: Any) -> Iterator[Reading]:
     if uniques.chosen.share is None or uniques.spread is None:
-        return f"unique in the population: no estimate ({uniques.chosen.reason})"
+        why = uniques.chosen.reason or "no population is known"
+        yield Reading(name="unique in the population", value=None, meaning=f"No estimate: {why}.")
+        return
     low, high = uniques.spread
-    names = {"pitman": "Pitman", "zayatz": "Zayatz", "snb": "slide negative binomial"}
-    fit = {True: "", False: "; Pitman's describes this table poorly", None: ""}[uniques.fits]
-    chosen = f"{uniques.chosen.share:.1%} by {names[uniques.chosen.model]}'s model"
-    return f"unique in the population: {chosen}, {low:.1%} to {high:.1%} over all models{fit}"
+    names = {"pitman": "Pitman", "zayatz": "Zayatz", "snb": "SNB"}
+    fit = "; Pitman's describes this table poorly" if uniques.fits is False else ""
+    yield Reading(
+        name=f"unique in population, {percent(low)} to {percent(high)}",
+        first=True,
+        value=uniques.chosen.share,
+        chance=0.0,
+        against="nobody",
+        meaning=f"Share of the population that is unique by {names[uniques.chosen.model]}'s model, and the range over "
+        f"all models{fit}.",
+    )
 
 
-def _attacks(found: Mapping[str, Any]) -> Iterator[str]:
-    if "reidentification" in found:
-        yield from _matching(found)
-    for name in ("singling_out", "linkability", "guessing"):
+def _households(found: Mapping[str, Any], limits: Mapping[str, float]) -> Iterator[Reading]:
+    if "households" not in found:
+        return
+    homes = found["households"]
+    yield Reading(
+        name="households found, by any member",
+        first=True,
+        value=homes.expected_households / homes.n_households,
+        chance=1 / homes.n_households,
+        n=homes.n_households,
+        meaning="Share of households expected to be found through any member or by their composition; largest "
+        f"{percent(homes.largest)}; {homes.n_unique:,} households are like no other.",
+    )
+    if "household" in limits:
+        limit = limits["household"]
+        yield Reading(name="household, largest", value=homes.largest, limit=limit, basis=_ASKED)
+
+
+_EVENTS = {
+    ("1", "events"): "knows 1 event",
+    ("2", "events"): "knows 2 events",
+    ("3", "events"): "knows 3 events",
+    ("any", "events"): "knows all events",
+    ("2", "gaps"): "2 events, days between, no date",
+    ("3", "gaps"): "3 events, days between, no date",
+    ("2", "order"): "2 events in order, no date",
+    ("3", "order"): "3 events in order, no date",
+}
+
+
+def _events(found: Mapping[str, Any], limits: Mapping[str, float]) -> Iterator[Reading]:
+    """Linked tables joined: who has too few others that fit."""
+    if "events" not in found:
+        return
+    joint = found["events"]
+    known = {(one.events, one.knows): one for one in joint.by_events}
+    for key, name in _EVENTS.items():
+        if key in known:
+            one, gated = known[key], key == ("1", "events") and "events" in limits
+            yield Reading(
+                name=name,
+                first=key in (("1", "events"), ("any", "events"), ("2", "gaps")),
+                value=one.below_share,
+                interval=one.interval,
+                chance=0.0,
+                against="nobody",
+                n=joint.n_persons,
+                limit=limits["events"] if gated else None,
+                basis=_ASKED if gated else "",
+                meaning=f"Share of persons for whom fewer than {joint.wanted} fit, tables joined; the fewest are "
+                f"{'not counted' if one.k is None else one.k}.",
+            )
+
+
+def _matching(found: Mapping[str, Any]) -> Iterator[Reading]:
+    """The stronger of the two matches."""
+    if "reidentification" not in found:
+        return
+    match, hidden, n = found["reidentification"], found["unchanged"], found["classes"].n_records
+    by_all = hidden.expected is not None and hidden.expected > match.expected
+    with_all = (
+        f"with unchanged columns not measured: {hidden.why}"
+        if hidden.expected is None
+        else (f"by quasi-identifiers {percent(match.expected)}, with unchanged columns {percent(hidden.expected)}")
+    )
+    sample = f"; a sample of {match.n_targets:,}" if match.sampled else ""
+    yield Reading(
+        name="found, unchanged columns too" if by_all else "found by nearest match",
+        first=True,
+        value=hidden.expected if by_all else match.expected,
+        interval=hidden.interval if by_all else match.interval,
+        before=1 / found["before"].n_records * found["before"].n_classes,
+        chance=1 / n,
+        n=n,
+        meaning=f"Share of people found by nearest match, {with_all}{sample}.",
+    )
+
+
+_SAID = {
+    "leak": "a leak",
+    "none seen": "no leak seen",
+    "too weak": "no evidence: the attack does no better than guessing",
+    "undefined": "undefined",
+}
+
+
+def _attacks(found: Mapping[str, Any], limits: Mapping[str, float]) -> Iterator[Reading]:
+    for name, gate in (("singling_out", "singling-out"), ("linkability", "linkability"), ("guessing", "guessing")):
         if name in found:
-            attack = getattr(found[name], "worst", found[name])
-            yield _attack_line(attack)
+            yield _attack(getattr(found[name], "worst", found[name]), limits.get(gate))
     if "membership" in found:
         result = found["membership"]
-        span = f"{result.interval[0]:.2f} to {result.interval[1]:.2f}"
-        yield f"membership: AUC {result.auc:.2f} ({span}; guessing 0.50): {result.verdict}"
+        yield Reading(
+            name="membership",
+            first=True,
+            value=result.risk,
+            chance=0.0,
+            limit=limits.get("membership"),
+            basis=_ASKED if "membership" in limits else "",
+            meaning=f"AUC {result.auc:.2f} ({result.interval[0]:.2f} to {result.interval[1]:.2f}; guessing 0.50): "
+            f"{result.verdict}.",
+        )
 
 
-def _matching(found: Mapping[str, Any]) -> Iterator[str]:
-    match, hidden = found["reidentification"], found["unchanged"]
-    told = f"not measured: {hidden.why}" if hidden.expected is None else f"{hidden.expected:.2%}"
-    sample = f" (a sample of {match.n_targets:,})" if match.sampled else ""
-    chance = f"chance gives {1 / found['classes'].n_records:.2%}"
-    yield f"nearest match: {match.expected:.2%} found{sample}; with unchanged columns: {told}; {chance}"
-
-
-def _attack_line(attack: Any) -> str:
-    against = "guessing" if attack.control_rate is None else "people not in the data"
+def _attack(attack: Any, limit: float | None) -> Reading:
+    """The risk that is left when the control group's success is taken off; 0 is what chance gives."""
     rate = attack.baseline_rate if attack.control_rate is None else attack.control_rate
-    span = f"{attack.interval[0]:.1%} to {attack.interval[1]:.1%}"
-    verdict = {
-        "leak": "a leak" if attack.control_rate is not None else "better than guessing; give --control to tell a leak",
-        "none seen": "no leak seen",
-        "too weak": "no evidence: the attack does no better than guessing",
-        "undefined": "undefined",
-    }[attack.verdict]
-    return f"{attack.attack}: {attack.rate:.1%}, {against} {rate:.1%}; risk {attack.risk:.1%} ({span}): {verdict}"
+    against = "guessing" if attack.control_rate is None else "people not in the data"
+    weak = attack.verdict in ("too weak", "undefined")
+    said = (
+        _SAID[attack.verdict]
+        if attack.control_rate is not None or attack.verdict != "leak"
+        else ("better than guessing; give --control to tell a leak")
+    )
+    return Reading(
+        name=f"{attack.attack}, beyond {against}" if attack.control_rate is None else attack.attack,
+        first=True,
+        value=None if weak and limit is None else attack.risk,
+        interval=attack.interval,
+        chance=0.0,
+        against=against,
+        slack=max(0.001, attack.risk if attack.verdict == "none seen" else 0.0),
+        limit=limit,
+        basis="" if limit is None else _ASKED,
+        meaning=f"Success {percent(attack.rate)}, {against} {percent(rate)}, on {attack.n_attacks:,}: {said}.",
+    )
 
 
 def _everything(found: Mapping[str, Any]) -> None:
@@ -231,7 +403,43 @@ def _models(found: Mapping[str, Any]) -> None:
         out.print(f"combinations equal to their own person's: {found['verbatim'].own_share:.2%}")
     if "replicated" in found:
         again = found["replicated"]
-        told = "" if again.control_share is None else f"; of people not in the data {again.control_share:.2%}"
+        baseline = "" if again.control_share is None else f"; of people not in the data {again.control_share:.2%}"
         out.print(
-            f"uniques of the original that turn up again, alone: {again.n_replicated:,} ({again.share:.2%}){told}"
+            f"uniques of the original that turn up again, alone: {again.n_replicated:,} ({again.share:.2%}){baseline}"
         )
+
+
+def exposure(table: Any, schema: Any, by: Sequence[str]) -> AggregateExposure:
+    """What `shoal risk --aggregates` measures: `by` names columns, or several of them joined by commas."""
+    return aggregate_exposure(table, schema, by=[name.strip() for text in by for name in text.split(",")])
+
+
+def tell_exposure(found: AggregateExposure) -> None:
+    """Print what every method recovers, then the advice."""
+    rows = [
+        [m.method, *(f"{share:.1%}" for share in (m.within_5_share, m.within_10_share, m.within_20_share)),
+         f"{m.r_squared:.2f}", f"{m.mean_absolute_error:,.4g}"]
+        for m in (found.overall_mean, *found.methods)
+    ]  # fmt: skip
+    head = ["", "within 5 %", "within 10 %", "within 20 %", "R²", "mean error"]
+    print_table(f"'{found.value}' rebuilt from its means by {', '.join(found.by)}", head, rows)
+    for text in (*found.advice, *found.warnings):
+        screen.print(f"- {text}", markup=False)
+
+
+def print_classes(found: ClassReport, schema: Schema, k: int) -> None:
+    """The classes in a few lines."""
+    who = "people" if schema.unit else "records"
+    lines = [
+        f"{found.n_records:,} rows in {found.n_classes:,} classes; smallest class k = {found.k} {who}",
+        f"rows in classes of one: {found.unique_share:.2%}; of fewer than {k}: {found.small_share(k):.2%}",
+    ]
+    for name, mix in found.sensitive.items():
+        lines.append(
+            f"{name}: at least {mix.distinct_l} different values in a class (entropy l = {mix.entropy_l:.3g}), "
+            f"t = {mix.t:.3g}, most frequent value up to {mix.alpha:.1%}, "
+            f"{mix.homogeneous_share:.2%} of rows in classes with one value only"
+        )
+    lines.append("Attacks and what would help are measured in memory only: try them on a sample.")
+    for line in lines:
+        out.print(line, markup=False, soft_wrap=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from shoal.cli.console import out, print_table, steps
-from shoal.cli.reading import FILE_HELP, Reading, reads
+from shoal.cli.options import File, Json, Reading, grouped
 from shoal.compliance.scan import scan as look
 
 __all__ = ["EXAMPLES", "scan"]
@@ -23,14 +22,14 @@ shoal scan people.parquet --json
 """
 
 
-@reads
+@grouped
 def scan(
-    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
+    file: File = None,
     fail: Annotated[bool, typer.Option("--fail", help="Exit with code 3 if anything is found.")] = False,
     sample: Annotated[
         int | None, typer.Option(min=1, help="Examine at most this many distinct values per column.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    json: Json = False,
     *,
     reading: Reading,
 ) -> None:
@@ -61,7 +60,7 @@ def _tell(found: Any) -> None:
 
 
 def _row(finding: Any) -> list[str]:
-    by = [word for word, told in (("name", finding.by_name), ("values", finding.by_values)) if told]
+    by = [word for word, found in (("name", finding.by_name), ("values", finding.by_values)) if found]
     return [
         finding.column,
         finding.identifier,

@@ -9,14 +9,20 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.console import out, print_table
-from shoal.cli.reading import FILE_HELP, Reading, reads
+from shoal.cli.options import File, Overwrite, Reading, SchemaFile, check_free, grouped, required
 from shoal.conform import prepare
-from shoal.errors import FileError, Problems
-from shoal.files import write_text
+from shoal.errors import Problems
+from shoal.files import Labels, write_text
+from shoal.files.linked import names_in, read_linked
+from shoal.files.source import READING
+from shoal.linked import Collection
+from shoal.recipe.event_rules import check_events
+from shoal.recipe.rules import check_rules
 from shoal.repair import problems_of, safe_fixes
-from shoal.schema import Schema
+from shoal.schema import Level, LinkedSchema, Schema, read_schema
 from shoal.schema.amend import amended
 from shoal.schema.infer import propose
+from shoal.schema.infer_linked import propose_linked
 
 __all__ = ["app"]
 
@@ -25,6 +31,8 @@ app = typer.Typer(help="Propose, check and fix schemas, which describe each colu
 _INFER = """Examples:
 
 shoal schema infer people.csv --out schema.toml
+
+shoal schema infer clinic/ --linked --out linked.toml    (a folder, workbook or database of linked tables)
 """
 _FIX = """Examples:
 
@@ -39,20 +47,22 @@ shoal schema check people.csv --schema schema.toml
 
 
 @app.command(epilog=_INFER)
-@reads
+@grouped
 def infer(
     *,
-    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
+    file: File = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="File to write. [default: print to the screen]")
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
+    overwrite: Overwrite = False,
+    linked: Annotated[
+        bool, typer.Option("--linked", help="FILE is a folder, workbook or database of linked tables.")
+    ] = False,
     reading: Reading,
 ) -> None:
     """Propose a commented schema for FILE; correct it before you use it."""
-    if out is not None and out.exists() and not overwrite:
-        raise FileError(str(out), "already exists", hint="Choose another file, or use --overwrite.")
-    text = propose(reading.table(file, "schema infer")).to_toml()
+    check_free(out, overwrite)
+    text = _linked_text(file, reading) if linked else _text(file, reading)
     if out is None:
         typer.echo(text)
     else:
@@ -60,28 +70,55 @@ def infer(
         typer.echo(f"Wrote {out}. Correct it: the roles decide what is protected.")
 
 
+def _text(file: Path | None, reading: Reading) -> str:
+    source = reading.source(file, "schema infer", codes=None)
+    return propose(source.frame, codes_of(source.labels)).to_toml()
+
+
+def _linked_text(file: Path | None, reading: Reading) -> str:
+    place = required(file, "FOLDER", "schema infer")
+    options = {name: getattr(reading, name) for name in READING if name not in ("sheet", "sql")}
+    return propose_linked(read_linked(str(place), names_in(str(place)), **options).frame).to_toml()
+
+
 @app.command(epilog=_CHECK)
-@reads
+@grouped
 def check(
     *,
-    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
-    schema: Annotated[Path, typer.Option("--schema", "-s", help="Schema file (TOML).")],
+    file: File = None,
+    schema: SchemaFile,
     reading: Reading,
 ) -> None:
     """Check FILE against its schema and describe each column."""
-    rules = Schema.read(schema)
+    rules = read_schema(schema)
+    if isinstance(rules, LinkedSchema):
+        _check_linked(reading.source(file, "schema check", rules).frame, rules)
+        return
     prepared = prepare(reading.table(file, "schema check", rules), rules)
+    check_rules(prepared)
     rows = [[c.name, c.role, c.kind or "", str(c.missing)] for c in prepared.schema.columns]
     print_table(f"{prepared.n:,} of {prepared.n_original:,} rows usable", ["column", "role", "kind", "missing"], rows)
     for note in prepared.notes:
         out.print(note, markup=False)
 
 
+def _check_linked(tables: Mapping[str, Any], rules: LinkedSchema) -> None:
+    """Hold linked tables to their schema, and say how they hang together."""
+    found = Collection.of(tables, rules)
+    check_events(rules, found.tables, [])
+    check_rules(prepare(tables[rules.persons.name], rules.persons.whole))
+    rows = [
+        [table.name, f"{len(found.tables[table.name]):,}", table.parent or "persons", ", ".join(table.known)]
+        for table in (rules.persons, *rules.events)
+    ]
+    print_table("The tables hang together", ["table", "rows", "of", "known to an intruder"], rows)
+
+
 @app.command(epilog=_FIX)
-@reads
+@grouped
 def fix(
     *,
-    file: Annotated[Path | None, typer.Argument(help=FILE_HELP)] = None,
+    file: File = None,
     schema: Annotated[Path, typer.Option("--schema", "-s", help="The schema to correct, in TOML.")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Write the changes without asking.")] = False,
     reading: Reading,
@@ -89,7 +126,8 @@ def fix(
     """Make the changes of a schema that are safe, after asking; name what is left for you to decide.
 
     Safe is what never lets more be learnt: an entry for a column that is not there goes, a column without a role gets
-    a cautious one, codes become nominal. Comments in the file stay. Exit code 4 if something is left.
+    a cautious one, codes become nominal, missing numbers a level of their own. Comments in the file stay. Exit code 4
+    if something is left.
     """
     rules = Schema.read(schema)
     table = reading.table(file, "schema fix", rules)
@@ -104,6 +142,16 @@ def fix(
         rules = Schema.read(schema)
     Problems(problems_of(table, rules)).settle()
     out.print("The table fits its schema.")
+
+
+def codes_of(labels: Labels | None) -> dict[str, dict[Level, str]]:
+    """The codes for an absence that a statistical file declares, each with its label."""
+    if labels is None:
+        return {}
+    return {
+        name: {code: labels.values.get(name, {}).get(code, "unknown") for code in codes}
+        for name, codes in labels.missing.items()
+    }
 
 
 def _spelled(entries: Mapping[str, Any]) -> str:

@@ -12,10 +12,12 @@ import typer
 from shoal import score
 from shoal.cli.console import out as screen
 from shoal.cli.console import print_claims, print_table
+from shoal.cli.options import AccountOptions, Overwrite, check_free, grouped
 from shoal.errors import FileError, ParameterError
 from shoal.files import read_table, write_text
+from shoal.files.atomic import reporting
 from shoal.frame import enter, series
-from shoal.release.charge import account_for
+from shoal.release.cost import account_for
 from shoal.schema import Schema
 from shoal.score import evaluate as measure
 from shoal.score import load
@@ -30,18 +32,22 @@ _FIT = """Examples:
 shoal score fit patients.csv --schema schema.toml --target diabetes --epsilon 1 --out diabetes.json
 
 shoal score fit patients.csv -s schema.toml --target diabetes --model certified-tree --epsilon 2 -o tree.json
+
+shoal score fit patients.csv -s schema.toml --target days --model certified-regressor -o stay.json
 """
 _EXPLAIN = """Examples:
 
 shoal score explain diabetes.json
 
 shoal score explain diabetes.json --svg diabetes.svg
+
+shoal score explain diabetes.json --person person.json
 """
 _EVALUATE = """Examples:
 
 shoal score evaluate diabetes.json new_patients.csv --target diabetes
 """
-_MODELS = ("certified-forest", "certified-tree", "stable-tree", "stable-forest", "alpha-tree")
+_MODELS = ("certified-forest", "certified-tree", "certified-regressor", "stable-tree", "stable-forest", "alpha-tree")
 
 
 @app.callback()
@@ -50,17 +56,18 @@ def main() -> None:
 
 
 @app.command("fit", epilog=_FIT)
+@grouped
 def fit(
     file: Annotated[Path, typer.Argument(help="Table with features and outcome.")],
     schema: Annotated[
         Path, typer.Option("--schema", "-s", help="Schema file (TOML) with public levels, bounds and edges.")
     ],
-    target: Annotated[str, typer.Option("--target", "-t", help="Column with the two classes.")],
+    target: Annotated[str, typer.Option("--target", "-t", help="Column with the outcome: classes, or a number.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Model file (JSON).")],
     model: Annotated[str, typer.Option("--model", "-m", help=f"One of {', '.join(_MODELS)}.")] = "certified-forest",
     epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="Privacy loss, per model or per query.")] = 1.0,
     design: Annotated[
-        str, typer.Option(help="Design of a certified forest: histogram, random or private.")
+        str, typer.Option(help="Design of a certified forest or regressor: histogram, random or private.")
     ] = "histogram",
     alpha: Annotated[
         list[float] | None, typer.Option(help="Alpha of alpha trees and stable trees; repeatable for a forest.")
@@ -70,22 +77,9 @@ def fit(
     rows_per_person: Annotated[
         int, typer.Option(help="Largest number of rows per person, all covered by one epsilon (certified models).")
     ] = 1,
-    limit: Annotated[
-        float | None,
-        typer.Option(help="Total epsilon that may ever be spent on FILE; fixed by the first run. [default: 10]"),
-    ] = None,
-    account: Annotated[
-        bool, typer.Option(help="Charge the privacy account of FILE before anything is computed.")
-    ] = True,
-    ledger: Annotated[
-        str | None,
-        typer.Option(envvar="SHOAL_LEDGER", help="Shared ledger for a new account. [default: next to FILE]"),
-    ] = None,
-    data: Annotated[str | None, typer.Option(help="Data set that FILE belongs to, if already in the ledger.")] = None,
-    corrected: Annotated[
-        bool, typer.Option("--corrected", help="FILE was corrected and holds the same people.")
-    ] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing model file.")] = False,
+    overwrite: Overwrite = False,
+    *,
+    budget: AccountOptions,
 ) -> None:
     """Fit a risk score on FILE and write it as JSON with its claim.
 
@@ -93,21 +87,21 @@ def fit(
     serving. A certified model may be released; a published or plain one holds exact counts, and its file is marked as
     internal.
     """
-    _check_target_file(out, overwrite)
+    check_free(out, overwrite)
     certified = model.startswith("certified")
     X, y, rules = _table(file, schema, target, with_unit=certified)
     fitted = _model(model, rules, epsilon, design, alpha, depth, _classes(rules, target, positive))
     if certified:
         fitted.set_params(rows_per_person=rows_per_person)
-    where = {"ledger": ledger, "data": data, "changed": "continue" if corrected else "refuse"}
-    book = _account(file, limit, fitted, where) if account else None
-    fitted.fit(X, y, account=book)
+    account = _account(file, fitted, budget) if budget.account else None
+    fitted.fit(X, y, account=account)
     fitted.save(out, internal=True)
-    _admit(out, book)
+    if account is not None:  # the ledger that was charged notes the file, so that nothing else is served in its name
+        account.ledger.admit(admission_of(out, by="fit"))
     screen.print(fitted.words, markup=False)
     print_claims(fitted.claims)
-    if book is not None:
-        screen.print(f"Account {book.path}: {book.summary}", markup=False)
+    if account is not None:
+        screen.print(f"Account {account.path}: {account.summary}", markup=False)
     kind = "Model" if fitted.releasable else "Model with exact counts (internal)"
     screen.print(f"{kind}: {out}", markup=False)
 
@@ -116,9 +110,16 @@ def fit(
 def explain(
     file: Annotated[Path, typer.Argument(help="Model file.")],
     svg: Annotated[Path | None, typer.Option(help="Write a drawing to this SVG file.")] = None,
+    person: Annotated[
+        Path | None,
+        typer.Option(help="JSON file with one person's values: show what each contributed (certified models)."),
+    ] = None,
 ) -> None:
     """Show a model: description, claims, feature importances, and its rules as text."""
     model = load(file)
+    if person is not None:
+        _explain_person(model, person)
+        return
     screen.print(model.words, markup=False)
     print_claims(model.claims)
     cost = "no price is known" if model.cost is None else "nothing" if model.cost.empty else str(model.cost)
@@ -136,18 +137,37 @@ def explain(
 def evaluate(
     file: Annotated[Path, typer.Argument(help="Model file.")],
     table: Annotated[Path, typer.Argument(help="Table of people not used to fit the model.")],
-    target: Annotated[str, typer.Option("--target", "-t", help="Column with the two classes.")],
+    target: Annotated[str, typer.Option("--target", "-t", help="Column with the outcome.")],
     json: Annotated[Path | None, typer.Option(help="Write the numbers to this JSON file.")] = None,
 ) -> None:
-    """Measure a model on TABLE: AUROC, accuracy, Brier score, calibration. Internal: no noise is added."""
+    """Measure a model on TABLE: AUROC, accuracy, calibration, or errors of a number. Internal: no noise is added."""
 
     model, frame = load(file), enter(read_table(table))
     _check_column(frame, target, table)
     absent = [name for name in model.features.names if name not in frame.columns]
     if absent:
         raise FileError(str(table), f"must have the column '{absent[0]}' that the model needs")
-    outcome = (frame[target].cast(_text()) == str(model.classes_[1])).to_numpy().astype(int)
-    found = measure(model.predict_proba(frame.select(list(model.features.names)))[:, 1], outcome)
+    people, outcome = frame.select(list(model.features.names)), frame[target]
+    found: Any = _measured(model, people, outcome)
+    if isinstance(found, score.Evaluation):
+        _print_risks(found)
+    else:
+        print_table("Measured (internal)", ("measure", "value"), found.rows())
+    if json is not None:
+        write_text(json, format_json.dumps(found.to_dict(), indent=1) + "\n")
+
+
+def _measured(model: Any, people: Any, outcome: Any) -> Any:
+    """How well the model does, by what its outcome is."""
+    if isinstance(model, score.CertifiedRegressor):
+        return score.evaluate_numbers(model.predict(people), outcome.to_numpy())
+    labels = outcome.cast(nw.String).to_numpy()
+    if len(model.classes_) > 2:
+        return score.evaluate_classes(model.predict_proba(people), [str(c) for c in model.classes_], labels)
+    return measure(model.predict_proba(people)[:, 1], (labels == str(model.classes_[1])).astype(int))
+
+
+def _print_risks(found: score.Evaluation) -> None:
     rows = [
         ["people", f"{found.n:,}"],
         ["with the outcome", f"{found.n_outcome:,}"],
@@ -159,17 +179,21 @@ def evaluate(
     print_table("Measured (internal)", ("measure", "value"), rows)
     bins = [[f"{risk:.2f}", f"{share:.2f}", f"{n:,}"] for risk, share, n in found.bins]
     print_table("Calibration by tenths", ("mean risk", "share with the outcome", "people"), bins)
-    if json is not None:
-        write_text(json, format_json.dumps(found.to_dict(), indent=1) + "\n")
 
 
-def _text() -> Any:
-    return nw.String
-
-
-def _check_target_file(out: Path, overwrite: bool) -> None:
-    if out.exists() and not overwrite:
-        raise FileError(str(out), "must not exist yet", hint="Choose another file, or use --overwrite.")
+def _explain_person(model: Any, file: Path) -> None:
+    with reporting(file):
+        text = file.read_text(encoding="utf-8")
+    try:
+        values = format_json.loads(text)
+    except ValueError:
+        values = None
+    if not isinstance(values, dict):
+        raise FileError(str(file), "must hold one JSON object: feature names and values")
+    found = model.explain(values)
+    rows = [[part.feature, part.cell, f"{part.log_odds:+.2f}"] for part in found.contributions]
+    print_table(f"{found.outcome}: {found.score:.4g}", ("feature", "value", "log-odds"), rows)
+    screen.print(f"Everybody starts at {found.base:+.2f}. Explaining costs nothing.", markup=False)
 
 
 def _check_column(frame: Any, target: str, file: Path) -> None:
@@ -193,8 +217,8 @@ def _classes(rules: Any, target: str, positive: str | None) -> tuple[Any, ...] |
     if positive is None:
         return None
     levels = rules[target].levels if target in rules else None
-    if levels is None or len(levels) != 2 or positive not in map(str, levels):
-        raise ParameterError("--positive", "needs a target with two levels in the schema, and must be one of them")
+    if levels is None or len(levels) < 2 or positive not in map(str, levels):
+        raise ParameterError("--positive", "needs a target with levels in the schema, and must be one of them")
     return tuple(sorted(levels, key=lambda level: str(level) == positive))
 
 
@@ -202,10 +226,12 @@ def _model(
     name: str, schema: Any, epsilon: float, design: str, alpha: list[float] | None, depth: int | None, classes: Any
 ) -> Any:
     shared: dict[str, Any] = {"schema": schema, "classes": classes} | ({} if depth is None else {"max_depth": depth})
+    numeric = {name: value for name, value in shared.items() if name != "classes"}
     first = (alpha or [1.0])[0]
     makers: dict[str, Any] = {
         "certified-forest": lambda: score.CertifiedForest(epsilon, design=design, **shared),  # type: ignore[arg-type]
         "certified-tree": lambda: score.CertifiedTree(epsilon, **shared),
+        "certified-regressor": lambda: score.CertifiedRegressor(epsilon, design=design, **numeric),  # type: ignore[arg-type]
         "stable-tree": lambda: score.StableTree(first, epsilon, **shared),
         "stable-forest": lambda: score.StableForest(tuple(alpha or (0.25, 0.5, 1.0, 2.0, 4.0)), epsilon, **shared),
         "alpha-tree": lambda: score.AlphaTree(first, **shared),
@@ -215,17 +241,11 @@ def _model(
     return makers[name]()
 
 
-def _account(file: Path, limit: float | None, model: Any, where: dict[str, Any]) -> Any:
+def _account(file: Path, model: Any, budget: AccountOptions) -> Any:
     """The account of the file; none for a model that promises nothing.
 
     A published model is not charged here, as its fit has no known price; but it gets the data set's name, so that its
     answers and everything else that is computed from these people spend from one account.
     """
     model._check()
-    return None if model.cost is None else account_for(file, limit, **where)
-
-
-def _admit(file: Path, book: Any) -> None:
-    """The ledger that was charged notes the model file, so that nothing else can be served in its name."""
-    if book is not None:
-        book.ledger.admit(admission_of(file, by="fit"))
+    return None if model.cost is None else account_for(file, budget.limit, **budget.place)

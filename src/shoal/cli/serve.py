@@ -16,6 +16,7 @@ from shoal.files.atomic import reporting
 from shoal.ledger import Ledger
 from shoal.ledger.amount import to_text
 from shoal.ledger.chain import now
+from shoal.release.minisign import PublicKey
 
 if TYPE_CHECKING:  # an extra that may not be installed
     from shoal.service.models import Catalogue, Served
@@ -94,12 +95,23 @@ def serve(
     shutdown: Annotated[
         float, typer.Option(envvar="SHOAL_SHUTDOWN", help="Seconds allowed for a graceful shutdown.")
     ] = 20.0,
+    signer: Annotated[
+        Path | None,
+        typer.Option(envvar="SHOAL_SIGNER", help="Public key: only models signed with it are served."),
+    ] = None,
+    check_seconds: Annotated[
+        float, typer.Option(envvar="SHOAL_CHECK_SECONDS", help="Seconds between checks of the ledger while serving.")
+    ] = 3600.0,
     proxies: Annotated[
         str, typer.Option(envvar="SHOAL_PROXIES", help="Addresses of proxies whose X-Forwarded-For header is trusted.")
     ] = "",
     log: Annotated[
         bool, typer.Option(envvar="SHOAL_LOG", help="Log each request as a line of JSON to standard error.")
     ] = True,
+    traces: Annotated[
+        bool,
+        typer.Option(envvar="SHOAL_TRACES", help="Send OpenTelemetry traces to OTEL_EXPORTER_OTLP_ENDPOINT."),
+    ] = False,
     check: Annotated[bool, typer.Option("--check", help="Check configuration, models and ledger, and exit.")] = False,
 ) -> None:
     """Serve the models of a folder; clients need a key from `shoal keys add`.
@@ -120,8 +132,11 @@ def serve(
         max_body=max_body,
         deadline=deadline,
         shutdown_seconds=shutdown,
+        signer="" if signer is None else str(signer.resolve()),
+        check_seconds=check_seconds,
         proxies=proxies,
         log=log,
+        traces=traces,
     )
     catalogue, served = _read(settings)
     _tell(catalogue, served, host, port)
@@ -136,7 +151,8 @@ def _read(settings: Settings) -> tuple[Catalogue, list[Served]]:
 
     book = Ledger.open(settings.ledger, create=False, patience=settings.deadline)
     try:
-        catalogue = read_folder(settings.models, book.admissions())
+        signer = PublicKey.read(settings.signer) if settings.signer else None
+        catalogue = read_folder(settings.models, book.admissions(), signer)
         served = list(enrol(catalogue.loaded, book, settings).values())
         _log_head(str(book.head()))
         return catalogue, served
@@ -152,7 +168,18 @@ def _run(settings: Settings, host: str, port: int, workers: int, first: Catalogu
     def read() -> Catalogue:
         return catalogues.pop() if catalogues else _read(settings)[0]
 
-    return Supervisor(settings, host=host, port=port, workers=workers, read=read, log=_line).run()
+    return Supervisor(
+        settings, host=host, port=port, workers=workers, read=read, log=_line, inspect=lambda: _checked(settings)
+    ).run()
+
+
+def _checked(settings: Settings) -> str:
+    """The head of the ledger, once it was opened and found in order."""
+    book = Ledger.open(settings.ledger, create=False, keep=False, patience=settings.deadline)
+    try:
+        return str(book.head())
+    finally:
+        book.close()
 
 
 def _line(text: str) -> None:

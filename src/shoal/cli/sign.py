@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from shoal.cli.console import out
-from shoal.cli.releasing import required
+from shoal.cli.options import required
 from shoal.errors import ParameterError
 from shoal.files.atomic import reporting
 from shoal.release.minisign import is_encrypted, new_key
 from shoal.release.sign import sign as sign_release
+from shoal.release.sign import sign_file
 
 __all__ = ["EXAMPLES", "sign"]
 
@@ -25,11 +26,13 @@ shoal sign --new-key publisher.key --no-password
 shoal sign release --key publisher.key --decision "Approved for the recipient" --by "R. Roe"
 
 shoal sign release --key publisher.key --recipient "University hospital" --expires 2030-12-31
+
+shoal sign models/diabetes.json --key publisher.key
 """
 
 
 def sign(
-    directory: Annotated[Path | None, typer.Argument(help="Release folder.")] = None,
+    directory: Annotated[Path | None, typer.Argument(help="Release folder, or a single file such as a model.")] = None,
     key: Annotated[Path | None, typer.Option(help="Secret key, made by --new-key or minisign -G.")] = None,
     decision: Annotated[str | None, typer.Option(help="The decision; recorded in manifest and report.")] = None,
     by: Annotated[str | None, typer.Option(help="Who made the decision.")] = None,
@@ -55,7 +58,13 @@ def sign(
         return
     folder, secret = required(directory, "DIRECTORY", "sign"), required(key, "--key FILE", "sign")
     facts = {"decision": decision, "by": by, "recipient": recipient, "expires": expires}
-    done = sign_release(folder, secret, password=_password_of(secret, password_file), **facts)
+    password = _password_of(secret, password_file)
+    if folder.is_file():
+        if any(facts.values()):
+            raise ParameterError("sign", "decision, recipient and expiry are for a release, not for a single file")
+        done = sign_file(folder, secret, password=password)
+    else:
+        done = sign_release(folder, secret, password=password, **facts)
     out.print(f"Signature: {done}", markup=False)
 
 

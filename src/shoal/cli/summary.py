@@ -1,68 +1,148 @@
-"""The last lines of a command that releases: what left, what is promised, before → after, what to watch, where to look.
+"""What a command that releases prints: what left, what is promised, before → after, what to watch, where to look.
 
-At most fifteen lines, so that a person reads them. Statements, assumptions and every measure come with ``--verbose``
-and are in the report.
+The summary has at most fifteen lines of 80 columns, so that a person reads them. Statements, assumptions and every
+measure come with ``--verbose`` and are in the report.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from shoal.claim import Claim
+from shoal.cli.console import out as screen
+from shoal.cli.console import print_claims
+from shoal.reading import Reading
+from shoal.release.folders import REPORT, inside_of
 from shoal.release.release import Release
+from shoal.report.numbers import number, percent
+from shoal.report.readings import reading_lines, reading_words, shown
 
-__all__ = ["VERBOSE", "summary"]
+__all__ = ["clipped", "summary", "tell", "tell_where"]
 
-VERBOSE = "Print every assumption and every measure."
+_MOST = 15
+_WIDE = 80
 _MOST_CLAIMS = 4
-_MOST_NOTES = 3
-_WIDEST = 140
 
 
-def summary(release: Release) -> list[str]:
-    """The lines between "rows released" and where the files are."""
-    lines = [*_promised(release.claims), *_compared(release), *_watch(release)]
-    return [line if len(line) <= _WIDEST else f"{line[:_WIDEST]}…" for line in lines]
+def tell(release: Release, target: Path | None, *, verbose: bool = False, account: Any = None) -> None:
+    """Print what was released, what is promised, what was measured, and where it lies; a trial lies nowhere."""
+    where = [] if account is None else [f"Account {account.path}: {account.summary}"]
+    where += [*_registered(release), *_where(target)]
+    if verbose:
+        _tell_all(release, target)
+    else:
+        warnings = [f"Warning: {text}" for text in release.warnings]
+        for line in warnings:
+            screen.print(line, markup=False, style="bold yellow")
+        where.append("Every assumption and measure: in the report, or here with --verbose.")
+        taken = len(where) + (target is None) + sum(-(-len(line) // _WIDE) for line in warnings)
+        for line in summary(release, target is not None, _MOST - taken):
+            screen.print(line, markup=False, soft_wrap=True, highlight=False)
+    for line in where:
+        screen.print(line, markup=False, soft_wrap=True)
 
 
-def _promised(claims: tuple[Claim, ...]) -> Iterator[str]:
+def _registered(release: Release) -> list[str]:
+    """How the release stands in the register, where it was entered."""
+    beside = release.beside
+    if release.entry is None or beside is None:
+        return []
+    known = release.entry.known
+    found = f", {known.recognised}" if known is not None and known.recognised else ""
+    held = "; everybody keeps their cover beside earlier releases" if beside.earlier and beside.holds else ""
+    lost = f"; despite {beside.found}" if beside.overridden else ""
+    spent = f"; {beside.epsilon} spent in all" if beside.epsilon else ""
+    back = f"; {beside.held_back:,} people held back" if beside.held_back else ""
+    number = f"release {beside.n_releases + 1} ({beside.release}) of data set {beside.data}"
+    return [f"Register: {number}{found}{held}{back}{lost}{spent}"]
+
+
+def _tell_all(release: Release, target: Path | None) -> None:
+    for warning in release.warnings:
+        screen.print(f"Warning: {warning}", markup=False, style="bold yellow")
+    screen.print(_head(release, target is not None), markup=False, style="bold")
+    for said in release.notes:
+        screen.print(f"  {said}", markup=False, style="dim")
+    print_claims(release.claims)
+    if not release.claims:
+        screen.print("  none: nothing is promised")
+    screen.print("[bold]Measured[/]" if release.model is None else "[bold]Measured (internal)[/]")
+    for line in (*release.risk_lines, *release.utility_lines):
+        screen.print(f"  {line.name:<40}{shown(line, line.value)}", markup=False, soft_wrap=True)
+        screen.print(f"    {line.meaning} {reading_words(line)}".rstrip(), markup=False, style="dim")
+
+
+def tell_where(target: Path | None) -> None:
+    """Print where everything lies; of a trial, what its numbers are worth."""
+    for line in _where(target):
+        screen.print(line, markup=False, soft_wrap=True)
+
+
+def _where(target: Path | None) -> list[str]:
+    if target is None:
+        return ["Nothing was written: claims and numbers refer to the sample.", "Omit --sample to release."]
+    what = "Table, report and manifest" if (target / REPORT).is_file() else "Table and manifest"
+    return [f"{what}: {target}", f"Internal, do not release: {inside_of(target)}"]
+
+
+def summary(release: Release, written: bool, most: int) -> list[str]:
+    """At most `most` lines of 80 columns: what left, promises, figures with their yardsticks, and what to watch."""
+    figures = list(reading_lines("", _figures(release)))
+    promised = list(_promised(release.claims, min(_MOST_CLAIMS, most - 2 - len(figures))))
+    lines = [_head(release, written), *promised, *figures]
+    return [clipped(line) for line in (*lines, *_watch(release, most - len(lines)))]
+
+
+def clipped(line: str) -> str:
+    """A line that fits."""
+    return line if len(line) <= _WIDE else f"{line[: _WIDE - 1]}…"
+
+
+def _head(release: Release, written: bool) -> str:
+    how = "synthetic rows" if release.model is not None else "rows released" if written else "rows tried"
+    others = {} if release.linked is None else release.linked.tables
+    linked = "".join(f", {len(frame):,} of {name}" for name, frame in others.items())
+    return f"{len(release.source_rows):,} {how}{linked}{_left_out(release)} by {release.recipe}"
+
+
+def _left_out(release: Release) -> str:
+    """How many records are left out to reach k, and how many may be."""
+    limits = [limit for method in release.recipe.methods if (limit := _limit(method))]
+    if not limits or release.model is not None:
+        return ""
+    n, kept = release.prepared.n, len(release.source_rows)
+    return f", {n - kept:,} left out ({(n - kept) / max(1, n):.1%}; limit {limits[-1]:.0%})"
+
+
+def _limit(method: Any) -> float | None:
+    """The largest share of records that a method may leave out."""
+    return getattr(method, "suppression" if method.name == "generalize" else "records", None)
+
+
+def _promised(claims: Sequence[Claim], most: int) -> Iterator[str]:
     """Claims that are no measure, one line each."""
     firm = [claim for claim in claims if claim.basis != "measured"]
-    for claim in firm[:_MOST_CLAIMS]:
+    shown = firm if len(firm) <= most else firm[: max(1, most - 1)]
+    for claim in shown:
         where = f" of {claim.column}" if claim.column else ""
-        yield f"{claim.basis:<9} {claim.kind} {claim.value:.4g}{where}, {claim.scope}"
-    if len(firm) > _MOST_CLAIMS:
-        yield f"          and {len(firm) - _MOST_CLAIMS} more"
+        value = percent(claim.value) if claim.is_probability else number(claim.value)
+        yield f"{claim.basis:<9} {claim.kind} {value}{where}, {claim.scope}"
+    if len(firm) > len(shown):
+        yield f"          and {len(firm) - len(shown)} more"
     if not firm:
         yield "promised  nothing is promised; risks are measured only"
 
 
-def _compared(release: Release) -> Iterator[str]:
-    """What an intruder finds, before → after, against the limit that is proved."""
-    if release.model is not None:
-        return
-    risk, original = release.risk, release.pair.original_classes()
-    before = float((1.0 / original.row_sizes).mean())
-    limit = next((claim.value for claim in release.claims if claim.kind == "re-identification bound"), None)
-    bound = "" if limit is None else f"; limit {limit:.0%}"
-    yield f"risk      found by nearest match: {before:.2%} before → {risk.reidentification.expected:.2%}{bound}"
-    if risk.unchanged.expected is not None:
-        yield f"          with unchanged columns too: {risk.unchanged.expected:.2%}; no proof limits it"
-    if release.recipe.collapses:
-        yield f"          smallest class: {original.k} before → {risk.classes.k}"
-    yield from _use(release)
+def _figures(release: Release) -> list[Reading]:
+    """The figures that are read first: attacks and classes, and what is kept."""
+    return [line for line in (*release.risk_lines, *release.utility_lines) if line.first]
 
 
-def _use(release: Release) -> Iterator[str]:
-    utility: Any = release.utility
-    kept, fresh = utility.histogram_intersection, float(utility.bootstrap_intersection)
-    yield f"use       joint distribution kept: {float(kept):.1%} (a fresh sample keeps {fresh:.1%})"
-
-
-def _watch(release: Release) -> Iterator[str]:
+def _watch(release: Release, most: int) -> list[str]:
     tied = [] if release.model is not None else [f"watch     {found.finding}" for found in release.risk.dependences]
-    said = [*tied, *(f"note      {text}" for text in release.notes)]
-    yield from said[:_MOST_NOTES]
-    if len(said) > _MOST_NOTES:
-        yield f"          and {len(said) - _MOST_NOTES} more in the report"
+    said = [*tied, *(f"note      {text}" for text in release.notes if text not in release.warnings)]
+    if len(said) <= most:
+        return said
+    return [*said[: max(0, most - 1)], f"          and {len(said) - max(0, most - 1)} more in the report"][:most]

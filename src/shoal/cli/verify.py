@@ -9,8 +9,7 @@ import typer
 from rich.markup import escape
 
 from shoal.cli.console import out, steps
-from shoal.cli.engine_options import EngineName, Memory, Spill, refuse
-from shoal.engine import open_engine
+from shoal.cli.options import EngineOptions, Json, grouped
 from shoal.release import Verification
 from shoal.release import verify as check_again
 from shoal.release.verify import Check
@@ -29,6 +28,7 @@ shoal verify release --engine duckdb --memory 4GB    (a table in several Parquet
 """
 
 
+@grouped
 def verify(
     directory: Annotated[Path, typer.Argument(help="Release folder.")],
     original: Annotated[
@@ -36,10 +36,9 @@ def verify(
         typer.Option(help="The input file; repeats the run and compares table, manifest and report in full."),
     ] = None,
     signer: Annotated[Path | None, typer.Option(help="The publisher's public key, to check the signature.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    engine: EngineName = "memory",
-    memory: Memory = None,
-    spill: Spill = None,
+    json: Json = False,
+    *,
+    engine: EngineOptions,
 ) -> None:
     """Check a written release, and report what each claim rests on.
 
@@ -49,9 +48,7 @@ def verify(
 
     with steps(1) as step:
         step("verifying")
-        if engine == "memory":
-            refuse(engine, {"--memory": memory, "--spill": spill})
-        with open_engine(engine, memory=memory, spill=spill) as opened:
+        with engine.chosen(directory).open() as opened:
             result = check_again(directory, original=original, signer=signer, engine=opened)
     if json:
         out.print_json(data=result.to_dict())

@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 
 import shoal
-from shoal.cli.compiled import cache_folder
 from shoal.cli.console import out, steps
+from shoal.cli.releasing import cache_folder
 from shoal.group.blocks import by_blocks
-from shoal.group.greedy import kmember
-from shoal.group.maximum_distance import mdav
+from shoal.group.greedy import kmember, mdav
 from shoal.group.points import Points
+from shoal.risk.geometry import Geometry
+from shoal.risk.mixed_tree import nearest_few
+from shoal.risk.nearest import Searcher
 
 __all__ = ["EXAMPLES", "warm_up"]
 
@@ -46,7 +48,7 @@ def warm_up() -> None:
 
 
 def _jobs() -> dict[str, Any]:
-    return {"anonymize": _anonymize, "group in blocks": _group_in_blocks, "coarsen": _coarsen}
+    return {"anonymize": _anonymize, "group in blocks": _group_in_blocks, "coarsen": _coarsen, "match": _match}
 
 
 def _anonymize() -> None:
@@ -62,6 +64,14 @@ def _group_in_blocks() -> None:
     points = Points.of(np.arange(4.0 * _PEOPLE).reshape(_PEOPLE, 4) % 17)
     for kernel in (kmember, mdav):
         by_blocks(points, _K, kernel, lambda n_columns: _PEOPLE // 2)
+
+
+def _match() -> None:
+    """The search for nearest rows that only larger tables need."""
+    points = np.unique(np.arange(4.0 * _PEOPLE).reshape(_PEOPLE, 4) % 17, axis=0)
+    searcher = Searcher(targets=points, geometry=Geometry.plain(4), look=0, small=False)
+    searcher.ask(points)
+    nearest_few(searcher.tree, points, 2)
 
 
 def _coarsen() -> None:

@@ -28,6 +28,8 @@ shoal web
 
 shoal web --port 9000 --no-browser
 
+shoal web --no-token                                  (on a machine that nobody else can log in to)
+
 shoal web --host 0.0.0.0 --data /srv/microdata        (prints a token; use a TLS proxy)
 
 shoal web --models models --ledger sqlite:///ledger.db
@@ -44,12 +46,14 @@ def web(
         typer.Option(help="With --host: folder in which files may be opened and releases written by path."),
     ] = None,
     token: Annotated[
-        bool, typer.Option("--token", help="Require a token even on localhost (for shared machines).")
-    ] = False,
+        bool,
+        typer.Option(help="Require a token. Without one, everybody who can log in to this machine can use it."),
+    ] = True,
     folder: Annotated[
         Path | None,
         typer.Option(help="Parent of the private folder; needs space for uploads. [default: temporary folder]"),
     ] = None,
+    upload_limit: Annotated[float, typer.Option(min=0.001, help="Largest file that can be uploaded, in GB.")] = 2.0,
     browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
     models: Annotated[Path | None, typer.Option(help="Folder of score models for the score page.")] = None,
     ledger: Annotated[
@@ -68,7 +72,15 @@ def web(
         raise ParameterError("shoal web", f"needs the package {missing.name}", hint=hint) from None
     access = _access(host, data, token)
     with _socket(host, port) as sock:
-        settings = WebSettings(access=access, folder=folder, hosts=_hosts(host, access), models=models, ledger=ledger)
+        settings = WebSettings(
+            access=access,
+            folder=folder,
+            hosts=_hosts(host, access),
+            models=models,
+            ledger=ledger,
+            upload_limit=int(upload_limit * 1e9),
+            recent=access.loopback,
+        )
         app = create_web_app(settings)
         address = _address(host, sock.getsockname()[1], access)
         _tell(address, access)
@@ -134,7 +146,7 @@ def _serve(app: FastAPI, sock: socket.socket, address: str | None) -> None:
         log_level="error",
         server_header=False,
         timeout_graceful_shutdown=3,
-        ws="websockets-sansio",
+        ws="none",
     )
     uvicorn.Server(config).run(sockets=[sock])
 

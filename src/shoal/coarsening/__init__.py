@@ -1,7 +1,6 @@
 """Coarsening: less exact values, until each person looks like others."""
 
 from shoal.coarsening.coarsener import SUPPRESSED, Coarsened, Coarsener
-from shoal.coarsening.conditions import Conditions
 from shoal.coarsening.generalize import Generalize
 from shoal.coarsening.generated import default_hierarchy
 from shoal.coarsening.hierarchy import Hierarchy
@@ -13,7 +12,6 @@ __all__ = [
     "SUPPRESSED",
     "Coarsened",
     "Coarsener",
-    "Conditions",
     "Generalize",
     "Hierarchy",
     "Mondrian",

@@ -36,7 +36,7 @@ from itertools import combinations, groupby
 import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
-from shoal.coarsening.conditions import Conditions
+from shoal.condition.conditions import Conditions
 from shoal.equivalence import Codes, combine
 
 __all__ = ["Suppression", "patterns_of", "suppress_cells"]

@@ -9,7 +9,8 @@ their levels. Given a label for each row, it says which part of its domain each 
   quotation mark in it is written in quotation marks inside a set;
 - one value alone: itself, as text.
 
-Missing is a level of its own: alone it stays missing, among others it is written ``or missing``. Bounds of a class are
+Missing is a level of its own: alone it stays missing, among others it is written ``or missing``; so is every code that
+stands for an absence (``20-29 or -8``). Bounds of a class are
 those of its own records, so nothing wider is written than what it holds.
 
 The share of the domain that is covered is the loss of a cell: (highest − lowest) / range for numbers and ranks,
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -30,7 +31,8 @@ from shoal.coarsening.coarsener import SUPPRESSED
 from shoal.conform import Prepared
 from shoal.encode import Coding, Encoder
 from shoal.frame import series
-from shoal.schema import Kind
+from shoal.schema import Kind, Level
+from shoal.value import text_of
 
 __all__ = ["Axis", "Boxes", "axes_of", "one_zero"]
 
@@ -79,13 +81,17 @@ class Axis:
     name, kind
         Which column it is.
     codes
-        The number of each row's value, from 0 to `n_levels` − 1; a missing value has the last.
+        The number of each row's value, from 0 to `n_levels` − 1; a missing value has the last, or one of the last.
     texts
         The value behind each number as text; null for missing.
     place
         Where each number lies on its domain, scaled to 0..1; None for a nominal column.
     values
         The numbers of a numeric column; None for the others.
+    n_absent
+        How many levels, the last ones, stand in no order because they are absences.
+    absent
+        The numbers of a numeric column that stand for its absences, NaN for an empty cell.
     """
 
     name: str
@@ -94,6 +100,8 @@ class Axis:
     texts: pl.Series
     place: FloatArray | None
     values: FloatArray | None = None
+    n_absent: int = 0
+    absent: tuple[float, ...] = ()
 
     @property
     def n_levels(self) -> int:
@@ -129,8 +137,26 @@ class Axis:
         if self.values is None:
             raise TypeError("only numeric columns have means")
         order = np.lexsort((self.codes, boxes.labels))
-        sums = np.add.reduceat(self.values[self.codes[order]], boxes.starts)
-        return pl.Series(self.name, (sums / boxes.sizes)[boxes.labels])
+        known = self.codes[order] < self._n_known
+        sums = np.add.reduceat(np.where(known, self.values[self.codes[order]], 0.0), boxes.starts)
+        n_known = np.add.reduceat(known.astype(np.int64), boxes.starts)
+        means = sums / np.maximum(n_known, 1)
+        if self.n_absent:
+            means = np.where(2 * n_known >= boxes.sizes, means, self._commonest(boxes))
+        return pl.Series(self.name, means[boxes.labels]).fill_nan(None)
+
+    @property
+    def _n_known(self) -> int:
+        """How many of the levels are no absence."""
+        return self.n_levels - self.n_absent
+
+    def _commonest(self, boxes: Boxes) -> FloatArray:
+        """The number that stands for the most frequent absence of each box."""
+        counts = np.zeros((boxes.n, self.n_absent))
+        rows = np.flatnonzero(self.codes >= self._n_known)
+        np.add.at(counts, (boxes.labels[rows], self.codes[rows] - self._n_known), 1.0)
+        commonest: FloatArray = np.array(self.absent)[counts.argmax(axis=1)]
+        return commonest
 
     def _ends(self, boxes: Boxes) -> tuple[IntArray, IntArray]:
         """The lowest and the highest number in each box."""
@@ -144,26 +170,36 @@ class Axis:
 
     def _ranges(self, boxes: Boxes) -> pl.Series:
         low, high = self._ends(boxes)
-        gaps = self.has_missing & (high == self.n_levels - 1)
-        if gaps.any():  # the highest level before the missing one
-            known = np.where(self.codes == self.n_levels - 1, -1, self.codes)[boxes.order]
-            high = np.maximum(low, np.maximum.reduceat(known, boxes.starts))
-        lost = gaps & (low < self.n_levels - 1)
-        return self._between(low, high) + pl.Series(np.where(lost, " or missing", ""))
+        if not (high >= self._n_known).any():
+            return self._between(low, high)
+        known = np.where(self.codes >= self._n_known, -1, self.codes)[boxes.order]  # the highest that is no absence
+        high = np.maximum(low, np.maximum.reduceat(known, boxes.starts))
+        high = np.where(low >= self._n_known, low, high)
+        return self._between(low, high) + self._or_absent(boxes, low)
+
+    def _or_absent(self, boxes: Boxes, low: IntArray) -> pl.Series:
+        """The absences of each box in words, but for one that stands first, having nothing before it."""
+        told = pl.Series([""] * boxes.n, dtype=pl.String)
+        for level in range(self._n_known, self.n_levels):
+            there = np.bincount(boxes.labels[self.codes == level], minlength=boxes.n) > 0
+            word = self.texts[level]
+            told += pl.Series(np.where(there & (low != level), f" or {'missing' if word is None else word}", ""))
+        return told
 
     def _between(self, low: IntArray, high: IntArray) -> pl.Series:
         first, last = self.texts.gather(low), self.texts.gather(high)
-        head, middle, tail = self._signs()
         wide = pl.Series(low < high)
         return pl.select(
-            pl.when(wide).then(pl.concat_str(pl.lit(head), first, pl.lit(middle), last, pl.lit(tail))).otherwise(first)
+            pl.when(wide).then(pl.concat_str(first, pl.lit(self._hyphen), last)).otherwise(first)
         ).to_series()
 
-    def _signs(self) -> tuple[str, str, str]:
+    @property
+    def _hyphen(self) -> str:
+        """What stands between the ends of a range: ``20-29`` where all are whole and none has a minus."""
         if self.values is None:
-            return "", " to ", ""
-        plain = bool(np.all(self.values == np.round(self.values)) and self.values.min(initial=0.0) >= 0)
-        return ("", "-", "") if plain else ("[", ", ", "]")
+            return " to "
+        values = self.values[: self._n_known]
+        return "-" if bool(np.all(values == np.round(values)) and values.min(initial=0.0) >= 0) else " to "
 
     def _sets(self, boxes: Boxes) -> pl.Series:
         pairs = self._pairs(boxes)
@@ -200,7 +236,7 @@ def axes_of(prepared: Prepared, names: Sequence[str]) -> tuple[Axis, ...]:
     """The columns `names` of a prepared table as axes."""
     encoder = Encoder.fit(prepared, names)
     codes = encoder.own_codes(prepared)
-    return tuple(_axis(coding, codes[:, j]) for j, coding in enumerate(encoder.codings))
+    return tuple(_axis(c, codes[:, j], prepared.schema[c.name].reasons) for j, c in enumerate(encoder.codings))
 
 
 def one_zero(prepared: Prepared, columns: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
@@ -214,17 +250,43 @@ def one_zero(prepared: Prepared, columns: Mapping[str, pl.Series]) -> dict[str, 
     return out
 
 
-def _axis(coding: Coding, codes: FloatArray) -> Axis:
-    return _numbers(coding, codes) if coding.levels is None else _levels(coding, codes.astype(np.int64))
+def _axis(coding: Coding, codes: FloatArray, names: Mapping[float, Level]) -> Axis:
+    return _numbers(coding, codes, names) if coding.levels is None else _levels(coding, codes.astype(np.int64))
 
 
-def _numbers(coding: Coding, found: FloatArray) -> Axis:
+def _numbers(coding: Coding, found: FloatArray, names: Mapping[float, Level]) -> Axis:
+    if coding.atoms is not None:
+        return _numbers_or_reasons(coding, found, names)
     values, codes = np.unique(found + 0.0, return_inverse=True)
     low, high = coding.axis.bounds or (values[0], values[-1])
     place = (values - low) / (high - low) if high > low else np.zeros(len(values))
     whole = bool(np.all(values == np.round(values)))
     texts = pl.Series(values).cast(pl.Int64 if whole and np.abs(values).max() < 2**53 else pl.Float64).cast(pl.String)
     return Axis(name=coding.name, kind="numeric", codes=codes, texts=texts, place=place, values=values)
+
+
+def _numbers_or_reasons(coding: Coding, found: FloatArray, names: Mapping[float, Level]) -> Axis:
+    """Numbers on the first half of the domain, absences behind them: a box of both covers more than one of either."""
+    reason = coding.reason(found)
+    axis = _numbers(replace(coding, atoms=None, edge=np.inf), found[reason == 0], {}) if (reason == 0).any() else None
+    shown = np.unique(reason[reason > 0])
+    absent = np.array(coding.absent)[shown - 1]
+    n_known = 0 if axis is None else axis.n_levels
+    codes = np.searchsorted(shown, reason) + n_known
+    codes[reason == 0] = np.empty(0) if axis is None else axis.codes
+    words = [None if np.isnan(number) else text_of(names[float(number)]) for number in absent]
+    known = [] if axis is None else [axis.texts]
+    places = [] if axis is None else [np.asarray(axis.place) / 2]
+    return Axis(
+        name=coding.name,
+        kind="numeric",
+        codes=codes.astype(np.int64),
+        texts=pl.concat([*known, pl.Series(words, dtype=pl.String)]),
+        place=np.concatenate([*places, 1.0 - np.arange(len(shown))[::-1] / (4 * max(1, len(shown)))]),
+        values=np.concatenate([*([] if axis is None else [np.asarray(axis.values)]), np.zeros(len(shown))]),
+        n_absent=len(shown),
+        absent=tuple(absent.tolist()),
+    )
 
 
 def _levels(coding: Coding, codes: IntArray) -> Axis:
@@ -240,7 +302,8 @@ def _levels(coding: Coding, codes: IntArray) -> Axis:
         texts, codes = texts.gather(order), rank[codes]
     if coding.has_missing:
         texts = texts.append(pl.Series([None], dtype=pl.String))
-    return Axis(name=coding.name, kind=coding.kind, codes=codes, texts=texts, place=place)
+    n_absent = int(coding.has_missing)
+    return Axis(name=coding.name, kind=coding.kind, codes=codes, texts=texts, place=place, n_absent=n_absent)
 
 
 def _starts(ordered: IntArray) -> IntArray:

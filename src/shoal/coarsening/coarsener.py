@@ -62,6 +62,7 @@ class Coarsener(Method):
     """Coarsens the quasi-identifiers until every class holds at least `k` persons."""
 
     family = "coarsen"
+    coarsens = True
 
     k: int
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["count", "distinct_persons", "exceeds", "label", "tally"]
+__all__ = ["count", "dealt", "distinct_persons", "exceeds", "label", "tally"]
 
 _PART = 4096  # items of a part, about: their table stays in the cache
 _FEWEST_PARTS, _MOST_PARTS = 16, 512  # powers of two
@@ -106,47 +106,63 @@ def _label_by_hash(codes, lut, at, radix, exact):  # type: ignore[no-untyped-def
 def count(codes, rows, lut, at, radix, span):  # type: ignore[no-untyped-def]
     """The classes of a node: the values of an item that stands for each, and its number of rows."""
     labels, first = label(codes, lut, at, radix, span)
-    totals = np.zeros(len(first), np.int64)
+    totals, shown = np.zeros(len(first), np.int64), np.empty((len(first), codes.shape[1]), codes.dtype)
     for i in range(len(labels)):
         totals[labels[i]] += rows[i]
-    return codes[first], totals
+    for c in range(len(first)):
+        for j in range(codes.shape[1]):
+            shown[c, j] = codes[first[c], j]
+    return shown, totals
 
 
 @njit(cache=True, nogil=True)
-def exceeds(codes, rows, lut, at, radix, exact, k, limit):  # type: ignore[no-untyped-def]
+def exceeds(codes, rows, lut, at, radix, exact, k, limit, end, items):  # type: ignore[no-untyped-def]
     """Whether more than `limit` rows are in classes of fewer than `k`, counted class by class until that is sure.
 
-    Items are dealt into parts by a hash of their key, small enough to be counted in the cache. A part has whole
-    classes, so what fails in it fails in the table: a node that fails by far is decided by the first parts.
+    Items come dealt into parts (`dealt`). A part has whole classes, so what fails in it fails in the table: a node that
+    fails by far is decided by the first parts, and the keys of the others are never made.
     """
-    n, m = codes.shape
-    parts = _FEWEST_PARTS
-    while parts * _PART < n and parts < _MOST_PARTS:
-        parts *= 2
-    keys = np.empty(n, np.uint64)
-    end = np.zeros(parts + 1, np.int64)
-    for i in range(n):
-        key = np.uint64(0)
-        for j in range(m):
-            key = key * np.uint64(radix[j]) + np.uint64(lut[at[j] + codes[i, j]])
-            if not exact:
-                key = _mix(key)
-        keys[i] = _mix(key)  # one to one
-        end[(keys[i] & np.uint64(parts - 1)) + np.uint64(1)] += 1
-    end = np.cumsum(end)
-    place = end[:-1].copy()
-    dealt, items = np.empty(n, np.uint64), np.empty(n, np.int32)
-    for i in range(n):
-        p = keys[i] & np.uint64(parts - 1)
-        dealt[place[p]], items[place[p]] = keys[i], i
-        place[p] += 1
+    m, longest = codes.shape[1], 0
+    for p in range(len(end) - 1):
+        longest = max(longest, end[p + 1] - end[p])
+    keys = np.empty(longest, np.uint64)
     small = 0
-    for p in range(parts):
-        some = slice(end[p], end[p + 1])
-        small += _rows_in_small(dealt[some], items[some], codes, rows, lut, at, exact, k)
+    for p in range(len(end) - 1):
+        some = items[end[p] : end[p + 1]]
+        for q in range(len(some)):
+            i, key = some[q], np.uint64(0)
+            for j in range(m):
+                key = key * np.uint64(radix[j]) + np.uint64(lut[at[j] + codes[i, j]])
+                if not exact:
+                    key = _mix(key)
+            keys[q] = _mix(key)  # one to one
+        small += _rows_in_small(keys[: len(some)], some, codes, rows, lut, at, exact, k)
         if small > limit:
             return True
     return False
+
+
+@njit(cache=True, nogil=True)
+def dealt(codes, lut, at, radix, first, second):  # type: ignore[no-untyped-def]
+    """Deal items into parts by their groups in two columns: where each part begins, and the items, part by part.
+
+    Parts are small enough to be counted in the cache, and hold whole classes of every node with these levels there.
+    """
+    n, parts = len(codes), _FEWEST_PARTS
+    while parts * _PART < n and parts < _MOST_PARTS:
+        parts *= 2
+    part, items, place = np.empty(n, np.int32), np.empty(n, np.int32), np.zeros(parts + 1, np.int64)
+    for i in range(n):
+        group = lut[at[first] + codes[i, first]] * np.int64(radix[second]) + lut[at[second] + codes[i, second]]
+        part[i] = _mix(group) & np.uint64(parts - 1)
+        place[part[i] + 1] += 1
+    for p in range(parts):
+        place[p + 1] += place[p]
+    end = place.copy()
+    for i in range(n):
+        items[place[part[i]]] = i
+        place[part[i]] += 1
+    return end, items
 
 
 @njit(cache=True, nogil=True)

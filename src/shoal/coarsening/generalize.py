@@ -5,7 +5,7 @@ are suppressed, up to a share. Among all such choices `Generalize` takes the one
 `shoal.coarsening.loss`, search in `shoal.coarsening.lattice`; Samarati 2001, LeFevre et al. 2005, Kohlmayer et al.
 2012).
 
-Promised: every class of the release meets the conditions (`shoal.coarsening.conditions`), at most the given share of
+Promised: every class of the release meets the conditions (`shoal.condition.conditions`), at most the given share of
 records is suppressed, and where `details["optimal"]` is true, no other choice of levels has a smaller loss. Not
 promised: the least loss of all k-anonymous tables; writing each record on its own terms (`Mondrian`) loses less.
 """
@@ -15,19 +15,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
 
 from shoal.arrays import BoolArray, IntArray
 from shoal.coarsening.coarsener import Coarsened, Coarsener
-from shoal.coarsening.conditions import Conditions, smallest_in_subsets
 from shoal.coarsening.generated import follows_schema, ladder_for
-from shoal.coarsening.importance import importance_of
-from shoal.coarsening.ladder import Ladder
+from shoal.coarsening.hierarchy import Ladder
 from shoal.coarsening.lattice import Found, search
-from shoal.coarsening.loss import LossName, cell_losses
+from shoal.coarsening.loss import LossName, cell_losses, importance_of
 from shoal.coarsening.nodes import Counted, Counter, Node
+from shoal.coarsening.raising import within_limits
+from shoal.condition.conditions import Conditions, smallest_in_subsets
 from shoal.conform import Prepared
 from shoal.equivalence import Codes
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
@@ -36,7 +37,7 @@ from shoal.frame import series
 from shoal.method import Telling
 from shoal.params import Help, Range, check
 
-__all__ = ["Generalize"]
+__all__ = ["LEVELS_BY_VALUES", "Generalize"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +51,9 @@ class Generalize(Coarsener):
     diversity, closeness
         What the sensitive columns must meet in every class, such as ``3`` or ``"entropy:2.5"``, and ``0.2`` or
         ``"equal:0.2"``.
+    risk, population
+        The largest risk of an attacker, such as ``"journalist:0.05/marketer:0.01"`` (`shoal.condition.attackers`), met
+        by raising k; and how many persons the table was drawn from, where survey weights don't tell.
     suppression
         Largest share of records that may be left out (from 0 to below 1). Raising it keeps the other records finer.
     loss
@@ -99,6 +103,8 @@ class Generalize(Coarsener):
     k: Annotated[int, Range(low=2), Help("smallest class size")] = 5
     diversity: Annotated[int | str | None, Help("l-diversity: 3, entropy:2.5, recursive:3,2")] = None
     closeness: Annotated[float | str | None, Help("t-closeness: 0.2, equal:0.2, ordered:0.2")] = None
+    risk: Annotated[str | None, Help("largest risk: prosecutor:0.1, journalist:0.05, marketer:0.01, q95:0.05")] = None
+    population: Annotated[float | None, Range(low=1), Help("persons the table was drawn from, for risk")] = None
     suppression: Annotated[float, Range(low=0, below=1), Help("largest share of suppressed records")] = 0.05
     loss: Annotated[LossName, Help("loss to minimise")] = "granularity"
     limits: Annotated[Mapping[str, int] | None, Help("highest level allowed, by column")] = None
@@ -120,10 +126,13 @@ class Generalize(Coarsener):
         if not names:
             raise SchemaError("schema", "must name at least one quasi-identifier to coarsen")
         _check_limits(self.limits, names)
+        return within_limits("Generalize", prepared, self.k, partial(self._at, prepared), self.risk, self.population)
+
+    def _at(self, prepared: Prepared, k: int) -> Coarsened:
         conditions = Conditions.of(
-            prepared, k=self.k, diversity=self.diversity, closeness=self.closeness, subsets=self.subsets
+            prepared, k=k, diversity=self.diversity, closeness=self.closeness, subsets=self.subsets
         )
-        return self._solved(prepared, self._counter(prepared, conditions))
+        return self._solved(prepared, self.counter(prepared, conditions))
 
     def apply_counted(self, prepared: Prepared, counted: Counted) -> Coarsened:
         """Coarsen a table of distinct combinations, each of which stands for some rows and persons.
@@ -132,11 +141,11 @@ class Generalize(Coarsener):
         and closeness depend on what combinations don't tell.
         """
         check(self)
-        if self.diversity is not None or self.closeness is not None or self.subsets is not None:
-            raise ParameterError("Generalize", "diversity, closeness and subsets need the rows in memory")
+        if any(asked is not None for asked in (self.diversity, self.closeness, self.subsets, self.risk)):
+            raise ParameterError("Generalize", "diversity, closeness, subsets and risk need the rows in memory")
         _check_limits(self.limits, prepared.schema.quasi)
         conditions = Conditions.of_k(self.k, counted.n_persons)
-        return self._solved(prepared, self._counter(prepared, conditions, counted))
+        return self._solved(prepared, self.counter(prepared, conditions, counted))
 
     def _solved(self, prepared: Prepared, counter: Counter) -> Coarsened:
         limit = math.floor(self.suppression * counter.n_rows + 1e-9)
@@ -145,7 +154,8 @@ class Generalize(Coarsener):
             raise self._unreachable(counter, found, limit)
         return self._write(prepared, counter, found)
 
-    def _counter(self, prepared: Prepared, conditions: Conditions, counted: Counted | None = None) -> Counter:
+    def counter(self, prepared: Prepared, conditions: Conditions, counted: Counted | None = None) -> Counter:
+        """What counts the classes of every choice of levels of a table, and says what it costs."""
         schema = prepared.schema
         ladders = [ladder_for(series(prepared.frame, name), schema[name]) for name in schema.quasi]
         importance = importance_of("Generalize", self.importance, schema.quasi)
@@ -204,7 +214,8 @@ class Generalize(Coarsener):
         remedies = [f"Allow suppression={needed:g}"] if needed < 1 else []
         rows, persons = counter.sizes(tuple(size - 1 for size in counter.shape))
         reachable = _largest_k(rows, persons, limit)
-        if reachable < self.k:
+        k = counter.conditions.k
+        if reachable < k:
             remedies.append(f"lower k to {reachable}" if reachable > 1 else "lower k")
         if counter.conditions.sensitive:
             remedies.append("ask for less diversity or closeness")
@@ -213,7 +224,7 @@ class Generalize(Coarsener):
         hint = ", or ".join(remedies)
         return GuaranteeError(
             "Generalize",
-            f"the conditions (k = {self.k}) can't be met with at most a share of {share} of the records suppressed",
+            f"the conditions (k = {k}) can't be met with at most a share of {share} of the records suppressed",
             got=f"at least {needed:g} at the levels allowed" if needed < 1 else "",
             hint=f"{hint[:1].upper()}{hint[1:]}." if hint else "",
         )
@@ -256,10 +267,10 @@ def _level_facts(prepared: Prepared, levels: Mapping[str, int]) -> list[Fact]:
         for name, level in levels.items()
     ]
     by_values = ", ".join(name for name in levels if not _is_public(prepared, name))
-    return [*numbered, *([Fact(says=_BY_VALUES, values={"names": by_values}, outside=True)] if by_values else [])]
+    return [*numbered, *([Fact(says=LEVELS_BY_VALUES, values={"names": by_values}, outside=True)] if by_values else [])]
 
 
-_BY_VALUES = (
+LEVELS_BY_VALUES = (
     "{names}: without a hierarchy, bounds or levels in the schema, the levels to choose from follow from all values in "
     "the file, also from those of records that are left out"
 )

@@ -4,7 +4,8 @@
   steps of 1, 2 or 5 times a power of ten;
 - ordinal levels: neighbours merged by twos, fours and so on;
 - dates: year and month, quarter, year, decade;
-- texts of digits of one length (ZIP and other codes): ever shorter prefixes;
+- diagnoses, drugs and ZIP codes, by name and form: what they lie in (`shoal.coarsening.code_systems`);
+- texts of digits of one length (other codes): ever shorter prefixes;
 - other nominal levels: the value or ``*``, since nothing says which levels are alike.
 
 Without bounds or levels in the schema a hierarchy depends on the values that occur, also on those of people who are
@@ -21,13 +22,15 @@ from typing import ClassVar
 
 import polars as pl
 
-from shoal.coarsening.hierarchy import Hierarchy, hierarchy_error
-from shoal.coarsening.ladder import Ladder, distinct_values
-from shoal.coarsening.steps import Step, as_text
+from shoal.coarsening.code_systems import SYSTEMS, System
+from shoal.coarsening.hierarchy import Hierarchy, Ladder, distinct_values, hierarchy_error
+from shoal.coarsening.steps import Step, as_text, keeping
 from shoal.conform import levels_like
+from shoal.domain.absence import bare
 from shoal.domain.declared import is_whole
 from shoal.errors import ParameterError
 from shoal.schema import Column
+from shoal.schema.infer import words_in
 
 __all__ = ["default_hierarchy", "follows_schema", "ladder_for"]
 
@@ -38,10 +41,13 @@ def ladder_for(content: pl.Series, column: Column) -> Ladder:
     """The levels of a column: by the hierarchy that the schema declares, else by the one its kind suggests."""
     try:
         declared = column.hierarchy is not None and column.hierarchy.get("kind") != "default"
-        hierarchy = Hierarchy.of(column.hierarchy or {}) if declared else default_hierarchy(content, column)
+        known = bare(content, column)
+        hierarchy = Hierarchy.of(column.hierarchy or {}) if declared else default_hierarchy(known, column)
     except ParameterError as error:
         raise hierarchy_error(column.name, error) from None
-    return hierarchy.climb(content)
+    codes = column.reasons
+    steps = tuple(keeping(step, codes) for step in hierarchy.steps)
+    return replace(replace(hierarchy, steps=steps).climb(content), reasons=tuple(codes))
 
 
 def default_hierarchy(content: pl.Series, column: Column) -> Hierarchy:
@@ -63,7 +69,29 @@ def default_hierarchy(content: pl.Series, column: Column) -> Hierarchy:
         return Hierarchy.dates()
     if column.kind == "ordinal":
         return _neighbours(content, column)
-    return _prefixes(content)
+    system = _system_of(content)
+    return _prefixes(content) if system is None else Hierarchy.codes(system)
+
+
+_NAMED: tuple[tuple[System, tuple[str, ...]], ...] = (
+    ("icd-10", ("icd", "diag", "dx", "diagnosis", "icd10")),
+    ("icd-9", ("icd", "diag", "dx", "diagnosis", "icd9")),
+    ("atc", ("atc", "drug", "medication")),
+    ("zip", ("zip", "zipcode")),
+    ("nuts", ("nuts",)),
+)
+
+
+def _system_of(content: pl.Series) -> System | None:
+    """The code system that the name of a column of texts speaks for, if every value is a code of it."""
+    if content.dtype not in (pl.String, pl.Categorical, pl.Enum):
+        return None
+    said = {word.rstrip("0123456789") for word in words_in(content.name)} | set(words_in(content.name))
+    known = content.cast(pl.String).drop_nulls().unique()
+    for system, words in _NAMED:
+        if said & set(words) and len(known) and all(SYSTEMS[system].ancestors(code) is not None for code in known):
+            return system
+    return None
 
 
 def _doubling(content: pl.Series, column: Column) -> Hierarchy:

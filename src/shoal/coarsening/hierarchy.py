@@ -13,6 +13,12 @@ implied. It is written in words, as the entry `hierarchy` of a column in the sch
     file = "diagnosis.csv"      # as in ARX: no header, one row per value, one column per level
 
 No hierarchy is ever required: `shoal.coarsening.generated` proposes one for a column that has none.
+
+A column with all its levels: which values each level puts together, and what it writes for them.
+
+Level 0 is the column as it is, the last level is ``*`` (or one single label). Levels nest: values together at one level
+stay together at all higher ones. Values are together where their written labels are equal, so what is counted here is
+what a reader of the release can tell apart. A missing value is a class of its own at every level but the last.
 """
 
 from __future__ import annotations
@@ -21,18 +27,33 @@ import csv
 import io
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from shoal.coarsening.ladder import Ladder, check_nested, distinct_values, ladder_of
-from shoal.coarsening.steps import Bins, DatePart, Part, Prefix, Step, TreeLevel, as_text, check_rows, step_of
+from shoal.arrays import BoolArray, IntArray
+from shoal.coarsening.code_systems import SYSTEMS, System
+from shoal.coarsening.steps import (
+    Bins,
+    CodeLevel,
+    DatePart,
+    Part,
+    Prefix,
+    Star,
+    Step,
+    TreeLevel,
+    as_text,
+    check_rows,
+    step_of,
+)
 from shoal.equivalence import ranks
 from shoal.errors import ColumnError, FileError, ParameterError
+from shoal.files import write_text
 
-__all__ = ["Hierarchy", "hierarchy_error"]
+__all__ = ["Hierarchy", "Ladder", "check_nested", "distinct_values", "hierarchy_error"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +131,22 @@ class Hierarchy:
         return cls._checked(steps, {"kind": "dates", "parts": list(parts)})
 
     @classmethod
+    def codes(cls, system: System, levels: Sequence[str] | None = None) -> Hierarchy:
+        """What the codes of a known system lie in (`shoal.coarsening.code_systems`), at all its levels or at some."""
+        if system not in SYSTEMS:
+            raise ParameterError("hierarchy", f"system must be one of {', '.join(SYSTEMS)}", got=repr(system)[:40])
+        named = SYSTEMS[system].levels if levels is None else tuple(_listed("levels", levels))
+        steps = [CodeLevel(system=system, level=level) for level in named]
+        return cls._checked(
+            steps, {"kind": "codes", "system": system} | ({} if levels is None else {"levels": list(named)})
+        )
+
+    @classmethod
+    def ages(cls) -> Hierarchy:
+        """Ages in 5, 10 and 20 years."""
+        return replace(cls.intervals([5, 10, 20]), words={"kind": "ages"})
+
+    @classmethod
     def table(cls, rows: Sequence[Sequence[object]]) -> Hierarchy:
         """A table with one row for each value and one column for each level, the value itself first."""
         texts = tuple(tuple(str(cell) for cell in _listed("rows", row)) for row in _listed("rows", rows))
@@ -149,8 +186,6 @@ class Hierarchy:
 
     def write_csv(self, path: str | os.PathLike[str], values: pl.Series | None = None) -> None:
         """Write the hierarchy as a table that ARX reads; steps other than a table need the `values` it is for."""
-        from shoal.files import write_text
-
         out = io.StringIO()
         csv.writer(out, delimiter=";", lineterminator="\n").writerows(self.rows(values))
         write_text(path, out.getvalue())
@@ -172,7 +207,7 @@ class Hierarchy:
         """
         if self.steps and isinstance(self.steps[0], TreeLevel):
             _check_table(content.name, self.steps[0].rows)
-        return ladder_of(content, self.steps)
+        return _ladder_of(content, self.steps)
 
     def to_dict(self) -> dict[str, Any]:
         """The hierarchy in words, from which `of` gives it back."""
@@ -197,6 +232,8 @@ def _makers() -> dict[str, Callable[..., Hierarchy]]:
         "intervals": Hierarchy.intervals,
         "prefix": Hierarchy.prefixes,
         "dates": Hierarchy.dates,
+        "ages": Hierarchy.ages,
+        "codes": Hierarchy.codes,
         "table": Hierarchy.table,
         "tree": Hierarchy.tree,
         "steps": Hierarchy.stacked,
@@ -226,3 +263,104 @@ def _check_table(name: str, rows: Sequence[Sequence[str]]) -> None:
 def hierarchy_error(name: str, error: ParameterError) -> ColumnError:
     """A wrong hierarchy as an error that names its column."""
     return ColumnError(name, f"has an invalid hierarchy: {error.owner} {error.rule}", got=error.got, hint=error.hint)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ladder:
+    """The levels of one column.
+
+    Parameters
+    ----------
+    name
+        The column.
+    codes, values
+        The value of each row as a number, and the distinct values in order of these numbers (missing last).
+    groups
+        For each level, the class of each distinct value, as numbers from 0.
+    labels
+        For each level, what is written for each distinct value.
+    steps
+        What makes the labels of each level above 0.
+    reasons
+        Numbers among the values that stand for an absence.
+    """
+
+    name: str
+    codes: IntArray
+    values: pl.Series
+    groups: tuple[IntArray, ...]
+    labels: tuple[pl.Series, ...]
+    steps: tuple[Step, ...]
+    reasons: tuple[float, ...] = ()
+
+    @property
+    def height(self) -> int:
+        """The highest level."""
+        return len(self.groups) - 1
+
+    def written(self, level: int) -> pl.Series:
+        """The column as it is written at `level`."""
+        return self.labels[level].gather(self.codes).alias(self.name)
+
+    def written_of(self, level: int, kept: BoolArray) -> pl.Series:
+        """The same with labels made from the `kept` rows alone; the others are missing.
+
+        A label may follow from all values it is made from (``20-29`` where all are whole, else ``20 to <30``), so the
+        value of a row that is left out must have no part in it.
+        """
+        if level == 0 or kept.all():
+            return self.written(level)
+        shown = np.unique(self.codes[kept])
+        labels = self.steps[level - 1].apply(self.values.gather(shown))
+        place = np.where(kept, np.searchsorted(shown, self.codes), len(shown))
+        return labels.extend_constant(None, 1).gather(place).alias(self.name)
+
+
+def _ladder_of(content: pl.Series, steps: Sequence[Step]) -> Ladder:
+    """The levels that `steps` give a column, with the column itself below and ``*`` on top.
+
+    Raises
+    ------
+    ColumnError
+        The levels don't nest, or a step can't be applied; the message names column, level and counts.
+    """
+    codes, values = distinct_values(content)
+    labels = [values, *(step.apply(values) for step in steps)]
+    if labels[-1].n_unique() > 1 or len(labels) == 1:
+        steps = (*steps, Star())
+        labels.append(Star().apply(values))
+    groups = tuple(ranks(label).values for label in labels)
+    check_nested(content.name, groups)
+    return Ladder(
+        name=content.name, codes=codes, values=values, groups=groups, labels=tuple(labels), steps=tuple(steps)
+    )
+
+
+def distinct_values(content: pl.Series) -> tuple[IntArray, pl.Series]:
+    """The value of each row as a number, and the distinct values in order, missing last."""
+    found = ranks(content)
+    shown = np.empty(found.n, dtype=np.int64)
+    shown[found.values[::-1]] = np.arange(len(content) - 1, -1, -1)
+    return found.values, content.gather(shown)
+
+
+def check_nested(name: str, groups: Sequence[IntArray]) -> None:
+    """Refuse levels of which a finer class falls into several coarser ones."""
+    for level in range(1, len(groups)):
+        fine, coarse = groups[level - 1], groups[level]
+        n_split = _n_split(fine, coarse)
+        if n_split:
+            raise ColumnError(
+                name,
+                f"has levels that are not nested: classes of level {level - 1} are split across level {level}",
+                got=f"{n_split} such classes",
+                hint="Every class of a level must be contained in one class of the next.",
+            )
+
+
+def _n_split(fine: IntArray, coarse: IntArray) -> int:
+    """Number of finer classes that lie in more than one coarser class."""
+    if len(fine) == 0:
+        return 0
+    pairs = np.unique(np.column_stack((fine, coarse)), axis=0)
+    return int((np.bincount(pairs[:, 0]) > 1).sum())

@@ -1,7 +1,8 @@
-"""Names of intervals: readable, the same for the same interval whatever else the column holds.
+"""Names of intervals as people write them, the same for the same interval whatever else the column holds.
 
-Whole numbers from 0 read ``20-29`` (one number alone: ``20``), all others ``[0.5, 1)``, which leaves out its upper end.
-Ends are rounded to twelve significant digits, so that intervals of width 0.1 nest in those of width 0.2.
+Whole numbers read ``20-29`` (one number alone: ``20``; below 0: ``-10 to -1``), all others ``0.5 to <1``, which leaves
+out its upper end. What lies beyond the outer edges reads ``<18`` and ``90+``. Ends are rounded to twelve significant
+digits, so that intervals of width 0.1 nest in those of width 0.2.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import polars as pl
 
 from shoal.arrays import FloatArray, IntArray
 
-__all__ = ["between", "interval", "is_whole", "of_width", "tidy"]
+__all__ = ["between", "closed", "interval", "is_whole", "of_width", "tidy"]
 
 
 def is_whole(values: FloatArray) -> bool:
@@ -46,7 +47,7 @@ def between(values: FloatArray, edges: FloatArray) -> pl.Series:
     """The names of the intervals between edges in which numbers lie, and of what is beyond."""
     whole = is_whole(values) and is_whole(edges)
     inner = [interval(low, high, whole) for low, high in pairwise(edges.tolist())]
-    names = [f"below {_short(edges[0])}", *inner, f"{_short(edges[-1])} or more"]
+    names = [f"<{_short(edges[0])}", *inner, f"{_short(edges[-1])}+"]
     place = np.searchsorted(edges, values, side="right")
     return _named(names, np.where(np.isnan(values), -1, place))
 
@@ -66,19 +67,23 @@ def _named(names: Sequence[str], place: IntArray) -> pl.Series:
 
 def interval(low: float, high: float, whole: bool) -> str:
     """The name of the numbers from `low` to below `high`."""
-    if not whole or low < 0:  # a minus sign beside a hyphen would be hard to read
-        return f"[{_short(low)}, {_short(high)})"
-    return _short(low) if high - low == 1 else f"{_short(low)}-{_short(high - 1)}"
+    return closed(low, high - 1, whole) if whole else f"{_short(low)} to <{_short(high)}"
+
+
+def closed(low: float, high: float, whole: bool) -> str:
+    """The name of the numbers from `low` to `high`, both of which belong to them."""
+    if low == high:
+        return _short(low)
+    hyphen = "-" if whole and low >= 0 else " to "  # a minus sign beside a hyphen would be hard to read
+    return f"{_short(low)}{hyphen}{_short(high)}"
 
 
 def _cut(low: float, high: float, whole: bool, within: tuple[float, float] | None) -> str:
     """The name of an interval whose ends don't go beyond the public range, which holds both of its own ends."""
     if within is None:
         return interval(low, high, whole)
-    low, cut = max(low, within[0]), high > within[1]
-    if whole:
-        return interval(low, within[1] + 1 if cut else high, whole)
-    return f"[{_short(low)}, {_short(within[1])}]" if cut else interval(low, high, whole)
+    low, is_cut = max(low, within[0]), high > within[1]
+    return closed(low, within[1], whole) if is_cut else interval(low, high, whole)
 
 
 def _short(number: float) -> str:

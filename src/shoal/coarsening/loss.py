@@ -15,22 +15,26 @@ log(n / n_v) / H_j. Two things follow that the search needs. Without suppression
 a coarser one, since a covers more. And suppressing can only add: loss(node) = base(node) + Σ_suppressed excess, where
 base is the loss without suppression and excess = full − cell loss ≥ 0. So base(g) is a lower bound of the loss of g
 and of every node coarser than g, although the loss itself need not be monotone: a coarser node may suppress less.
+
+How much each quasi-identifier counts where one has to give way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from shoal.arrays import FloatArray, IntArray
-from shoal.coarsening.ladder import Ladder
+from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.coarsening.hierarchy import Ladder
+from shoal.errors import ParameterError
 from shoal.schema import Kind
 
-__all__ = ["CellLoss", "LossName", "cell_losses"]
+__all__ = ["CellLoss", "LossName", "cell_losses", "importance_of"]
 
 LossName: TypeAlias = Literal["granularity", "precision", "entropy", "discernibility"]
 
@@ -96,12 +100,24 @@ def _covered(groups: IntArray, numbers: FloatArray | None) -> FloatArray:
     n = int(groups.max(initial=0)) + 1
     if numbers is None:
         return (np.bincount(groups, minlength=n)[groups] - 1) / max(1, len(groups) - 1)
+    known = ~np.isnan(numbers)
+    if not known.all():
+        return _covered_with_absences(groups, numbers, known, n)
     low, high = np.full(n, np.inf), np.full(n, -np.inf)
     np.minimum.at(low, groups, numbers)
     np.maximum.at(high, groups, numbers)
     span = float(np.ptp(numbers)) if len(numbers) else 0.0
     share: FloatArray = (high - low)[groups] / (span or 1.0)
     return share
+
+
+def _covered_with_absences(groups: IntArray, numbers: FloatArray, known: BoolArray, n: int) -> FloatArray:
+    """The same where some values are absences: a class of numbers and absences, or of several, covers all."""
+    covered = np.zeros(len(groups))
+    covered[known] = _covered(groups[known], numbers[known]) if known.any() else 0.0
+    size, n_known = np.bincount(groups, minlength=n), np.bincount(groups[known], minlength=n)
+    mixed = (n_known < size) & (size > 1)
+    return np.where(mixed[groups], 1.0, covered)
 
 
 def _bits(ladder: Ladder, counts: FloatArray) -> tuple[list[FloatArray], FloatArray]:
@@ -117,4 +133,20 @@ def _counts(ladder: Ladder, rows: IntArray | None) -> IntArray:
 
 
 def _numbers(ladder: Ladder) -> FloatArray:
-    return ladder.values.cast(pl.Float64).to_numpy().astype(np.float64)
+    numbers = ladder.values.cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
+    return np.where(np.isin(numbers, ladder.reasons), np.nan, numbers)
+
+
+def importance_of(owner: str, given: Mapping[str, float] | None, names: Sequence[str]) -> FloatArray:
+    """The importance of each of the columns `names`; 1 for those that `given` doesn't name.
+
+    A name that is no quasi-identifier, or a number that isn't positive, is a ParameterError of `owner`.
+    """
+    weights = dict(given or {})
+    unknown = sorted(str(name) for name in weights if name not in names)
+    if unknown:
+        raise ParameterError(owner, "importance must name quasi-identifiers", got=", ".join(unknown)[:60])
+    for name, weight in weights.items():
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight < math.inf:
+            raise ParameterError(owner, f"importance of '{name}' must be a positive number", got=repr(weight)[:40])
+    return np.array([float(weights.get(name, 1.0)) for name in names])

@@ -14,12 +14,20 @@ Promised: every combination of written quasi-identifiers is shared by at least k
 written interval or set holds the true value. In strict form (the default) equal records are written alike and no two
 boxes overlap (the names that a hierarchy gives them can). Not promised: the lowest possible loss; anything about
 sensitive values unless `diversity` or `closeness` is set; protection against somebody who knows sensitive values.
+
+A nominal column with a hierarchy: boxes follow its tree, and are written by the names that it has for them.
+
+The values are put in the order of the tree, so that those of one class stand side by side, and are cut like an ordered
+column. A box is written as the lowest class of the hierarchy that holds all its values (``Europe``, not ``{France,
+Italy}``), and loses the share of the domain that this class covers. Two boxes can get the same name; their classes then
+merge, which only makes them larger.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -28,19 +36,23 @@ import polars as pl
 from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.coarsening.cells import Axis, Boxes, axes_of, one_zero
 from shoal.coarsening.coarsener import Coarsened, Coarsener
-from shoal.coarsening.conditions import Conditions
-from shoal.coarsening.importance import importance_of
-from shoal.coarsening.tree_axis import follows_tree, tree_axis
+from shoal.coarsening.generated import ladder_for
+from shoal.coarsening.hierarchy import Ladder
+from shoal.coarsening.loss import importance_of
+from shoal.coarsening.raising import within_limits
+from shoal.coarsening.steps import as_text
+from shoal.condition.conditions import Conditions
 from shoal.conform import Prepared
 from shoal.equivalence import Codes, codes, combine
-from shoal.errors import GuaranteeError, SchemaError
+from shoal.errors import SchemaError
 from shoal.fact import Fact
 from shoal.frame import series
 from shoal.method import Telling
 from shoal.params import Help, Range, check
 from shoal.rng import stream
+from shoal.schema import Column
 
-__all__ = ["Mondrian"]
+__all__ = ["Mondrian", "TreeAxis"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +68,9 @@ class Mondrian(Coarsener):
         ``"recursive:3,2"``; None asks for nothing.
     closeness
         How far a box's sensitive values may be from the table's: ``0.2``, ``"equal:0.2"``, ``"ordered:0.2"``.
+    risk, population
+        The largest risk of an attacker, such as ``"journalist:0.05/marketer:0.01"`` (`shoal.condition.attackers`), met
+        by raising k; and how many persons the table was drawn from, where survey weights don't tell.
     relaxed
         Whether records of equal value may be divided between two boxes. Boxes get smaller, but can overlap, and equal
         records can be written differently.
@@ -104,6 +119,8 @@ class Mondrian(Coarsener):
     k: Annotated[int, Range(low=2), Help("fewest persons in a box")] = 5
     diversity: Annotated[int | str | None, Help("l-diversity of every sensitive column in each box")] = None
     closeness: Annotated[float | str | None, Help("t-closeness of every sensitive column in each box")] = None
+    risk: Annotated[str | None, Help("largest risk: prosecutor:0.1, journalist:0.05, marketer:0.01, q95:0.05")] = None
+    population: Annotated[float | None, Range(low=1), Help("persons the table was drawn from, for risk")] = None
     relaxed: Annotated[bool, Help("divide records of equal value between boxes")] = False
     write: Annotated[Literal["sets", "means"], Help("intervals and sets, or means of numeric columns")] = "sets"
     importance: Annotated[Mapping[str, float] | None, Help("weight of a column's information loss")] = None
@@ -114,22 +131,16 @@ class Mondrian(Coarsener):
         names = prepared.schema.quasi
         if not names:
             raise SchemaError("schema", "must name at least one quasi-identifier to coarsen")
-        conditions = Conditions.of(prepared, k=self.k, diversity=self.diversity, closeness=self.closeness)
-        self._check_whole(conditions, prepared.n)
-        axes = _axes(prepared)
-        labels = self._labels(axes, importance_of(type(self).__name__, self.importance, names), conditions, seed)
+        importance = importance_of("Mondrian", self.importance, names)
+        run = partial(self._at, prepared, _axes(prepared), importance, seed)
+        return within_limits("Mondrian", prepared, self.k, run, self.risk, self.population)
+
+    def _at(self, prepared: Prepared, axes: tuple[Axis, ...], importance: FloatArray, seed: int, k: int) -> Coarsened:
+        conditions = Conditions.of(prepared, k=k, diversity=self.diversity, closeness=self.closeness)
+        conditions.check_whole("Mondrian", prepared.n)
+        labels = self._labels(axes, importance, conditions, seed)
         done = self._written(axes, Boxes.of(labels))
         return replace(done, columns=one_zero(prepared, done.columns))
-
-    def _check_whole(self, conditions: Conditions, n: int) -> None:
-        """If the whole table fails, no partition helps."""
-        if not conditions.meets(np.zeros(n, dtype=np.int64), 1).all():
-            raise GuaranteeError(
-                type(self).__name__,
-                "the conditions must be met by the table as one class",
-                got="a table that doesn't meet them",
-                hint="Ask for less diversity.",
-            )
 
     def _labels(self, axes: tuple[Axis, ...], importance: FloatArray, conditions: Conditions, seed: int) -> IntArray:
         """The box of each row.
@@ -153,7 +164,7 @@ class Mondrian(Coarsener):
             return conditions.meets(labels[items.owner], n)
 
         asked = None if _is_plain(conditions) else meets
-        return partition(points, self.k, anywhere=self.relaxed, meets=asked)[items.owner]
+        return partition(points, conditions.k, anywhere=self.relaxed, meets=asked)[items.owner]
 
     def _holds(self, axes: tuple[Axis, ...], labels: IntArray, conditions: Conditions) -> bool:
         boxes = Boxes.of(labels)
@@ -196,16 +207,16 @@ def _is_plain(conditions: Conditions) -> bool:
 
 
 def _stricter(conditions: Conditions, share: float) -> Conditions:
-    wanted = conditions.closeness
-    return conditions if wanted is None else replace(conditions, closeness=replace(wanted, t=share * wanted.t))
+    closeness = conditions.closeness
+    return conditions if closeness is None else replace(conditions, closeness=replace(closeness, t=share * closeness.t))
 
 
 def _axes(prepared: Prepared) -> tuple[Axis, ...]:
     """The quasi-identifiers in the order of the schema; nominal ones with a hierarchy follow it."""
     schema = prepared.schema
-    free = [name for name in schema.quasi if not follows_tree(schema[name])]
+    free = [name for name in schema.quasi if not _follows_tree(schema[name])]
     made = {axis.name: axis for axis in axes_of(prepared, free)}
-    trees = {n: tree_axis(series(prepared.frame, n), schema[n]) for n in schema.quasi if n not in made}
+    trees = {n: _tree_axis(series(prepared.frame, n), schema[n]) for n in schema.quasi if n not in made}
     return tuple((made | trees)[name] for name in schema.quasi)
 
 
@@ -280,3 +291,68 @@ def _order(key: Codes, conditions: Conditions, seed: int) -> IntArray:
     by_value = np.lexsort((*sensitive, key.values))
     shuffled = by_value[stream(seed, "mondrian").permutation(len(by_value))]
     return shuffled[np.argsort(key.values[shuffled], kind="stable")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeAxis(Axis):
+    """A nominal column in the order of its hierarchy.
+
+    Parameters
+    ----------
+    groups
+        For each level, the class of each number.
+    labels
+        For each level, what is written for each number.
+    """
+
+    groups: tuple[IntArray, ...] = ()
+    labels: tuple[pl.Series, ...] = ()
+
+    def cover(self, boxes: Boxes) -> FloatArray:
+        """The share of the domain in the lowest class that holds each box."""
+        low, level = self._lowest(boxes)
+        sizes = np.stack([np.bincount(group)[group] for group in self.groups])
+        share: FloatArray = (sizes[level, low] - 1).astype(np.float64) * self.step
+        return share
+
+    def write(self, boxes: Boxes) -> pl.Series:
+        """The name of the lowest class that holds the row's box."""
+        low, level = self._lowest(boxes)
+        every = pl.concat(self.labels)
+        return every.gather(level * self.n_levels + low).gather(boxes.labels).alias(self.name)
+
+    def _lowest(self, boxes: Boxes) -> tuple[IntArray, IntArray]:
+        """A number of each box, and the lowest level at which all of the box are together.
+
+        Classes are stretches of the order, so the first and the last number of a box tell.
+        """
+        low, high = self._ends(boxes)
+        together = np.stack([group[low] == group[high] for group in self.groups])
+        return low, np.argmax(together, axis=0)
+
+
+def _follows_tree(column: Column) -> bool:
+    """Whether the schema gives a nominal column a hierarchy."""
+    declared = column.hierarchy is not None and column.hierarchy.get("kind") != "default"
+    return column.kind == "nominal" and declared
+
+
+def _tree_axis(content: pl.Series, column: Column) -> TreeAxis:
+    """A column with a declared hierarchy as an axis; errors name the column and count the values without a class."""
+    ladder = ladder_for(content, column)
+    order = np.lexsort(ladder.groups)
+    rank = np.argsort(order)
+    n = len(order)
+    return TreeAxis(
+        name=column.name,
+        kind="nominal",
+        codes=rank[ladder.codes],
+        texts=as_text(ladder.values).gather(order),
+        place=np.arange(n) / max(1, n - 1),
+        groups=tuple(group[order] for group in ladder.groups),
+        labels=_labels(ladder, order),
+    )
+
+
+def _labels(ladder: Ladder, order: IntArray) -> tuple[pl.Series, ...]:
+    return tuple(as_text(label).cast(pl.String).gather(order).alias(ladder.name) for label in ladder.labels)

@@ -15,16 +15,17 @@ from typing import TypeAlias
 
 import numpy as np
 
-from shoal.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from shoal.coarsening.conditions import Conditions
-from shoal.coarsening.ladder import Ladder
+from shoal.arrays import AnyArray, BoolArray, FloatArray, IntArray, distinct_numbers
+from shoal.coarsening.hierarchy import Ladder
 from shoal.coarsening.loss import CellLoss
+from shoal.condition.conditions import Conditions
 from shoal.equivalence import Codes, combine
 
 __all__ = ["Combinations", "Count", "Counted", "Counter", "Node", "usable_levels"]
 
 Node: TypeAlias = tuple[int, ...]
 _LARGEST_KEY = 2**62
+_MOST_DEALS = 16  # kept, of four bytes an item
 _MOST_KEPT = 2**22  # classes of all remembered nodes together
 _MOST_NODES = 1000  # remembered
 
@@ -171,6 +172,7 @@ class Counter:
         width = [-len(ladder.values) for ladder in ladders]
         self._widest = frozenset(np.argsort(width, kind="stable")[: (len(ladders) + 1) // 2].tolist())
         self._stations = {bottom}
+        self._deals: dict[tuple[int, int, int], tuple[tuple[IntArray, AnyArray], AnyArray]] = {}
         self._pairs = _pairs(self.combinations, conditions.persons, counted)
 
     @property
@@ -212,7 +214,20 @@ class Counter:
             return False
         at, radix, span = self._place(node)
         finer = self._memory.nearest(node)
-        return bool(counting.exceeds(*finer, self._lut, at, radix, span > 0, self.conditions.k, limit))
+        deal = self._dealt(finer[0], at, radix)
+        return bool(counting.exceeds(*finer, self._lut, at, radix, span > 0, self.conditions.k, limit, *deal))
+
+    def _dealt(self, codes: AnyArray, at: IntArray, radix: IntArray) -> tuple[IntArray, AnyArray]:
+        """The items of a table of classes, dealt by the two columns that have most groups; the last few are kept."""
+        from shoal.coarsening import counting
+
+        first, second = (int(j) for j in np.argsort(-radix, kind="stable")[[0, min(1, len(radix) - 1)]])
+        key = (id(codes), int(at[first]), int(at[second]))
+        if key not in self._deals:
+            if len(self._deals) >= _MOST_DEALS:
+                self._deals.pop(next(iter(self._deals)))
+            self._deals[key] = counting.dealt(codes, self._lut, at, radix, first, second), codes
+        return self._deals[key][0]
 
     def labels(self, node: Node) -> tuple[AnyArray, AnyArray]:
         """The class of each combination at a node, and a combination of each class."""
@@ -316,5 +331,5 @@ def _pairs(
 def _person_pairs(combinations: Combinations, persons: IntArray) -> tuple[IntArray, IntArray]:
     """The distinct pairs (combination, person), sorted by person."""
     n = len(combinations.rows)
-    pairs = np.unique(persons * n + combinations.of_row)
+    pairs = distinct_numbers(persons * n + combinations.of_row)
     return pairs % n, pairs // n

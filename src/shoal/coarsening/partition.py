@@ -118,16 +118,16 @@ class _Boxes:
 
     def grow(self, meets: Meets | None) -> _Boxes:
         """Cut every box that can be cut; the others are done."""
-        column, left = self._propose(balanced=False, wanted=np.ones(self.n, dtype=np.bool_), meets=meets)
+        column, left = self._propose(balanced=False, open_boxes=np.ones(self.n, dtype=np.bool_), meets=meets)
         if meets is not None and (column < 0).any():
-            again, even = self._propose(balanced=True, wanted=column < 0, meets=meets)
+            again, even = self._propose(balanced=True, open_boxes=column < 0, meets=meets)
             left = np.where(self._spread(column < 0), even, left)
             column = np.where(column < 0, again, column)
         return self._divide(column, left)
 
-    def _propose(self, *, balanced: bool, wanted: BoolArray, meets: Meets | None) -> tuple[IntArray, BoolArray]:
-        """For each wanted box the column to cut (-1: none), and for each item whether it goes left."""
-        goes, gain = self._cuts(balanced, wanted)
+    def _propose(self, *, balanced: bool, open_boxes: BoolArray, meets: Meets | None) -> tuple[IntArray, BoolArray]:
+        """For each open box the column to cut (-1: none), and for each item whether it goes left."""
+        goes, gain = self._cuts(balanced, open_boxes)
         ranked = np.argsort(-gain, axis=1, kind="stable")
         chosen = np.full(self.n, -1, dtype=np.int64)
         left = np.zeros(len(self.labels), dtype=np.bool_)
@@ -143,11 +143,11 @@ class _Boxes:
             chosen = np.where(column >= 0, column, chosen)
         return chosen, left
 
-    def _cuts(self, balanced: bool, wanted: BoolArray) -> tuple[BoolArray, FloatArray]:
+    def _cuts(self, balanced: bool, open_boxes: BoolArray) -> tuple[BoolArray, FloatArray]:
         """Who goes left in each column's best cut, and what it gains; boxes are shared out among threads."""
         goes = np.zeros(self.points.codes.shape, dtype=np.bool_)
         gain = np.full((self.n, len(goes)), -1.0)
-        boxes = np.flatnonzero(wanted)
+        boxes = np.flatnonzero(open_boxes)
         parts = np.array_split(boxes, _n_parts(len(boxes), int((self.ends - self.starts)[boxes].sum())))
         work = partial(self._cut_some, balanced=balanced, goes=goes)
         with ThreadPoolExecutor(max_workers=len(parts)) as threads:
@@ -222,7 +222,9 @@ def propose_cuts(  # type: ignore[no-untyped-def]
 ):
     """The best cut of each box in each column: `gain` is how much it lowers the loss, `goes` who is on its left."""
     levels_seen, persons_seen = np.zeros(n_stamp, np.int64), np.zeros(n_persons, np.int64)
-    longest = (ends - starts).max()
+    longest = 0
+    for box in range(len(starts)):
+        longest = max(longest, ends[box] - starts[box])
     before, after = np.empty(longest), np.empty(longest)
     below, above = np.empty(longest, np.int64), np.empty(longest, np.int64)
     turned, runs = np.empty(longest, np.int32), np.empty(longest + 1, np.int64)
@@ -273,11 +275,37 @@ def _by_frequency(order, codes, rows, runs, turned):  # type: ignore[no-untyped-
         counts[n - 1] -= rows[order[i]]
     runs[n] = m
     at = 0
-    for run in np.argsort(counts[:n], kind="mergesort"):
+    for run in _ascending(counts, n):
         for i in range(runs[run], runs[run + 1]):
             turned[at] = order[i]
             at += 1
     return turned[:m]
+
+
+@njit(cache=True, nogil=True)
+def _ascending(values, n):  # type: ignore[no-untyped-def]
+    """The positions of the first n values in ascending order, equal ones as they come: merged from runs of 1, 2, 4, …
+
+    NumPy's sort would do, but takes a second to compile.
+    """
+    order, other = np.empty(n, np.int64), np.empty(n, np.int64)
+    for i in range(n):
+        order[i] = i
+    width = 1
+    while width < n:
+        for low in range(0, n, 2 * width):
+            middle, high = min(low + width, n), min(low + 2 * width, n)
+            a, b = low, middle
+            for at in range(low, high):
+                if a < middle and (b >= high or values[order[a]] <= values[order[b]]):
+                    other[at] = order[a]
+                    a += 1
+                else:
+                    other[at] = order[b]
+                    b += 1
+        order, other = other, order
+        width *= 2
+    return order
 
 
 @njit(cache=True, nogil=True)

@@ -2,11 +2,12 @@
 
 Each step is a small value that can be written in words (``{kind = "bins", width = 10}``) and applied to a column:
 
-- `Bins`: numbers to intervals, ``20-29`` for whole numbers and ``[0.5, 1)`` for others;
+- `Bins`: numbers to intervals, ``20-29`` for whole numbers and ``0.5 to <1`` for others;
 - `Cap`: top and bottom coding, numbers beyond a bound become the bound;
 - `Round`: numbers to the nearest multiple of a base;
 - `DatePart`: dates to year and month, quarter, year or decade;
 - `Prefix`: texts to their first letters, ``021**``;
+- `CodeLevel`: codes to what they lie in, for the systems of `shoal.coarsening.code_systems`;
 - `TreeLevel`: values to their ancestors in a table; `Star`: everything to ``*``.
 
 A step sees one value at a time, so equal values stay equal and nothing else of the data shows in the result. A missing
@@ -28,13 +29,35 @@ import polars as pl
 
 from shoal.arrays import FloatArray
 from shoal.coarsening.coarsener import SUPPRESSED
+from shoal.coarsening.code_systems import SYSTEMS, System
 from shoal.coarsening.intervals import between, is_whole, of_width, tidy
 from shoal.errors import ColumnError, ParameterError
 from shoal.params import Help, Range, build, check, to_dict
+from shoal.schema import Level
+from shoal.value import text_of
 
-__all__ = ["Bins", "Cap", "DatePart", "Prefix", "Round", "Star", "Step", "TreeLevel", "as_text", "step_of"]
+__all__ = [
+    "Bins",
+    "Cap",
+    "CodeLevel",
+    "DatePart",
+    "Keeping",
+    "Prefix",
+    "Round",
+    "Star",
+    "Step",
+    "TreeLevel",
+    "as_text",
+    "keeping",
+    "step_of",
+]
 
 Part: TypeAlias = Literal["day", "year-month", "year-quarter", "year", "decade"]
+
+
+def keeping(step: Step, codes: Mapping[float, Level]) -> Step:
+    """The step, with each code that stands for an absence written as itself."""
+    return Keeping(step=step, codes=codes) if codes and not isinstance(step, Star) else step
 
 
 class Step(ABC):
@@ -63,6 +86,34 @@ class Step(ABC):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Keeping(Step):
+    """A step on the numbers of a column that holds a number or a reason (`shoal.domain.absence`)."""
+
+    kind: ClassVar[str] = "keeping"
+
+    step: Step
+    codes: Mapping[float, Level]
+
+    def check(self) -> None:
+        """Hold the step to its rules."""
+        self.step.check()
+
+    def _write(self, content: pl.Series) -> pl.Series:
+        if not content.dtype.is_numeric():
+            return self.step.apply(content)
+        numbers = content.cast(pl.Float64)
+        is_code = numbers.is_in(pl.Series(list(self.codes), dtype=pl.Float64).implode()).fill_null(False)
+        done = self.step.apply(content.set(is_code, None))
+        return done.zip_with(~is_code, self._spelled(numbers, done.dtype))
+
+    def _spelled(self, numbers: pl.Series, dtype: pl.DataType) -> pl.Series:
+        if dtype.is_numeric():
+            return numbers.cast(dtype)
+        names = [text_of(code) for code in self.codes.values()]
+        return numbers.replace_strict(list(self.codes), names, default=None, return_dtype=pl.String)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bins(Step):
     """Numbers to the intervals between edges, or of one width; an interval holds its lower end, not its upper one.
 
@@ -71,7 +122,7 @@ class Bins(Step):
     width, origin
         Intervals ``[origin + i·width, origin + (i + 1)·width)``. Raising the width says less.
     edges
-        The edges instead; what lies beyond the outer ones is ``below 18`` and ``90 or more``.
+        The edges instead; what lies beyond the outer ones is ``<18`` and ``90+``.
     within
         The public range; ends of intervals that go beyond it are cut, so that ages up to 120 read ``80-120``.
 
@@ -81,7 +132,7 @@ class Bins(Step):
     >>> Bins(width=10).apply(pl.Series("age", [20, 29, 30])).to_list()
     ['20-29', '20-29', '30-39']
     >>> Bins(edges=(18, 65)).apply(pl.Series("age", [3, 18, 90])).to_list()
-    ['below 18', '18-64', '65 or more']
+    ['<18', '18-64', '65+']
     """
 
     kind: ClassVar[str] = "bins"
@@ -115,7 +166,7 @@ class Cap(Step):
     Parameters
     ----------
     low, high
-        The bounds; None leaves an end open. In the result, `high` reads "`high` or more".
+        The bounds; None leaves an end open. In the result, `high` stands for `high` and more.
 
     Examples
     --------
@@ -251,6 +302,53 @@ class Prefix(Step):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CodeLevel(Step):
+    """Codes of a known system to what they lie in: diagnoses to blocks and chapters, ZIP codes to states.
+
+    Parameters
+    ----------
+    system
+        The code system: ``icd-10``, ``icd-9``, ``atc``, ``zip``, ``fips`` or ``nuts``.
+    level
+        The name of the level, as in `shoal.coarsening.code_systems`; each lies in the next.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> CodeLevel(system="icd-10", level="block").apply(pl.Series("dx", ["I21.4", "E11"])).to_list()
+    ['I20-I25', 'E08-E14']
+    """
+
+    kind: ClassVar[str] = "code"
+
+    system: Annotated[System, Help("code system")]
+    level: Annotated[str, Help("level of the system")]
+
+    def check(self) -> None:
+        """Hold the parameters to their rules."""
+        check(self)
+        levels = SYSTEMS[self.system].levels
+        if self.level not in levels:
+            rule = f"level of {self.system} must be one of {', '.join(levels)}"
+            raise ParameterError("CodeLevel", rule, got=repr(self.level)[:40], parameter="level")
+
+    def _write(self, content: pl.Series) -> pl.Series:
+        system = SYSTEMS[self.system]
+        texts, place = as_text(content), system.levels.index(self.level)
+        known = texts.drop_nulls().unique()
+        found = [system.ancestors(code) for code in known]
+        if None in found:
+            raise ColumnError(
+                content.name,
+                f"holds values that are no codes: {system.about}",
+                got=f"{found.count(None)} such values",
+                hint="Correct them, declare them as missing codes, or give the column another hierarchy.",
+            )
+        written = [one[place] for one in found if one is not None]
+        return texts.replace_strict(known, pl.Series(written, dtype=pl.String), return_dtype=pl.String)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TreeLevel(Step):
     """Values to their ancestors in a table that has one row for each value and one column for each level.
 
@@ -318,7 +416,7 @@ class Star(Step):
         return pl.Series([SUPPRESSED], dtype=pl.String).new_from_index(0, len(content))
 
 
-_STEPS: dict[str, type[Step]] = {c.kind: c for c in (Bins, Cap, Round, DatePart, Prefix, TreeLevel, Star)}
+_STEPS: dict[str, type[Step]] = {c.kind: c for c in (Bins, Cap, Round, DatePart, Prefix, CodeLevel, TreeLevel, Star)}
 
 
 def step_of(words: Step | Mapping[str, Any]) -> Step:

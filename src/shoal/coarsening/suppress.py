@@ -20,20 +20,22 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 import numpy as np
 import polars as pl
 
-from shoal.arrays import BoolArray, IntArray
+from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.coarsening.cell_search import Suppression, suppress_cells
 from shoal.coarsening.cells import one_zero
 from shoal.coarsening.coarsener import SUPPRESSED, Coarsened, Coarsener
-from shoal.coarsening.conditions import Conditions, smallest_in_subsets
-from shoal.coarsening.importance import importance_of
+from shoal.coarsening.loss import importance_of
+from shoal.coarsening.raising import within_limits
+from shoal.condition.conditions import Conditions, smallest_in_subsets
 from shoal.conform import Prepared
 from shoal.equivalence import Codes, ranks
-from shoal.errors import GuaranteeError, SchemaError
+from shoal.errors import SchemaError
 from shoal.fact import Fact
 from shoal.frame import series
 from shoal.method import Telling
@@ -60,6 +62,9 @@ class Suppress(Coarsener):
         Report the smallest class over all subsets of up to this many quasi-identifiers as well.
     diversity, closeness
         Further conditions on the sensitive columns of every class, as for `Mondrian`.
+    risk, population
+        The largest risk of an attacker, such as ``"journalist:0.05/marketer:0.01"`` (`shoal.condition.attackers`), met
+        by raising k; and how many persons the table was drawn from, where survey weights don't tell.
 
     Notes
     -----
@@ -96,6 +101,8 @@ class Suppress(Coarsener):
     subsets: Annotated[int | None, Range(low=1), Help("report k over subsets of up to this many columns")] = None
     diversity: Annotated[int | str | None, Help("l-diversity of every sensitive column in each class")] = None
     closeness: Annotated[float | str | None, Help("t-closeness of every sensitive column in each class")] = None
+    risk: Annotated[str | None, Help("largest risk: prosecutor:0.1, journalist:0.05, marketer:0.01, q95:0.05")] = None
+    population: Annotated[float | None, Range(low=1), Help("persons the table was drawn from, for risk")] = None
 
     @property
     def blanks_cells(self) -> bool:
@@ -113,25 +120,21 @@ class Suppress(Coarsener):
         names = prepared.schema.quasi
         if not names:
             raise SchemaError("schema", "must name at least one quasi-identifier to suppress")
-        importance = importance_of(type(self).__name__, self.importance, names)
+        importance = importance_of("Suppress", self.importance, names)
+        run = partial(self._at, prepared, importance, seed)
+        return within_limits("Suppress", prepared, self.k, run, self.risk, self.population)
+
+    def _at(self, prepared: Prepared, importance: FloatArray, seed: int, k: int) -> Coarsened:
+        names = prepared.schema.quasi
         conditions = Conditions.of(
-            prepared, k=self.k, diversity=self.diversity, closeness=self.closeness, subsets=self.subsets
+            prepared, k=k, diversity=self.diversity, closeness=self.closeness, subsets=self.subsets
         )
-        self._check_whole(conditions, prepared.n)
+        conditions.check_whole("Suppress", prepared.n)
         columns = [ranks(series(prepared.frame, name)) for name in names]
         allowance = math.floor(self.records * prepared.n + 1e-9)
         order = _order(prepared, seed)
         found = suppress_cells(columns, importance, conditions, allowance=allowance, order=order)
         return self._written(prepared, columns, found)
-
-    def _check_whole(self, conditions: Conditions, n: int) -> None:
-        if not conditions.meets(np.zeros(n, dtype=np.int64), 1).all():
-            raise GuaranteeError(
-                type(self).__name__,
-                "the conditions must be met by the table as one class",
-                got="a table that doesn't meet them",
-                hint="Ask for less diversity.",
-            )
 
     def _written(self, prepared: Prepared, columns: list[Codes], found: Suppression) -> Coarsened:
         names = prepared.schema.quasi

@@ -2,21 +2,24 @@
 
 Selecting by a measured risk among finished releases would weaken a bound that rests on random permutations (see
 `shoal.release.target`): so the advice names a recipe, never one of the trial releases.
+
+An outcome is dominated if another has no more risk and keeps no less, and is better in one of the two. The front holds
+all that are not dominated; equal ones stand together.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from shoal.comparison.front import best, measured, ties
 from shoal.comparison.outcome import Outcome
 from shoal.report.numbers import listed, number, percent, plural
 
 if TYPE_CHECKING:
     from shoal.comparison.comparison import Comparison
 
-__all__ = ["ANEW", "INSIDE", "advice", "kept"]
+__all__ = ["ANEW", "INSIDE", "TIE", "advice", "best", "front", "kept", "measured", "ties"]
 
 ANEW = (
     "For the release itself, run the recipe again, without a seed. The tables made here must not be published: "
@@ -104,18 +107,18 @@ def _with_proof(done: Sequence[Outcome], limit: float) -> str:
     other = best([one for one in done if one.is_proved], limit)
     if other is None:
         return ""
-    return f" Of the recipes with a proof, {_told(other)} preserves most."
+    return f" Of the recipes with a proof, {_described(other)} preserves most."
 
 
 def _rivals(done: Sequence[Outcome], chosen: Outcome, limit: float) -> Iterator[str]:
     near = ties(done, chosen, limit)
     if near:
-        named = listed([_told(one) for one in near[:_MOST_NAMED]])
+        named = listed([_described(one) for one in near[:_MOST_NAMED]])
         more = f" and {plural(len(near) - _MOST_NAMED, 'other')}" if len(near) > _MOST_NAMED else ""
         yield f"About as much is preserved by {named}{more}; such a small difference may be reversed in another run."
     others = dict.fromkeys(one.family for one in done if one.family not in (chosen.family, *(t.family for t in near)))
     firsts = [(family, best([one for one in done if one.family == family], limit)) for family in others]
-    found = [f"{family}, {_told(one)}" for family, one in firsts if one is not None]
+    found = [f"{family}, {_described(one)}" for family, one in firsts if one is not None]
     if found:
         yield f"Best of the other families within the limit: {'; '.join(found)}."
 
@@ -158,5 +161,49 @@ def _unmeasured(comparison: Comparison) -> Iterator[str]:
         yield f"{plural(missing, 'recipe')} of {len(comparison.outcomes)} {verb} not measured; each line says why."
 
 
-def _told(one: Outcome) -> str:
+def _described(one: Outcome) -> str:
     return f"{one.name} ({kept(one.utility)} at {percent(one.risk)})"
+
+
+TIE = 0.005
+"""Differences of utility below this are no reason to choose: another run can turn them round."""
+
+
+def measured(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    """Those that have both numbers: one that lacks a number can neither beat another nor be beaten."""
+    return tuple(one for one in outcomes if one.is_done and not math.isnan(one.risk + one.utility))
+
+
+def front(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    """The non-dominated outcomes, from the lowest risk up.
+
+    Cost: one sort. Among those of equal risk only the most useful can stay, and only if nothing of lower risk is as
+    useful.
+    """
+    ranked = sorted(measured(outcomes), key=lambda one: (one.risk, -one.utility))
+    kept: list[Outcome] = []
+    for one in ranked:
+        last = kept[-1] if kept else None
+        if last is None or one.utility > last.utility or (one.risk, one.utility) == (last.risk, last.utility):
+            kept.append(one)
+    return tuple(kept)
+
+
+def best(outcomes: Sequence[Outcome], limit: float) -> Outcome | None:
+    """Of those within the limit, the one that keeps most; among near ties one with a proof, then the lowest risk."""
+    within = [one for one in measured(outcomes) if one.risk <= limit]
+    if not within:
+        return None
+    most = max(one.utility for one in within)
+    near = [one for one in within if one.utility >= most - TIE]
+    return min(near, key=lambda one: (not one.is_proved, one.risk, -one.utility, one.name))
+
+
+def ties(outcomes: Sequence[Outcome], chosen: Outcome, limit: float) -> tuple[Outcome, ...]:
+    """The others within the limit that keep about as much as `chosen`."""
+    near = [
+        one
+        for one in measured(outcomes)
+        if one is not chosen and one.risk <= limit and one.utility >= chosen.utility - TIE
+    ]
+    return tuple(sorted(near, key=lambda one: -one.utility))

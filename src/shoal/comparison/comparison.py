@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from shoal.comparison.front import best, front
+from shoal.comparison.advice import advice, best, front
 from shoal.comparison.outcome import RISK, UTILITY, Outcome
+from shoal.comparison.page import map_of, read, write
 from shoal.errors import ParameterError
 from shoal.frame import Backend
 from shoal.report.markup import Html
-from shoal.synth.output import give
+from shoal.synth.domain import give
 
 __all__ = ["Comparison"]
 
@@ -71,8 +72,6 @@ class Comparison:
 
     def recommendation(self, limit: float = 0.05) -> str:
         """Which recipe to choose for a risk of at most `limit`, in plain words; one paragraph a line."""
-        from shoal.comparison.advice import advice
-
         return "\n".join(advice(self, checked_limit(limit)))
 
     def table(self) -> Any:
@@ -82,8 +81,6 @@ class Comparison:
     @property
     def plot(self) -> Html:
         """The risk-utility map as inline SVG."""
-        from shoal.comparison.page import map_of
-
         return map_of(self, 0.05)
 
     def _repr_html_(self) -> str:
@@ -122,15 +119,11 @@ class Comparison:
         limit
             The risk that the page's recommendation is for.
         """
-        from shoal.comparison.write import write
-
         return write(self, Path(folder), overwrite=overwrite, limit=checked_limit(limit))
 
     @classmethod
     def read(cls, folder: str | os.PathLike[str]) -> Comparison:
         """Read a comparison that `write` wrote."""
-        from shoal.comparison.write import read
-
         return read(Path(folder))
 
     def _rows(self) -> pl.DataFrame:

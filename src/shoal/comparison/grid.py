@@ -1,4 +1,4 @@
-"""The recipes to try where none are named: every family that suits the schema, at two sizes of group.
+"""The recipes to try where none are named: every family that suits the schema, at two sizes of group (many rows: one).
 
 Which fit is told from the schema (and from the table, where it is given, for the kinds of columns that the schema
 leaves open and for what a scan finds):
@@ -8,6 +8,8 @@ leaves open and for what a scan finds):
   quasi-identifier and sensitive column;
 - Safe Harbor is tried where a scan finds ZIP codes, dates or ages over 89;
 - local suppression is tried for few columns only: it looks at all their subsets;
+- above 50,000 rows there is one size of group, CREST looks at classes only when it cuts (Partial CREST), and `Ball` is
+  left out: it would take minutes;
 - any other method may name recipes to try (`shoal.method.Method.trials`).
 """
 
@@ -33,6 +35,7 @@ from shoal.schema import Column, Schema
 
 __all__ = ["default_recipes"]
 
+_MANY = 50_000  # rows
 _FEW = 10  # columns: local suppression looks at 2^10 subsets of them
 _DELTA = 1e-9  # far below 1 / records for any table that fits in memory
 
@@ -52,13 +55,14 @@ def default_recipes(schema: Schema, table: Any = None) -> tuple[Recipe, ...]:
     >>> import shoal
     >>> from shoal.comparison import default_recipes
     >>> recipes = default_recipes(shoal.datasets.health_survey_schema())
-    >>> 12 <= len(recipes) <= 16
+    >>> 12 <= len(recipes) <= 20
     True
     """
     if not schema.quasi:
         raise SchemaError("schema", "must name at least one quasi-identifier to compare releases")
     settled = schema if table is None else _settled(table, schema)
-    return (*_masked(settled), *_coarsened(settled, table), *_synthetic(settled), *_others())
+    many = table is not None and len(enter(table)) > _MANY
+    return (*_masked(settled, many), *_coarsened(settled, table, many), *_synthetic(settled), *_others())
 
 
 def _settled(table: Any, schema: Schema) -> Schema:
@@ -67,19 +71,25 @@ def _settled(table: Any, schema: Schema) -> Schema:
     return prepare(table, schema.with_columns(lenient)).schema
 
 
-def _masked(schema: Schema) -> Iterator[Recipe]:
+def _sizes(many: bool) -> tuple[int, ...]:
+    return (5,) if many else (5, 10)
+
+
+def _masked(schema: Schema, many: bool) -> Iterator[Recipe]:
     exact = MicroPerturb(noise="exact")
-    for k in (5, 10):
+    alpha = 1.0 if many else 0.5
+    for k in _sizes(many):
         yield Anonymization.of(MDAV(k=k), Centroid())
         yield Anonymization.of(KMember(k=k), GaussianDither(exact=True))
-        yield Anonymization.of(Crest(k=k) if class_names(schema) else MDAV(k=k), exact)
+        yield Anonymization.of(Crest(k=k, alpha=alpha) if class_names(schema) else MDAV(k=k), exact)
     yield Anonymization.of(KMember(k=5), Resample())
     yield Anonymization.of(MDAV(k=10), Shuffle())
-    yield Anonymization.of(Ball(minimum=5), [PushBack(), Shuffle()])
+    if not many:
+        yield Anonymization.of(Ball(minimum=5), [PushBack(), Shuffle()])
 
 
-def _coarsened(schema: Schema, table: Any) -> Iterator[Recipe]:
-    for k in (5, 10):
+def _coarsened(schema: Schema, table: Any, many: bool) -> Iterator[Recipe]:
+    for k in _sizes(many):
         yield Coarsening.of(Mondrian(k=k))
     yield Coarsening.of(Generalize(k=5))
     if len(schema.quasi) <= _FEW:

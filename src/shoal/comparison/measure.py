@@ -6,8 +6,7 @@ matching a released row to the nearest original (`linkage`, a share of the relea
 columns published unchanged say too (`unchanged`). Ties are broken at random and counted exactly.
 
 Synthetic rows are nobody's, so nobody's row can be found. Instead a person counts as found if nobody else in the
-original has their combination of quasi-identifiers and it came out again, beyond what comes out by chance
-(`shoal.comparison.synthetic_matches`).
+original has their combination of quasi-identifiers and it came out again, beyond what comes out by chance.
 
 **Guessed**, a risk that all families share: by how much the nearest released rows improve the guess of a sensitive
 value. Of what guessing the table's mode (or mean) gets wrong, the share that is put right: for categories
@@ -16,34 +15,65 @@ Part of it is statistics that hold for anybody, which is what a release is for.
 
 **Kept**, the headline of utility: 1 − total variation of two-way distributions, the mean of two means: over all pairs
 of quasi-identifiers, and over all pairs of one with a sensitive column. Coarse cells are spread evenly over the values
-that they cover (`shoal.comparison.spreading`), suppressed ones are lost.
+that they cover, suppressed ones are lost.
+
+**Coarse cells** are read as a recipient would. The pair of original and release reads an interval or a set as one
+typical value, which serves moments and distances. A distribution read so has all its mass on few points, and coarsening
+would look far worse than it is beside methods that write single values. Here each coarse cell is given one of the
+values that the original's records behind it have, all equally likely: the recipient knows the cell, not how full its
+parts are. A suppressed cell says nothing; it counts as missing, and so as lost.
+
+**Found among synthetic rows.** What can happen there is that a combination of quasi-identifiers
+that one person alone has comes out again (Raab, Nowok and Dibben call these replicated uniques): by memory of that
+person, or because such combinations come out anyway. To tell the two apart, each such person is given *phantoms*: the
+same combination with the value of one column drawn from the table, kept if nobody has the result. With U the share of
+records that are unique,
+
+    found = U · max(0, share of uniques that came out − share of phantoms that came out).
+
+Phantoms are a little less likely combinations than those that somebody has, so chance is understated and risk
+overstated. Where no phantom can be made, all is counted as found.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 
+from shoal.arrays import BoolArray, FloatArray, Generator, IntArray, distinct_numbers
 from shoal.claim import Claim
+from shoal.coarsening.coarsener import SUPPRESSED
 from shoal.comparison.outcome import RISK, UTILITY
-from shoal.comparison.spreading import spread
-from shoal.comparison.synthetic_matches import found_beyond_chance, replicated_uniques
 from shoal.conform import Prepared
+from shoal.encode import Coding
+from shoal.equivalence import codes as cells_of
+from shoal.equivalence import equal_rows
 from shoal.errors import GuaranteeError
+from shoal.frame import series
 from shoal.pair import NOBODY, Pair
 from shoal.recipe import Recipe
 from shoal.release import Release, make
 from shoal.release.write import keeps_bound
-from shoal.risk import RiskReport, attribute_inference, matching
+from shoal.risk import RiskReport, attribute_inference, copies, matching
 from shoal.risk.nearest import match_pair
 from shoal.rng import repeatable, stream
 from shoal.schema import Schema
 from shoal.utility import assess
-from shoal.utility.variation import TotalVariation, total_variation_of
+from shoal.utility.intersection import TotalVariation, total_variation_of
 
-__all__ = ["measure", "reference", "release_of", "share_put_right"]
+__all__ = [
+    "even_draws",
+    "found_beyond_chance",
+    "measure",
+    "reference",
+    "release_of",
+    "share_put_right",
+    "spread",
+]
 
 _MOST_PAIRS = 300
 
@@ -101,7 +131,7 @@ def _risks(release: Release, seed: int) -> dict[str, float | None]:
     return {
         **(_found(risk) if release.model is None else _counted(release, seed)),
         "guessed": _guessed(risk.inference),
-        "replicated_uniques": replicated_uniques(release.pair),
+        "replicated_uniques": _replicated(release.pair),
         "copied_uniques": risk.verbatim.unique_share,
     }
 
@@ -173,3 +203,76 @@ def _plain(numbers: dict[str, float | None]) -> dict[str, float | None]:
 
 def _finite(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)
+
+
+def spread(pair: Pair, seed: int) -> Pair:
+    """The pair with coarse cells of the release spread over their values; the same pair where none is coarse."""
+    if pair.exact is None:
+        return pair
+    codes = pair.released_codes.copy()
+    for j, coding in enumerate(pair.encoder.codings):
+        rows = np.flatnonzero(~pair.exact[:, j] & (pair.source_rows >= 0))
+        if len(rows):
+            rng = stream(seed, "spread", coding.name)
+            codes[rows, j] = _column(series(pair.released, coding.name), coding, pair, rows, j, rng)
+    return replace(pair, released_codes=codes)
+
+
+def _column(column: pl.Series, coding: Coding, pair: Pair, rows: IntArray, j: int, rng: Generator) -> FloatArray:
+    texts = column.cast(pl.String)
+    silent = (texts.is_null() | (texts == SUPPRESSED).fill_null(False)).to_numpy()[rows]
+    drawn = even_draws(cells_of(texts).values[rows], pair.original_codes[pair.source_rows[rows], j], rng)
+    return np.where(silent, np.nan if coding.levels is None else len(coding.levels), drawn)
+
+
+def even_draws(cells: IntArray, values: FloatArray, rng: Generator) -> FloatArray:
+    """For each row one of the distinct values that rows of its cell have, each of them equally likely."""
+    _, value = np.unique(values, return_inverse=True)  # NaN equals NaN
+    n_values = int(value.max()) + 1
+    keys = distinct_numbers(cells * n_values + value)
+    owner = keys // n_values
+    starts = np.searchsorted(owner, cells)
+    lengths = np.searchsorted(owner, cells, side="right") - starts
+    chosen = keys[starts + (rng.random(len(cells)) * lengths).astype(np.int64)] % n_values
+    picked: FloatArray = np.unique(values)[chosen]
+    return picked
+
+
+_EACH = 4  # phantoms tried for each unique record
+
+
+def found_beyond_chance(pair: Pair, seed: int) -> float:
+    """Share of the original's records that are unique and came out more often than phantoms did."""
+    alone, times = copies.returned(pair)
+    if not alone.any():
+        return 0.0
+    phantoms = _phantoms(pair.original_codes, np.repeat(np.flatnonzero(alone), _EACH), stream(seed, "phantoms"))
+    return max(0.0, float((alone & (times > 0)).mean()) - float(alone.mean()) * _chance(pair, phantoms))
+
+
+def _replicated(pair: Pair) -> float:
+    """Share of the original's records whose person alone has their combination, and one released row has it."""
+    alone, times = copies.returned(pair)
+    return float((alone & (times == 1)).mean())
+
+
+def _phantoms(codes: FloatArray, rows: IntArray, rng: Generator) -> FloatArray:
+    """These rows with the value of one column each drawn from the table."""
+    changed = codes[rows]
+    column = rng.integers(codes.shape[1], size=len(rows))
+    changed[np.arange(len(rows)), column] = codes[rng.integers(len(codes), size=len(rows)), column]
+    return changed
+
+
+def _chance(pair: Pair, phantoms: FloatArray) -> float:
+    """Share of the phantoms that nobody has which came out; 0 where everybody's place is taken."""
+    n_people = len(pair.original_codes)
+    both, shown, n = equal_rows(np.concatenate([pair.original_codes, phantoms]), copies.single_values(pair))
+    nobodys = both[n_people:][~_there(both[:n_people], n)[both[n_people:]]]
+    return float(_there(shown, n)[nobodys].mean()) if len(nobodys) else 0.0
+
+
+def _there(points: IntArray, n: int) -> BoolArray:
+    """Which of `n` points occur."""
+    found: BoolArray = np.bincount(points, minlength=n) > 0
+    return found

@@ -1,13 +1,21 @@
-"""A comparison on paper: the recommendation, the map, the table, what the axes mean, what failed, what to mind."""
+"""A comparison on paper: the map, the recommendation, the table, what the axes mean, what failed, what to mind.
+
+As files, a comparison is written beside its place and then moved there as one folder.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from shoal.comparison.advice import advice, kept
+from shoal.errors import FileError, ShoalError
+from shoal.files import write_table, write_text
+from shoal.files.atomic import Contents, check_target, staged
 from shoal.recipe import FAMILIES
-from shoal.report.document import document
+from shoal.report.layout import document
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
 from shoal.report.numbers import ABSENT, number, percent, plural, seconds
 from shoal.report.riskmap import Point, risk_map
@@ -15,8 +23,9 @@ from shoal.report.riskmap import Point, risk_map
 if TYPE_CHECKING:
     from shoal.comparison.comparison import Comparison
 
-__all__ = ["map_of", "render"]
+__all__ = ["COMPARISON", "FILES", "check_folder", "map_of", "read", "render", "write"]
 
+SAID = 3  # lines of advice at once; the rest folds out
 _ACROSS = "share of records found"
 _GUESSED = "share of wrong guesses corrected"
 _UP = "two-way distributions preserved"
@@ -31,8 +40,8 @@ def render(comparison: Comparison, limit: float) -> str:
         f"{plural(len(comparison.sensitive), 'sensitive column')}"
     )
     parts = {
-        "Recommendation": _recommended(comparison, limit),
         "Risk-utility map": _maps(comparison, limit),
+        "Recommendation": _recommended(comparison, limit),
         "All recipes": _tables(comparison),
         **_not_measured(comparison),
         "What the axes mean": _axes(),
@@ -57,7 +66,14 @@ def map_of(comparison: Comparison, limit: float) -> Html:
         up=_UP,
         limit=limit,
         mark=comparison.reference.get("second_sample"),
+        best=_best(comparison, limit),
     )
+
+
+def _best(comparison: Comparison, limit: float) -> str | None:
+    """The number of the recommended recipe."""
+    chosen = comparison.best(limit)
+    return None if chosen is None else str(comparison.outcomes.index(chosen) + 1)
 
 
 def _points(comparison: Comparison, measure: str) -> list[Point]:
@@ -81,7 +97,8 @@ def _recommended(comparison: Comparison, limit: float) -> Html:
     chosen = comparison.best(limit)
     command = chosen.command if chosen is not None else None
     run = tag("p", "To run it: ", tag("code", command)) if command else None
-    return join([tag("p", tag("strong", first)), run, *(tag("p", text) for text in rest)])
+    more = tag("details", tag("summary", "All of the advice"), *(tag("p", text) for text in rest[SAID - 1 :]))
+    return join([tag("p", tag("strong", first)), run, *(tag("p", text) for text in rest[: SAID - 1]), more])
 
 
 def _maps(comparison: Comparison, limit: float) -> Html:
@@ -89,8 +106,8 @@ def _maps(comparison: Comparison, limit: float) -> Html:
         return tag("p", "No recipe could be measured, so there is nothing to draw.")
     words = (
         "The upper left is best. Numbers refer to the table. Filled marks are on the Pareto front: no other recipe "
-        "has both less risk and more utility. The dashed line is the chosen limit. Both axes are stretched towards the "
-        "best corner."
+        "has both less risk and more utility. The ring marks the recommended one. The dashed line is the chosen limit. "
+        "Both axes are stretched towards the best corner."
     )
     parts: list[Child] = [figure(map_of(comparison, limit), words)]
     guesses = _points(comparison, "guessed")
@@ -261,3 +278,43 @@ def _limits() -> Html:
             )
         ),
     )
+
+
+FILES = ("comparison.csv", "comparison.parquet", "comparison.json", "comparison.html")
+COMPARISON = Contents(name="comparison", sign="comparison.json", belongs=lambda path: path.name in FILES)
+
+
+def write(comparison: Comparison, folder: Path, *, overwrite: bool, limit: float) -> Path:
+    """Write all files, or leave the folder as it was."""
+    page, rows = render(comparison, limit), comparison._rows()
+    try:
+        with staged(folder, COMPARISON, overwrite=overwrite) as stage:
+            write_table(rows, stage / "comparison.csv")
+            write_table(rows, stage / "comparison.parquet")
+            write_text(stage / "comparison.json", json.dumps(comparison.to_dict(), indent=1, ensure_ascii=False) + "\n")
+            write_text(stage / "comparison.html", page)
+    except OSError as error:
+        raise FileError(str(folder), "can't be written", got=(error.strerror or "").lower()) from None
+    return folder
+
+
+def read(folder: Path) -> Comparison:
+    """The comparison of a folder."""
+    from shoal.comparison.comparison import Comparison
+
+    path = folder / "comparison.json"
+    try:
+        words: Any = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileError(str(path), "file must be accessible", got=(error.strerror or "").lower()) from None
+    except ValueError:
+        raise FileError(str(path), "must be the JSON file of a comparison") from None
+    try:
+        return Comparison.from_dict(words)
+    except (KeyError, TypeError, ValueError, AttributeError, ShoalError):
+        raise FileError(str(path), "must be the JSON file of a comparison") from None
+
+
+def check_folder(folder: Path, *, overwrite: bool) -> None:
+    """Refuse a folder that holds anything but an older comparison that may be replaced, before any work is done."""
+    check_target(folder, COMPARISON, overwrite=overwrite)

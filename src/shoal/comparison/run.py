@@ -33,7 +33,7 @@ from shoal.recipe import Progress, Recipe, as_recipes, quiet
 from shoal.release.release import checked_seed
 from shoal.rng import stream
 from shoal.schema import Schema
-from shoal.synth.output import backend_of
+from shoal.synth.domain import backend_of
 
 __all__ = ["compare"]
 

@@ -21,6 +21,7 @@ import polars as pl
 from shoal.comparison import measure
 from shoal.conform import prepare
 from shoal.errors import ShoalError
+from shoal.heap import keep_freed_memory
 from shoal.processes import follow_parent
 from shoal.recipe import read_recipe
 from shoal.schema import Schema
@@ -31,6 +32,7 @@ __all__ = ["answer", "main"]
 def main() -> None:
     """Serve tasks for the folder that the command line names."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
+    keep_freed_memory()
     job = Path(sys.argv[1])
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)

@@ -11,9 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
+from shoal.coarsening.us_places import STATES
+from shoal.compliance.dates import WRITTEN
 from shoal.schema.name_words import EVENT, NUMBER, PERSON, PERSON_NUMBERS, PLACE_OR_THING
 
-__all__ = ["AGES", "DATES", "FREE_TEXT", "GEOGRAPHIC", "IDENTIFIERS", "NAMES", "OTHER_CODES", "Identifier", "named"]
+__all__ = [
+    *("AGES", "DATES", "FREE_TEXT", "GEOGRAPHIC", "IDENTIFIERS", "NAMES", "OTHER_CODES", "PLACES_OF_ANY_SIZE"),
+    *("Identifier", "named"),
+]
 
 NAMES, GEOGRAPHIC, DATES, AGES, OTHER_CODES, FREE_TEXT = (
     *("names", "geographic subdivisions", "dates", "ages over 89", "other unique codes", "free text"),
@@ -60,9 +65,6 @@ def _one(letter: str, title: str, words: str = "", starts: str = "", **forms: st
 
 _BYTE = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
 _PHONE = r"(?:\+?1[ .-]?)?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}"
-_DAY = r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2}))"
-_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
-_WRITTEN_DAY = rf"(?:\d{{1,2}}[ -]{_MONTH}[ ,-]+\d{{2,4}}|{_MONTH} \d{{1,2}},? \d{{4}})"
 _EMAIL = r"[^@\s,;<>]+@[^@\s,;<>]+\.[A-Za-z]{2,}"
 _URL = r"(?:https?://|www\.)[^\s]+"
 _NAME = r"\p{Lu}[\p{Ll}'-]+"
@@ -108,7 +110,7 @@ IDENTIFIERS: tuple[Identifier, ...] = (
         form=r"^[A-HJ-NPR-Z0-9]{17}$",
         least_share=0.5,
     ),
-    _one("K", "certificate and licence numbers", "license licence passport certificate npi dea"),
+    _one("K", "certificate and licence numbers", "license licence drivers passport certificate npi dea"),
     _one(
         *("M", "device identifiers and serial numbers", "serial imei udi mac", "serialn deviceid deviceserial"),
         form=r"^(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}$",
@@ -126,16 +128,18 @@ IDENTIFIERS: tuple[Identifier, ...] = (
     ),
     _one(
         *("B", GEOGRAPHIC),
-        "zip zipcode postcode postal plz county city town village district puma tract msa fips lat lon",
-        "address addr street neighb geocod latitude longitude",
-        form=r"^\d{5}-\d{4}$",
+        "zip zipcode postcode postal plz county city town village district puma tract msa fips lat lon parish borough "
+        "municipality precinct ward locality suburb hamlet commune canton hsa hrr cbsa metro geoid geohash",
+        "address addr street neighb geocod latitude longitude birthplace birthcity birthcounty placeofbirth "
+        "healthservicearea blockgroup censusblock",
+        form=rf"^(?:\d{{5}}-\d{{4}}|.+ (?:County|Parish|Borough|Township)|.+, ?(?:{'|'.join(STATES)})(?: \d{{5}})?)$",
         least_share=0.2,
     ),
     _one(
-        *("C", DATES, "dob birthday birthdate month day"),
+        *("C", DATES, "dob dod birthday birthdate date month day weekday quarter qtr yyyymm yyyymmdd"),
         "dateof",
-        form=rf"^(?:{_DAY}|{_WRITTEN_DAY})(?:[T ].*)?$",
-        inside=rf"(?:^|[^\d.-])(?:{_DAY}|{_WRITTEN_DAY})(?:$|[^\d.-])",
+        form=WRITTEN["whole"],
+        inside=WRITTEN["inside"],
         least_share=0.01,
     ),
     _one(
@@ -144,6 +148,26 @@ IDENTIFIERS: tuple[Identifier, ...] = (
     ),
 )
 """The 18 classes; where two speak for one name, the first counts."""
+
+PLACES_OF_ANY_SIZE = frozenset(
+    [
+        "region",
+        "area",
+        "province",
+        "location",
+        "place",
+        "zone",
+        "site",
+        "territory",
+        "catchment",
+        "sector",
+        "division",
+        "geography",
+    ]
+)
+"""Words for places that may be smaller than a state or larger: the values decide, or a person."""
+
+_PARTS_OF_NAMES = {"first", "last", "middle", "maiden"}
 
 
 def named(words: tuple[str, ...]) -> Identifier | None:
@@ -157,7 +181,9 @@ def named(words: tuple[str, ...]) -> Identifier | None:
 
 
 def _ends_in_name(words: tuple[str, ...]) -> bool:
-    """``patient_name``, but not ``drug_name``."""
+    """``patient_name`` and ``LAST``, but not ``drug_name``."""
+    if words[-1] in _PARTS_OF_NAMES:
+        return True
     speaks = any(word.endswith(("name", "names")) for word in words)
     return speaks and not any(word.startswith(tuple(PLACE_OR_THING)) for word in words)
 

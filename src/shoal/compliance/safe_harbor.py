@@ -2,15 +2,18 @@
 
 45 CFR 164.514(b)(2) names 18 identifiers. Those that name a person outright are never rewritten here: a table in which
 a released column holds one is refused, with the columns named, so that a person gives them the role identifier (and
-they are dropped) or says that they are something else. The rest is rewritten in every released column, whatever its
-role:
+they are dropped) or says that they are something else; free text, which may hold any of them, likewise. The rest is
+rewritten in every released column, whatever its role:
 
-- ZIP codes become their first three digits, or ``000`` where fewer than 20,001 people live in all ZIP codes with
-  these digits (the list is a parameter; what isn't a ZIP code becomes ``000``, too);
-- dates become years; a year of birth that shows an age over 89 becomes the latest such year, if the year in which the
-  data were collected is given;
+- ZIP codes become their first three digits, or ``000`` where 20,000 people or fewer live in all ZIP codes with these
+  digits (`shoal.compliance.zip_codes`; what isn't a ZIP code becomes ``000``, too);
+- dates, by name or by value, become years; a year of birth that shows an age over 89 in the year of the data becomes
+  the latest such year;
 - ages over 89 become 90, which stands for 90 and over;
 - other places smaller than a state (city, county, tract, coordinates) are suppressed.
+
+What can't be judged is refused until a person says what it is: a region that may be smaller than a state, numbers in a
+column of dates that are no dates, years of birth of people who may be over 89 while the year of the data isn't given.
 
 A *limited data set* (164.514(e)) may keep dates, cities, ZIP codes and ages; only the first rule applies, and street
 addresses count as names do.
@@ -22,7 +25,7 @@ nothing else is there, or that nobody can be told apart (k is 1). The rule also 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -30,8 +33,10 @@ import numpy as np
 import polars as pl
 
 from shoal.coarsening.coarsener import SUPPRESSED, Coarsened, Coarsener
+from shoal.compliance.dates import year_of
 from shoal.compliance.identifiers import AGES, DATES, FREE_TEXT, GEOGRAPHIC, OTHER_CODES
-from shoal.compliance.scan import OLDEST, Finding, Scan, scan, speaks_of_age
+from shoal.compliance.scan import OLDEST, Finding, Scan, lower_ends, scan, speaks_of_age, speaks_of_birth
+from shoal.compliance.zip_codes import CENSUS, SMALL_ZIPS, is_zip, three_digits
 from shoal.conform import Prepared
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.fact import Fact
@@ -40,13 +45,7 @@ from shoal.method import Telling
 from shoal.params import ColumnNames, Help, Range, check
 from shoal.schema.infer import words_in
 
-__all__ = ["SMALL_ZIPS", "LimitedDataSet", "SafeHarbor", "outright"]
-
-SMALL_ZIPS = (
-    *("036", "059", "063", "102", "203", "556", "692", "790", "821"),
-    *("823", "830", "831", "878", "879", "884", "890", "893"),
-)
-"""First three digits of ZIP codes with 20,000 people or fewer, by the census of 2000, as published in the guidance."""
+__all__ = ["LimitedDataSet", "SafeHarbor", "outright"]
 
 _REWRITTEN = {GEOGRAPHIC, DATES, AGES}
 _FOR_PEOPLE = {OTHER_CODES, FREE_TEXT}  # named after the release, for a person to judge
@@ -60,11 +59,10 @@ class SafeHarbor(Coarsener):
     Parameters
     ----------
     small_zips
-        First three digits of ZIP codes that are written ``000``. The default is the list published for the census of
-        2000; later counts give other lists.
+        First three digits of ZIP codes that are written ``000``; None takes the list of the census of 2020.
     year
-        The year in which the data were collected. With it, years of birth of people over 89 are pooled; without it they
-        are left and a note says so.
+        The year in which the data were collected. With it, years of birth of people over 89 are pooled; without it a
+        table with years of birth of people who would be over 89 today is refused.
     allow
         Columns that a person has looked at and that stay as they are, although they look like identifiers.
     k
@@ -99,7 +97,9 @@ class SafeHarbor(Coarsener):
     )
     rank = 5
 
-    small_zips: Annotated[tuple[str, ...], Help("first three digits of ZIP codes written 000")] = SMALL_ZIPS
+    small_zips: Annotated[
+        tuple[str, ...] | None, Help("first three digits of ZIP codes written 000; none: by the census of 2020")
+    ] = None
     year: Annotated[int | None, Range(low=1900, high=2200), Help("year in which the data were collected")] = None
     allow: Annotated[tuple[str, ...], Help("columns to keep although they look like identifiers"), ColumnNames()] = ()
     k: Annotated[int, Range(low=1, high=1), Help("always 1")] = 1
@@ -112,57 +112,61 @@ class SafeHarbor(Coarsener):
     def apply(self, prepared: Prepared, seed: int) -> Coarsened:
         """Rewrite what the rule lets stand in part; refuse what it doesn't let stand at all."""
         check(self)
-        _check_zips(self.small_zips)
-        found = _released(prepared, self.allow)
-        _refuse(type(self).__name__, _direct(found))
+        _check_zips(self.small_zips or ())
+        found = _released(prepared, self.allow, self.year)
+        _refuse(type(self).__name__, _direct(found), _unclear(found, self._born(prepared)))
         made = {name: self._column(prepared, found, name) for name in _names(prepared, self.allow)}
         columns = {name: _levels(column, prepared) for name, column in made.items() if column is not None}
         return Coarsened(
             columns=columns,
             kept=np.ones(prepared.n, dtype=np.bool_),
-            facts=tuple(Fact(says=rule, outside=True) for rule in self._rules(columns)),
+            facts=tuple(Fact(says=rule, outside=True) for rule in self._rules()),
+            outside=_rewritten(found, columns),
         )
+
+    def _rules(self) -> tuple[str, ...]:
+        list_of = CENSUS if self.small_zips is None else "a list that was given"
+        return (
+            f"ZIP codes are written as their first three digits, or 000 where 20,000 people or fewer live by {list_of}",
+            "dates are written as years; ages over 89 as 90, which stands for 90 and over",
+            "places smaller than a state are suppressed",
+        )
+
+    def _born(self, prepared: Prepared) -> list[Finding]:
+        """Dates of birth, once they are years, of people who may be over 89; none where the year is given."""
+        if self.year is not None:
+            return []
+        dates = [name for name in _names(prepared, self.allow) if speaks_of_birth(name)]
+        years = [year_of(series(prepared.frame, name)).alias(name) for name in dates]
+        return [finding for column in years for finding in scan(column.to_frame()).of(AGES)]
 
     def _column(self, prepared: Prepared, found: Scan, name: str) -> pl.Series | None:
         """What is written instead of a column, if anything."""
         column = series(prepared.frame, name)
         titles = {finding.identifier for finding in found.findings if finding.column == name}
+        if DATES in titles or (AGES in titles and not speaks_of_age(name)):
+            return self._years(column)
         if AGES in titles:
             return _pooled(column)
-        if DATES in titles:
-            return self._years(column)
-        if GEOGRAPHIC not in titles:
-            return self._years(column) if _is_birth_year(column) and self.year else None
-        return self._zips(column) if _is_zip(column) else _blank(column)
-
-    def _zips(self, column: pl.Series) -> pl.Series:
-        text = column.cast(pl.String).str.strip_chars()
-        digits = text.str.extract(r"^(\d{1,5})(?:-?\d{4})?(?:\.0)?$", 1)
-        damaged = digits.str.len_chars() < (5 if column.dtype.is_numeric() else 3)  # numbers lose their leading zeros
-        damaged |= digits.str.len_chars() == 4
-        padded = pl.select(pl.when(damaged).then(digits.str.zfill(5)).otherwise(digits)).to_series()
-        three = padded.str.slice(0, 3).fill_null("000")
-        three = three.set(three.is_in(list(self.small_zips)), "000")
-        return three.set(column.is_null(), None).alias(column.name)
+        if GEOGRAPHIC in titles:
+            return (
+                three_digits(column, SMALL_ZIPS if self.small_zips is None else self.small_zips)
+                if is_zip(column)
+                else _blank(column)
+            )
+        return None
 
     def _years(self, column: pl.Series) -> pl.Series:
-        years = _year_of(column)
-        if self.year is not None and _speaks_of_birth(column.name):
+        years = year_of(column)
+        if self.year is not None and speaks_of_birth(column.name):
             years = years.clip(lower_bound=self.year - OLDEST - 1)
         return years.alias(column.name)
 
-    def _rules(self, columns: Mapping[str, pl.Series]) -> tuple[str, ...]:
-        rules = (
-            "ZIP codes are written as their first three digits, or 000 where few people live",
-            "dates are written as years; ages over 89 as 90, which stands for 90 and over",
-            "places smaller than a state are suppressed",
-        )
-        birth = any(_speaks_of_birth(name) for name in columns) and self.year is None
-        return (
-            (*rules, "years of birth are as they were: give the year of the data to pool ages over 89")
-            if birth
-            else rules
-        )
+
+def _rewritten(found: Scan, columns: Mapping[str, pl.Series]) -> dict[str, list[str]]:
+    """The columns that were rewritten, by what they held; what is written there shows it."""
+    held = {name: next(f.identifier for f in found.findings if f.column == name) for name in columns}
+    return {title: [name for name, other in held.items() if other == title] for title in dict.fromkeys(held.values())}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,7 +216,7 @@ class LimitedDataSet(Coarsener):
         """Refuse direct identifiers and street addresses; everything else stays."""
         check(self)
         found = _released(prepared, self.allow)
-        _refuse(type(self).__name__, outright(found))
+        _refuse(type(self).__name__, [*outright(found), *found.of(FREE_TEXT)])
         note = "dates, cities, ZIP codes and ages are as they were"
         return Coarsened(columns={}, kept=np.ones(prepared.n, dtype=np.bool_), facts=(Fact(says=note, outside=True),))
 
@@ -229,27 +233,43 @@ def _names(prepared: Prepared, allow: Iterable[str]) -> list[str]:
     return [column.name for column in released.columns if column.role != "weight" and column.name not in set(allow)]
 
 
-def _released(prepared: Prepared, allow: Iterable[str]) -> Scan:
-    return scan(prepared.frame, columns=_names(prepared, allow))
+def _released(prepared: Prepared, allow: Iterable[str], year: int | None = None) -> Scan:
+    return scan(prepared.frame, columns=_names(prepared, allow), year=year)
 
 
 def _direct(found: Scan) -> list[Finding]:
-    """Identifiers that name a person outright, and dates within other texts, where no rule could take them out."""
+    """Identifiers that name a person outright, free text, and dates within other texts, where no rule could take them
+    out."""
     named = [finding for finding in outright(found) if finding.identifier != GEOGRAPHIC]
     within = [finding for finding in found.of(DATES) if not finding.by_name and finding.share < 0.5]
-    texts = {finding.column for finding in found.of(FREE_TEXT)}
-    return [*named, *(f for f in found.of(DATES) if f in within or f.column in texts)]
+    texts = found.of(FREE_TEXT)
+    columns = {finding.column for finding in texts}
+    return [*named, *texts, *(f for f in found.of(DATES) if f in within or f.column in columns)]
 
 
-def _refuse(owner: str, direct: list[Finding]) -> None:
-    if direct:
-        said = ", ".join(f"{finding.identifier} in '{finding.column}'" for finding in direct[:8])
-        raise GuaranteeError(
-            owner,
-            "must not contain direct identifiers",
-            got=said,
-            hint="Give these columns the role identifier to drop them, or allow them if they are not identifiers.",
-        )
+def _unclear(found: Scan, born: list[Finding]) -> list[Finding]:
+    """What only a person can judge, but for codes in which everybody differs: they are named at the end."""
+    unclear = [finding for finding in found.findings if not finding.judged and finding.identifier != OTHER_CODES]
+    known = {finding.column for finding in unclear}
+    return [*unclear, *(finding for finding in born if finding.column not in known)]
+
+
+def _refuse(owner: str, direct: list[Finding], unclear: Sequence[Finding] = ()) -> None:
+    if not direct and not unclear:
+        return
+    hints = [_DROP] if direct or any(finding.identifier != AGES for finding in unclear) else []
+    hints += [_YEAR] if any(finding.identifier == AGES for finding in unclear) else []
+    said = [f"{finding.identifier} in '{finding.column}'" for finding in direct]
+    said += [f"{finding.identifier} in '{finding.column}' (could not be judged)" for finding in unclear]
+    rule = "must not contain direct identifiers" if direct else "must not contain what only a person can judge"
+    raise GuaranteeError(owner, rule, got=", ".join(dict.fromkeys(said)), hint=" ".join(hints))
+
+
+_DROP = (
+    "Give these columns the role identifier to drop them, or allow them (--allow) if you have looked and they are not "
+    "identifiers."
+)
+_YEAR = "Give the year of the data (--year), so that ages over 89 can be told from years of birth."
 
 
 def _check_zips(zips: tuple[str, ...]) -> None:
@@ -269,7 +289,11 @@ def _levels(column: pl.Series, prepared: Prepared) -> pl.Series:
 
 
 def _pooled(column: pl.Series) -> pl.Series:
-    return column.clip(upper_bound=OLDEST + 1)
+    """Ages over 89 in one: 90, or in a column of texts ``90+``."""
+    if column.dtype.is_numeric():
+        return column.clip(upper_bound=OLDEST + 1)
+    texts = column.cast(pl.String)
+    return texts.set((lower_ends(texts) > OLDEST).fill_null(False), f"{OLDEST + 1}+")
 
 
 def _blank(column: pl.Series) -> pl.Series:
@@ -277,31 +301,5 @@ def _blank(column: pl.Series) -> pl.Series:
     return pl.Series(column.name, [SUPPRESSED]).new_from_index(0, len(column))
 
 
-def _year_of(column: pl.Series) -> pl.Series:
-    """The year of each date; a date in a form that isn't known becomes missing."""
-    if column.dtype.is_temporal():
-        return column.dt.year().cast(pl.Int64)
-    if column.dtype.is_numeric():
-        whole = column.cast(pl.Int64)
-        return pl.select(pl.when(whole > 9999).then(whole // 10000).otherwise(whole)).to_series()
-    text = column.cast(pl.String)
-    four = text.str.extract(r"(?:^|\D)((?:18|19|20|21)\d{2})(?:\D|$)", 1)
-    return four.cast(pl.Int64, strict=False)
-
-
-def _is_zip(column: pl.Series) -> bool:
-    named = any(word.startswith("zip") or word in ("postal", "postcode") for word in words_in(column.name))
-    text = column.drop_nulls().cast(pl.String)
-    return named or float(text.str.contains(r"^\d{5}-\d{4}$").mean() or 0.0) > 0.5  # type: ignore[arg-type]
-
-
-def _speaks_of_birth(name: str) -> bool:
-    return any(word.startswith(("birth", "dob", "yob", "dateofbirth")) for word in words_in(name))
-
-
 def _speaks_of_street(name: str) -> bool:
     return any(word.startswith(_STREET) for word in words_in(name))
-
-
-def _is_birth_year(column: pl.Series) -> bool:
-    return _speaks_of_birth(column.name) and column.dtype.is_integer() and not speaks_of_age(column.name)

@@ -8,17 +8,24 @@ called ``x7``, or an address inside a long note, can escape it; pictures and oth
 Columns in which everybody has another whole number are named as possible codes even if they are amounts of money.
 
 Three digits of a ZIP code, a year alone, and ages pooled at 90 are no findings: the rule lets them stand.
+
+What a scan can't judge it says: places that may be smaller than a state (a *region* of unknown names), numbers in a
+column of dates that are neither days nor years, and years of birth of people who may be over 89 where nobody says of
+which year the data are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
+from shoal.coarsening.us_places import DIVISIONS, REGIONS, STATE_NAMES, STATE_OF_FIPS, STATES
+from shoal.compliance.dates import are_years, packed_hits
 from shoal.compliance.identifiers import (
     AGES,
     DATES,
@@ -27,6 +34,7 @@ from shoal.compliance.identifiers import (
     IDENTIFIERS,
     NAMES,
     OTHER_CODES,
+    PLACES_OF_ANY_SIZE,
     Identifier,
     named,
 )
@@ -34,12 +42,24 @@ from shoal.frame import enter, series
 from shoal.record import Record
 from shoal.schema.infer import words_in
 
-__all__ = ["OLDEST", "Finding", "Scan", "scan", "speaks_of_age"]
+__all__ = [
+    "LONG",
+    "OLDEST",
+    "Finding",
+    "Scan",
+    "is_free_text",
+    "lower_ends",
+    "scan",
+    "speaks_of_age",
+    "speaks_of_birth",
+]
 
 OLDEST = 89
 """The highest age that the Safe Harbor rule lets stand."""
 
-_LONG = 40  # mean length of a text above which it is free text
+LONG = 40
+"""Mean length of the different texts of a column from which on they are free text."""
+
 _FEWEST = 20  # values below which "all differ" says nothing
 
 
@@ -59,6 +79,8 @@ class Finding(Record):
         How many cells have its form; all filled ones where the name is all there is to go by.
     n_filled
         How many cells are filled.
+    judged
+        Whether this is what it seems; False where only a person can tell.
     """
 
     derived: ClassVar[tuple[str, ...]] = ("share",)
@@ -69,6 +91,7 @@ class Finding(Record):
     by_values: bool
     n_matching: int
     n_filled: int
+    judged: bool = True
 
     @property
     def share(self) -> float:
@@ -100,7 +123,9 @@ class Scan(Record):
         return tuple(finding for finding in self.findings if finding.identifier == identifier)
 
 
-def scan(table: Any, *, columns: Sequence[str] | None = None, sample: int | None = None) -> Scan:
+def scan(
+    table: Any, *, columns: Sequence[str] | None = None, sample: int | None = None, year: int | None = None
+) -> Scan:
     """Look for identifiers in `table`, any dataframe; nothing is changed.
 
     Parameters
@@ -110,6 +135,9 @@ def scan(table: Any, *, columns: Sequence[str] | None = None, sample: int | None
     sample
         Look at this many different values of a column at most, evenly spaced in the order of values, and count as if
         the others weren't there; None looks at all. A few numbers among a million notes escape a sample.
+    year
+        The year in which the data were collected, to tell who of those born in a year was over 89; None can tell only
+        that nobody is over 89 today.
 
     Notes
     -----
@@ -126,7 +154,7 @@ def scan(table: Any, *, columns: Sequence[str] | None = None, sample: int | None
     """
     frame = enter(table)
     names = list(frame.columns if columns is None else columns)
-    found = [finding for name in names for finding in _look(series(frame, name), sample)]
+    found = [finding for name in names for finding in _look(series(frame, name), sample, year)]
     return Scan(findings=tuple(found), n_rows=len(frame), n_columns=len(names), n_looked_at=sample)
 
 
@@ -135,10 +163,19 @@ def speaks_of_age(name: str) -> bool:
     return any(word in _AGE for word in words_in(name))
 
 
-_AGE = {"age", "ages", "agep", "agelast", "ageyears", "ageatdeath"}
+def speaks_of_birth(name: str) -> bool:
+    """Whether a column's name says that it holds dates or years of birth."""
+    return any(
+        word.startswith(("birth", "dob", "yob", "dateofbirth")) and word not in _BORN_OTHERWISE
+        for word in words_in(name)
+    )
 
 
-def _look(column: pl.Series, sample: int | None) -> list[Finding]:
+_AGE = {"age", "ages", "agep", "agelast", "ageyears", "ageatdeath", "agegroup", "agegrp", "agecat", "agegr", "ageband"}
+_BORN_OTHERWISE = {"birthweight", "birthwt", "birthplace", "birthcountry", "birthstate", "births", "birthorder"}
+
+
+def _look(column: pl.Series, sample: int | None, year: int | None) -> list[Finding]:
     """What one column holds: by values, else by name; and what its numbers or its length say."""
     by_name = named(words_in(column.name))
     distinct = _distinct(column, sample)
@@ -148,10 +185,11 @@ def _look(column: pl.Series, sample: int | None) -> list[Finding]:
         del counts[NAMES]
     found = [_finding(column.name, i, c, n, by_name) for i, c in counts.values()]
     if by_name is not None and by_name.title not in counts and (c := _by_name_alone(by_name, column, distinct)):
-        found.insert(0, _finding(column.name, by_name, c, n, by_name, by_values=False))
-    if _is_free_text(distinct):
+        judged = by_name.title != DATES or _are_parts_of_dates(distinct["value"])
+        found.insert(0, _finding(column.name, by_name, c, n, by_name, by_values=False, judged=judged))
+    if is_free_text(distinct):
         found.append(_plain(column.name, "", FREE_TEXT, n, n))
-    return found or _others(column, distinct, n)
+    return found or _others(column, distinct, n, year)
 
 
 def _distinct(column: pl.Series, sample: int | None) -> pl.DataFrame:
@@ -170,8 +208,9 @@ def _matching(identifier: Identifier, column: pl.Series, distinct: pl.DataFrame)
     values = distinct["value"]
     if values.dtype.is_temporal() and values.dtype not in (pl.Time, pl.Duration):
         return int(distinct["count"].sum()) if identifier.title == DATES else 0
-    if values.dtype != pl.String or not identifier.form:
-        return _packed_dates(column, distinct) if identifier.title == DATES else 0
+    packed = _packed_dates(distinct) if identifier.title == DATES else 0
+    if packed or values.dtype != pl.String or not identifier.form:
+        return packed
     hit = values.str.contains(identifier.form)
     if identifier.title.startswith("vehicle"):
         hit &= values.str.contains(r"\d.*\d") & values.str.contains("[A-Z]")
@@ -180,14 +219,9 @@ def _matching(identifier: Identifier, column: pl.Series, distinct: pl.DataFrame)
     return int(distinct["count"].filter(hit).sum())
 
 
-def _packed_dates(column: pl.Series, distinct: pl.DataFrame) -> int:
-    """Whole numbers such as 20240131 in a column whose name ends in date."""
-    values = distinct["value"]
-    speaks = any(word.endswith(("date", "dt", "dob")) for word in words_in(column.name))
-    if not (speaks and values.dtype.is_integer()):
-        return 0
-    hit = values.is_between(18500101, 21001231) & (values % 100).is_between(1, 31)
-    return int(distinct["count"].filter(hit & (values // 100 % 100).is_between(1, 12)).sum())
+def _packed_dates(distinct: pl.DataFrame) -> int:
+    """Whole numbers such as 20240131 or 202401, whatever the column is called."""
+    return int(distinct["count"].filter(packed_hits(distinct["value"])).sum())
 
 
 def _mostly_different(distinct: pl.DataFrame) -> bool:
@@ -198,24 +232,58 @@ def _by_name_alone(identifier: Identifier, column: pl.Series, distinct: pl.DataF
     """How many cells to count where only the name speaks; none where the values contradict it."""
     values, count = distinct["value"], distinct["count"]
     n = int(count.sum())
-    if values.dtype == pl.Boolean or len(values) <= 2 < n:  # who has a phone, not which; or all is suppressed
+    if _says_whether(values) or (identifier.title not in (GEOGRAPHIC, DATES) and len(values) <= 2 < n):
+        return 0
+    if identifier.title == NAMES and values.dtype != pl.String:
         return 0
     if identifier.title == GEOGRAPHIC and any(word.startswith("zip") for word in words_in(column.name)):
         return int(count.filter(values.cast(pl.String).str.contains(r"^\d{4,}")).sum())  # three digits may stay
     if identifier.title == DATES:
-        return 0 if _years(values) else n
+        return 0 if are_years(values) else n
     return 0 if identifier.title == OTHER_CODES and values.dtype.is_float() else n
 
 
-def _years(values: pl.Series) -> bool:
-    """Whether these are years, which may stay, rather than days or months."""
-    if values.dtype.is_numeric():
-        return float(values.max() or 0) > 31  # type: ignore[arg-type]
-    return bool(values.cast(pl.String).str.contains(r"^\d{4}$|^\*$").all())
+def _says_whether(values: pl.Series) -> bool:
+    """Who has one, not which (yes and no, 0 and 1, town and country), or all is suppressed."""
+    if values.dtype == pl.Boolean:
+        return True
+    texts = set(values.cast(pl.String).str.strip_chars().str.to_lowercase())
+    return any(texts <= answers for answers in _ANSWERS)
+
+
+_ANSWERS = (
+    {"yes", "no", "y", "n", "true", "false", "t", "f", "unknown", "*"},
+    {"0", "1", "0.0", "1.0"},
+    {"urban", "rural", "suburban", "metro", "nonmetro", "non-metro", "unknown", "*"},
+)
+
+
+def _are_parts_of_dates(values: pl.Series) -> bool:
+    """Whether these can be days or months; other numbers under such a name may count days from anywhere."""
+    return not values.dtype.is_numeric() or bool(values.is_between(0, 31).all())
+
+
+def _is_state_or_larger(values: pl.Series) -> bool:
+    """Whether all these places are states, divisions or regions of the census, or countries by their codes."""
+    return set(values.cast(pl.String).str.strip_chars().str.to_lowercase()) <= _LARGE
+
+
+_LARGE = frozenset(
+    name.lower()
+    for names in (STATES, STATE_NAMES, STATE_OF_FIPS, DIVISIONS, REGIONS, REGIONS.values())
+    for name in names
+) | {"north central", "us", "usa", "united states", "abroad", "foreign", "other", "unknown", "*"}
 
 
 def _finding(
-    column: str, identifier: Identifier, n: int, n_filled: int, by_name: Identifier | None, *, by_values: bool = True
+    column: str,
+    identifier: Identifier,
+    n: int,
+    n_filled: int,
+    by_name: Identifier | None,
+    *,
+    by_values: bool = True,
+    judged: bool = True,
 ) -> Finding:
     return Finding(
         column=column,
@@ -225,28 +293,53 @@ def _finding(
         by_values=by_values,
         n_matching=n,
         n_filled=n_filled,
+        judged=judged,
     )
 
 
-def _is_free_text(distinct: pl.DataFrame) -> bool:
-    """Long texts that mostly differ."""
+def is_free_text(distinct: pl.DataFrame) -> bool:
+    """Whether the different values, with their counts, are long texts that mostly differ."""
     values, n = distinct["value"], int(distinct["count"].sum())
     if values.dtype != pl.String or len(values) <= 0.5 * n or n < 2:
         return False
-    return float(values.str.len_chars().mean() or 0.0) >= _LONG  # type: ignore[arg-type]
+    return float(values.str.len_chars().mean() or 0.0) >= LONG  # type: ignore[arg-type]
 
 
-def _others(column: pl.Series, distinct: pl.DataFrame, n: int) -> list[Finding]:
-    """Ages over 89, unless they are pooled in one; codes that differ from person to person."""
-    values, count = distinct["value"], distinct["count"]
-    if values.dtype.is_numeric() and speaks_of_age(column.name):
-        old = values > OLDEST
-        pooled = bool((values.filter(old) == OLDEST + 1).all())
-        return [] if pooled else [_plain(column.name, "C", AGES, int(count.filter(old).sum()), n, by_name=True)]
+def _others(column: pl.Series, distinct: pl.DataFrame, n: int, year: int | None) -> list[Finding]:
+    """Ages over 89, places of unknown size, codes that differ from person to person."""
+    values = distinct["value"]
+    if speaks_of_age(column.name):
+        return _old(column.name, values, distinct["count"], n)
+    if speaks_of_birth(column.name) and values.dtype.is_numeric() and are_years(values):
+        return _born_long_ago(column.name, distinct, n, year)
+    if n and PLACES_OF_ANY_SIZE & set(words_in(column.name)) and not _says_whether(values):
+        places = [] if _is_state_or_larger(values) else [_plain(column.name, "B", GEOGRAPHIC, n, n, by_name=True)]
+        return [replace(place, by_values=False, judged=False) for place in places]
     codes = values.dtype == pl.String or values.dtype.is_integer()
     if codes and len(values) == n >= _FEWEST:
         return [_plain(column.name, "R", OTHER_CODES, n, n)]
     return []
+
+
+def _old(name: str, values: pl.Series, count: pl.Series, n: int) -> list[Finding]:
+    """Ages over 89 that aren't all in one; of an interval, its lower end counts."""
+    ages = values if values.dtype.is_numeric() else lower_ends(values)
+    old = (ages > OLDEST).fill_null(False)
+    pooled = values.filter(old).n_unique() <= 1 and bool((ages.filter(old) == OLDEST + 1).all())
+    return [] if pooled else [_plain(name, "C", AGES, int(count.filter(old).sum()), n, by_name=True)]
+
+
+def lower_ends(texts: pl.Series) -> pl.Series:
+    """The first number in each text: the age, or the lower end of an interval of ages."""
+    return texts.cast(pl.String).str.extract(r"(\d+)", 1).cast(pl.Int64, strict=False)
+
+
+def _born_long_ago(name: str, distinct: pl.DataFrame, n: int, year: int | None) -> list[Finding]:
+    """Years of birth of people over 89 in `year`; in the present year, where nobody says which, it can't be judged."""
+    oldest = (year or datetime.now(UTC).year) - OLDEST - 1
+    n_old = int(distinct["count"].filter(distinct["value"] < oldest).sum())
+    found = [_plain(name, "C", AGES, n_old, n, by_name=True)] if n_old else []
+    return [replace(one, judged=year is not None) for one in found]
 
 
 def _plain(column: str, letter: str, title: str, n: int, n_filled: int, *, by_name: bool = False) -> Finding:

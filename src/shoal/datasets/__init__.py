@@ -9,16 +9,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from shoal.datasets.bulk_data import fhir, fhir_schema, write_fhir
     from shoal.datasets.discharges import discharge, discharge_schema
     from shoal.datasets.inpatients import inpatient, inpatient_schema
+    from shoal.datasets.layouts import omop_schema, synpuf_schema
     from shoal.datasets.nmes import nmes1988, nmes1988_schema
+    from shoal.datasets.outpatients import clinic, clinic_schema
     from shoal.datasets.panel import meps, meps_schema
     from shoal.datasets.pima import pima_like, pima_like_schema
     from shoal.datasets.survey import health_survey, health_survey_schema
 
 __all__ = [
+    "clinic",
+    "clinic_schema",
     "discharge",
     "discharge_schema",
+    "fhir",
+    "fhir_schema",
     "health_survey",
     "health_survey_schema",
     "inpatient",
@@ -27,11 +34,21 @@ __all__ = [
     "meps_schema",
     "nmes1988",
     "nmes1988_schema",
+    "omop_schema",
     "pima_like",
     "pima_like_schema",
+    "synpuf_schema",
+    "write_fhir",
 ]
 
 _HOME = {
+    "synpuf_schema": "layouts",
+    "omop_schema": "layouts",
+    "write_fhir": "bulk_data",
+    "fhir_schema": "bulk_data",
+    "fhir": "bulk_data",
+    "clinic": "outpatients",
+    "clinic_schema": "outpatients",
     "health_survey": "survey",
     "health_survey_schema": "survey",
     "discharge": "discharges",

@@ -7,6 +7,8 @@ The centre of group C in column j is the value of the column that is nearest to 
 The values v are those that occur in the table, so that a centre can always be written. On a line that is a median (the
 lower one, which is a member's value), for 0/1 distances the mode (ties: the more frequent level of the table), and for
 a table of distances the level with the least sum (ties: the same), which need not be a member's.
+
+Where a person of several rows lies: the mean of their numbers, the most frequent of their levels.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import numpy as np
 from shoal.arrays import FloatArray, IntArray
 from shoal.distance.space import Space, Spaces
 
-__all__ = ["lower_medians", "medoids", "modes"]
+__all__ = ["lower_medians", "medoids", "modes", "person_positions"]
 
 _CHUNK = 2**22  # cells of the table of counts that is held at a time
 
@@ -80,3 +82,22 @@ def _least(table: FloatArray, positions: IntArray, labels: IntArray, among: IntA
     near = sums <= sums.min(axis=1, keepdims=True) * (1 + 1e-12)
     best: FloatArray = among[near.argmax(axis=1)].astype(np.float64)
     return best
+
+
+def person_positions(positions: FloatArray, spaces: Spaces, units: IntArray) -> FloatArray:
+    """One row of positions per person, whatever the order of the rows."""
+    counts = np.bincount(units)
+    if len(counts) == len(units):
+        return positions[np.argsort(units)]
+    columns = [
+        _means(positions[:, j], units, counts) if space.shape == "line" else modes(positions[:, j], units)
+        for j, space in enumerate(spaces)
+    ]
+    return np.column_stack(columns)
+
+
+def _means(values: FloatArray, units: IntArray, counts: IntArray) -> FloatArray:
+    ordered = values[np.lexsort((values, units))]  # sorted sums: the order of the file changes no bit
+    starts = np.concatenate(([0], np.cumsum(counts)[:-1]))
+    out: FloatArray = np.add.reduceat(ordered, starts) / counts
+    return out

@@ -18,6 +18,7 @@ person can change it. `Axis.learn` reads from the data what the entry leaves ope
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
@@ -26,12 +27,21 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import FloatArray, Generator, IntArray
-from shoal.domain.bins import equal_edges, labels_of, values_in
-from shoal.domain.declared import declared_kind, declared_levels, floats, is_whole, numbers_of, type_named, type_word
-from shoal.domain.learning import learn_levels, learn_range
+from shoal.domain.bins import equal_edges, labels_of, places_in, values_in, warped, whole_numbers
+from shoal.domain.declared import (
+    declared_kind,
+    declared_levels,
+    floats,
+    is_whole,
+    learn_levels,
+    learn_range,
+    numbers_of,
+    type_named,
+    type_word,
+)
 from shoal.errors import ColumnError
 from shoal.schema import Column, Kind, Level
-from shoal.value import codes_of, identity, plain, spelled, spellings
+from shoal.value import codes_of, identity, plain, same_as, spelled, spellings, text_of
 
 __all__ = ["Axis", "Missing", "Unknown"]
 
@@ -56,6 +66,8 @@ class Axis:
         See the module.
     declared
         Whether all of it follows from the schema alone.
+    within
+        For each bin the shares of its equal parts, where numbers are not drawn evenly from it.
 
     Examples
     --------
@@ -77,6 +89,7 @@ class Axis:
     unknown: Unknown = "refuse"
     reasons: tuple[Level, ...] = ()
     declared: bool = False
+    within: tuple[FloatArray, ...] | None = None
     _index: dict[Hashable, int] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
@@ -93,7 +106,7 @@ class Axis:
             axis = cls._binned(column, column.bounds, bins, is_whole(column))
         else:
             axis = cls(name=column.name, kind=kind, levels=declared_levels(column))
-        return replace(axis, missing=missing, unknown=unknown, declared=True)
+        return replace(axis, missing=missing, unknown=unknown, reasons=_reasons(column, kind), declared=True)
 
     @classmethod
     def learn(
@@ -110,6 +123,8 @@ class Axis:
         number of the first, which also tells by its type whether numbers are whole.
         """
         told = not _is_open(column) and (column.kind != "numeric" or column.whole is not None)
+        reasons = _reasons(column, column.kind)
+        contents = [_without(content, reasons) for content in contents] if reasons else contents
         if column.kind == "numeric":
             bounds = None if column.edges is not None else column.bounds or learn_range(contents[0])
             whole = contents[0].dtype.is_integer() if column.whole is None else column.whole
@@ -117,7 +132,7 @@ class Axis:
         else:
             levels = declared_levels(column) if column.levels is not None else learn_levels(contents, column)
             axis = cls(name=column.name, kind=column.kind or "nominal", levels=levels)
-        return replace(axis, missing=missing, unknown=unknown, declared=told)
+        return replace(axis, missing=missing, unknown=unknown, reasons=reasons, declared=told)
 
     @classmethod
     def cut(cls, name: str, cuts: FloatArray) -> Axis:
@@ -150,6 +165,11 @@ class Axis:
         return self.missing == "level"
 
     @property
+    def missing_cell(self) -> int | None:
+        """The number of the missing value's cell, if it has one."""
+        return self.n_known if self.has_missing else None
+
+    @property
     def size(self) -> int:
         """Number of cells."""
         return self.n_known + self.has_missing + len(self.reasons)
@@ -167,7 +187,12 @@ class Axis:
     @property
     def dtype(self) -> pl.DataType:
         """The type of its values."""
-        return self.levels.dtype if self.levels is not None else pl.Int64() if self.whole else pl.Float64()
+        if self.levels is not None:
+            return self.levels.dtype
+        if any(isinstance(reason, str) for reason in self.reasons):
+            return pl.String()
+        whole = self.whole and all(float(reason).is_integer() for reason in self.reasons)
+        return pl.Int64() if whole else pl.Float64()
 
     def label(self, cell: int) -> str:
         """What a cell holds, in words."""
@@ -256,18 +281,33 @@ class Axis:
         values = self.levels.gather(pl.Series(known)) if self.levels is not None else self._drawn(known, rng)
         values = values.alias(self.name)
         values = values.set(pl.Series(absent), None) if absent.any() else values
-        return self._with_reasons(values, codes) if self.reasons else values
+        return self.with_reasons(values, codes - self.n_known - self.has_missing) if self.reasons else values
 
-    def _with_reasons(self, values: pl.Series, codes: IntArray) -> pl.Series:
-        first = self.n_known + self.has_missing
+    def with_reasons(self, values: pl.Series, places: IntArray) -> pl.Series:
+        """The values with a reason where its place among the reasons is given, in the type that holds both."""
+        values = values.cast(self.dtype)
         for place, reason in enumerate(self.reasons):
-            own = pl.Series([reason]).cast(values.dtype)[0]
-            values = values.set(pl.Series(codes == first + place), own)
+            own = text_of(reason) if values.dtype == pl.String else pl.Series([reason]).cast(values.dtype)[0]
+            values = values.set(pl.Series(places == place), own)
         return values
 
     def _drawn(self, codes: IntArray, rng: Generator | None) -> pl.Series:
         u = np.full(len(codes), 0.5) if rng is None else rng.random(len(codes))
-        return pl.Series(values_in(self._edges, codes, u, self.whole), dtype=self.dtype)
+        u = u if self.within is None else warped(self.within, codes, u)
+        return pl.Series(values_in(self._edges, codes, u, self.whole), dtype=pl.Int64() if self.whole else pl.Float64())
+
+    @property
+    def n_whole(self) -> IntArray:
+        """How many whole numbers each bin has."""
+        return whole_numbers(self._edges)[1]
+
+    def places(self, content: pl.Series, codes: IntArray) -> FloatArray:
+        """The share of its bin at which each number lies; NaN where there is none."""
+        known = codes < self.n_known
+        out = np.full(len(codes), np.nan)
+        values = numbers_of(content.filter(pl.Series(known)))
+        out[known] = places_in(self._edges, codes[known], values, self.whole)
+        return out
 
     @property
     def _edges(self) -> FloatArray:
@@ -291,14 +331,38 @@ class Axis:
             if not self.nullable:
                 raise ColumnError(self.name, "must not be missing")
             return None, ""
-        return (plain(self.levels)[self._level(value)], "") if self.levels is not None else self._number(value)
+        if self.levels is not None:
+            return plain(self.levels)[self._level(value)], ""
+        reason = self._reason(value)
+        return self._number(value) if reason is None else (self.reasons[reason], "")
+
+    def _reason(self, value: object) -> int | None:
+        """Which reason a value is, if it is one."""
+        if not self.reasons:
+            return None
+        known = [identity(reason) for reason in self.reasons]
+        found = identity(value)
+        return known.index(found) if found is not None and found in known else None
 
     def code(self, value: object) -> int:
         """The cell of one value."""
-        read, _ = self.read(value)
+        return self.cell(self.read(value)[0])
+
+    def cell(self, read: Value) -> int:
+        """The cell of a value that `read` gave."""
         if read is None:
             return self._stand_in()
-        return self._level(read) if self.levels is not None else int(self.bins(np.array([float(read)]))[0])
+        reason = self._reason(read)
+        if reason is not None and self.levels is None:
+            return self.n_known + self.has_missing + reason
+        return self._level(read) if self.levels is not None else self._bin(float(read))
+
+    def _bin(self, number: float) -> int:
+        """`bins` for one number, in a tenth of the time."""
+        edges = self._edges
+        if self.unknown != "clip" and not edges[0] <= number <= edges[-1]:
+            return -1
+        return (bisect_right if self.closed == "left" else bisect_left)(self.cuts, number)
 
     def json_schema(self) -> dict[str, Any]:
         """The JSON schema of one value."""
@@ -307,7 +371,9 @@ class Axis:
             return (
                 {"enum": [*known, None], "description": "null is a missing value"} if self.nullable else {"enum": known}
             )
-        words: dict[str, Any] = {"type": ["number", "null"] if self.nullable else "number"}
+        types = ["number", *(["string"] if any(isinstance(reason, str) for reason in self.reasons) else [])]
+        types += ["null"] if self.nullable else []
+        words: dict[str, Any] = {"type": types if len(types) > 1 else "number"}
         if self.bounds is not None:
             low, high = self.bounds
             words["description"] = f"Public bounds {low:g} to {high:g}; a number outside is moved to them."
@@ -364,6 +430,8 @@ class Axis:
             "edges": None if self.edges is None else self.edges.tolist(),
             "whole": self.whole,
             "missing": self.has_missing,
+            **({"reasons": list(self.reasons)} if self.reasons else {}),
+            **({} if self.within is None else {"within": [_short(shares) for shares in self.within]}),
         }
 
     @classmethod
@@ -379,8 +447,29 @@ class Axis:
             edges=None if words["edges"] is None else np.array(words["edges"], dtype=np.float64),
             whole=words["whole"],
             missing="level" if words["missing"] else "refuse",
+            reasons=tuple(words.get("reasons", ())),
             declared=True,
+            within=tuple(np.array(shares) for shares in words["within"]) if "within" in words else None,
         )
+
+
+def _reasons(column: Column, kind: Kind | None) -> tuple[Level, ...]:
+    """The codes of a number or a reason, as they are written."""
+    numeric = replace(column, kind=kind)
+    return tuple(numeric.reasons.values()) if numeric.keeps_absence else ()
+
+
+def _without(content: pl.Series, reasons: Sequence[Level]) -> pl.Series:
+    """The numbers of a column, missing where it holds a reason."""
+    left = content.set(pl.Series(same_as(content, reasons)), None)
+    if left.dtype.is_numeric():
+        return left
+    numbers = pl.Series(content.name, numbers_of(left)).fill_nan(None)
+    return numbers.cast(pl.Int64) if (numbers == numbers.round()).fill_null(True).all() else numbers
+
+
+def _short(shares: FloatArray) -> list[float]:
+    return [float(f"{share:.6g}") for share in shares]
 
 
 def _is_open(column: Column) -> bool:

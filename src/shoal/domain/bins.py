@@ -12,7 +12,7 @@ from shoal.arrays import FloatArray, IntArray
 from shoal.errors import ColumnError
 from shoal.schema import Column
 
-__all__ = ["equal_edges", "labels_of", "midpoints", "quantiles", "values_in"]
+__all__ = ["equal_edges", "labels_of", "midpoints", "places_in", "quantiles", "values_in", "warped", "whole_numbers"]
 
 
 def equal_edges(column: Column, bounds: tuple[float, float], bins: int, whole: bool) -> FloatArray:
@@ -68,6 +68,33 @@ def values_in(edges: FloatArray, codes: IntArray, u: FloatArray, whole: bool) ->
     if not whole:
         low, high = edges[codes], edges[codes + 1]
         return np.asarray(low + (high - low) * u, dtype=np.float64)
+    first, n = whole_numbers(edges)
+    return np.asarray(first[codes] + np.floor(u * n[codes]), dtype=np.int64)
+
+
+def whole_numbers(edges: FloatArray) -> tuple[FloatArray, IntArray]:
+    """The first whole number of each bin, and how many it has."""
     first, last = np.ceil(edges[:-1]), np.ceil(edges[1:]) - 1
     last[-1] = math.floor(edges[-1])
-    return np.asarray(first[codes] + np.floor(u * (last - first + 1)[codes]), dtype=np.int64)
+    return first, np.asarray(last - first + 1, dtype=np.int64)
+
+
+def places_in(edges: FloatArray, codes: IntArray, values: FloatArray, whole: bool) -> FloatArray:
+    """The share of its bin at which each value lies: what `values_in` takes back to the value."""
+    if whole:
+        first, n = whole_numbers(edges)
+        return np.asarray((values - first[codes]) / n[codes], dtype=np.float64)
+    low, high = edges[codes], edges[codes + 1]
+    return np.asarray((values - low) / (high - low), dtype=np.float64)
+
+
+def warped(within: Sequence[FloatArray], codes: IntArray, u: FloatArray) -> FloatArray:
+    """Places in bins that are not filled evenly: u goes through the inverse distribution function of its bin."""
+    out = u.copy()
+    for code in np.unique(codes):
+        shares, rows = within[code], np.flatnonzero(codes == code)
+        ends = np.cumsum(shares)
+        part = np.minimum(np.searchsorted(ends, u[rows] * ends[-1], side="right"), len(shares) - 1)
+        inside = (u[rows] * ends[-1] - (ends[part] - shares[part])) / np.maximum(shares[part], 1e-300)
+        out[rows] = (part + np.clip(inside, 0.0, 1 - 1e-9)) / len(shares)
+    return out

@@ -8,6 +8,10 @@ so the type of a released column comes from its entry alone:
 - bounds or edges: Int64 where the column is `whole` (as declared, else if all ends are whole), otherwise Float64.
 
 Values meet levels as `shoal.value` says.
+
+Levels and ranges that are read from the data.
+
+What is learnt here tells of the people it was learnt from: it carries no claim of differential privacy.
 """
 
 from __future__ import annotations
@@ -34,6 +38,8 @@ __all__ = [
     "each_of",
     "floats",
     "is_whole",
+    "learn_levels",
+    "learn_range",
     "numbers_of",
     "type_named",
     "type_word",
@@ -41,7 +47,6 @@ __all__ = [
 
 T = TypeVar("T")
 R = TypeVar("R")
-
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _SIMPLE = (str, bool, int, float, np.bool_, np.integer, np.floating, Decimal, datetime.date)
 
@@ -162,3 +167,34 @@ def type_named(word: str, levels: Sequence[Level]) -> Any:
     if word == "Categorical":
         return pl.Categorical()
     return _TYPES[word]() if word in _TYPES else pl.String()
+
+
+def learn_levels(contents: Sequence[pl.Series], column: Column) -> pl.Series:
+    """The levels that occur, sorted: numbers by size, an ordinal column by its own order, all else as texts.
+
+    Where types differ between tables, the levels are texts that agree between them.
+    """
+    found = [content.drop_nulls() for content in contents]
+    if len(found) > 1:
+        found = _of_one_type(found)
+    levels = pl.concat(found).unique()
+    if levels.dtype in (pl.Categorical, pl.Enum) and column.kind != "ordinal":
+        return levels.gather(levels.cast(pl.String).arg_sort())
+    return levels.sort()
+
+
+def _of_one_type(contents: list[pl.Series]) -> list[pl.Series]:
+    types = {content.dtype for content in contents}
+    if all(kind.is_numeric() for kind in types):
+        return [content.cast(pl.Float64) for content in contents]
+    return contents if len(types) == 1 and pl.Categorical not in types else [canonical(c) for c in contents]
+
+
+def learn_range(content: pl.Series) -> tuple[float, float]:
+    """The least and the largest number, or a range around a single one."""
+    values = numbers_of(content)
+    values = values[np.isfinite(values)]
+    if len(values) == 0:
+        raise ColumnError(content.name, "has no numbers to compute a range from")
+    low, high = float(values.min()), float(values.max())
+    return (low, high) if low < high else (low - 0.5, high + 0.5)

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, Generator, IntArray
+from shoal.domain.absence import coded
 from shoal.domain.axis import Axis
-from shoal.domain.declared import content_of, each_of, numbers_of
+from shoal.domain.declared import content_of, declared_kind, each_of, numbers_of
 from shoal.errors import InputError, ParameterError
 from shoal.frame import Backend, Frame, enter
-from shoal.schema import Column, Schema
+from shoal.schema import Column, Level, Schema
 from shoal.schema.constraint import Rule
 
 __all__ = ["Domain", "conformed"]
@@ -86,11 +87,16 @@ class Domain:
 
     def broken(self, rows: pl.DataFrame) -> BoolArray:
         """Which rows break a rule."""
-        columns = {name: rows[name] for name in rows.columns}
+        columns, codes = {name: rows[name] for name in rows.columns}, self.codes
         found = np.zeros(len(rows), dtype=np.bool_)
         for rule in self.rules:
-            found |= rule.broken(columns)
+            found |= rule.broken(columns, codes)
         return found
+
+    @property
+    def codes(self) -> dict[str, tuple[Level, ...]]:
+        """The values of each column that stand for an absence."""
+        return {axis.name: axis.reasons for axis in self.axes if axis.reasons}
 
     def uniform(self, n: int, rng: Generator) -> IntArray:
         """Rows drawn uniformly from the domain: they know nothing of the data."""
@@ -140,10 +146,19 @@ def conformed(frame: Frame, schema: Schema) -> pl.DataFrame:
     return pl.DataFrame(each_of(lambda name: _conformed(frame, name, declared.get(name)), frame.columns))
 
 
+def with_codes_as_levels(column: Column) -> Column:
+    """Of a category, an absence is a level like any other."""
+    if column.levels is None or not column.missing_codes:
+        return column
+    return replace(column, levels=(*column.levels, *column.missing_codes), missing_codes=None)
+
+
 def _conformed(frame: Frame, name: str, column: Column | None) -> pl.Series:
     if column is not None and column.levels is not None:
-        axis = Axis.declare(column)
+        axis = Axis.declare(with_codes_as_levels(column))
         return axis.decode(axis.encode(content_of(frame, name)))
+    if column is not None and column.missing_codes and declared_kind(column) == "numeric":
+        return coded(content_of(frame, name), replace(column, kind="numeric"))
     if column is not None and (column.bounds is not None or column.edges is not None):
         return pl.Series(name, numbers_of(content_of(frame, name))).fill_nan(None)
     try:

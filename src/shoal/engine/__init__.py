@@ -5,7 +5,19 @@ disk. What a step computes doesn't depend on the engine: counts are exact intege
 engine, no verb depends on the order of rows, on files, threads or batches, and the tests run one suite over both.
 """
 
-from shoal.engine.engine import GROUPED, PERSONS, ROWS, Engine, Part, Relation, open_engine
+from shoal.engine.engine import GROUPED, MARK, PERSONS, ROWS, Batch, Engine, Part, Relation, Types, open_engine
 from shoal.engine.inputs import Inputs
 
-__all__ = ["GROUPED", "PERSONS", "ROWS", "Engine", "Inputs", "Part", "Relation", "open_engine"]
+__all__ = [
+    "GROUPED",
+    "MARK",
+    "PERSONS",
+    "ROWS",
+    "Batch",
+    "Engine",
+    "Inputs",
+    "Part",
+    "Relation",
+    "Types",
+    "open_engine",
+]

@@ -14,17 +14,23 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeAlias
 
 import polars as pl
 
 from shoal.engine.inputs import Inputs
 from shoal.errors import ParameterError
 
-__all__ = ["GROUPED", "PERSONS", "ROWS", "Engine", "Part", "Relation", "open_engine"]
+__all__ = ["GROUPED", "MARK", "PERSONS", "ROWS", "Batch", "Engine", "Part", "Relation", "Types", "open_engine"]
 
 ROWS, PERSONS, GROUPED = "#rows", "#persons", "#grouped"
 """The columns that `count` adds, rows and persons, and the one that `aggregate` adds: rows of what was aggregated."""
+MARK = "#mark"
+"""The column of the rows' marks (`shoal.engine.marks`)."""
+
+Types: TypeAlias = Mapping[str, pl.DataType]
+Batch: TypeAlias = Callable[[pl.DataFrame], pl.DataFrame]
+"""A pure function of some rows: an engine may call it again for the same rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +38,7 @@ class Relation:
     """A table that an engine may not have read yet: what it is to the engine, and the types of its columns."""
 
     plan: Any
-    types: Mapping[str, pl.DataType]
+    types: Types
 
     @property
     def columns(self) -> list[str]:
@@ -83,6 +89,15 @@ class Engine(Protocol):
     def extremes(self, relation: Relation, names: Sequence[str]) -> pl.DataFrame:
         """Two rows: the smallest and the largest known value of each column."""
 
+    def known(self, relation: Relation, names: Sequence[str]) -> Mapping[str, int]:
+        """How many values of each column are known, and, under `ROWS`, how many rows there are."""
+
+    def value_counts(self, relation: Relation, names: Sequence[str], most: int) -> Mapping[str, pl.DataFrame]:
+        """The different values of each column with their rows (`ROWS`); more than `most` of a column are cut off."""
+
+    def distinct(self, relation: Relation, names: Sequence[str]) -> Mapping[str, int]:
+        """How many different known values each column has, exactly."""
+
     def person_sets(self, relation: Relation, by: Sequence[str], unit: str) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The combinations of `by` with their rows, and which of them persons have.
 
@@ -96,17 +111,40 @@ class Engine(Protocol):
         Each known value that is left must be in its table.
         """
 
+    def matching(self, relation: Relation, frame: pl.DataFrame) -> Relation:
+        """The rows that match a row of `frame` on its columns."""
+
     def narrow(self, relation: Relation, names: Sequence[str]) -> Relation:
         """Columns in the plain type that their values allow, as `shoal.canonical.plain` has it."""
 
-    def assign(self, relation: Relation, name: str, function: Callable[[pl.DataFrame], pl.Series]) -> Relation:
+    def map(self, relation: Relation, function: Batch, types: Types) -> Relation:
+        """What a pure function makes of batches of rows, computed once; `types` are those of its result."""
+
+    def assign(
+        self, relation: Relation, name: str, function: Callable[[pl.DataFrame], pl.Series], dtype: pl.DataType
+    ) -> Relation:
         """A column more, computed once, from a pure function that sees batches of rows."""
 
-    def sample(self, relation: Relation, n: int, key: str) -> pl.DataFrame:
-        """The `n` rows with the smallest mark (`shoal.engine.marks`) under `key`, in order of their marks."""
+    def sample(self, relation: Relation, n: int, key: str, rows: int | None = None) -> pl.DataFrame:
+        """The `n` rows with the smallest mark (`shoal.engine.marks`) under `key`, in order of their marks.
 
-    def apply(self, relation: Relation, cell: str, function: Callable[[pl.DataFrame], pl.DataFrame]) -> Relation:
+        `rows` is how many there are in all, where that is known.
+        """
+
+    def gathered(self, relation: Relation, unit: str, value: str, mark: str) -> Relation:
+        """In `value`, for all rows of a person, what stands there in their row of the least `mark`.
+
+        A row without a person's number keeps its own.
+        """
+
+    def apply(self, relation: Relation, cell: str, function: Batch, types: Types) -> Relation:
         """What a pure function makes of the rows of each cell, which it gets sorted by all columns."""
+
+    def adopted(self, table: Any) -> Relation:
+        """A table of the engine's own type, which somebody else holds, as a relation."""
+
+    def native(self, relation: Relation, order: str) -> Any:
+        """A relation as a table of the engine's own type, sorted by `order`, which it then leaves out."""
 
     def write(self, relation: Relation, folder: Path, key: str) -> tuple[Part, ...]:
         """Write Parquet files of equal numbers of rows in the order of the rows' marks under `key`."""
@@ -119,16 +157,26 @@ class Engine(Protocol):
     def __exit__(self, *error: object) -> None: ...
 
 
-def open_engine(name: str, *, memory: str | None = None, spill: Path | None = None) -> Engine:
-    """An engine by name: ``"memory"``, or ``"duckdb"`` with a memory limit (``"4GB"``) and a folder to spill to."""
+def open_engine(
+    name: str, *, memory: str | None = None, spill: Path | None = None, master: str | None = None
+) -> Engine:
+    """An engine by name.
+
+    ``"memory"``; ``"duckdb"`` with a memory limit (``"4GB"``) and a folder to spill to; ``"spark"`` with the memory of
+    an executor and where Spark runs.
+    """
+    if name not in ("memory", "duckdb", "spark"):
+        raise ParameterError("engine", "must be memory, duckdb or spark", got=repr(name)[:40])
+    if memory is not None and not re.fullmatch(r"[1-9][0-9]*(\.[0-9]+)? ?(MB|GB|TB|MiB|GiB|TiB)", memory):
+        raise ParameterError("--memory", "must be a size such as 500MB or 4GB", got=repr(memory)[:40])
     if name == "memory":
         from shoal.engine.memory import MemoryEngine
 
         return MemoryEngine()
-    if name != "duckdb":
-        raise ParameterError("engine", "must be memory or duckdb", got=repr(name)[:40])
-    if memory is not None and not re.fullmatch(r"[1-9][0-9]*(\.[0-9]+)? ?(MB|GB|TB|MiB|GiB|TiB)", memory):
-        raise ParameterError("--memory", "must be a size such as 500MB or 4GB", got=repr(memory)[:40])
+    if name == "spark":
+        from shoal.engine.spark import SparkEngine
+
+        return SparkEngine(master=master, memory=memory)
     try:
         from shoal.engine.duckdb import DuckDBEngine
     except ImportError:

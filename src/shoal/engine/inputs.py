@@ -16,8 +16,8 @@ from shoal.errors import FileError, InputError
 from shoal.files import sha256
 from shoal.files.atomic import check_readable, reporting
 from shoal.files.delimited import DELIMITERS
-from shoal.files.folder import files_at, is_many
 from shoal.files.source import check_names
+from shoal.files.table import files_at, is_many
 
 __all__ = ["Inputs"]
 

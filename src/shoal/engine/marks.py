@@ -16,7 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-__all__ = ["marks", "total"]
+from shoal.engine.engine import MARK, Batch
+
+__all__ = ["marked", "marks", "signed", "small_marks", "total"]
 
 Words = npt.NDArray[np.uint64]
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -28,6 +30,27 @@ def marks(frame: pl.DataFrame, key: str) -> Words:
     for column in frame.iter_columns():
         mixed = _mix(mixed ^ _mix(_words(column, key) + _word(key, column.name.encode())))
     return mixed
+
+
+def marked(key: str) -> Batch:
+    """Adds the marks as a column of whole numbers with a sign, in the same order, for engines that have no others."""
+    return lambda frame: frame.with_columns(pl.Series(MARK, signed(marks(frame, key))))
+
+
+def small_marks(key: str, share: float) -> Batch:
+    """The same, of rows whose mark is among the smallest: about this share of all."""
+    limit = int(share * 2.0**64) - 2**63
+
+    def chosen(frame: pl.DataFrame) -> pl.DataFrame:
+        found = marked(key)(frame)
+        return found if share >= 1 else found.filter(pl.col(MARK) < limit)
+
+    return chosen
+
+
+def signed(words: Words) -> npt.NDArray[np.int64]:
+    """Marks as whole numbers with a sign, in the same order."""
+    return (words ^ np.uint64(1 << 63)).view(np.int64)
 
 
 def total(frame: pl.DataFrame, key: str) -> int:

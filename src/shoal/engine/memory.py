@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
 
 from shoal.canonical import plain
-from shoal.engine.engine import GROUPED, PERSONS, ROWS, Part, Relation
+from shoal.engine.engine import GROUPED, MARK, PERSONS, ROWS, Batch, Part, Relation, Types
 from shoal.engine.inputs import Inputs
-from shoal.engine.marks import marks
+from shoal.engine.marks import marked, marks
 from shoal.engine.parquet_parts import write_parts
 from shoal.files import read_table
 from shoal.files.column_types import typed
@@ -53,15 +53,15 @@ class MemoryEngine:
             rows = _grouped(relation.plan, by, [pl.len().cast(pl.Int64).alias(ROWS)])
             return _relation(rows.with_columns(pl.col(ROWS).alias(PERSONS)))
         known = pl.col(unit).drop_nulls().n_unique() + pl.col(unit).is_null().sum()
-        wanted = [pl.len().cast(pl.Int64).alias(ROWS), known.cast(pl.Int64).alias(PERSONS)]
-        return _relation(_grouped(relation.plan, by, wanted))
+        aggregates = [pl.len().cast(pl.Int64).alias(ROWS), known.cast(pl.Int64).alias(PERSONS)]
+        return _relation(_grouped(relation.plan, by, aggregates))
 
     def aggregate(
         self, relation: Relation, by: Sequence[str], sums: Sequence[str], highs: Sequence[str] = ()
     ) -> Relation:
         """Rows, sums and largest values of each combination."""
-        wanted = [pl.len().cast(pl.Int64).alias(GROUPED), *map(pl.sum, sums), *map(pl.max, highs)]
-        return _relation(_grouped(relation.plan, by, wanted))
+        aggregates = [pl.len().cast(pl.Int64).alias(GROUPED), *map(pl.sum, sums), *map(pl.max, highs)]
+        return _relation(_grouped(relation.plan, by, aggregates))
 
     def keep(self, relation: Relation) -> Relation:
         """The relation itself: it is computed."""
@@ -81,6 +81,20 @@ class MemoryEngine:
         frame = relation.plan.select(names)
         both: pl.DataFrame = pl.concat([frame.min(), frame.max()])
         return both
+
+    def known(self, relation: Relation, names: Sequence[str]) -> Mapping[str, int]:
+        """How many values are known, and how many rows there are."""
+        frame: pl.DataFrame = relation.plan
+        return {ROWS: len(frame), **{name: len(frame) - frame[name].null_count() for name in names}}
+
+    def value_counts(self, relation: Relation, names: Sequence[str], most: int) -> Mapping[str, pl.DataFrame]:
+        """The different values with their rows."""
+        rows = [pl.len().cast(pl.Int64).alias(ROWS)]
+        return {name: _grouped(relation.plan, [name], rows).head(most + 1) for name in names}
+
+    def distinct(self, relation: Relation, names: Sequence[str]) -> Mapping[str, int]:
+        """How many different known values."""
+        return {name: relation.plan[name].drop_nulls().n_unique() for name in names}
 
     def person_sets(self, relation: Relation, by: Sequence[str], unit: str) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The combinations, and which of them persons have."""
@@ -107,22 +121,48 @@ class MemoryEngine:
         """Columns in their plain types."""
         return _relation(relation.plan.with_columns(plain(relation.plan[name]) for name in names))
 
-    def assign(self, relation: Relation, name: str, function: Callable[[pl.DataFrame], pl.Series]) -> Relation:
-        """A column more."""
-        return _relation(relation.plan.with_columns(function(relation.plan).alias(name)))
+    def matching(self, relation: Relation, frame: pl.DataFrame) -> Relation:
+        """The rows that match one of a frame."""
+        return _relation(relation.plan.join(frame, on=frame.columns, how="semi", nulls_equal=True))
 
-    def sample(self, relation: Relation, n: int, key: str) -> pl.DataFrame:
+    def map(self, relation: Relation, function: Batch, types: Types) -> Relation:
+        """What a function makes of all rows."""
+        return _relation(function(relation.plan).cast(dict(types)))  # type: ignore[arg-type]
+
+    def assign(
+        self, relation: Relation, name: str, function: Callable[[pl.DataFrame], pl.Series], dtype: pl.DataType
+    ) -> Relation:
+        """A column more."""
+        return _relation(relation.plan.with_columns(function(relation.plan).cast(dtype).alias(name)))
+
+    def sample(self, relation: Relation, n: int, key: str, rows: int | None = None) -> pl.DataFrame:
         """The rows with the smallest marks."""
         return _ordered(relation.plan, key).head(n)
 
-    def apply(self, relation: Relation, cell: str, function: Callable[[pl.DataFrame], pl.DataFrame]) -> Relation:
+    def gathered(self, relation: Relation, unit: str, value: str, mark: str) -> Relation:
+        """What stands in each person's row of the least mark."""
+        frame: pl.DataFrame = relation.plan
+        least = frame.drop_nulls(unit).group_by(unit).agg(pl.col(value).sort_by(mark).first().alias("#home"))
+        home = frame.select(unit).join(least, on=unit, how="left", maintain_order="left")["#home"]
+        return _relation(frame.with_columns(home.fill_null(frame[value]).alias(value)))
+
+    def apply(self, relation: Relation, cell: str, function: Batch, types: Types) -> Relation:
         """What a function makes of each cell."""
         cells = relation.plan.partition_by(cell, maintain_order=False)
-        return _relation(pl.concat([function(rows.sort(rows.columns)) for rows in cells]))
+        made = [function(rows.sort(rows.columns)) for rows in cells]
+        return _relation(pl.concat([pl.DataFrame(schema=types), *made]))
+
+    def adopted(self, table: Any) -> Relation:
+        """A frame."""
+        return self.of(table)
+
+    def native(self, relation: Relation, order: str) -> Any:
+        """The frame."""
+        return relation.plan.sort(order).drop(order)
 
     def write(self, relation: Relation, folder: Path, key: str) -> tuple[Part, ...]:
         """Write the rows in the order of their marks."""
-        return write_parts([_ordered(relation.plan, key)], folder)
+        return write_parts([marked(key)(relation.plan).sort(MARK)], folder, len(relation.plan))
 
     def close(self) -> None:
         """There is nothing to give back."""
@@ -147,8 +187,8 @@ def _read(inputs: Inputs) -> pl.DataFrame:
     return pl.DataFrame([typed(cells[name], ".") for name in names])
 
 
-def _grouped(frame: pl.DataFrame, by: Sequence[str], wanted: list[pl.Expr]) -> pl.DataFrame:
-    return frame.group_by(list(by)).agg(wanted) if by else frame.select(wanted)
+def _grouped(frame: pl.DataFrame, by: Sequence[str], aggregates: list[pl.Expr]) -> pl.DataFrame:
+    return frame.group_by(list(by)).agg(aggregates) if by else frame.select(aggregates)
 
 
 def _ordered(frame: pl.DataFrame, key: str) -> pl.DataFrame:

@@ -1,16 +1,21 @@
-"""Parquet files of equal numbers of rows, written one after another from batches of any size."""
+"""Parquet files of about equal numbers of rows: which file a row is in, and where in it, follows from its mark.
+
+So an engine can write every file by itself, wherever its rows are, and all engines write the same ones.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
-from shoal.engine.engine import Part
+from shoal.arrays import IntArray
+from shoal.engine.engine import MARK, Part
 from shoal.files import sha256, write_table
 
-__all__ = ["ROWS_OF_A_PART", "part_name", "write_parts"]
+__all__ = ["ROWS_OF_A_PART", "n_parts", "part_name", "part_numbers", "write_part", "write_parts"]
 
 ROWS_OF_A_PART = 1_000_000
 
@@ -20,26 +25,43 @@ def part_name(number: int) -> str:
     return f"part-{number:05d}.parquet"
 
 
-def write_parts(batches: Iterable[pl.DataFrame], folder: Path, rows: int = ROWS_OF_A_PART) -> tuple[Part, ...]:
-    """Write the rows of `batches` in their order, `rows` to a file; each file is whole before its name is there."""
-    made = []
-    for number, frame in enumerate(_cut(batches, rows)):
-        path = folder / part_name(number)
-        write_table(frame, path)
-        made.append(Part(name=path.name, rows=len(frame), sha256=sha256(path)))
-    return tuple(made)
+def n_parts(n: int, rows: int | None = None) -> int:
+    """Into how many files n rows go."""
+    return max(1, -(-n // (rows or ROWS_OF_A_PART)))
 
 
-def _cut(batches: Iterable[pl.DataFrame], rows: int) -> Iterator[pl.DataFrame]:
-    """The same rows in frames of exactly `rows`, but for the last."""
+def part_numbers(marks: pl.Series, parts: int) -> IntArray:
+    """The file of each row: the range of all marks is cut into equal ones."""
+    high = (marks.to_numpy().astype(np.int64) >> 32) + 2**31
+    return high * parts >> 32
+
+
+def write_part(rows: pl.DataFrame, number: int, folder: Path) -> Part:
+    """Write the rows of one file in the order of their marks; it is whole before its name is there.
+
+    Whoever writes it again writes the same bytes.
+    """
+    path = folder / part_name(number)
+    write_table(rows.sort(MARK, maintain_order=True).drop(MARK), path)
+    return Part(name=path.name, rows=len(rows), sha256=sha256(path))
+
+
+def write_parts(batches: Iterable[pl.DataFrame], folder: Path, n: int, rows: int | None = None) -> tuple[Part, ...]:
+    """Write rows that come in the order of their marks, which they have in a column."""
+    return tuple(write_part(frame, number, folder) for number, frame in _cut(batches, n_parts(n, rows)))
+
+
+def _cut(batches: Iterable[pl.DataFrame], parts: int) -> Iterator[tuple[int, pl.DataFrame]]:
+    """The rows of each file."""
     held: list[pl.DataFrame] = []
-    n = 0
+    number = 0
     for batch in batches:
-        held.append(batch)
-        n += len(batch)
-        while n >= rows:
-            whole = pl.concat(held)
-            yield whole.head(rows)
-            held, n = [whole.slice(rows)], n - rows
-    if n:
-        yield pl.concat(held)
+        numbers = part_numbers(batch[MARK], parts)
+        for own in np.unique(numbers):
+            if held and own != number:
+                yield number, pl.concat(held)
+                held = []
+            number = int(own)
+            held.append(batch.filter(pl.Series(numbers == own)))
+    if held:
+        yield number, pl.concat(held)

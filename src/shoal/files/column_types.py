@@ -1,18 +1,43 @@
-"""Types of delimited text, told from every cell of a column.
+"""Types of the cells of a column: told from delimited text, and dates read as declared.
 
 A column gets a type only if each of its cells is a plain writing of that type, so that no digit is lost: codes with
 leading zeros, numbers of more digits than a float holds, and ``NA`` are text. A decimal comma is told from the whole
 file: no column may be of numbers with a point. Three digits after a comma alone prove nothing (``1,234``).
+
+Dates and times of day as people write them are read by declaration. A form is named by how it looks: ``DD.MM.YYYY``,
+``MM/DD/YYYY``, ``YYYYMMDD``, ``HH:MM``. A column is read in a form only if every cell is a true date in it, so that
+nothing is lost; ISO dates need no declaration. A month (``YYYYMM``) becomes its first day. Years of two digits are no
+form: they don't say the century.
+
+Durations are told apart from times of day by their form: ``[H]:MM``, ``[H]:MM:SS`` (hours may pass 24) and ISO's
+``PnDTnHnMnS`` become whole numbers of seconds, and so does a column of the type duration.
+
+`forms_of` tells in which forms a column could be read. Day and month can't be told apart where no day is above 12;
+then both forms are named, and a person must say which.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
-__all__ = ["NUMBER", "decimal_mark", "typed", "without_nan"]
+from shoal.errors import ColumnError, InputError
+
+__all__ = [
+    "DURATIONS",
+    "FORMS",
+    "NUMBER",
+    "as_dates",
+    "decimal_mark",
+    "forms_of",
+    "in_seconds",
+    "typed",
+    "with_dates",
+    "without_nan",
+]
 
 _INTEGER = r"^-?(?:0|[1-9][0-9]{0,18})$"
 # Whole numbers of more than 15 digits would lose digits as floats; 1E50 is a code of ICD-11, 1E+50 is a number.
@@ -113,3 +138,125 @@ def _moments(cells: pl.Series) -> pl.Series | None:
 
 def _times(cells: pl.Series) -> pl.Series | None:
     return cells.str.to_time("%H:%M:%S%.f", strict=False) if _all(cells, _TIME) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Form:
+    """How a form looks, and how its parts become an ISO date or a time of day."""
+
+    pattern: str
+    iso: str
+    time: bool = False
+
+    def read(self, cells: pl.Series) -> pl.Series:
+        """The cells as dates or times; null where a cell is none in this form."""
+        matching = cells.set(~cells.str.contains(self.pattern), None).str.replace(self.pattern, self.iso)
+        if self.time:
+            return matching.str.to_time("%H:%M:%S", strict=False)
+        days = matching.str.to_date("%Y-%m-%d", strict=False)
+        return days.set(days.dt.year() < 1, None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lasting:
+    """How a form of durations looks, and how many seconds each of its parts has."""
+
+    pattern: str
+    seconds: tuple[int, ...]
+
+    def read(self, cells: pl.Series) -> pl.Series:
+        """The cells as seconds; null where a cell is no duration in this form."""
+        parts = [
+            cells.str.extract(self.pattern, place).cast(pl.Int64, strict=False).fill_null(0) * seconds
+            for place, seconds in enumerate(self.seconds, start=1)
+        ]
+        fits = cells.str.contains(self.pattern) & cells.str.contains(r"\d")
+        return pl.select(pl.when(fits).then(pl.sum_horizontal(parts))).to_series()
+
+
+_DAY, _YEAR = r"(\d{1,2})", r"(\d{4})"
+
+FORMS: Mapping[str, _Form] = {
+    "YYYY-MM-DD": _Form(pattern=rf"^{_YEAR}-{_DAY}-{_DAY}$", iso="${1}-${2}-${3}"),
+    "YYYY/MM/DD": _Form(pattern=rf"^{_YEAR}/{_DAY}/{_DAY}$", iso="${1}-${2}-${3}"),
+    "DD.MM.YYYY": _Form(pattern=rf"^{_DAY}\.{_DAY}\.{_YEAR}$", iso="${3}-${2}-${1}"),
+    "DD/MM/YYYY": _Form(pattern=rf"^{_DAY}/{_DAY}/{_YEAR}$", iso="${3}-${2}-${1}"),
+    "DD-MM-YYYY": _Form(pattern=rf"^{_DAY}-{_DAY}-{_YEAR}$", iso="${3}-${2}-${1}"),
+    "MM/DD/YYYY": _Form(pattern=rf"^{_DAY}/{_DAY}/{_YEAR}$", iso="${3}-${1}-${2}"),
+    "MM-DD-YYYY": _Form(pattern=rf"^{_DAY}-{_DAY}-{_YEAR}$", iso="${3}-${1}-${2}"),
+    "YYYYMMDD": _Form(pattern=r"^(\d{4})(\d{2})(\d{2})$", iso="${1}-${2}-${3}"),
+    "YYYYMM": _Form(pattern=r"^(\d{4})(\d{2})$", iso="${1}-${2}-01"),
+    "HH:MM": _Form(pattern=r"^(\d{1,2}):(\d{2})$", iso="${1}:${2}:00", time=True),
+    "HH:MM:SS": _Form(pattern=r"^(\d{1,2}):(\d{2}):(\d{2})$", iso="${1}:${2}:${3}", time=True),
+}
+
+
+DURATIONS: Mapping[str, _Lasting] = {
+    "[H]:MM": _Lasting(pattern=r"^(\d{1,6}):([0-5]\d)$", seconds=(3600, 60)),
+    "[H]:MM:SS": _Lasting(pattern=r"^(\d{1,6}):([0-5]\d):([0-5]\d)$", seconds=(3600, 60, 1)),
+    "PnDTnHnMnS": _Lasting(
+        pattern=r"^P(?:(\d{1,6})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,6})S)?)?$",
+        seconds=(86400, 3600, 60, 1),
+    ),
+}
+"""Forms of durations, which become numbers of seconds: hours may pass 24, as in the workbook's own ``[H]:MM``."""
+
+
+_SMALLEST_MONTH = 100_001  # YYYYMM
+
+
+def in_seconds(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table with columns of the type duration as whole seconds."""
+    return frame.with_columns(pl.col(pl.Duration).dt.total_seconds())
+
+
+def with_dates(frame: pl.DataFrame, formats: Mapping[str, str]) -> pl.DataFrame:
+    """Read the columns that `formats` names (column to form) as dates or times; those that are already stay."""
+    found = [as_dates(frame[name], form) for name, form in formats.items() if name in frame.columns]
+    return frame.with_columns(found)
+
+
+def forms_of(cells: pl.Series) -> tuple[str, ...]:
+    """The forms in which every cell of a column of texts or whole numbers is a date or a time of day.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from shoal.files.column_types import forms_of
+    >>> forms_of(pl.Series(["03/04/2021", "25/12/2020"])), forms_of(pl.Series(["03/04/2021"]))
+    (('DD/MM/YYYY',), ('DD/MM/YYYY', 'MM/DD/YYYY'))
+    """
+    if cells.dtype != pl.String and not cells.dtype.is_integer():
+        return ()
+    if cells.dtype.is_integer() and (cells.is_empty() or (cells.min() or 0) < _SMALLEST_MONTH):  # type: ignore[operator]
+        return ()  # no number of fewer digits is a date
+    known = cells.drop_nulls().unique().cast(pl.String).str.strip_chars()
+    found = tuple(name for name, form in FORMS.items() if len(known) and _fits(known, form))
+    return found or tuple(name for name, form in DURATIONS.items() if len(known) and _fits(known, form))
+
+
+def _fits(known: pl.Series, form: _Form | _Lasting) -> bool:
+    # The first cells settle most columns.
+    return all(form.read(part).null_count() == 0 for part in (known.head(32), known))
+
+
+def as_dates(column: pl.Series, form: str) -> pl.Series:
+    """A column of texts or whole numbers as the dates or times that it writes in `form`."""
+    known: Mapping[str, _Form | _Lasting] = {**FORMS, **DURATIONS}
+    if form not in known:
+        raise InputError(f"column '{column.name}'", "format must be supported", hint=f"Supported: {', '.join(known)}.")
+    if column.dtype.is_temporal() or (form in DURATIONS and column.dtype.is_numeric()):
+        return column
+    cells = column.cast(pl.String, strict=False).str.strip_chars()
+    cells = cells.set(cells == "", None)
+    read = known[form].read(cells)
+    wrong = read.null_count() - cells.null_count()
+    if wrong:
+        place = int((read.is_null() & cells.is_not_null()).arg_max() or 0) + 1
+        raise ColumnError(
+            column.name,
+            f"must hold dates or times written as {form}",
+            got=f"{wrong} cells that are none, the first in row {place}",
+            hint="Correct them, or declare another format.",
+        )
+    return read.alias(column.name)

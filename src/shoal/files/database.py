@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -17,20 +17,18 @@ from typing import Any
 from uuid import UUID
 
 import polars as pl
+import sqlalchemy as sa
+from sqlalchemy import text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
 
 from shoal.errors import FileError, InputError, ParameterError
-from shoal.files.source import Source, check_names
+from shoal.files.source import DUCKDB, Source, check_names
 
-__all__ = ["is_database", "read_query", "write_rows"]
+__all__ = ["read_query", "table_names", "write_rows", "write_tables"]
 
-_SQLITE, _DUCKDB = (".sqlite", ".sqlite3", ".db"), (".duckdb", ".ddb")
 _BATCH = 10_000
 _PATIENCE = 15  # seconds to wait for a server
-
-
-def is_database(path: str) -> bool:
-    """Whether `path` names a database: a URL, or a file with the ending of one."""
-    return "://" in path or path.lower().endswith(_SQLITE + _DUCKDB)
 
 
 def read_query(database: str, sql: str) -> Source:
@@ -39,7 +37,8 @@ def read_query(database: str, sql: str) -> Source:
     owner = _shown(url)
     names, columns = _duckdb_rows(url, owner, sql) if _is_duckdb(url) else _sql_rows(url, owner, sql)
     check_names(owner, names)
-    frame = pl.DataFrame([_series(owner, name, values) for name, values in zip(names, columns, strict=True)])
+    made = [_series(owner, name, values) for name, values in zip(names, columns, strict=True)]
+    frame = pl.DataFrame([_dated(column) for column in made] if url.get_backend_name() == "sqlite" else made)
     if not len(frame):
         raise InputError(owner, "query must return at least one row", got="none", hint="Check its conditions.")
     digest = hashlib.sha256(frame.write_csv().encode()).hexdigest()
@@ -54,21 +53,35 @@ def write_rows(frame: pl.DataFrame, database: str, table: str, *, replace: bool 
     replace
         Whether a table of that name may be replaced; if not, it is an error.
     """
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,62}", table):
-        raise ParameterError("--table", "must be a plain name: letters, digits and underscores", got=repr(table)[:80])
+    write_tables({table: frame}, database, replace=replace)
+
+
+def write_tables(frames: Mapping[str, pl.DataFrame], database: str, *, replace: bool = False) -> None:
+    """Write tables by name in one transaction: all of them or none."""
+    for table in frames:
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,62}", table):
+            rule = "must be a plain name: letters, digits and underscores"
+            raise ParameterError("--table", rule, got=repr(table)[:80])
     url = _url(database)
-    (_write_duckdb if _is_duckdb(url) else _write_sql)(frame, url, _shown(url), table, replace)
+    (_write_duckdb if _is_duckdb(url) else _write_sql)(frames, url, _shown(url), replace)
+
+
+def table_names(database: str) -> list[str]:
+    """The tables of a database, in order of their names."""
+    url = _url(database)
+    if _is_duckdb(url):
+        listed = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY 1"
+        return [str(name) for name in _duckdb_rows(url, _shown(url), listed)[1][0]]
+    with _engine(url, _shown(url), read_only=True) as engine, _complaining(_shown(url)), engine.connect() as connection:
+        return sorted(sa.inspect(connection).get_table_names())
 
 
 # Where the database is
 
 
 def _url(database: str) -> Any:
-    from sqlalchemy.engine import URL, make_url
-    from sqlalchemy.exc import ArgumentError
-
     if "://" not in database:
-        driver = "duckdb" if database.lower().endswith(_DUCKDB) else "sqlite"
+        driver = "duckdb" if database.lower().endswith(DUCKDB) else "sqlite"
         return URL.create(driver, database=database)
     try:
         url = make_url(database)
@@ -107,8 +120,6 @@ def _existing(url: Any, owner: str) -> Path:
 
 
 def _sql_rows(url: Any, owner: str, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    from sqlalchemy import text
-
     with _engine(url, owner, read_only=True) as engine, _complaining(owner), engine.connect() as connection:
         result = connection.execute(text(sql.replace(":", r"\:")))
         if not result.returns_rows:
@@ -143,6 +154,20 @@ def _series(owner: str, name: str, values: Sequence[Any] | pl.Series) -> pl.Seri
     return column.cast(pl.String) if column.dtype in (pl.Null, pl.Categorical, pl.Enum) else column
 
 
+def _dated(column: pl.Series) -> pl.Series:
+    """A column of ISO texts as dates or times: SQLite has no type for them, and keeps them as texts."""
+    known = column.drop_nulls()
+    if column.dtype != pl.String or not len(known):
+        return column
+    if known.str.contains(r"^\d{4}-\d{2}-\d{2}$").all():
+        made = column.str.to_date("%Y-%m-%d", strict=False)
+    elif known.str.contains(r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(\.\d+)?$").all():
+        made = column.str.replace("T", " ").str.to_datetime("%Y-%m-%d %H:%M:%S%.f", strict=False)
+    else:
+        return column
+    return made if made.null_count() == column.null_count() else column
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Decimal):
         return float(value)
@@ -160,28 +185,33 @@ def _mixed(owner: str, name: str) -> InputError:
 # Writing
 
 
-def _write_sql(frame: pl.DataFrame, url: Any, owner: str, table: str, replace: bool) -> None:
-    import sqlalchemy as sa
+def _write_sql(frames: Mapping[str, pl.DataFrame], url: Any, owner: str, replace: bool) -> None:
+    with _engine(url, owner, read_only=False) as engine, _complaining(owner), engine.begin() as connection:
+        for table, frame in frames.items():
+            _write_sql_table(frame, connection, owner, table, replace)
 
+
+def _write_sql_table(frame: pl.DataFrame, connection: Any, owner: str, table: str, replace: bool) -> None:
     columns = [sa.Column(name, _sql_type(dtype)) for name, dtype in frame.schema.items()]
     target = sa.Table(table, sa.MetaData(), *columns)
-    with _engine(url, owner, read_only=False) as engine, _complaining(owner), engine.begin() as connection:
-        if sa.inspect(connection).has_table(table):
-            _refuse_table(owner, table, replace)
-            connection.execute(sa.schema.DropTable(target))
-        connection.execute(sa.schema.CreateTable(target))
-        for part in frame.iter_slices(_BATCH):
-            connection.execute(sa.insert(target), part.to_dicts())
+    if sa.inspect(connection).has_table(table):
+        _refuse_table(owner, table, replace)
+        connection.execute(sa.schema.DropTable(target))
+    connection.execute(sa.schema.CreateTable(target))
+    for part in frame.iter_slices(_BATCH):
+        connection.execute(sa.insert(target), part.to_dicts())
 
 
-def _write_duckdb(frame: pl.DataFrame, url: Any, owner: str, table: str, replace: bool) -> None:
+def _write_duckdb(frames: Mapping[str, pl.DataFrame], url: Any, owner: str, replace: bool) -> None:
+    named = "SELECT 1 FROM information_schema.tables WHERE table_name = ?"
     with _duckdb(url, owner, read_only=False) as connection, _complaining(owner):
-        there = connection.execute("SELECT 1 FROM information_schema.tables WHERE table_name = ?", [table]).fetchall()
-        if there:
-            _refuse_table(owner, table, replace)
-        connection.register("shoal_rows", frame.to_arrow())
+        for table in frames:
+            if connection.execute(named, [table]).fetchall():
+                _refuse_table(owner, table, replace)
         connection.execute("BEGIN")
-        connection.execute(f'CREATE OR REPLACE TABLE "{table}" AS SELECT * FROM shoal_rows')
+        for table, frame in frames.items():
+            connection.register("shoal_rows", frame.to_arrow())
+            connection.execute(f'CREATE OR REPLACE TABLE "{table}" AS SELECT * FROM shoal_rows')
         connection.execute("COMMIT")
 
 
@@ -192,8 +222,6 @@ def _refuse_table(owner: str, table: str, replace: bool) -> None:
 
 
 def _sql_type(dtype: pl.DataType) -> Any:
-    import sqlalchemy as sa
-
     for known, kind in (
         (dtype.is_integer(), sa.BigInteger),
         (dtype.is_numeric(), sa.Double),
@@ -212,8 +240,6 @@ def _sql_type(dtype: pl.DataType) -> Any:
 
 @contextmanager
 def _engine(url: Any, owner: str, *, read_only: bool) -> Iterator[Any]:
-    import sqlalchemy as sa
-
     local = url.get_backend_name() == "sqlite"
     if local and read_only:
         url = url.set(database=f"{_existing(url, owner).resolve().as_uri()}", query={"mode": "ro", "uri": "true"})
@@ -235,7 +261,6 @@ def _engine(url: Any, owner: str, *, read_only: bool) -> Iterator[Any]:
 
 def _begin_at_once(engine: Any) -> None:
     """Python's driver begins a transaction only at the first change of rows, so that a CREATE would outlive it."""
-    import sqlalchemy as sa
 
     @sa.event.listens_for(engine, "connect")
     def _(connection: Any, record: Any) -> None:
@@ -274,9 +299,9 @@ def _complaining(owner: str) -> Iterator[None]:
         raise
     except Exception as error:  # the drivers' messages may quote cells
         origin = getattr(error, "orig", error)
-        told = _about_the_query(origin)
-        if told:
-            raise InputError(owner, "query must be valid in this database", got=told) from None
+        message = _about_the_query(origin)
+        if message:
+            raise InputError(owner, "query must be valid in this database", got=message) from None
         kind = type(origin).__name__
         if _is_out_of_reach(error, origin):
             hint = "Check the address, name and permissions, or try again; nothing was changed."

@@ -131,6 +131,8 @@ def _utf8(file: Path, data: bytes, encoding: str | None) -> tuple[bytes, str]:
     if _binary(letters, encoding):
         hint = "The file may be compressed, or not of the format its extension says."
         raise FileError(str(file), "must be text", got="binary content", hint=hint)
+    if codecs.lookup(encoding).name == "utf-8":
+        return data.removeprefix(codecs.BOM_UTF8), encoding
     return letters.removeprefix("\ufeff").encode("utf-8"), encoding
 
 
@@ -159,7 +161,7 @@ def _binary(letters: str, encoding: str) -> bool:
     # Bytes that are valid UTF-8 are rarely anything but text; any bytes at all are valid in one-byte codings.
     sample = letters[:_SAMPLE_BYTES]
     most = 0.01 if encoding in ("cp1252", "latin-1") else 0.25
-    controls = sum(letter < " " and letter not in "\t\n\r\f" for letter in sample)
+    controls = len(re.findall(r"[\x00-\x08\x0b\x0e-\x1f]", sample))
     return "\x00" in letters or controls > most * len(sample)
 
 

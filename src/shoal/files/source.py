@@ -9,9 +9,11 @@ from typing import Any
 import polars as pl
 
 from shoal.errors import InputError
+from shoal.value import Level
 
-__all__ = ["READING", "Labels", "Source", "check_names"]
+__all__ = ["DUCKDB", "READING", "Labels", "Source", "check_names", "is_database"]
 
+_SQLITE, DUCKDB = (".sqlite", ".sqlite3", ".db"), (".duckdb", ".ddb")
 READING = ("delimiter", "encoding", "decimal", "thousands", "sheet", "sql")
 
 _INDEX_HINT = "A nameless first column is often a row number: remove it, or name it."
@@ -27,10 +29,14 @@ class Labels:
         Column name to variable label.
     values
         Column name to value labels: code to meaning.
+    missing
+        Column name to the codes that stand for an absence: those that an SPSS file declares, the marks ``.a`` to ``.z``
+        of Stata and SAS files.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
+    missing: Mapping[str, tuple[Level, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -76,6 +82,11 @@ class Source:
     def reading(self) -> dict[str, str]:
         """The options with which `read_source` reads the same table again."""
         return {name: getattr(self, name) for name in READING if getattr(self, name) is not None}
+
+
+def is_database(path: str) -> bool:
+    """Whether `path` names a database: a URL, or a file with the ending of one."""
+    return "://" in path or path.lower().endswith(_SQLITE + DUCKDB)
 
 
 def check_names(owner: str, names: list[str]) -> None:

@@ -1,9 +1,20 @@
-"""Tables by the ending of their file's name: read with what was found out, written whole or not at all."""
+"""Tables by the ending of their file's name: read with what was found out, written whole or not at all.
+
+A folder or pattern of files holds parts of one table: all files must be of one format and have the same columns; a
+column that one of them lacks is named. Types are told from all files together, so that a code with a leading zero in
+the last file leaves the column text in all.
+
+Standard input is Arrow (file or stream), told by its first bytes, or else delimited text.
+"""
 
 from __future__ import annotations
 
+import glob
+import hashlib
+import io
 import re
-from collections.abc import Callable, Collection, Mapping
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,16 +23,22 @@ import polars as pl
 
 from shoal.errors import FileError, InputError, ParameterError
 from shoal.files.atomic import FilePath, check_readable, replacing, reporting, sha256
-from shoal.files.database import is_database, read_query
-from shoal.files.dates import with_dates
+from shoal.files.column_types import in_seconds, with_dates
 from shoal.files.delimited import TextOptions, delimited, read_delimited
-from shoal.files.folder import is_many, read_many
-from shoal.files.source import Labels, Source, check_names
+from shoal.files.source import Labels, Source, check_names, is_database
 from shoal.files.statistical import read_statistical, write_statistical
-from shoal.files.stream import arrow_frame, read_stdin
 from shoal.files.workbook import WORKBOOK_FORMATS, read_workbook
 
-__all__ = ["read_source", "read_table", "write_table"]
+__all__ = [
+    "arrow_frame",
+    "files_at",
+    "is_many",
+    "read_many",
+    "read_source",
+    "read_stdin",
+    "read_table",
+    "write_table",
+]
 
 TEXT_FORMATS = ("csv", "tsv", "txt", "csv.gz", "tsv.gz", "txt.gz", "zip")
 ARROW_FORMATS = ("arrow", "feather", "ipc")
@@ -53,6 +70,7 @@ def read_source(
     thousands: str | None = None,
     text: Collection[str] = (),
     formats: Mapping[str, str] | None = None,
+    codes: Collection[str] | None = (),
     sheet: str | None = None,
     sql: str | None = None,
     keep: Callable[[str], bool] | None = None,
@@ -78,8 +96,12 @@ def read_source(
     text
         Names of columns of delimited text to leave as text, whatever their cells look like.
     formats
-        Columns with the form of their dates or times of day, ``"DD.MM.YYYY"``: see `shoal.files.dates`. ISO dates
-        need none.
+        Columns with the form of their dates or times of day, ``"DD.MM.YYYY"``: see
+        `shoal.files.column_types`. ISO dates need none.
+    codes
+        Columns of a statistical file whose codes for an absence are read as they are, for the schema to say what they
+        mean: user-missing values of SPSS, the marks ``.a`` to ``.z`` of Stata and SAS (then the numbers beside them
+        are texts). None: all columns. In all others they are null.
     sheet
         Which sheet of a workbook. None: the only one that holds something.
     sql
@@ -101,8 +123,8 @@ def read_source(
     Notes
     -----
     Missing cells: an empty cell is null. In a column of numbers a blank cell is null too, and ``NaN`` and ``inf`` are
-    numbers. In statistical files system-missing and user-missing codes are null, and so is an empty text; a column
-    that holds only whole numbers is whole. An unnamed pandas index stored in a Parquet file is no column.
+    numbers. In statistical files system-missing and user-missing codes are null (but see `codes`), and so is an empty
+    text; a column that holds only whole numbers is whole. An unnamed pandas index in a Parquet file is no column.
 
     Cost: linear in the size of the file; delimited text is held in memory about three times over while it is read.
     """
@@ -114,16 +136,18 @@ def read_source(
     elif place == "-":
         source = read_stdin(options)
     elif is_many(place):
-        source = read_many(place, lambda file, texts: _read_file(file, _with_text(options, texts), sheet, keep))
+        source = read_many(place, lambda file, texts: _read_file(file, _with_text(options, texts), sheet, keep, codes))
     else:
-        source = _read_file(Path(path), options, sheet, keep)
-    frame = source.frame if keep is None else _kept(place, source.frame, keep)
+        source = _read_file(Path(path), options, sheet, keep, codes)
+    frame = in_seconds(source.frame if keep is None else _kept(place, source.frame, keep))
     return replace(source, frame=with_dates(frame, formats) if formats else frame)
 
 
 def _queried(place: str, sql: str | None) -> Source:
     if sql is None:
         raise ParameterError("--sql", "must be given to read from a database", hint="For example: SELECT * FROM people")
+    from shoal.files.database import read_query  # SQLAlchemy takes a third of a second to load
+
     return read_query(place, sql)
 
 
@@ -131,7 +155,13 @@ def _with_text(options: TextOptions, texts: frozenset[str]) -> TextOptions:
     return replace(options, text=options.text | texts)
 
 
-def _read_file(file: Path, options: TextOptions, sheet: str | None, keep: Callable[[str], bool] | None) -> Source:
+def _read_file(
+    file: Path,
+    options: TextOptions,
+    sheet: str | None,
+    keep: Callable[[str], bool] | None,
+    codes: Collection[str] | None,
+) -> Source:
     ending = _ending(file)
     check_readable(file)
     if sheet is not None and ending not in WORKBOOK_FORMATS:
@@ -145,7 +175,7 @@ def _read_file(file: Path, options: TextOptions, sheet: str | None, keep: Callab
     if ending in WORKBOOK_FORMATS:
         frame, found = read_workbook(file, sheet)
     elif ending in STATISTICAL_FORMATS:
-        frame, labels = read_statistical(file, ending, options.encoding, keep)
+        frame, labels = read_statistical(file, ending, options.encoding, keep, codes)
     else:
         frame = _read_parquet(file) if ending == "parquet" else _read_arrow(file)
     check_names(str(file), frame.columns)
@@ -239,3 +269,115 @@ def _plain(frame: pl.DataFrame, owner: str) -> pl.DataFrame:
         if dtype.is_nested() or dtype in (pl.Object, pl.Binary, pl.Duration):
             raise InputError(owner, f"column '{name}' must hold numbers, text, dates or true/false to be written")
     return frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
+
+
+_EXACT = 2**53
+
+
+def is_many(path: str) -> bool:
+    """Whether `path` is a folder or a pattern (``visits/*.csv``) rather than one file."""
+    return Path(path).is_dir() or (glob.has_magic(path) and not Path(path).exists())
+
+
+def read_many(path: str, read: Callable[[Path, frozenset[str]], Source]) -> Source:
+    """The rows of all files in order of their names; `read` reads one, leaving some columns as text."""
+    files = files_at(path)
+    parts = [read(file, frozenset()) for file in files]
+    _check_alike(path, files, parts)
+    texts = _undecided([part.frame for part in parts])
+    if texts:
+        parts = [read(file, texts) for file in files]
+    digest = hashlib.sha256()
+    for file, part in zip(files, parts, strict=True):
+        digest.update(f"{file.name}\n{part.sha256}\n".encode())
+    frame = _joined(path, [part.frame for part in parts])
+    return replace(parts[0], frame=frame, path=path, sha256=digest.hexdigest(), single=False)
+
+
+def files_at(path: str) -> list[Path]:
+    """The files of a folder or pattern in order of their names; hidden ones are left out."""
+    folder = Path(path)
+    found = folder.iterdir() if folder.is_dir() else map(Path, glob.glob(path, recursive=True))
+    files = sorted(file for file in found if file.is_file() and not file.name.startswith("."))
+    if not files:
+        raise FileError(path, "must be a folder or a pattern with at least one file", hint="Check the path.")
+    return files
+
+
+def _check_alike(path: str, files: Sequence[Path], parts: Sequence[Source]) -> None:
+    formats = {part.format: file for file, part in zip(files, parts, strict=True)}
+    if len(formats) > 1:
+        got = " and ".join(f".{ending} ({file.name})" for ending, file in list(formats.items())[:2])
+        raise InputError(path, "must hold files of one format", got=got, hint="Use a pattern, such as FOLDER/*.csv.")
+    for file, part in zip(files, parts, strict=True):
+        _check_columns(files[0], parts[0].frame.columns, file, part.frame.columns)
+        _check_columns(file, part.frame.columns, files[0], parts[0].frame.columns)
+
+
+def _check_columns(one: Path, names: Sequence[str], other: Path, others: Sequence[str]) -> None:
+    absent = [name for name in names if name not in others]
+    if absent:
+        raise InputError(
+            str(other),
+            f"column '{absent[0]}' is missing, but present in {one.name}",
+            got=f"{len(absent)} columns missing" if len(absent) > 1 else "",
+            hint="Give all files the same columns, or use a pattern that excludes this one.",
+        )
+
+
+def _undecided(frames: Sequence[pl.DataFrame]) -> frozenset[str]:
+    """The columns that have one type in one file and another in the next, and that no number type holds."""
+    return frozenset(name for name in frames[0].columns if _common(_kinds(frames, name), frames, name) is None)
+
+
+def _kinds(frames: Sequence[pl.DataFrame], name: str) -> set[pl.DataType]:
+    """The types of a column in the files that have a value in it."""
+    kinds = {frame[name].dtype for frame in frames if frame[name].null_count() < len(frame)}
+    return kinds or {frames[0][name].dtype}
+
+
+def _common(kinds: set[pl.DataType], frames: Sequence[pl.DataFrame], name: str) -> pl.DataType | None:
+    if len(kinds) == 1:
+        return next(iter(kinds))
+    if not all(kind.is_numeric() for kind in kinds):
+        return None
+    whole = [frame[name] for frame in frames if frame[name].dtype.is_integer()]
+    return pl.Float64() if all((part.abs().max() or 0) < _EXACT for part in whole) else None  # type: ignore[operator]
+
+
+def _joined(path: str, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    names = frames[0].columns
+    types = {name: _common(_kinds(frames, name), frames, name) for name in names}
+    odd = [name for name, kind in types.items() if kind is None]
+    if odd:
+        rule = f"column '{odd[0]}' must be of one type in all files"
+        raise InputError(path, rule, hint="Write the files again with the same types.")
+    return pl.concat([frame.select(pl.col(name).cast(types[name]) for name in names) for frame in frames])  # type: ignore[arg-type]
+
+
+_OWNER = "standard input"
+_FILE, _STREAM = b"ARROW1", b"\xff\xff\xff\xff"
+
+
+def read_stdin(options: TextOptions) -> Source:
+    """Read the whole of standard input."""
+    if sys.stdin.isatty():
+        raise InputError(
+            _OWNER, "must be a file or a pipe", got="a terminal", hint="For example: shoal ... - < people.csv"
+        )
+    data = sys.stdin.buffer.read()
+    if not data.startswith((_FILE, _STREAM)):
+        return replace(read_delimited(Path(_OWNER), "csv", data, options), path="-", single=False)
+    frame = arrow_frame(_OWNER, data)
+    check_names(_OWNER, frame.columns)
+    digest = hashlib.sha256(data).hexdigest()
+    return Source(frame=frame, path="-", format="arrow", labels=None, sha256=digest, single=False)
+
+
+def arrow_frame(owner: str, data: bytes) -> pl.DataFrame:
+    """The table of an Arrow IPC file or stream."""
+    read = pl.read_ipc_stream if data.startswith(_STREAM) else pl.read_ipc
+    try:
+        return read(io.BytesIO(data))
+    except Exception:  # the library's message may quote cells
+        raise FileError(owner, "must be an intact Arrow file or stream", hint="Write it again.") from None

@@ -6,18 +6,21 @@ refused by its place. Whole numbers become whole, dates without a time of day be
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from shoal.errors import FileError, InputError
+from shoal.files.atomic import replacing
 from shoal.files.source import check_names
 
-__all__ = ["WORKBOOK_FORMATS", "read_workbook"]
+__all__ = ["WORKBOOK_FORMATS", "read_workbook", "sheet_names", "write_workbook"]
 
 WORKBOOK_FORMATS = ("xlsx", "xlsm", "xlsb", "xls", "ods")
 
+_MOST_ROWS = 2**20 - 1
 _DAY_ZERO = 1899  # the year in which a workbook's times of day without a date lie
 
 
@@ -31,6 +34,32 @@ def read_workbook(file: Path, sheet: str | None) -> tuple[pl.DataFrame, str]:
     return pl.DataFrame({head: _plain_column(cells) for head, cells in zip(names, frame, strict=True)}), name
 
 
+def write_workbook(frames: Mapping[str, pl.DataFrame], file: Path) -> None:
+    """Write tables as the sheets of a new workbook, whole or not at all."""
+    try:
+        import xlsxwriter
+    except ImportError:
+        hint = "Install it: pip install 'shoal[formats]'. Or hand the files of the folder on."
+        raise FileError(str(file), "requires the package xlsxwriter", hint=hint) from None
+    _check_workbook(frames, file)
+    with replacing(file) as temporary, xlsxwriter.Workbook(str(temporary), {"strings_to_formulas": False}) as book:
+        for name, frame in frames.items():
+            frame.write_excel(book, worksheet=name, table_style=None, autofilter=False)
+
+
+def _check_workbook(frames: Mapping[str, pl.DataFrame], file: Path) -> None:
+    if file.exists():
+        raise FileError(str(file), "must not exist yet", hint="Name a new file.")
+    if file.suffix.lower() != ".xlsx":
+        raise FileError(str(file), "must end in .xlsx")
+    for name, frame in frames.items():
+        if len(frame) > _MOST_ROWS:
+            rule = f"can't hold the table '{name}': a sheet has at most {_MOST_ROWS:,} rows and a header"
+            raise FileError(
+                str(file), rule, got=f"{len(frame):,} rows", hint="Use a database, or the files themselves."
+            )
+
+
 def _open(file: Path) -> Any:
     try:
         import fastexcel
@@ -42,6 +71,11 @@ def _open(file: Path) -> Any:
     except Exception:  # the library's message may quote cells
         hint = "It may be damaged, of another format, or locked by a password. Save it again, or save the sheet as CSV."
         raise FileError(str(file), "must be an intact workbook", hint=hint) from None
+
+
+def sheet_names(file: Path) -> list[str]:
+    """The sheets of a workbook."""
+    return list(_open(file).sheet_names)
 
 
 def _chosen(file: Path, book: Any, sheet: str | None) -> str:

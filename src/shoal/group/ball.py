@@ -12,19 +12,21 @@ the rest (`shoal.group.ball_cover`). With ``shape="ball"`` records are near the 
 Promised: (2), or with ``shape="ball"`` its reading around the seed. **Not** promised: `minimum` records in each group.
 A record that is near nobody is alone; it stands out, and a mask has to see to it (`PushBack`). The paper calls (2)
 differential privacy. It isn't, and no such claim is made.
+
+Who stands out: how many persons `Ball` would leave in small groups, without changing anything.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
 from shoal.conform import Prepared, prepare
-from shoal.distance.person import person_positions
+from shoal.distance.medoid import person_positions
 from shoal.distance.radius import Radius, radii_of, read_radius
 from shoal.distance.space import Spaces
 from shoal.encode import Encoder
@@ -36,7 +38,7 @@ from shoal.params import Help, Range, check
 from shoal.rng import stream
 from shoal.schema import Schema
 
-__all__ = ["Ball", "Scene"]
+__all__ = ["Ball", "Outliers", "Scene", "outliers", "outliers_of"]
 
 Shape = Literal["clique", "ball"]
 _STEPS = 64  # a suggested radius is a multiple of 1/64
@@ -257,3 +259,93 @@ def _told(few: int, n: int, k: int) -> str:
 
 def _spell(radius: Any) -> str:
     return "/".join(f"{name}={value:g}" for name, value in radius.items())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outliers:
+    """How many persons stand out at one radius.
+
+    Parameters
+    ----------
+    radius
+        As it was given.
+    radii
+        The radius of each column in its own units; None where every distance is near enough.
+    minimum
+        Persons that a group must hold not to be small.
+    n_persons, n_groups, n_small_groups
+        How many there are.
+    n_outliers, n_alone
+        Persons in small groups, and those of them who are near nobody else that is left.
+    """
+
+    releasable: ClassVar[bool] = False
+
+    radius: str
+    radii: dict[str, float | None]
+    minimum: int
+    n_persons: int
+    n_groups: int
+    n_small_groups: int
+    n_outliers: int
+    n_alone: int
+
+    @property
+    def outlier_share(self) -> float:
+        """Share of the persons that stand out."""
+        return self.n_outliers / self.n_persons
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON-safe words."""
+        return {**asdict(self), "outlier_share": self.outlier_share}
+
+
+def outliers(
+    table: Any,
+    schema: Schema,
+    radius: float | Mapping[str, float] | None = None,
+    *,
+    minimum: int = 5,
+    shape: Literal["clique", "ball"] = "clique",
+) -> Outliers:
+    """Count the persons of small groups at a radius; None lets the data suggest one (`Ball.suggest`).
+
+    Notes
+    -----
+    Parameters, missing values, units and cost are those of `Ball`. Survey weights are not used.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> from shoal.group.ball import outliers
+    >>> table = pl.DataFrame({"age": [28, 29, 21, 23, 50]})
+    >>> found = outliers(table, shoal.Schema.of(quasi=["age"]), {"age": 10}, minimum=3)
+    >>> found.n_outliers, found.n_persons
+    (1, 5)
+    """
+    return outliers_of(prepare(table, schema), Ball(radius=radius, minimum=minimum, shape=shape))
+
+
+def outliers_of(prepared: Prepared, ball: Ball) -> Outliers:
+    """`outliers` of a table that is prepared already."""
+    check(ball)
+    scene = Scene.of(prepared, 0)
+    n = len(scene.positions)
+    if n < ball.minimum:
+        raise GuaranteeError(
+            "outliers", f"needs at least minimum = {ball.minimum} persons", got=f"{n}", hint="Lower minimum."
+        )
+    radius = ball.suggested(scene) if ball.radius is None else ball.radius
+    sizes = np.bincount(ball.cover(scene, radius))
+    small = sizes < ball.minimum
+    radii = radii_of(radius, scene.spaces, "outliers")
+    return Outliers(
+        radius=f"{radius:g}" if isinstance(radius, float | int) else "by column",
+        radii={s.name: float(r) if np.isfinite(r) else None for s, r in zip(scene.spaces, radii, strict=True)},
+        minimum=ball.minimum,
+        n_persons=n,
+        n_groups=len(sizes),
+        n_small_groups=int(small.sum()),
+        n_outliers=int(sizes[small].sum()),
+        n_alone=int((sizes == 1).sum()),
+    )

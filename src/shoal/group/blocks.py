@@ -23,15 +23,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
-from shoal.group.cells import Limit, cells
-from shoal.group.copies import distinct, on_grid
-from shoal.group.greedy import kmember
-from shoal.group.maximum_distance import mdav
-from shoal.group.points import Points
-from shoal.group.seams import mend
+from shoal.group import all_rows
+from shoal.group.greedy import kmember, mdav
+from shoal.group.points import Points, distinct, on_grid
+from shoal.group.seams import Limit, cells, mend
 from shoal.progress import advance
 
-__all__ = ["Kernel", "Plan", "block_points", "by_blocks", "exact_points", "partition"]
+__all__ = ["Kernel", "Plan", "block_points", "by_blocks", "exact_points", "improved", "partition"]
 
 Kernel: TypeAlias = Callable[[FloatArray, int], IntArray]
 
@@ -50,6 +48,7 @@ _WIDE = 1_000_000  # numbers in the matrix of an exact partition beyond that
 _GROUPED = 0.7  # of the work is grouping, the rest is mending
 _LEAST_GROUPS = 8  # of a block, however large k is
 _KERNELS: Mapping[str, Kernel] = {"kmember": kmember, "mdav": mdav}
+_UNCOMPILED: Mapping[str, Kernel] = {"kmember": all_rows.kmember, "mdav": all_rows.mdav}  # the same partitions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,12 +72,17 @@ class Plan:
 
 def partition(points: Points, k: int, method: Literal["kmember", "mdav"]) -> tuple[IntArray, dict[str, Any]]:
     """Group points exactly where they are few enough, else by blocks; return the labels and how it was done."""
-    kernel = _KERNELS[method]
+    kernel = (_UNCOMPILED if len(points) <= all_rows.MOST_ROWS else _KERNELS)[method]
     if is_small(points):
         blocks = [np.arange(len(points))]
         return kernel(points.dense(), k), Plan.of(blocks).to_dict()
     labels, plan = by_blocks(points, k, kernel, block_points)
     return labels, plan.to_dict()
+
+
+def improved(points: Points, labels: IntArray) -> IntArray:
+    """Groups of the same sizes after exchanges between neighbours: local search, no larger squared error."""
+    return mend(points, labels, exact_points, _n_cores())
 
 
 def is_small(points: Points) -> bool:

@@ -9,6 +9,10 @@ For a box [l, h] and a point c,
 for every x inside, also as computed: differences, squares and sums in one order round monotonically. So no tolerance
 is needed, and equal distances are never cut off: a subtree goes only if its bound is *strictly* worse. Boxes shrink as
 points leave. Ties go to the point whose first remaining copy has the lowest row.
+
+The nearest rows so far, as a heap: the worst of them is at hand, to be replaced by a better one.
+
+A row is better if its distance is smaller, or equal and its number lower.
 """
 
 from __future__ import annotations
@@ -19,12 +23,9 @@ import numpy as np
 from numba import njit
 
 from shoal.arrays import FloatArray, IntArray
-from shoal.group.kd_order import kd_order
-from shoal.group.near_heap import offer
-from shoal.group.packs import PACK, Packs, distances, fill, further, room_for
-from shoal.group.remaining import Remaining, furthest_lane
+from shoal.group.packs import PACK, Packs, Remaining, distances, fill, further, furthest_lane, kd_order, room_for
 
-__all__ = ["BoxTree", "for_a_thread", "furthest_by_boxes", "nearest_rows", "plant", "room_for_tree", "shrink"]
+__all__ = ["BoxTree", "furthest_by_boxes", "nearest_rows", "plant", "room_for_tree", "shrink"]
 
 _FAN = 32  # children of a family
 _TOP = 4  # families at the top: enough nodes there for leaves to fill their packs
@@ -76,12 +77,6 @@ def room_for_tree(n_points: int, n_columns: int) -> BoxTree:
     )
 
 
-def for_a_thread(tree: BoxTree) -> BoxTree:
-    """The same tree with its own room for a search, so that several can go on at the same time."""
-    own = {name: np.empty_like(getattr(tree, name)) for name in ("stack", "least", "work")}
-    return tree._replace(**own)
-
-
 @njit(cache=True, nogil=True)
 def nearest_rows(tree: BoxTree, remaining: Remaining, centre: FloatArray, near: FloatArray, near_rows: IntArray) -> int:
     """Find the rows nearest to `centre`, as many as `near` holds, the furthest of them first; return how many exist."""
@@ -108,7 +103,7 @@ def nearest_rows(tree: BoxTree, remaining: Remaining, centre: FloatArray, near: 
                 if lanes[lane] <= limit:  # spares most of the look-ups in memory
                     point = members[~node, lane]
                     for copy in range(remaining.head[point], remaining.end[point]):
-                        if not offer(near, near_rows, size, lanes[lane], remaining.rows[copy]):
+                        if not _offer(near, near_rows, size, lanes[lane], remaining.rows[copy]):
                             break
                         size = min(size + 1, len(near))
                     if size == len(near):
@@ -299,3 +294,44 @@ def _fit_boxes(boxes: FloatArray, parent: IntArray, coordinates: FloatArray, fir
     for family in range((first_leaf + n_leaves - 1) // _FAN, _TOP - 1, -1):
         for j in range(boxes.shape[2]):
             _fit_family(boxes, parent[family], j, family)
+
+
+@njit(cache=True, nogil=True)
+def _offer(near: FloatArray, rows: IntArray, size: int, distance: float, row: int) -> bool:
+    """Offer a row to a heap that holds `size` of `len(near)`; return whether it was taken."""
+    if size < len(near):
+        _sift_up(near, rows, size, distance, row)
+    elif _is_worse(near[0], rows[0], distance, row):
+        _sift_down(near, rows, distance, row)
+    else:
+        return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _is_worse(distance: float, row: int, than: float, than_row: int) -> bool:
+    return distance > than or (distance == than and row > than_row)
+
+
+@njit(cache=True, nogil=True)
+def _sift_up(near: FloatArray, rows: IntArray, at: int, distance: float, row: int) -> None:
+    while at > 0:
+        above = (at - 1) // 2
+        if not _is_worse(distance, row, near[above], rows[above]):
+            break
+        near[at], rows[at] = near[above], rows[above]
+        at = above
+    near[at], rows[at] = distance, row
+
+
+@njit(cache=True, nogil=True)
+def _sift_down(near: FloatArray, rows: IntArray, distance: float, row: int) -> None:
+    at, below = 0, 1
+    while below < len(near):
+        if below + 1 < len(near) and _is_worse(near[below + 1], rows[below + 1], near[below], rows[below]):
+            below += 1
+        if not _is_worse(near[below], rows[below], distance, row):
+            break
+        near[at], rows[at] = near[below], rows[below]
+        at, below = below, 2 * below + 1
+    near[at], rows[at] = distance, row

@@ -27,10 +27,10 @@ import numpy as np
 from numba import njit
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
-from shoal.group.divergence import STEP, share
+from shoal.group.cutting import STEP, share
 from shoal.group.mix import Mix
+from shoal.group.prim import Tournament, enter, tournament
 from shoal.group.spatial import Index, nearest, remove
-from shoal.group.tournament import Tournament, enter, tournament
 
 __all__ = ["grow"]
 

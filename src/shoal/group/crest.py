@@ -29,10 +29,9 @@ import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
 from shoal.conform import Prepared
-from shoal.group.copies import distinct
 from shoal.group.mix import Classes, ClassGrouper, Mix
-from shoal.group.points import Points
-from shoal.group.spanning import Tree, cut_tree, range_points, spanning_tree
+from shoal.group.mst import Tree, cut_tree, range_points, spanning_tree
+from shoal.group.points import Points, distinct
 from shoal.method import Telling
 from shoal.params import Help, Range
 

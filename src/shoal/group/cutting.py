@@ -21,6 +21,16 @@ which falls as f grows, so with parts A and B of a component P
     r_e  ≥  n_A n_B / n_P² · Σ_c F_c (f_Ac − f_Bc)² / (4 ln 2 · M_c (M_c + F_c)) / L_e,    M_c = max(f_Ac, f_Bc),
 
 and r_e itself is computed only where this bound (less a little for rounding) doesn't exceed the best r_e known.
+
+Jensen-Shannon divergence of a class mix from the overall one, as kernels count it.
+
+With count_c of `rows` records in class c, and K_c of N overall, (5) in base 2 is
+
+    rows · JSD = Σ_c ½ [p log2(2p / (p + q)) + q log2(2q / (p + q))] / N,    p = count_c · N,   q = rows · K_c.
+
+p and q are whole numbers, so a mix equal to the overall one has divergence 0 exactly. With x = (p − q)/(p + q) the logs
+are log1p(x) and log1p(−x), accurate also for nearly equal mixes. Several class columns are laid end to end and the
+sum is divided by their number: the mean of their divergences.
 """
 
 from __future__ import annotations
@@ -32,15 +42,16 @@ import numpy as np
 from numba import njit
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
-from shoal.group.divergence import excess
 from shoal.group.mix import Mix
 
-__all__ = ["CLOSE", "DIVERGENCE", "LONGEST", "cut"]
+__all__ = ["CLOSE", "DIVERGENCE", "LONGEST", "STEP", "cut", "excess", "share"]
 
 LONGEST, CLOSE, DIVERGENCE = 0, 1, 2
 _SLACK = 1e-9  # more than the rounding error of a divergence
 _ROOM = 1.0 + 1e-12
 _QUARTER_BIT = 0.25 / math.log(2.0)
+_HALF_BIT = 0.5 / math.log(2.0)
+STEP = 2.0**-52
 
 
 class _Parts(NamedTuple):
@@ -337,3 +348,21 @@ def _label(parent: IntArray, order: IntArray, cuts: BoolArray, labels: IntArray)
         if cuts[u]:
             labels[u] = n_groups
             n_groups += 1
+
+
+@njit(cache=True, nogil=True)
+def excess(count: int, rows: int, overall: int, total: int) -> float:
+    """One class's part of rows · JSD."""
+    p, q = float(count * total), float(rows * overall)
+    if p == q:
+        return 0.0
+    if p == 0.0:
+        return 0.5 * q / total
+    x = (p - q) / (p + q)
+    return float(_HALF_BIT * (p * np.log1p(x) + q * np.log1p(-x)) / total)
+
+
+@njit(cache=True, nogil=True)
+def share(count: int, rows: int, overall: int, total: int) -> int:
+    """One class's part of JSD as a whole number of `STEP`s: such parts add up to the same sum in any order."""
+    return int(np.rint(excess(count, rows, overall, total) / rows / STEP))

@@ -17,16 +17,25 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.arrays import FloatArray, Generator, IntArray
+from shoal.claim import Claim
 from shoal.conform import Prepared, prepare
 from shoal.encode import Encoder
 from shoal.errors import GuaranteeError, SchemaError
 from shoal.group.points import Points
 from shoal.method import Method
-from shoal.params import check
+from shoal.params import check, to_dict
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
 
-__all__ = ["Grouper", "Grouping", "canonical_order", "quasi_points", "require_sizes", "response_points", "unit_points"]
+__all__ = [
+    "Grouper",
+    "Grouping",
+    "canonical_order",
+    "quasi_points",
+    "require_sizes",
+    "response_points",
+    "unit_points",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +63,22 @@ class Grouper(Method):
     """Whether it may leave groups of fewer than `k` persons, for a mask to push back into larger ones."""
 
     @property
+    def leaves_out(self) -> bool:
+        """Whether it may reject groups, whose records are then left out: label −1."""
+        return False
+
+    @property
     def uses_response(self) -> bool:
         """Whether sensitive numbers take part in the grouping."""
         return False
+
+    def claims(self, prepared: Prepared, labels: IntArray) -> tuple[Claim, ...]:
+        """What it claims of the groups as the masks left them, besides their size; counted."""
+        return ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The grouper as JSON-safe words, where it is a parameter of another one."""
+        return {"method": self.name, **to_dict(self)}
 
     def assign(self, table: Any, schema: Schema, seed: int | None = None) -> IntArray:
         """Return one label per row of `table`; every group holds at least `k` persons.

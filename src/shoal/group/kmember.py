@@ -7,17 +7,26 @@ has k members, and start the next group; each leftover joins the group whose err
 
 Distance is Euclidean over the standardised quasi-identifiers x and, counted `response_weight` times, the numeric
 sensitive columns y: |x − x̄|² + w·|y − ȳ|² (eq 4 of Wei, Ramamurthy and Varshney, "Distribution-preserving
-k-anonymity", 2018).
+k-anonymity", 2018). With ``solver="exchange"`` the groups are a start: neighbouring ones then exchange records as long
+as that lowers the squared error (`seams.mend`), a local search that never ends worse.
 
 Promised: floor(n/k) groups, each of at least k persons. Not promised: the least possible squared error (that is
 NP-hard), or that members of a group differ in what is sensitive.
+
+MDAV: maximum distance to average vector, the standard heuristic of microaggregation.
+
+While at least 3k records remain: take the one furthest from the mean of the remaining and group it with its k − 1
+nearest; take the one furthest from it and do the same. What remains (k to 3k − 1 records) makes one or two groups
+(Domingo-Ferrer and Torra, 2005).
+
+Promised: every group holds at least k and at most 2k − 1 persons. Not promised: the least possible squared error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from shoal.arrays import IntArray
 from shoal.conform import Prepared
@@ -26,7 +35,7 @@ from shoal.group.points import Points
 from shoal.method import Telling
 from shoal.params import Help, Range
 
-__all__ = ["KMember"]
+__all__ = ["MDAV", "KMember"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +50,9 @@ class KMember(Grouper):
         Weight w of the numeric sensitive columns in the distance. Raising it keeps the link between
         quasi-identifiers and sensitive values better, and makes groups more alike in what is sensitive; 0 leaves
         the sensitive columns out.
+    solver
+        ``"greedy"`` as published; ``"exchange"`` improves its groups by exchanging records between neighbours, which
+        never raises the squared error and takes about half as long again.
 
     Notes
     -----
@@ -72,6 +84,7 @@ class KMember(Grouper):
 
     k: Annotated[int, Range(low=2), Help("smallest group size")] = 5
     response_weight: Annotated[float, Range(low=0), Help("weight of the sensitive numbers in the distance")] = 1.0
+    solver: Annotated[Literal["greedy", "exchange"], Help("as published, or improved by exchanges")] = "greedy"
 
     @property
     def uses_response(self) -> bool:
@@ -82,6 +95,53 @@ class KMember(Grouper):
         return quasi_points(prepared) + response_points(prepared, self.response_weight)
 
     def _partition(self, points: Points) -> tuple[IntArray, Mapping[str, Any]]:
+        from shoal.group.blocks import improved, partition
+
+        labels, notes = partition(points, self.k, "kmember")
+        if self.solver == "greedy":
+            return labels, notes
+        return improved(points, labels), {**notes, "solver": self.solver}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MDAV(Grouper):
+    """Group by distance over the standardised quasi-identifiers alone.
+
+    Parameters
+    ----------
+    k
+        Smallest group size. Raising it lowers risk and blurs the data.
+
+    Notes
+    -----
+    Survey weights are not used. Cost as for `KMember`.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> table = pl.DataFrame({"age": [21, 22, 23, 61, 62, 63]})
+    >>> labels = shoal.MDAV(k=3).assign(table, shoal.Schema.of(quasi=["age"]), seed=1)
+    >>> len(set(labels[:3])), len(set(labels))
+    (1, 2)
+    """
+
+    title = "MDAV"
+    summary = "Standard microaggregation by quasi-identifiers only, so sensitive values do not influence the groups."
+    promise = "Every group holds k to 2k − 1 persons."
+    telling = Telling(
+        done=(
+            "Each person was put into a group of at least {k} people who resemble each other (MDAV grouping, "
+            "by maximum distance to the average)."
+        ),
+    )
+    rank = 2
+
+    k: Annotated[int, Range(low=2), Help("smallest group size")] = 5
+
+    def _points(self, prepared: Prepared) -> Points:
+        return quasi_points(prepared)
+
+    def _partition(self, points: Points) -> tuple[IntArray, Mapping[str, Any]]:
         from shoal.group.blocks import partition
 
-        return partition(points, self.k, "kmember")
+        return partition(points, self.k, "mdav")

@@ -134,7 +134,11 @@ def class_codes(prepared: Prepared, names: tuple[str, ...]) -> IntArray:
 
 def compound(codes: IntArray) -> IntArray:
     """One class for each combination of classes that occurs."""
-    return np.unique(codes, axis=0, return_inverse=True)[1].reshape(-1, 1).astype(np.int64)
+    one = np.zeros(len(codes), dtype=np.int64)
+    for column in codes.T:
+        pairs = one * (int(column.max(initial=0)) + 1) + column
+        one = np.unique(pairs, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return one.reshape(-1, 1)
 
 
 def jensen_shannon(counts: IntArray, overall: IntArray) -> FloatArray:

@@ -8,6 +8,14 @@ is taken over by the pack's last point. Lanes without a point repeat one of the 
     ((x₁ − c₁)² + (x₂ − c₂)²) + (x₃ − c₃)² + …
 
 in double precision, each operation rounded once and none fused. A plain loop over the columns gives the same bits.
+
+Orders points so that neighbours in space are neighbours in memory: k-d cuts at the median of the widest column.
+
+The points are to fill a number of equal cells. They are cut in two on the column in which they spread most, the lower
+part before the upper, and each part again, until a cell remains. Ties at a cut may go either way: the order serves
+searches whose answers do not depend on it.
+
+The copies of points that no group has taken yet.
 """
 
 from __future__ import annotations
@@ -19,9 +27,24 @@ from numba import njit
 
 from shoal.arrays import FloatArray, IntArray
 
-__all__ = ["PACK", "Packs", "distances", "fill", "further", "room_for", "squared_distance", "vacate"]
+__all__ = [
+    "PACK",
+    "Packs",
+    "Remaining",
+    "distances",
+    "fill",
+    "first_row",
+    "further",
+    "furthest_lane",
+    "kd_order",
+    "live_points",
+    "room_for",
+    "squared_distance",
+    "vacate",
+]
 
 PACK = 32
+_SAMPLE = 256  # points that decide which column is widest
 
 
 class Packs(NamedTuple):
@@ -133,3 +156,107 @@ def squared_distance(x: FloatArray, centre: FloatArray) -> float:
     for j in range(len(x)):
         total += (x[j] - centre[j]) * (x[j] - centre[j])
     return total
+
+
+@njit(cache=True, nogil=True)
+def kd_order(points: FloatArray, order: IntArray, n_cells: int, span: int) -> None:
+    """Rearrange `order`, point numbers, such that its i-th of `n_cells` equal parts is cell i.
+
+    `n_cells` is a multiple of `span`; cuts fall on multiples of `span` cells as long as they can.
+    """
+    n, keys = len(order), np.empty(len(order))
+    low, high = np.empty(points.shape[1]), np.empty(points.shape[1])
+    stack, top = np.empty((128, 2), np.int64), 1
+    stack[0, 0], stack[0, 1] = 0, n_cells
+    while top > 0:
+        top -= 1
+        first, last = stack[top, 0], stack[top, 1]
+        half = (last - first) // (2 * span) * span if last - first > span else (last - first) // 2
+        if half > 0:
+            a, b, c = n * first // n_cells, n * (first + half) // n_cells, n * last // n_cells
+            column = _widest(points, order, a, c, low, high)
+            for i in range(a, c):
+                keys[i] = points[order[i], column]
+            _select(keys, order, a, c - 1, b)
+            stack[top, 0], stack[top, 1] = first, first + half
+            stack[top + 1, 0], stack[top + 1, 1] = first + half, last
+            top += 2
+
+
+@njit(cache=True, nogil=True)
+def _widest(points: FloatArray, order: IntArray, a: int, c: int, low: FloatArray, high: FloatArray) -> int:
+    for j in range(len(low)):
+        low[j], high[j] = points[order[a], j], points[order[a], j]
+    for i in range(a + 1, c, max(1, (c - a) // _SAMPLE)):
+        for j in range(len(low)):
+            x = points[order[i], j]
+            low[j] = x if x < low[j] else low[j]
+            high[j] = x if x > high[j] else high[j]
+    widest = 0
+    for j in range(len(low)):
+        if high[j] - low[j] > high[widest] - low[widest]:
+            widest = j
+    return widest
+
+
+@njit(cache=True, nogil=True)
+def _select(keys: FloatArray, order: IntArray, low: int, high: int, middle: int) -> None:
+    """Quickselect within [low, high]: keys before `middle` end up ≤ keys from it on, with `order` carried along."""
+    while low < high:
+        a, b, c = keys[low], keys[(low + high) // 2], keys[high]
+        pivot = max(min(a, b), min(max(a, b), c))
+        i, j = low, high
+        while i <= j:
+            while keys[i] < pivot:
+                i += 1
+            while keys[j] > pivot:
+                j -= 1
+            if i <= j:
+                keys[i], keys[j] = keys[j], keys[i]
+                order[i], order[j] = order[j], order[i]
+                i, j = i + 1, j - 1
+        if middle <= j:
+            high = j
+        elif middle >= i:
+            low = i
+        else:
+            return
+
+
+class Remaining(NamedTuple):
+    """Point p has the remaining copies `rows[head[p]:end[p]]`, in increasing order."""
+
+    rows: IntArray
+    head: IntArray
+    end: IntArray
+
+
+@njit(cache=True, nogil=True)
+def first_row(remaining: Remaining, point: int) -> int:
+    """The lowest row that remains of a point."""
+    row: int = remaining.rows[remaining.head[point]]
+    return row
+
+
+@njit(cache=True, nogil=True)
+def live_points(remaining: Remaining) -> IntArray:
+    """The points that have copies left."""
+    n, live = 0, np.empty(len(remaining.head), np.int64)
+    for point in range(len(live)):
+        if remaining.head[point] < remaining.end[point]:
+            live[n] = point
+            n += 1
+    return live[:n]
+
+
+@njit(cache=True, nogil=True)
+def furthest_lane(
+    remaining: Remaining, members: IntArray, p: int, count: int, lanes: FloatArray, best: float, found: int
+) -> tuple[float, int]:
+    """Look for a better point than `found`, at distance `best`, in pack `p`; of equals the lowest row is better."""
+    for lane in range(count):
+        if lanes[lane] >= best:
+            point = members[p, lane]
+            if lanes[lane] > best or first_row(remaining, point) < first_row(remaining, found):
+                best, found = lanes[lane], point
+    return best, found

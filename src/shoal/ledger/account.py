@@ -28,19 +28,18 @@ from sqlalchemy import select, update
 
 from shoal.claim import Claim
 from shoal.dp.budget import Budget
-from shoal.dp.journal import Entry
-from shoal.dp.spending import Spending
+from shoal.dp.journal import Entry, Spending
 from shoal.errors import FileError, ParameterError
-from shoal.ledger import data_set
+from shoal.files.atomic import check_readable, reporting
+from shoal.ledger import account_rows
 from shoal.ledger.amount import Units
 from shoal.ledger.chain import Head, append, entry, lock_head
 from shoal.ledger.ledger import Ledger
 from shoal.ledger.records import Balance
 from shoal.ledger.tables import ACCOUNT
 from shoal.ledger.tag import Tag, embedded_place, tag_place, without_password
-from shoal.ledger.tally import note_charge
 
-__all__ = ["Account", "fingerprint", "has_account"]
+__all__ = ["Account", "charged", "fingerprint", "has_account", "note_charge", "opened_by_tag"]
 
 
 def has_account(path: str | os.PathLike[str]) -> bool:
@@ -105,7 +104,7 @@ class Account:
         """
         _check_opening(limit, changed)
         file = Path(path).resolve()
-        _check_readable(file)
+        check_readable(file)
         tag = Tag.read(file)
         if tag is not None:
             return cls._known(file, tag, limit, changed, ledger, data)
@@ -167,12 +166,13 @@ class Account:
     def entries(self) -> tuple[Entry, ...]:
         """Every charge but those of answers, oldest first."""
         with self.ledger.reading() as connection:
-            return data_set.entries_of(connection, self._name)
+            return account_rows.entries_of(connection, self._name)
 
     @property
     def spending(self) -> Spending:
         """Name, total and limit at one moment, for the manifest of a release."""
-        return Spending(account=self._name, spent=self.spent, limit=self.limit, n_entries=len(self.entries))
+        n_entries, head = len(self.entries), str(self.head)
+        return Spending(account=self._name, spent=self.spent, limit=self.limit, n_entries=n_entries, head=head)
 
     @property
     def head(self) -> Head:
@@ -181,7 +181,7 @@ class Account:
 
     def affords(self, budget: Budget) -> bool:
         """Whether `budget` could be charged now; charges nothing."""
-        return data_set.affords(self.balance, _checked(budget))
+        return account_rows.affords(self.balance, _checked(budget))
 
     def charge(self, budget: Budget, *, purpose: str, claim: Claim | None = None) -> Entry:
         """Spend `budget`, before anything is computed from the data.
@@ -223,7 +223,7 @@ class Account:
             raise ParameterError(
                 "data", "the file's tag refers to another data set", got=f"{data} where it is {tag.data}"
             )
-        book = _opened(file, tag, ledger)
+        book = opened_by_tag(file, tag, ledger)
         account = cls(file, book, tag.data)
         account._check_content(changed)
         account._check_limit(limit)
@@ -248,7 +248,7 @@ class Account:
         content = fingerprint(self._file, self.ledger)
         with self.ledger.moving() as (connection, heads):
             heads.append(lock_head(connection))
-            row = data_set.found_data(connection, self._name)
+            row = account_rows.found_data(connection, self._name)
             if row.content is not None and hmac.compare_digest(row.content, content):
                 return
             if row.content is not None and changed == "refuse":
@@ -256,7 +256,7 @@ class Account:
                 raise FileError(str(self.path), "the account belongs to a data file with different content", hint=hint)
             connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == row.id).values(content=content))
             nothing = Balance.of(row).limit.budget * 0
-            note = data_set.note_of("the data file changed; what was spent stays spent", nothing)
+            note = account_rows.note_of("the data file changed; what was spent stays spent", nothing)
             if row.content is not None:
                 heads.append(append(connection, self.ledger.founded.key, [entry("data", data_id=row.id, note=note)]))
 
@@ -289,14 +289,16 @@ def _begin(book: Ledger, file: Path, limit: Budget | None, *, alone: bool) -> st
                 raise FileError(str(file), rule, hint=hint)
         if limit is None:
             raise ParameterError("Account", "limit must be given to open a new account")
-        name = data_set.new_name()
+        name = account_rows.new_name()
         heads.append(
-            data_set.begin_data(connection, book.founded.key, name, limit, label=file.name[:200], content=content)[1]
+            account_rows.begin_data(connection, book.founded.key, name, limit, label=file.name[:200], content=content)[
+                1
+            ]
         )
     return name
 
 
-def _opened(file: Path, tag: Tag, ledger: str | None) -> Ledger:
+def opened_by_tag(file: Path, tag: Tag, ledger: str | None) -> Ledger:
     """The ledger that the tag names; `ledger` may bring its password, and nothing else."""
     if not tag.ledger and not embedded_place(file).exists():
         hint = "Restore it from a backup. A new account would forget what was spent."
@@ -338,16 +340,8 @@ def _checked(budget: Budget, name: str = "budget") -> Budget:
     return budget
 
 
-def _check_readable(file: Path) -> None:
-    from shoal.files.atomic import check_readable
-
-    check_readable(file)
-
-
 def fingerprint(file: Path, book: Ledger) -> str:
     """The keyed hash of a file's content: without the ledger nobody can test a guess of it."""
-    from shoal.files.atomic import reporting
-
     digest = hmac.new(book.founded.secret, b"content", digestmod="sha256")
     with reporting(file), open(file, "rb") as stream:
         while chunk := stream.read(1 << 20):
@@ -363,3 +357,16 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(handle)  # so that the new name outlives a power cut as well
     finally:
         os.close(handle)
+
+
+_CHARGED: list[str] = []
+
+
+def note_charge(what: str) -> None:
+    """Remember a charge that is on the disk."""
+    _CHARGED.append(what)
+
+
+def charged() -> tuple[str, ...]:
+    """Every charge of this process, in words."""
+    return tuple(_CHARGED)

@@ -71,8 +71,8 @@ def admit(connection: Connection, key: bytes, model: int, data: int, admission: 
 
 def is_admitted(connection: Connection, admission: Admission) -> bool:
     """Whether this file was admitted for this data set before."""
-    wanted = admission.digest, admission.data
-    return any((known.digest, known.data) == wanted for known in admissions(connection))
+    file = admission.digest, admission.data
+    return any((known.digest, known.data) == file for known in admissions(connection))
 
 
 def admissions(connection: Connection) -> list[Admission]:

@@ -12,12 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
 from shoal.dp.budget import Amount, Budget
 from shoal.errors import ParameterError
 
-__all__ = ["DELTA_UNITS", "UNITS", "Units", "cost_units", "limit_units", "to_budget", "to_text"]
+__all__ = ["DELTA_UNITS", "UNITS", "Units", "cost_units", "limit_units", "price_of_pure", "to_budget", "to_text"]
 
 UNITS = 10**12
 DELTA_UNITS = 10**18
@@ -89,6 +90,23 @@ class Units:
         return Budget(epsilon=amount, delta=Fraction(self.delta, DELTA_UNITS))
 
 
+def price_of_pure(amount: int, currency: str, order: Fraction | None = None) -> int:
+    """What a pure ε of `amount` units counts against a limit, in units, rounded upwards.
+
+    Against a limit in ρ it is ε²/2; at a fixed Rényi order α it is min(ε, α ε²/2); else it is ε (see
+    `shoal.dp.journal`).
+
+    Examples
+    --------
+    >>> price_of_pure(10**11, "epsilon"), price_of_pure(10**11, "rho"), price_of_pure(10**11, "epsilon", Fraction(4))
+    (100000000000, 5000000000, 20000000000)
+    """
+    if currency == "rho":
+        return math.ceil(Fraction(amount**2, 2 * UNITS))
+    return amount if order is None else min(amount, math.ceil(order * Fraction(amount**2, 2 * UNITS)))
+
+
+@lru_cache(maxsize=4096)
 def to_text(units: int) -> str:
     """The amount as a decimal number, exactly.
 

@@ -16,8 +16,7 @@ from contextlib import closing
 from pathlib import Path
 
 from shoal.errors import FileError, GuaranteeError, ParameterError
-from shoal.ledger.anchor import Anchor
-from shoal.ledger.chain import Head, append, entry, lock_head
+from shoal.ledger.chain import Anchor, Head, append, entry, lock_head
 from shoal.ledger.engine import open_engine
 from shoal.ledger.ledger import Ledger
 

@@ -1,36 +1,65 @@
-"""The door to the database: one that says "done" only when the disk has it.
+"""The database of a ledger: connections that say "done" only when the disk has it, and how a ledger begins.
 
 SQLite runs in WAL mode with ``synchronous=FULL`` (a commit is on the disk when it returns) and takes its write lock at
 the beginning of a transaction (``BEGIN IMMEDIATE``), so that two processes can't both read a balance and then both
 spend it. PostgreSQL runs with ``synchronous_commit=on`` and row locks. Waiting is bounded in both: a database
 that doesn't answer becomes a `LedgerError`, and the service says 503 instead of hanging. A server that is there and
 says nothing (stopped, or cut off) can't be waited out from its own side; `Lines.cut` ends the wait from ours.
+
+A ledger begins with its tables, its guards, its name, and two secrets. The *secret* makes the marks of queries and lies
+in the database. The *chain key* links the journal. It lies in the database too, unless the variable
+``SHOAL_LEDGER_KEY`` names a file: then it is kept there (made with the ledger, readable by its owner only), and the
+database holds a mark of it. A chain whose key is in the database shows damage and edits by hand; whoever reads the key
+can forge it, and only a head noted elsewhere shows that.
 """
 
 from __future__ import annotations
 
+import hmac
 import os
+import secrets
 import socket
 import sqlite3
 import time
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Executable, create_engine, event
-from sqlalchemy.dialects.sqlite import dialect as sqlite_dialect
+from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import NullPool
 
-from shoal.errors import ParameterError, ShoalError
+from shoal.errors import FileError, InputError, ParameterError, ShoalError
+from shoal.files import atomic
+from shoal.ledger.tables import GUARDS, HEAD, META, TABLES
 
-__all__ = ["Bulk", "LedgerError", "Lines", "file_of", "make_private", "open_engine", "reporting"]
+__all__ = [
+    "EARLIER",
+    "FORMAT",
+    "Founded",
+    "LedgerError",
+    "Lines",
+    "begin",
+    "file_of",
+    "make_private",
+    "make_tables",
+    "no_answer",
+    "open_engine",
+    "read_founded",
+    "reporting",
+]
 
 _PATIENCE = 5.0  # seconds for a lock, a connection
 _AGAIN = 0.0005  # seconds before a lock is tried again
+# Rows are looked up by their keys. PostgreSQL takes a new table for a small one, would read it whole, and keep that
+# plan while the table grows.
+_BY_KEY = "-c enable_seqscan=off -c jit=off"
 
 
 class LedgerError(ShoalError):
@@ -74,7 +103,7 @@ def open_engine(url: str, *, patience: float = _PATIENCE, keep: bool = True) -> 
     if place.get_backend_name() == "sqlite":
         return _sqlite(place, patience, keep)
     wait = max(int(patience * 1000), 100)
-    limits = f"-c synchronous_commit=on -c lock_timeout={wait} -c statement_timeout={wait} -c timezone=UTC"
+    limits = f"-c synchronous_commit=on -c lock_timeout={wait} -c statement_timeout={wait} -c timezone=UTC {_BY_KEY}"
     options = {"options": limits, "connect_timeout": max(int(patience), 2), "application_name": "shoal"}
     place = place.set(drivername="postgresql+psycopg")
     if not keep:
@@ -115,9 +144,14 @@ def reporting() -> Iterator[None]:
     try:
         yield
     except (DBAPIError, PoolTimeout, SQLAlchemyError) as error:
-        name = type(getattr(error, "orig", None) or error).__name__
-        hint = "Is it running, reachable and writable? Nothing was answered; charges stand."
-        raise LedgerError("ledger", "the database must answer", got=name, hint=hint) from None
+        raise no_answer(error) from None
+
+
+def no_answer(error: Exception) -> LedgerError:
+    """What the database complained about, without its words."""
+    name = type(getattr(error, "orig", None) or error).__name__
+    hint = "Is it running, reachable and writable? Nothing was answered; charges stand."
+    return LedgerError("ledger", "the database must answer", got=name, hint=hint)
 
 
 def _read_url(url: str) -> URL:
@@ -141,45 +175,143 @@ def _sqlite(place: URL, patience: float, keep: bool) -> Engine:
     def prepare(connection: Any, _: Any) -> None:
         connection.isolation_level = None  # the driver's own transactions begin too late
         for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-            connection.execute(f"PRAGMA {pragma}").close()
+            _patiently(partial(connection.execute, f"PRAGMA {pragma}"), patience)
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
         if connection.get_execution_options().get("writes", False):
             _take_turn(connection, patience)
         else:
+            _set_timeout(connection, int(patience * 1000))
             connection.exec_driver_sql("BEGIN")
 
     return engine
 
 
+def _set_timeout(connection: Connection, milliseconds: int) -> None:
+    """How long SQLite itself waits for a lock on this connection; nothing to do where it is so already."""
+    if connection.info.get("busy_timeout") != milliseconds:
+        connection.exec_driver_sql(f"PRAGMA busy_timeout={milliseconds}")
+        connection.info["busy_timeout"] = milliseconds
+
+
 def _take_turn(connection: Connection, patience: float) -> None:
     """Take the write lock. SQLite itself would look again after up to 100 ms, and lose its turn to those who don't."""
+    _set_timeout(connection, 0)
+    _patiently(lambda: connection.exec_driver_sql("BEGIN IMMEDIATE"), patience)
+
+
+def _patiently(action: Callable[[], object], patience: float) -> None:
+    """Try again while the file is locked: SQLite refuses a change of its journal at once, whatever its own timeout."""
     until = time.monotonic() + patience
-    connection.exec_driver_sql("PRAGMA busy_timeout=0")
     while True:
         try:
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
-            break
-        except OperationalError as error:
-            busy = getattr(error.orig, "sqlite_errorcode", sqlite3.SQLITE_BUSY) & 0xFF == sqlite3.SQLITE_BUSY
-            if not busy or time.monotonic() >= until:
+            action()
+            return
+        except (OperationalError, sqlite3.OperationalError) as error:
+            code = getattr(getattr(error, "orig", error), "sqlite_errorcode", sqlite3.SQLITE_BUSY)
+            if code & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
                 raise
             time.sleep(_AGAIN)
-    connection.exec_driver_sql(f"PRAGMA busy_timeout={int(patience * 1000)}")
 
 
-class Bulk:
-    """A statement for many rows, handed to the driver as it is: a third of the time that SQLAlchemy takes for each."""
+FORMAT = "5"
+EARLIER = ("1", "2", "3", "4")  # layouts that `shoal.ledger.migration` brings up to date
+_LOCK = 0x5E0A1  # the number of PostgreSQL's advisory lock for making the tables
+_KEY_FILE = "SHOAL_LEDGER_KEY"
 
-    def __init__(self, statement: Executable) -> None:
-        self._statement = statement
-        self._texts: dict[str, str] = {}
 
-    def execute(self, connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
-        """Run it for every row; each must name every value."""
-        name = connection.dialect.name
-        if name not in self._texts:
-            dialect = sqlite_dialect(paramstyle="named") if name == "sqlite" else connection.dialect
-            self._texts[name] = str(self._statement.compile(dialect=dialect))  # type: ignore[attr-defined]
-        connection.exec_driver_sql(self._texts[name], list(rows))
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Founded:
+    """The name of a ledger, its secret, the key of its chain, and whether that key is kept outside the database."""
+
+    name: str
+    secret: bytes
+    key: bytes
+    key_outside: bool
+
+
+def begin(engine: Engine) -> Founded:
+    """Make the tables, once, though several processes start together."""
+    make_private(engine)
+    with engine.connect().execution_options(writes=True) as connection, connection.begin():
+        if connection.dialect.name == "postgresql":
+            connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
+        if not inspect(connection).has_table("meta"):
+            make_tables(connection, secrets.token_hex(32))
+        return _founded(_meta(connection))
+
+
+def make_tables(connection: Connection, secret: str) -> Founded:
+    """All tables, empty, in a database without them."""
+    TABLES.create_all(connection)
+    for statement in GUARDS[connection.dialect.name].values():
+        connection.exec_driver_sql(statement)
+    name = secrets.token_hex(8)
+    rows = {"format": FORMAT, "name": name, "secret": secret}
+    if file := os.environ.get(_KEY_FILE):
+        rows["key_mark"] = _mark(_make_key(Path(file)))
+    connection.execute(insert(META), [{"name": word, "value": value} for word, value in rows.items()])
+    connection.execute(insert(HEAD), [{"id": 1, "number": 0, "link": name, "pulse": 0}])
+    return _founded(_meta(connection))
+
+
+def read_founded(engine: Engine) -> Founded:
+    """What a ledger that is there was founded with; an InputError where there is none."""
+    file = engine.url.database if engine.dialect.name == "sqlite" else None
+    empty = file is not None and not (Path(file).exists() and Path(file).stat().st_size)  # SQLite would write to it
+    if empty or not inspect(engine).has_table("meta"):
+        engine.dispose()
+        hint = "Check the URL, or create a ledger with `shoal ledger create`."
+        raise InputError("ledger", "there is no ledger in that database", hint=hint)
+    with engine.connect() as connection, connection.begin():
+        return _founded(_meta(connection))
+
+
+def _meta(connection: Connection) -> dict[str, str]:
+    return {row.name: row.value for row in connection.execute(select(META))}
+
+
+def _founded(meta: dict[str, str]) -> Founded:
+    if meta.get("format") in EARLIER:
+        hint = "Run `shoal ledger migrate --ledger URL` to upgrade it; nothing is lost."
+        raise InputError("ledger", "must have the layout of this version", got=f"layout {meta['format']}", hint=hint)
+    if meta.get("format") != FORMAT or "secret" not in meta:
+        raise InputError("ledger", "must have a layout supported by this version", got=repr(meta.get("format"))[:20])
+    secret = bytes.fromhex(meta["secret"])
+    mark = meta.get("key_mark")
+    key = hmac.digest(secret, b"chain", "sha256") if mark is None else _read_key(mark)
+    return Founded(name=meta["name"], secret=secret, key=key, key_outside=mark is not None)
+
+
+def _make_key(file: Path) -> bytes:
+    if not file.exists():
+        with atomic.reporting(file):
+            handle = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            os.write(handle, secrets.token_hex(32).encode())
+            os.fsync(handle)
+            os.close(handle)
+    return _key_in(file)
+
+
+def _read_key(mark: str) -> bytes:
+    file = os.environ.get(_KEY_FILE)
+    if not file:
+        raise ParameterError(_KEY_FILE, "must name the file with the key of this ledger's chain")
+    key = _key_in(Path(file))
+    if not hmac.compare_digest(_mark(key), mark):
+        raise FileError(file, "must hold the key of this ledger's chain", hint="It holds another one.")
+    return key
+
+
+def _key_in(file: Path) -> bytes:
+    with atomic.reporting(file):
+        words = file.read_text(encoding="ascii").strip()
+    try:
+        return bytes.fromhex(words)
+    except ValueError:
+        raise FileError(str(file), "must hold the key of a ledger's chain") from None
+
+
+def _mark(key: bytes) -> str:
+    return hmac.digest(key, b"mark", "sha256").hex()

@@ -25,9 +25,10 @@ from sqlalchemy import insert, select, update
 
 from shoal.dp.budget import Amount, Budget
 from shoal.errors import InputError, ParameterError
+from shoal.ledger.account_rows import account_name, open_account
 from shoal.ledger.amount import limit_units, to_text
 from shoal.ledger.chain import Head, lock_head, now
-from shoal.ledger.ledger import Ledger, account_name, open_account
+from shoal.ledger.ledger import Ledger
 from shoal.ledger.tables import ACCOUNT, API_KEY
 
 __all__ = ["ROLES", "Key", "Keys", "read_token"]
@@ -236,8 +237,8 @@ def _key(row: Any) -> Key:
 
 
 def _client(connection: Any, key: bytes, name: str, epsilon: Amount | None, role: Role, head: Head) -> tuple[int, Head]:
-    wanted = select(ACCOUNT).where(ACCOUNT.c.kind == "client", ACCOUNT.c.name == account_name("client", name))
-    known = connection.execute(wanted).first()
+    query = select(ACCOUNT).where(ACCOUNT.c.kind == "client", ACCOUNT.c.name == account_name("client", name))
+    known = connection.execute(query).first()
     if known is None:
         if epsilon is None:
             raise ParameterError("keys", "a new client needs a limit", hint="For example --epsilon 10, or 0.")

@@ -12,12 +12,13 @@ What is promised, for any number of threads, processes and machines on one datab
 5. **Exact.** Whole units of 10⁻¹² ε or ρ and of 10⁻¹⁸ δ; costs are rounded up, limits down.
 6. **Client, model and data set together**, all or nothing: clients who join forces still share one data set.
 7. **A refusal changes nothing** and tells only what is left.
-8. **Balances follow from the journal.** Opening replays it and refuses to go on where the sums differ.
+8. **Balances follow from the journal.** Opening replays it since the last checkpoint, and refuses to go on where the
+   sums differ.
 9. **One limit over all uses.** Synthesis, fits and answers spend from one account of the data set. It is known by a
    name made once, so that a corrected file, a new name or a new fit brings no fresh budget. A part may be reserved for
    answers.
 10. **Tampering shows.** The journal is a chain of keyed hashes (`shoal.ledger.chain`), its head is noted outside
-    (`shoal.ledger.anchor`), triggers and orphaned answers are looked for.
+    (`shoal.ledger.chain`), triggers and orphaned answers are looked for.
 
 What isn't promised: whoever may write the database *and* reads its key may rewrite it; only a head noted elsewhere (a
 log, a manifest) shows that then. Keep the database as you keep the data.
@@ -25,37 +26,39 @@ log, a manifest) shows that then. Keep the database as you keep the data.
 
 from __future__ import annotations
 
-import hmac
-import json
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, insert, select, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import Connection, Engine, select, update
 
 from shoal.claim import Claim
 from shoal.dp.budget import Amount, Budget
 from shoal.dp.journal import Entry
-from shoal.errors import GuaranteeError, InputError, ParameterError
+from shoal.errors import InputError, ParameterError
+from shoal.ledger import account_rows, archive, checkpoint, released
 from shoal.ledger import admission as admitting
-from shoal.ledger import data_set
 from shoal.ledger.admission import Admission
-from shoal.ledger.amount import Units, cost_units, limit_units, to_budget, to_text
-from shoal.ledger.anchor import Anchor
-from shoal.ledger.chain import Head, append, entry, lock_head, read_head
-from shoal.ledger.engine import LedgerError, Lines, file_of, open_engine, reporting
-from shoal.ledger.founding import Founded, begin, read_founded
+from shoal.ledger.chain import Anchor, Head, append, lock_head, read_head
+from shoal.ledger.checkpoint import Checkpoint
+from shoal.ledger.engine import Founded, LedgerError, Lines, begin, file_of, open_engine, read_founded, reporting
+from shoal.ledger.keyed import keyed_hash
 from shoal.ledger.records import Balance, Kind, Order, Outcome
-from shoal.ledger.replay import check_anchor, check_answers, check_chain, check_guards, check_sums, journal_rows
+from shoal.ledger.replay import (
+    check_anchor,
+    check_answers,
+    check_chain,
+    check_guards,
+    check_orphans,
+    check_sums,
+    journal_rows,
+)
 from shoal.ledger.settling import settle
 from shoal.ledger.tables import ACCOUNT, HEAD, JOURNAL
 
 __all__ = ["Enrolled", "Ledger", "Verified"]
-
-_USUAL_LIMIT = Budget(epsilon=10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,12 +71,13 @@ class Enrolled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verified:
-    """What `Ledger.verify` found in order."""
+    """What `Ledger.verify` found in order; `unseen` entries are in archives that were not given."""
 
     head: Head
     answers: int
     accounts: int
     key_outside: bool
+    unseen: int = 0
 
 
 class Ledger:
@@ -82,7 +86,7 @@ class Ledger:
     Notes
     -----
     A call to `settle` is one transaction, whatever the number of orders: hand it many at once where many wait. Opening
-    replays the journal, about a second for a million charges.
+    replays the journal since the last checkpoint: at most some 50,000 entries, if it is opened now and then.
 
     Examples
     --------
@@ -199,22 +203,24 @@ class Ledger:
         GuaranteeError
             Where the data set's account does not cover the fit.
         """
+        key = self.founded.key
         with self.moving() as (connection, heads):
             heads.append(lock_head(connection))
             numbers = Enrolled(
-                model=self._model(connection, model, model_limit, heads),
-                data=self._data(connection, data, data_limit, heads),
+                model=account_rows.open_model(connection, key, model, model_limit, heads),
+                data=account_rows.open_data(connection, key, data, data_limit, heads),
             )
             admitted = any(found.digest == digest for found in admitting.admissions(connection))
             if not admitted:
                 mark = self.mark("fit", digest, data)
-                self._record_fit(connection, numbers, model, mark, fit or Budget(epsilon=0), heads)
+                cost = fit or Budget(epsilon=0)
+                account_rows.record_fit(connection, key, model, (numbers.model, numbers.data), mark, cost, heads)
         return numbers
 
     def mark(self, *parts: str) -> str:
         """The keyed hash of some words: which query it was, without its content."""
         text = "".join(f"{len(part)}:{part}" for part in parts)
-        return hmac.digest(self.founded.secret, text.encode(), "sha256").hex()
+        return keyed_hash(self.founded.secret, text)
 
     # ---- data sets
 
@@ -222,25 +228,35 @@ class Ledger:
         self, label: str | None = None, *, limit: Budget, name: str | None = None, content: str | None = None
     ) -> str:
         """A new data set with one limit over all its uses; its name, which it keeps for good."""
-        name = account_name("data", name or data_set.new_name())
+        name = account_rows.account_name("data", name or account_rows.new_name())
         with self.moving() as (connection, heads):
             heads.append(
-                data_set.begin_data(connection, self.founded.key, name, limit, label=label, content=content)[1]
+                account_rows.begin_data(connection, self.founded.key, name, limit, label=label, content=content)[1]
             )
         return name
+
+    def data_of(self, content: str) -> str | None:
+        """The data set whose file has that keyed hash; None where there is none, or several."""
+        with self.reading() as connection:
+            query = select(ACCOUNT.c.name).where(ACCOUNT.c.kind == "data", ACCOUNT.c.content == content)
+            names = connection.execute(query).scalars().all()
+        return str(names[0]) if len(names) == 1 else None
 
     def charge(self, data: str, budget: Budget, *, purpose: str, claim: Claim | None = None) -> Entry:
         """Spend `budget` on a data set, durably, before anything is computed from it."""
         with self.moving() as (connection, heads):
-            made, head = data_set.spend(connection, self.founded.key, data, budget, purpose, claim)
+            made, head = account_rows.spend(connection, self.founded.key, data, budget, purpose, claim)
             heads.append(head)
         return made
 
-    def reserve(self, data: str, epsilon: Budget | Amount | None) -> Balance:
-        """Keep a part of a data set's limit for answers (None: nothing any more); what answers have spent counts."""
-        share = None if epsilon is None else limit_units(epsilon)
+    def reserve(self, data: str, reserved: Budget | Amount | None) -> Balance:
+        """Keep a part of a data set's limit for answers (None: nothing any more); what answers have spent counts.
+
+        A plain number is epsilon; of a limit in rho, `Budget.zcdp` is reserved.
+        """
+        part = reserved if reserved is None or isinstance(reserved, Budget) else Budget(epsilon=reserved)
         with self.moving() as (connection, heads):
-            heads.append(data_set.reserve_data(connection, self.founded.key, data, share))
+            heads.append(account_rows.reserve_data(connection, self.founded.key, data, part))
         return self.balance("data", data)
 
     def admit(self, admission: Admission, *, pay: Budget | None = None) -> None:
@@ -254,11 +270,11 @@ class Ledger:
         """
         with self.moving() as (connection, heads):
             heads.append(lock_head(connection))
-            model = self._model(connection, admission.model, None, heads)
-            row = data_set.found_data(connection, admission.data)
+            model = account_rows.open_model(connection, self.founded.key, admission.model, None, heads)
+            row = account_rows.found_data(connection, admission.data)
             if pay is not None and not pay.empty and not admitting.is_admitted(connection, admission):
                 purpose = f"risk score '{admission.model}', fitted elsewhere"
-                heads.append(data_set.spend(connection, self.founded.key, admission.data, pay, purpose, None)[1])
+                heads.append(account_rows.spend(connection, self.founded.key, admission.data, pay, purpose, None)[1])
             heads.append(admitting.admit(connection, self.founded.key, model, row.id, admission))
 
     def admissions(self) -> dict[str, Admission]:
@@ -266,32 +282,73 @@ class Ledger:
         with self.reading() as connection:
             return {found.digest: found for found in admitting.admissions(connection)}
 
-    def register(self, data: str, *, digest: str, words: Mapping[str, Any]) -> Head:
-        """Note a release in the book: the SHA-256 of its manifest, and what to say of it; costs nothing."""
-        note = json.dumps(
-            {"purpose": "release", "digest": digest, **words}, ensure_ascii=False, allow_nan=False, sort_keys=True
-        )
+    # ---- the register of releases
+
+    def register(
+        self,
+        data: str,
+        *,
+        digest: str,
+        words: Mapping[str, Any],
+        people: bytes = b"",
+        values: bytes = b"",
+        after: int | None = None,
+    ) -> Head:
+        """Enter a release in the book: the SHA-256 of its manifest, and what to say of it; costs nothing.
+
+        Parameters
+        ----------
+        people, values
+            The marks of its people, and of the sensitive values of its classes (`shoal.register`); the entry holds
+            their SHA-256.
+        after
+            How many releases the data set had when this one was held against them; another number is a GuaranteeError.
+        """
         with self.moving() as (connection, heads):
             heads.append(lock_head(connection))
-            row = data_set.found_data(connection, data)
-            heads.append(append(connection, self.founded.key, [entry("release", data_id=row.id, note=note)]))
+            row = account_rows.found_data(connection, data)
+            released.check_last(connection, data, after)
+            line = released.entered(connection, row.id, digest, words, {"people": people, "values": values})
+            heads.append(append(connection, self.founded.key, [line]))
+        return heads[-1]
+
+    def withdraw(self, release: str, reason: str) -> Head:
+        """Note that a release never left, or was called back: from now on nothing is held against it."""
+        return self._note_release(release, "withdrawal", reason)
+
+    def forget(self, release: str, reason: str) -> Head:
+        """Delete the marks of the people of a release; what was released stays in the book."""
+        return self._note_release(release, "expiry", reason)
+
+    def _note_release(self, release: str, purpose: str, reason: str) -> Head:
+        with self.moving() as (connection, heads):
+            heads.append(lock_head(connection))
+            line = released.noted(connection, release, purpose, reason)
+            heads.append(append(connection, self.founded.key, [line]))
         return heads[-1]
 
     def releases(self, data: str | None = None) -> list[dict[str, Any]]:
-        """The register of releases, oldest first."""
-        joined = JOURNAL.join(ACCOUNT, ACCOUNT.c.id == JOURNAL.c.data_id)
-        wanted = select(JOURNAL.c.id, JOURNAL.c.at, JOURNAL.c.note, ACCOUNT.c.name).select_from(joined)
+        """The register of releases, oldest first; `withdrawn` and `expired` hold the reason where there is one."""
         with self.reading() as connection:
-            rows = connection.execute(wanted.where(JOURNAL.c.kind == "release").order_by(JOURNAL.c.id)).all()
-        found = [{"number": row.id, "at": row.at, "data": row.name, **json.loads(row.note)} for row in rows]
+            found = released.listed(connection)
         return [words for words in found if data is None or words["data"] == data]
+
+    def released_marks(self, release: Mapping[str, Any], kind: str) -> bytes:
+        """The marks of one release of `releases`; a GuaranteeError where they are not those that were entered."""
+        with self.reading() as connection:
+            return released.marks(connection, release, kind)
+
+    def register_key(self) -> bytes:
+        """The key of all marks of people, made with the first of them and kept outside the database."""
+        with self.writing() as connection:
+            return released.key_of(connection)
 
     # ---- what stands in the book
 
     def balance(self, kind: Kind, name: str) -> Balance:
         """One account as it stands."""
         with self.reading() as connection:
-            row = connection.execute(select(ACCOUNT).where(*_named(kind, name))).first()
+            row = connection.execute(select(ACCOUNT).where(*account_rows.named(kind, name))).first()
         if row is None:
             raise InputError("ledger", f"there is no account of that name for a {kind}")
         return Balance.of(row)
@@ -312,6 +369,11 @@ class Ledger:
         with self.reading() as connection:
             return read_head(connection)
 
+    def last_entry(self) -> str | None:
+        """When the last entry was made, in UTC; none in an empty journal."""
+        with self.reading() as connection:
+            return connection.execute(select(JOURNAL.c.at).order_by(JOURNAL.c.id.desc()).limit(1)).scalar()
+
     def limit(self, kind: Kind, name: str, limit: Budget | Amount) -> Balance:
         """Set a limit anew; a data set's can only be lowered once something is spent, and none below what is spent.
 
@@ -319,42 +381,67 @@ class Ledger:
         """
         with self.moving() as (connection, heads):
             heads.append(lock_head(connection))
-            row = self._found(connection, kind, name)
-            wanted = _wanted_limit(row, limit)
-            _check_limit(row, wanted)
-            heads.append(data_set.set_limit(connection, self.founded.key, row, wanted, heads[-1]))
+            row = account_rows.found_account(connection, kind, name)
+            units = account_rows.new_limit(row, limit)
+            account_rows.check_limit(row, units)
+            heads.append(account_rows.set_limit(connection, self.founded.key, row, units, heads[-1]))
         return self.balance(kind, name)
 
     def check(self) -> None:
-        """Replay the journal; a GuaranteeError where sums or limits do not follow from it, or tampering shows."""
+        """Replay the journal since the last checkpoint, and make a new one where many entries were checked.
+
+        A GuaranteeError where sums or limits do not follow from it, or tampering shows.
+        """
         anchored = self.anchor.read()  # before the transaction begins: others may move it meanwhile
+        key = self.founded.key
         with self.reading() as connection:
             check_guards(connection)
-            check_sums(connection)
-            head = check_chain(connection, self.founded.key, self.founded.name)
-            check_anchor(connection, anchored)
+            beginning = archive.base(connection, key, self.founded.name)
+            archive.check_kept(connection, key, beginning.head)
+            since = checkpoint.latest(connection, key, beginning)
+            if not since.head.number:
+                check_orphans(connection)
+            held = check_sums(connection, since)
+            due = read_head(connection).number - since.head.number >= checkpoint.EVERY
+            head = check_chain(connection, key, since.head, whole=due)
+            check_anchor(connection, anchored, beginning.head)
         if head.number:
             self.anchor.note(head)
+        if due:
+            with suppress(LedgerError), self.writing() as connection:  # who may not write can still look
+                checkpoint.write(connection, key, Checkpoint(head=head, held=held))
 
-    def verify(self, *, head: str | None = None) -> Verified:
+    def verify(self, *, head: str | None = None, archives: Sequence[Path] = ()) -> Verified:
         """Look at everything: guards, sums, every link, every seal, the anchor, and a head noted elsewhere.
 
         Parameters
         ----------
         head
             As it was printed, ``number:beginning of the link``.
+        archives
+            Files that `shoal.ledger.archive` made of this ledger; each is looked at whole.
         """
-        anchored = self.anchor.read()
+        anchored, key, name = self.anchor.read(), self.founded.key, self.founded.name
         with self.reading() as connection:
             check_guards(connection)
-            check_sums(connection)
-            found = check_chain(connection, self.founded.key, self.founded.name, whole=True)
-            check_anchor(connection, anchored)
+            check_orphans(connection)
+            links, unseen = archive.check_files(connection, key, name, archives)
+            beginning = archive.base(connection, key, name)
+            archive.check_kept(connection, key, beginning.head)
+            for since in (beginning, checkpoint.latest(connection, key, beginning)):
+                check_sums(connection, since)
+            found = check_chain(connection, key, beginning.head, whole=True)
+            check_anchor(connection, anchored, beginning.head)
             if head is not None:
-                check_anchor(connection, _noted(connection, head))
-            answers = check_answers(connection, self.founded.key)
-        key_outside = self.founded.key_outside
-        return Verified(head=found, answers=answers, accounts=len(self.balances()), key_outside=key_outside)
+                _check_noted(connection, head, links, beginning.head)
+            answers = check_answers(connection, key)
+        return Verified(
+            head=found,
+            answers=answers,
+            accounts=len(self.balances()),
+            key_outside=self.founded.key_outside,
+            unseen=unseen,
+        )
 
     def ping(self) -> None:
         """A real write, durable when it returns; or a LedgerError."""
@@ -398,115 +485,16 @@ class Ledger:
             hint = "It was moved, deleted or replaced while in use. Restore it, or start again."
             raise LedgerError("ledger", "the file was replaced while open", hint=hint)
 
-    def _found(self, connection: Connection, kind: Kind, name: str) -> Any:
-        row = connection.execute(select(ACCOUNT).where(*_named(kind, name)).with_for_update()).first()
-        if row is None:
-            raise InputError("ledger", f"there is no account of that name for a {kind}")
-        return row
 
-    def _model(self, connection: Connection, name: str, limit: Budget | None, heads: list[Head]) -> int:
-        number, head = open_account(connection, self.founded.key, "model", name, limit, heads[-1])
-        heads.append(head)
-        if limit is not None:
-            row = self._found(connection, "model", name)
-            if row.cap != limit_units(limit):
-                _check_limit(row, Units.limit(limit))
-                heads.append(data_set.set_limit(connection, self.founded.key, row, Units.limit(limit), heads[-1]))
-        return number
-
-    def _data(self, connection: Connection, name: str, limit: Budget | None, heads: list[Head]) -> int:
-        row = connection.execute(select(ACCOUNT).where(*_named("data", name))).first()
-        if row is None:
-            wanted = account_name("data", name)
-            number, head = data_set.begin_data(connection, self.founded.key, wanted, limit or _USUAL_LIMIT)
-            heads.append(head)
-            return number
-        if limit is not None and limit_units(limit) != row.cap:
-            got = f"{limit} where it is {to_text(row.cap)}"
-            hint = "See `shoal ledger limit`, which can lower it."
-            raise ParameterError("ledger", "the limit of an existing data set is fixed", got=got, hint=hint)
-        return int(row.id)
-
-    def _record_fit(
-        self, connection: Connection, to: Enrolled, model: str, mark: str, fit: Budget, heads: list[Head]
-    ) -> None:
-        row = connection.execute(select(ACCOUNT).where(ACCOUNT.c.id == to.data).with_for_update()).one()
-        known = connection.execute(select(JOURNAL.c.id).where(JOURNAL.c.mark == mark)).first()
-        amount = cost_units(fit)
-        if known or not amount:
-            return
-        left = Balance.of(row).left or 0
-        if amount > left:
-            rule = "the data set's account must cover what the fit cost"
-            hint = "The model is not served. A limit given for the data set when it is new can be larger."
-            raise GuaranteeError(f"model '{model}'", rule, got=f"{fit} with {to_budget(left)} left", hint=hint)
-        note = data_set.note_of(f"risk score '{model}'", fit)
-        line = entry("fit", amount=amount, model_id=to.model, data_id=to.data, mark=mark, note=note)
-        heads.append(append(connection, self.founded.key, [line], heads[-1]))
-        connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == to.data).values(spent=ACCOUNT.c.spent + amount))
-
-
-def open_account(
-    connection: Connection, key: bytes, kind: Kind, name: str, limit: Budget | None, head: Head
-) -> tuple[int, Head]:
-    """The number of an account and the new head; made new, with its limit in the journal, where there is none.
-
-    The caller holds the lock of `head`.
-    """
-    name = account_name(kind, name)
-    known = connection.execute(select(ACCOUNT.c.id).where(*_named(kind, name))).scalar()
-    if known is not None:
-        return int(known), head
-    cap = None if limit is None else limit_units(limit)
-    row = {"kind": kind, "name": name, "cap": cap, "spent": 0, "answered": 0}
-    try:
-        with connection.begin_nested():
-            number = connection.execute(insert(ACCOUNT).returning(ACCOUNT.c.id), row).scalar_one()
-    except IntegrityError:  # another process was faster
-        return int(connection.execute(select(ACCOUNT.c.id).where(*_named(kind, name))).scalar_one()), head
-    if cap is not None:
-        head = append(connection, key, [entry("limit", amount=cap, **{f"{kind}_id": int(number)})], head)
-    return int(number), head
-
-
-def account_name(kind: Kind, name: str) -> str:
-    """The name if it can be one, its letters in one spelling, so that nobody has two accounts by accident."""
-    name = unicodedata.normalize("NFC", name)
-    if not name or len(name) > 200 or not name.isprintable() or name != name.strip():
-        rule = f"the name of a {kind} must be 1 to 200 printable characters, without a space at either end"
-        raise ParameterError("ledger", rule)
-    return name
-
-
-def _named(kind: Kind, name: str) -> tuple[Any, Any]:
-    return ACCOUNT.c.kind == kind, ACCOUNT.c.name == account_name(kind, name)
-
-
-def _wanted_limit(row: Any, limit: Budget | Amount) -> Units:
-    if isinstance(limit, Budget):
-        return Units.limit(limit)
-    return Units(amount=limit_units(limit), delta=row.delta_cap, currency=row.currency)
-
-
-def _check_limit(row: Any, limit: Units) -> None:
-    balance = Balance.of(row)
-    if limit.currency != row.currency and balance.spent:
-        raise ParameterError("ledger", "the kind of a limit in use can't be changed", got=str(limit.budget))
-    if limit.amount < balance.spent + balance.reserved or limit.delta < row.delta_spent:
-        got = f"{limit.budget} where {balance.committed.budget} is spent or reserved"
-        raise ParameterError("ledger", "a limit must not be less than what is spent or reserved", got=got)
-    raised = row.cap is not None and (limit.amount > row.cap or limit.delta > row.delta_cap)
-    if row.kind == "data" and raised and (balance.spent or balance.share is not None):
-        raise GuaranteeError(
-            "ledger", "the limit of a data set can't be raised", hint="It is a promise to the people in the data."
-        )
-
-
-def _noted(connection: Connection, head: str) -> Head:
-    """A printed head as a whole one: its number, and the link that the journal has there if it begins so."""
+def _check_noted(connection: Connection, head: str, links: Mapping[int, str], beginning: Head) -> None:
+    """Hold the ledger, or an archive of it, to a printed head: the number and the beginning of a link."""
     number, _, start = head.strip().partition(":")
     if not number.isdigit() or len(start) < 8:
         raise ParameterError("--head", "must be as printed: number:beginning of the hash", got=repr(head)[:60])
-    link = connection.execute(select(JOURNAL.c.link).where(JOURNAL.c.id == int(number))).scalar()
-    fits = link is not None and link.startswith(start)
-    return Head(number=int(number), link=str(link) if fits else start)
+    place = int(number)
+    found = connection.execute(select(JOURNAL.c.link).where(JOURNAL.c.id == place)).scalar() or links.get(place)
+    if found is None and place < beginning.number:
+        raise ParameterError("--head", "the entry is in an archive", hint="Give that with --archive.")
+    link = beginning.link if place == beginning.number else found
+    if link is None or not link.startswith(start):
+        check_anchor(connection, Head(number=place, link=start), Head(number=-1, link=""))

@@ -3,7 +3,8 @@
 - The account of a file as earlier versions kept it (``FILE.budget.json`` with its key file): its limit, each entry with
   its moment, purpose and claim, and the order of a conversion. The old files are kept under another name.
 - The account of a file in its own ledger, moved into a shared one.
-- A ledger of the first layout, without chain: its rows are written anew, links and seals computed.
+- A ledger of an earlier layout (`meta` says which): 1 had no chain, so its rows are written anew, links and seals
+  computed; 2 had no checkpoints; 3 no archives; 4 no marks of people.
 
 Each is one transaction in the ledger that receives; what was spent is compared before it is committed.
 """
@@ -27,19 +28,19 @@ from sqlalchemy import Connection, Table, insert, inspect, select, text, update
 from shoal.dp.budget import Budget
 from shoal.dp.journal import Entry, Journal
 from shoal.errors import FileError, InputError, ShoalError
-from shoal.ledger import data_set
+from shoal.files.atomic import reporting as reporting_file
+from shoal.ledger import account_rows
 from shoal.ledger.account import Account, fingerprint
 from shoal.ledger.admission import Admission
 from shoal.ledger.amount import Units
 from shoal.ledger.chain import Head, append, entry, lock_head, seal
-from shoal.ledger.engine import open_engine, reporting
-from shoal.ledger.founding import make_tables
+from shoal.ledger.engine import EARLIER, FORMAT, make_tables, open_engine, reporting
 from shoal.ledger.ledger import Ledger
 from shoal.ledger.records import Balance
-from shoal.ledger.tables import ACCOUNT, ANSWER, API_KEY, REQUEST
+from shoal.ledger.tables import ACCOUNT, ANSWER, API_KEY, ARCHIVE, CHECKPOINT, HEAD, META, RELEASED, REQUEST
 from shoal.ledger.tag import Tag, embedded_place, tag_place, without_password
 
-__all__ = ["migrate_file", "migrate_ledger"]
+__all__ = ["bring_up_to_date", "migrate_file", "migrate_ledger"]
 
 _OLD = "shoal budget account, version 1"
 _TABLES = ("answer", "request", "api_key", "journal", "account", "meta")  # in the order in which they can be dropped
@@ -54,6 +55,10 @@ def migrate_file(path: Path, ledger: str | None = None) -> Account:
     words = _old_words(tag_place(file))
     if words is not None:
         return _from_old_files(file, words, ledger)
+    if _layout(embedded_place(file)) in EARLIER:
+        migrate_ledger(f"sqlite:///{embedded_place(file)}")
+        if ledger is None:
+            return Account.open(file)
     if ledger is None or Tag.read(file) is None:
         hint = "There is nothing to do, unless you move it to a shared ledger with --ledger URL."
         rule = "must have an account of an earlier version, or one of its own to be moved"
@@ -62,19 +67,43 @@ def migrate_file(path: Path, ledger: str | None = None) -> Account:
 
 
 def migrate_ledger(url: str) -> int:
-    """Bring a ledger of the first layout up to date, in place; the number of its entries."""
+    """Bring a ledger of an earlier layout up to date, in place and in one transaction; the number of its entries."""
     engine = open_engine(url)
     try:
         with reporting(), engine.connect().execution_options(writes=True) as connection, connection.begin():
-            if not inspect(connection).has_table("meta"):
-                raise InputError("ledger", "there is no ledger in that database")
-            meta = {row.name: row.value for row in connection.execute(text("SELECT name, value FROM meta"))}
-            if meta.get("format") != "1":
+            meta = _meta(connection)
+            if meta.get("format") not in EARLIER:
                 got = f"layout {meta.get('format')}"
-                raise InputError("ledger", "must have layout 1 to be migrated", got=got)
-            return _rewrite(connection, meta["secret"])
+                raise InputError("ledger", "must have an earlier layout to be migrated", got=got)
+            _STEPS[meta["format"]](connection, meta)
+            count = connection.execute(select(HEAD.c.number)).scalar_one()
+        Ledger.open(url, create=False, keep=False).close()
+        return int(count)
     finally:
         engine.dispose()
+
+
+def bring_up_to_date(place: Path) -> bool:
+    """Migrate a user's SQLite ledger, which nobody else uses, where it has an earlier layout; whether it had."""
+    if not (place.exists() and place.stat().st_size) or _layout(place) not in EARLIER:
+        return False
+    migrate_ledger(f"sqlite:///{place}")
+    return True
+
+
+def _meta(connection: Connection) -> dict[str, str]:
+    if not inspect(connection).has_table("meta"):
+        raise InputError("ledger", "there is no ledger in that database")
+    return {row.name: row.value for row in connection.execute(text("SELECT name, value FROM meta"))}
+
+
+def _layout(place: Path) -> str | None:
+    """The layout of the ledger beside a data file; none where there is no such file."""
+    if not place.exists():
+        return None
+    engine = open_engine(f"sqlite:///{place}", keep=False)
+    with reporting(), engine.connect() as connection, connection.begin():
+        return _meta(connection).get("format")
 
 
 def _from_old_files(file: Path, words: dict[str, Any], ledger: str | None) -> Account:
@@ -82,21 +111,21 @@ def _from_old_files(file: Path, words: dict[str, Any], ledger: str | None) -> Ac
     with _locked(key_file) as key:
         _check_seal(file, words, key)
         journal = Journal.from_dict(words["journal"])
-        told = _Told(
+        old = _OldAccount(
             name=words["data"][:16],
             limit=journal.limit,
             entries=journal.entries,
             conversion=json.dumps(journal.conversion.to_dict()) if journal.conversion else None,
         )
         unchanged = hmac.compare_digest(words["data"], _old_fingerprint(file, key))
-        ledger_name = _receive(file, ledger, told, unchanged=unchanged)
+        ledger_name = _receive(file, ledger, old, unchanged=unchanged)
         shutil.copy2(tag_place(file), _aside(tag_place(file)))
-        _write_tag(file, ledger, told.name, ledger_name)
+        _write_tag(file, ledger, old.name, ledger_name)
         key_file.replace(_aside(key_file))
     if unchanged:
         return Account.open(file, ledger=ledger)
     book = Ledger.open(ledger or f"sqlite:///{embedded_place(file)}", create=False, keep=False)
-    return Account(file, book, told.name)  # to be opened with changed="continue" from now on
+    return Account(file, book, old.name)  # to be opened with changed="continue" from now on
 
 
 def _from_own_ledger(file: Path, ledger: str) -> Account:
@@ -106,20 +135,25 @@ def _from_own_ledger(file: Path, ledger: str) -> Account:
         raise InputError(str(file), "the account is already in a shared ledger")
     if balance.answered or balance.share is not None:
         raise InputError(str(file), "an account that answers were charged to can't be moved", hint="Serve from it.")
-    told = _Told(name=account.data_set, limit=account.limit, entries=account.entries, conversion=balance.conversion)
+    if account.ledger.releases(account.data_set):
+        hint = "Its marks of people have another key. Name the shared ledger when the first release is made."
+        raise InputError(str(file), "an account with a register of releases can't be moved", hint=hint)
+    old = _OldAccount(
+        name=account.data_set, limit=account.limit, entries=account.entries, conversion=balance.conversion
+    )
     admitted = list(account.ledger.admissions().values())
     account.ledger.close()
-    ledger_name = _receive(file, ledger, told, unchanged=True, admitted=admitted)
-    _write_tag(file, ledger, told.name, ledger_name)
+    ledger_name = _receive(file, ledger, old, unchanged=True, admitted=admitted)
+    _write_tag(file, ledger, old.name, ledger_name)
     own = embedded_place(file)
-    for old in (own, own.with_name(f"{own.name}.anchor")):
-        if old.exists():
-            old.replace(_aside(old))
+    for left in (own, own.with_name(f"{own.name}.anchor")):
+        if left.exists():
+            left.replace(_aside(left))
     return Account.open(file, ledger=ledger)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
+class _OldAccount:
     """What an older account says."""
 
     name: str
@@ -129,7 +163,7 @@ class _Told:
 
 
 def _receive(
-    file: Path, ledger: str | None, told: _Told, *, unchanged: bool, admitted: Sequence[Admission] = ()
+    file: Path, ledger: str | None, old: _OldAccount, *, unchanged: bool, admitted: Sequence[Admission] = ()
 ) -> str:
     """Write the account into the ledger that receives, in one transaction; the name of that ledger.
 
@@ -141,7 +175,7 @@ def _receive(
         content = fingerprint(file, book) if unchanged else "unknown"
         with book.moving() as (connection, heads):
             heads.append(lock_head(connection))
-            lines = _begin_or_join(connection, book.founded.key, file, told, content, heads)
+            lines = _begin_or_join(connection, book.founded.key, file, old, content, heads)
             if lines:
                 heads.append(append(connection, book.founded.key, lines))
         for admission in admitted:
@@ -153,24 +187,24 @@ def _receive(
 
 
 def _begin_or_join(
-    connection: Connection, key: bytes, file: Path, told: _Told, content: str, heads: list[Head]
+    connection: Connection, key: bytes, file: Path, old: _OldAccount, content: str, heads: list[Head]
 ) -> list[dict[str, Any]]:
-    wanted = select(ACCOUNT).where(ACCOUNT.c.kind == "data", ACCOUNT.c.name == told.name)
-    row = connection.execute(wanted).first()
+    query = select(ACCOUNT).where(ACCOUNT.c.kind == "data", ACCOUNT.c.name == old.name)
+    row = connection.execute(query).first()
     if row is None:
         words = {"label": file.name[:200], "content": content}
-        heads.append(data_set.begin_data(connection, key, told.name, told.limit, **words)[1])
-        row = connection.execute(wanted).one()
-    known = {made.when + made.purpose for made in data_set.entries_of(connection, told.name)}
-    lines = [_line(row.id, made) for made in told.entries if made.when + made.purpose not in known]
+        heads.append(account_rows.begin_data(connection, key, old.name, old.limit, **words)[1])
+        row = connection.execute(query).one()
+    known = {made.when + made.purpose for made in account_rows.entries_of(connection, old.name)}
+    lines = [_line(row.id, made) for made in old.entries if made.when + made.purpose not in known]
     amount, delta = (sum(line[what] for line in lines) for what in ("amount", "delta"))
     spent = Units(amount=row.spent + amount, delta=row.delta_spent + delta, currency=row.currency)
-    limit = Units.limit(told.limit)
+    limit = Units.limit(old.limit)
     cap = max(min(limit.amount, row.cap), spent.amount + Balance.of(row).reserved)
     new = Units(amount=cap, delta=max(limit.delta, spent.delta), currency=row.currency)
     if new != Balance.of(row).limit:
-        heads.append(data_set.set_limit(connection, key, row, new, heads[-1]))
-    changed = {"spent": spent.amount, "delta_spent": spent.delta, "conversion": told.conversion, "content": content}
+        heads.append(account_rows.set_limit(connection, key, row, new, heads[-1]))
+    changed = {"spent": spent.amount, "delta_spent": spent.delta, "conversion": old.conversion, "content": content}
     connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == row.id).values(**changed))
     return lines
 
@@ -220,8 +254,6 @@ def _old_fingerprint(file: Path, key: bytes) -> str:
 @contextmanager
 def _locked(place: Path) -> Iterator[bytes]:
     """Hold the lock under which earlier versions charge, and give the key."""
-    from shoal.files.atomic import reporting as reporting_file
-
     with reporting_file(place), open(place, "rb") as stream:
         if sys.platform != "win32":
             import fcntl
@@ -230,14 +262,42 @@ def _locked(place: Path) -> Iterator[bytes]:
         yield stream.read().strip()
 
 
-def _rewrite(connection: Connection, secret: str) -> int:
-    """Read every row, make the tables anew, write the rows again with links and seals."""
+def _add_checkpoints(connection: Connection, meta: dict[str, str]) -> None:
+    """Layout 2 had no checkpoints."""
+    CHECKPOINT.create(connection)
+    _grant_like_the_journal(connection, "checkpoint", "SELECT, INSERT")
+    _add_archives(connection, meta)
+
+
+def _add_archives(connection: Connection, meta: dict[str, str]) -> None:
+    """Layout 3 had no archives."""
+    ARCHIVE.create(connection)
+    _grant_like_the_journal(connection, "archive", "SELECT")
+    _add_released(connection, meta)
+
+
+def _add_released(connection: Connection, meta: dict[str, str]) -> None:
+    """Layout 4 had no marks of people; the service's role never sees them."""
+    RELEASED.create(connection, checkfirst=True)
+    connection.execute(update(META).where(META.c.name == "format").values(value=FORMAT))
+
+
+def _grant_like_the_journal(connection: Connection, table: str, rights: str) -> None:
+    """Whoever may read the journal of a PostgreSQL ledger gets the new table too."""
+    if connection.dialect.name == "postgresql":
+        query = "SELECT DISTINCT grantee FROM information_schema.role_table_grants WHERE table_name = 'journal'"
+        for (role,) in connection.execute(text(query)).all():
+            connection.exec_driver_sql(f'GRANT {rights} ON {table} TO "{role}"')
+
+
+def _rewrite(connection: Connection, meta: dict[str, str]) -> None:
+    """Layout 1 had no chain: read every row, make the tables anew, write the rows again with links and seals."""
     old = {
         name: [dict(row) for row in connection.execute(text(f"SELECT * FROM {name}")).mappings()] for name in _TABLES
     }
     for name in _TABLES:
         connection.execute(text(f"DROP TABLE {name}"))
-    key = make_tables(connection, secret).key
+    key = make_tables(connection, meta["secret"]).key
     journal = sorted(old["journal"], key=lambda row: int(row["id"]))
     answered = _answered(journal)
     _fill(connection, ACCOUNT, [{**row, "answered": answered[row["kind"], row["id"]]} for row in old["account"]])
@@ -250,7 +310,9 @@ def _rewrite(connection: Connection, secret: str) -> int:
     if connection.dialect.name == "postgresql":
         serial = "SELECT setval(pg_get_serial_sequence('account', 'id'), coalesce(max(id), 1)) FROM account"
         connection.execute(text(serial))
-    return len(lines)
+
+
+_STEPS = {"1": _rewrite, "2": _add_checkpoints, "3": _add_archives, "4": _add_released}
 
 
 def _answered(journal: list[dict[str, Any]]) -> dict[tuple[str, int], int]:

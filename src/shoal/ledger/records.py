@@ -22,6 +22,8 @@ __all__ = [
     "Outcome",
     "Refused",
     "Reply",
+    "free_for_answers",
+    "order_of",
 ]
 
 Kind = Literal["client", "model", "data"]
@@ -169,7 +171,7 @@ class Balance:
     @property
     def left_for_answers(self) -> int | None:
         """Units that answers may still spend: the reservation, or without one what is left."""
-        return self.left if self.share is None else self.reserved
+        return free_for_answers(self.cap, self.spent, self.answered, self.share)
 
     @property
     def limit(self) -> Units:
@@ -187,8 +189,10 @@ class Balance:
         if self.currency == "rho":
             return "ρ adds up; a pure ε counts as ε²/2"
         if self.conversion is not None:
-            order = float(Fraction(json.loads(self.conversion)["order"]))
-            return f"ε and δ add up; ρ is counted at the fixed Rényi order {order:.4g}"
+            order = float(order_of(self.conversion) or 0)
+            return (
+                f"at the fixed Rényi order α = {order:.4g}: ρ counts α ρ, a pure ε min(ε, α ε²/2); other ε and δ add up"
+            )
         return "ε and δ add up" if self.delta_cap else "ε adds up"
 
     def to_dict(self) -> dict[str, Any]:
@@ -204,6 +208,18 @@ class Balance:
         answered = {**answers, "currency": self.currency, "rule": self.rule}
         delta = {"delta_limit": _decimal(self.delta_cap), "delta_spent": _decimal(self.delta_spent)}
         return {"label": self.label, **answered, **delta}
+
+
+def free_for_answers(cap: int | None, spent: int, answered: int, share: int | None) -> int | None:
+    """Units that answers may still spend: the reservation, or without one what is left; none without a limit."""
+    if share is not None:
+        return share - answered
+    return None if cap is None else cap - spent
+
+
+def order_of(conversion: str | None) -> Fraction | None:
+    """The Rényi order that an account counts at, if the first cost in ρ has fixed one."""
+    return None if conversion is None else Fraction(json.loads(conversion)["order"])
 
 
 def _decimal(units: int) -> str:

@@ -16,16 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, cast
 
-from sqlalchemy import Connection, bindparam, insert, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection
 
-from shoal.ledger.chain import Head, append, entry, lock_head, now, seal
-from shoal.ledger.engine import Bulk
+from shoal.ledger.amount import price_of_pure
+from shoal.ledger.chain import LOCKED_HEAD, Head, entry, linked, now, seal
+from shoal.ledger.keyed import keyed_hash
 from shoal.ledger.records import (
     Answer,
-    Balance,
     Batch,
     Charge,
     Charged,
@@ -35,8 +35,10 @@ from shoal.ledger.records import (
     Outcome,
     Refused,
     Reply,
+    free_for_answers,
+    order_of,
 )
-from shoal.ledger.tables import ACCOUNT, ANSWER, API_KEY, JOURNAL, REQUEST
+from shoal.ledger.statements import Step, adding, insertion, lookup, run
 
 __all__ = ["settle"]
 
@@ -49,8 +51,10 @@ def settle(connection: Connection, key: bytes, orders: Sequence[Order]) -> tuple
     charges = [charge for order in orders for charge in _charges(order)]
     book = _Book.read(connection, charges) if charges else _Book()
     decided = {number: book.settle(order) for number, order in enumerate(orders) if not isinstance(order, Answer)}
-    head = book.write(connection, key)
-    stored = _store_answers(connection, key, [order for order in orders if isinstance(order, Answer)])
+    steps, head = book.steps(key)
+    answers = _answer_steps(key, [order for order in orders if isinstance(order, Answer)])
+    found = run(connection, [*steps, *answers])
+    stored = dict(found[-1]) if answers else {}
     outcomes = [
         Reply(score=float(stored[order.mark])) if isinstance(order, Answer) else decided[number]
         for number, order in enumerate(orders)
@@ -66,16 +70,27 @@ def _charges(order: Order) -> Sequence[Charge]:
 
 @dataclass(slots=True)
 class _Account:
+    """What an account has free, and how it counts a pure ε."""
+
     kind: Kind
     free: int | None
+    currency: str = "epsilon"
+    order: Fraction | None = None
     added: int = 0
 
     @property
     def left(self) -> int | None:
         return None if self.free is None else self.free - self.added
 
-    def covers(self, amount: int) -> bool:
-        return self.left is None or amount <= self.left
+    @classmethod
+    def of(cls, kind: Kind, currency: str, conversion: str | None, *amounts: Any) -> _Account:
+        return cls(kind=kind, free=free_for_answers(*amounts), currency=currency, order=order_of(conversion))
+
+    def price(self, amount: int) -> int:
+        return price_of_pure(amount, self.currency, self.order)
+
+    def covers(self, price: int) -> bool:
+        return self.left is None or price <= self.left
 
 
 @dataclass(slots=True)
@@ -83,6 +98,7 @@ class _Book:
     """The rows that a batch is about, and what it will add to them."""
 
     head: Head | None = None
+    at: str = ""
     accounts: dict[int, _Account] = field(default_factory=dict)
     valid: set[tuple[str, int]] = field(default_factory=set)
     answers: dict[str, str | None] = field(default_factory=dict)
@@ -93,13 +109,22 @@ class _Book:
     @classmethod
     def read(cls, connection: Connection, charges: Sequence[Charge]) -> _Book:
         numbers = {number for charge in charges for number in (charge.client, charge.model, charge.data)}
-        head = lock_head(connection)
+        steps: list[Step] = [
+            (LOCKED_HEAD, None),
+            (_ACCOUNTS, sorted(numbers)),
+            (_KEYS, list({charge.key for charge in charges})),
+            (_CHARGES, [charge.mark for charge in charges]),
+        ]
+        tokens = [charge.token for charge in charges if charge.token]
+        head, accounts, keys, known, *requests = run(connection, [*steps, (_TOKENS, tokens)] if tokens else steps)
+        at = now()
         return cls(
-            head=head,
-            accounts=_lock_accounts(connection, numbers),
-            valid=_valid_keys(connection, {charge.key for charge in charges}),
-            answers=_known_charges(connection, {charge.mark for charge in charges}),
-            tokens=_known_tokens(connection, {charge.token for charge in charges if charge.token}),
+            head=Head(number=head[0], link=head[1]),
+            at=at,
+            accounts={number: _Account.of(*words) for number, *words in accounts},
+            valid={(n, client) for n, client, ends, revoked in keys if revoked is None and (ends is None or ends > at)},
+            answers=dict(known),
+            tokens={(client, token): mark for found in requests for client, token, mark in found},
         )
 
     def settle(self, order: Charge | Batch) -> Outcome:
@@ -122,7 +147,7 @@ class _Book:
             if (charge.key, charge.client) not in self.valid:
                 return Refused(why="revoked")
             for number in (charge.client, charge.model, charge.data):
-                totals[number] = totals.get(number, 0) + charge.amount
+                totals[number] = totals.get(number, 0) + self.accounts[number].price(charge.amount)
         touched = [(self.accounts[number], total) for number, total in totals.items()]
         short = tuple(account.kind for account, total in touched if not account.covers(total))
         if not short:
@@ -142,12 +167,12 @@ class _Book:
 
     def _charge(self, charge: Charge) -> Charged | Refused:
         touched = [self.accounts[number] for number in (charge.client, charge.model, charge.data)]
-        short = tuple(account.kind for account in touched if not account.covers(charge.amount))
+        short = tuple(account.kind for account in touched if not account.covers(account.price(charge.amount)))
         if short:
             return Refused(why="budget", short=short, left=tuple((a.kind, a.left) for a in touched))
         for account in touched:
-            account.added += charge.amount
-        self.entries.append(_entry(charge))
+            account.added += account.price(charge.amount)
+        self.entries += _entries(charge, self.at, touched[-1].price(charge.amount))
         self.answers[charge.mark] = None
         self._remember(charge)
         return Charged(mark=charge.mark, amount=charge.amount)
@@ -157,74 +182,56 @@ class _Book:
             self.tokens[charge.client, charge.token] = charge.mark
             self.requests.append({"client_id": charge.client, "token": charge.token, "mark": charge.mark})
 
-    def write(self, connection: Connection, key: bytes) -> Head | None:
-        head = append(connection, key, self.entries, self.head) if self.entries else None
+    def steps(self, key: bytes) -> tuple[list[Step], Head | None]:
+        """What is to be written, and the new head."""
+        if self.head is None or not self.entries:
+            return [(_REMEMBER, self.requests)] if self.requests else [], None
+        steps, head = linked(key, self.entries, self.head)
         if self.requests:
-            connection.execute(insert(REQUEST), self.requests)
-        added = [{"number": n, "added": a.added} for n, a in self.accounts.items() if a.added]
-        if added:
-            _ADD.execute(connection, added)
-        return head
+            steps.append((_REMEMBER, self.requests))
+        added = [{"id": number, "added": account.added} for number, account in self.accounts.items() if account.added]
+        return [*steps, (_ADD, added)], head
 
 
-_ADD = Bulk(
-    update(ACCOUNT)
-    .where(ACCOUNT.c.id == bindparam("number"))
-    .values(
-        spent=ACCOUNT.c.spent + bindparam("added", type_=ACCOUNT.c.spent.type),
-        answered=ACCOUNT.c.answered + bindparam("added", type_=ACCOUNT.c.spent.type),
-    )
+def _entries(charge: Charge, at: str, price: int) -> list[dict[str, Any]]:
+    """The entry of a charge; two where the data set counts it at another price than its client and model do."""
+    who, data = {"client_id": charge.client, "model_id": charge.model}, {"data_id": charge.data}
+    if price == charge.amount:
+        return [entry("charge", at=at, amount=price, mark=charge.mark, **who, **data)]
+    paid = entry("charge", at=at, amount=charge.amount, mark=charge.mark, **who)
+    return [paid, entry("charge", at=at, amount=price, mark=_data_mark(charge.mark), **data)]
+
+
+def _data_mark(mark: str) -> str:
+    """The mark of the data set's own entry, which no query has."""
+    return keyed_hash(mark.encode(), "data")
+
+
+_ACCOUNTS = lookup(
+    "account",
+    ["id", "kind", "currency", "conversion", "cap", "spent", "answered", "reserved"],
+    "id",
+    "bigint",
+    lock=True,
 )
+_KEYS = lookup("api_key", ["id", "client_id", "expires", "revoked"], "id", "text")
+_CHARGES = lookup(
+    "journal LEFT JOIN answer ON answer.mark = journal.mark", ["journal.mark", "answer.score"], "journal.mark", "text"
+)
+_TOKENS = lookup("request", ["client_id", "token", "mark"], "token", "text")
+_ANSWERS = lookup("answer", ["mark", "score"], "mark", "text")
+_ADD = adding("account", ["spent", "answered"])
+_REMEMBER = insertion("request", {"client_id": "bigint", "token": "text", "mark": "text"})
+_KEEP_FIRST = insertion("answer", {"mark": "text", "score": "text", "at": "text", "seal": "text"}, keep_first=True)
 
 
-def _entry(charge: Charge) -> dict[str, Any]:
-    holders = {"client_id": charge.client, "model_id": charge.model, "data_id": charge.data}
-    return entry("charge", amount=charge.amount, mark=charge.mark, **holders)
-
-
-def _lock_accounts(connection: Connection, numbers: set[int]) -> dict[int, _Account]:
-    wanted = select(ACCOUNT).where(ACCOUNT.c.id.in_(numbers)).order_by(ACCOUNT.c.id).with_for_update()
-    rows = connection.execute(wanted)
-    return {row.id: _Account(kind=row.kind, free=Balance.of(row).left_for_answers) for row in rows}
-
-
-def _valid_keys(connection: Connection, keys: set[str]) -> set[tuple[str, int]]:
-    wanted = select(API_KEY.c.id, API_KEY.c.client_id, API_KEY.c.expires).where(
-        API_KEY.c.id.in_(keys), API_KEY.c.revoked.is_(None)
-    )
-    at = now()
-    rows = connection.execute(wanted)
-    return {(row.id, row.client_id) for row in rows if row.expires is None or row.expires > at}
-
-
-def _known_charges(connection: Connection, marks: set[str]) -> dict[str, str | None]:
-    joined = JOURNAL.outerjoin(ANSWER, ANSWER.c.mark == JOURNAL.c.mark)
-    wanted = select(JOURNAL.c.mark, ANSWER.c.score).select_from(joined).where(JOURNAL.c.mark.in_(marks))
-    return {row.mark: row.score for row in connection.execute(wanted)}
-
-
-def _known_tokens(connection: Connection, tokens: set[str]) -> dict[tuple[int, str], str]:
-    if not tokens:
-        return {}
-    wanted = select(REQUEST).where(REQUEST.c.token.in_(tokens))
-    return {(row.client_id, row.token): row.mark for row in connection.execute(wanted)}
-
-
-def _store_answers(connection: Connection, key: bytes, answers: Sequence[Answer]) -> dict[str, str]:
+def _answer_steps(key: bytes, answers: Sequence[Answer]) -> list[Step]:
     """Keep the first answer of each mark, and read back which one that is."""
     if not answers:
-        return {}
+        return []
     at = now()
     first = {answer.mark: repr(answer.score) for answer in reversed(answers)}
     rows = [
         {"mark": mark, "score": first[mark], "at": at, "seal": seal(key, mark, first[mark])} for mark in sorted(first)
     ]
-    _KEEP_FIRST[connection.dialect.name].execute(connection, rows)
-    wanted = select(ANSWER.c.mark, ANSWER.c.score).where(ANSWER.c.mark.in_(first))
-    return {row.mark: row.score for row in connection.execute(wanted)}
-
-
-_KEEP_FIRST = {
-    "sqlite": Bulk(sqlite.insert(ANSWER).on_conflict_do_nothing()),
-    "postgresql": Bulk(postgresql.insert(ANSWER).on_conflict_do_nothing()),
-}
+    return [(_KEEP_FIRST, rows), (_ANSWERS, list(first))]

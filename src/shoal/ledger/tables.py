@@ -1,4 +1,4 @@
-"""The tables of the ledger, the same for SQLite and PostgreSQL.
+"""The tables of the ledger, the same for SQLite and PostgreSQL, and who may write to them.
 
 - ``account``: one row for each client, model and data set, with its limit and what it has spent. A data set's limit is
   one number over all uses; a part of it may be reserved for answers. The database itself refuses a sum above the limit
@@ -7,14 +7,26 @@
   append-only by trigger, and chained by keyed hashes (see `shoal.ledger.chain`). The sums in ``account`` follow.
 - ``head``: the number and the hash of the last entry. Whoever writes locks it first, so entries come one after another.
 - ``answer``: the one answer that was ever given for a charge, sealed; append-only too.
+- ``checkpoint``: what every account held at one entry, sealed, so that opening need not replay what is before it.
+- ``archive``: where the chain begins after old charges were moved to a file, sealed (`shoal.ledger.archive`).
 - ``request``: which charge an idempotency key stands for.
 - ``api_key``: who may ask, by the hash of a secret.
+- ``released``: the marks of the people of each release (`shoal.register`), whose SHA-256 is in the journal. They mean
+  nothing without the register's key, which is never in the database; the service's role can't read them.
 - ``meta``: the version of this layout, the ledger's name, and its secret.
 
 A charge is known by its *mark*, a keyed hash of client, model and canonical input: no input is kept.
+
+A PostgreSQL ledger has two roles: its owner, who made the tables, and the service, which may add and not rewrite. The
+service reads everything, adds entries, answers and keys, and moves the sums of accounts; it can't change or remove
+an entry or an answer, drop a trigger, or alter a table. A sum that it moved without an entry shows when the ledger is
+opened. The chain's key is best kept outside then (``SHOAL_LEDGER_KEY``).
 """
 
 from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
 
 from sqlalchemy import (
     BigInteger,
@@ -23,6 +35,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     String,
     Table,
@@ -30,7 +43,27 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-__all__ = ["ACCOUNT", "ANSWER", "API_KEY", "GUARDS", "HEAD", "JOURNAL", "META", "REQUEST", "TABLES"]
+from shoal.errors import ParameterError
+
+if TYPE_CHECKING:
+    from shoal.ledger.ledger import Ledger
+
+__all__ = [
+    "ACCOUNT",
+    "ANSWER",
+    "API_KEY",
+    "ARCHIVE",
+    "CHECKPOINT",
+    "GUARDS",
+    "HEAD",
+    "JOURNAL",
+    "META",
+    "RELEASED",
+    "REQUEST",
+    "TABLES",
+    "grant",
+    "script",
+]
 
 TABLES = MetaData()
 _number = BigInteger().with_variant(Integer, "sqlite")
@@ -106,6 +139,28 @@ ANSWER = Table(
     Column("seal", String(64), nullable=False),
 )
 
+CHECKPOINT = Table(
+    "checkpoint",
+    TABLES,
+    Column("id", _number, ForeignKey("journal.id"), primary_key=True, autoincrement=False),
+    Column("at", String(40), nullable=False),
+    Column("link", String(64), nullable=False),
+    Column("held", Text, nullable=False),
+    Column("seal", String(64), nullable=False),
+)
+
+ARCHIVE = Table(
+    "archive",
+    TABLES,
+    Column("id", _number, primary_key=True, autoincrement=False),
+    Column("at", String(40), nullable=False),
+    Column("link", String(64), nullable=False),
+    Column("held", Text, nullable=False),
+    Column("kept", String(64), nullable=False),
+    Column("file", String(64), nullable=False),
+    Column("seal", String(64), nullable=False),
+)
+
 REQUEST = Table(
     "request",
     TABLES,
@@ -129,6 +184,16 @@ API_KEY = Table(
     CheckConstraint("role IN ('client', 'auditor', 'administrator')", name="known_role"),
 )
 Index("api_key_client", API_KEY.c.client_id)
+
+RELEASED = Table(
+    "released",
+    TABLES,
+    Column("release", String(16), primary_key=True),
+    Column("kind", String(8), primary_key=True),
+    Column("part", Integer, primary_key=True, autoincrement=False),
+    Column("content", LargeBinary, nullable=False),
+    CheckConstraint("kind IN ('people', 'values')", name="known_marks"),
+)
 
 
 def _sqlite_guard(table: str, verb: str) -> str:
@@ -175,3 +240,34 @@ GUARDS: dict[str, dict[str, str]] = {
         **{f"{table}_append_only": _postgresql_guard(table) for table in ("journal", "answer")},
     },
 }
+
+
+_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+
+
+def script(role: str) -> list[str]:
+    """The statements that the owner runs.
+
+    Examples
+    --------
+    >>> print(script("shoal_service")[1])
+    GRANT INSERT ON journal, answer, checkpoint, request, account, api_key TO shoal_service
+    """
+    if not _NAME.fullmatch(role):
+        raise ParameterError("--service-role", "must be a plain lower-case name", got=repr(role)[:60])
+    return [
+        f"GRANT SELECT ON meta, head, account, journal, answer, checkpoint, archive, request, api_key TO {role}",
+        f"GRANT INSERT ON journal, answer, checkpoint, request, account, api_key TO {role}",
+        f"GRANT UPDATE ON head, account, api_key TO {role}",
+        f"GRANT USAGE ON SEQUENCE account_id_seq TO {role}",
+    ]
+
+
+def grant(ledger: Ledger, role: str) -> None:
+    """Give the service's role what it needs, and no more; the role must be there."""
+    statements = script(role)
+    if ledger.engine.dialect.name != "postgresql":
+        raise ParameterError("--service-role", "is for PostgreSQL", hint="A SQLite file has its owner's permissions.")
+    with ledger.writing() as connection:
+        for statement in statements:
+            connection.exec_driver_sql(statement)

@@ -14,6 +14,7 @@ from pathlib import Path
 from sqlalchemy.engine import make_url
 
 from shoal.errors import FileError
+from shoal.files.atomic import reporting, write_text
 
 __all__ = ["Tag", "embedded_place", "tag_place", "without_password"]
 
@@ -49,8 +50,6 @@ class Tag:
 
     def write(self, file: Path) -> None:
         """Put the tag beside the data file."""
-        from shoal.files.atomic import write_text
-
         words = {"format": _FORMAT, "data": self.data, "ledger": self.ledger, "ledger_name": self.ledger_name}
         write_text(tag_place(file), json.dumps(words, indent=1, ensure_ascii=False) + "\n")
 
@@ -78,8 +77,6 @@ def without_password(url: str) -> str:
 
 
 def _words(place: Path) -> dict[str, object]:
-    from shoal.files.atomic import reporting
-
     with reporting(place):
         text = place.read_bytes()
     try:

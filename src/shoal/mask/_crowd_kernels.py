@@ -1,4 +1,7 @@
-"""Kernels of the masks that move records: nearest crowd, noise that keeps a shape, swaps that keep a shape."""
+"""Kernels of the masks that move records: nearest crowd, noise that keeps a shape, swaps that keep a shape.
+
+The kernel of rank swapping.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from shoal.distance.space import Packed
 from shoal.distance.threads import in_chunks
 from shoal.mask.shape import BINS, PSEUDO
 
-__all__ = ["nearest_center", "noisy", "swap"]
+__all__ = ["nearest_center", "noisy", "partners", "swap"]
 
 _PARTNERS = 64  # tried for a value that is still where it was
 _PROPOSALS = 4  # random swaps per value
@@ -119,19 +122,19 @@ def _below(state: AnyArray, n: int) -> int:
 
 
 def swap(
-    values: FloatArray, far: FloatArray, offsets: IntArray, active: IntArray, bound: float, wanted: IntArray,
+    values: FloatArray, far: FloatArray, offsets: IntArray, active: IntArray, bound: float, target: IntArray,
     seeds: IntArray,
 ) -> IntArray:  # fmt: skip
     """Which row each value now comes from, rows given group by group; the shape of each group is kept to `bound`.
 
-    `far` are the mapped distances to the centre, value by value; only the `active` columns move. If fewer than `wanted`
+    `far` are the mapped distances to the centre, value by value; only the `active` columns move. If fewer than `target`
     values of a group have changed at the end, more are made to.
     """
     source = np.empty(values.shape, dtype=np.int64)
     states = seeds.astype(np.uint64).reshape(-1, 1)
 
     def some(first: int, last: int) -> None:
-        _swap_some(values, far, offsets, active, bound, wanted, states, first, last, source)
+        _swap_some(values, far, offsets, active, bound, target, states, first, last, source)
 
     in_chunks(some, len(offsets) - 1, few=64)
     source += np.repeat(offsets[:-1], np.diff(offsets))[:, None]
@@ -140,17 +143,17 @@ def swap(
 
 @njit(cache=True, nogil=True)
 def _swap_some(
-    values: FloatArray, far: FloatArray, offsets: IntArray, active: IntArray, bound: float, wanted: IntArray,
+    values: FloatArray, far: FloatArray, offsets: IntArray, active: IntArray, bound: float, target: IntArray,
     states: AnyArray, first: int, last: int, source: IntArray,
 ) -> None:  # fmt: skip
     for g in range(first, last):
         a, b = offsets[g], offsets[g + 1]
-        _swap_group(values[a:b], far[a:b], source[a:b], active, bound, wanted[g], states[g])
+        _swap_group(values[a:b], far[a:b], source[a:b], active, bound, target[g], states[g])
 
 
 @njit(cache=True, nogil=True)
 def _swap_group(
-    values: FloatArray, far: FloatArray, source: IntArray, active: IntArray, bound: float, wanted: int, state: AnyArray
+    values: FloatArray, far: FloatArray, source: IntArray, active: IntArray, bound: float, target: int, state: AnyArray
 ) -> None:
     s = len(source)
     joint, top = np.empty(s), 0.0
@@ -169,22 +172,22 @@ def _swap_group(
             i, k = _below(state, s), _below(state, s)
             # Whatever keeps the shape is accepted: a walk that sought change would tell what a value was not.
             _try_swap(values, far, source, joint, before, after, top, bound, j, i, k, -2)
-        _change_more(values, far, source, joint, before, after, top, bound, active, wanted, state)
+        _change_more(values, far, source, joint, before, after, top, bound, active, target, state)
 
 
 @njit(cache=True, nogil=True)
 def _change_more(
     values: FloatArray, far: FloatArray, source: IntArray, joint: FloatArray, before: IntArray, after: IntArray,
-    top: float, bound: float, active: IntArray, wanted: int, state: AnyArray,
+    top: float, bound: float, active: IntArray, target: int, state: AnyArray,
 ) -> None:  # fmt: skip
-    """Find partners for values that are still where they were, until as many have changed as are wanted."""
+    """Find partners for values that are still where they were, until the target is reached."""
     s = len(source)
     changed = 0
     for j in active:
         for i in range(s):
             changed += values[source[i, j], j] != values[i, j]
     for cell in range(s * len(active)):
-        if changed >= wanted:
+        if changed >= target:
             return
         i, j = cell // len(active), active[cell % len(active)]
         if values[source[i, j], j] != values[i, j]:
@@ -268,3 +271,29 @@ def _recount(counts: IntArray, old_i: float, old_k: float, new_i: float, new_k: 
     counts[_bin(old_k, top)] -= 1
     counts[_bin(new_i, top)] += 1
     counts[_bin(new_k, top)] += 1
+
+
+@njit(cache=True)
+def partners(n: int, window: int, draws: FloatArray) -> IntArray:
+    """The rank that each rank changes places with; its own where nothing is left in its window."""
+    partner = np.full(n, -1, dtype=np.int64)
+    for i in range(n):
+        if partner[i] >= 0:
+            continue
+        room = min(window, n - 1 - i)
+        chosen = i
+        for k in range(draws.shape[1]):
+            j = i + 1 + int(draws[i, k] * room)
+            if room > 0 and partner[j] < 0:
+                chosen = j
+                break
+        if chosen == i and room > 0:  # all tries were taken: the next free one, going round the window
+            start = int(draws[i, 0] * room)
+            for step in range(room):
+                j = i + 1 + (start + step) % room
+                if partner[j] < 0:
+                    chosen = j
+                    break
+        partner[i] = chosen
+        partner[chosen] = i
+    return partner

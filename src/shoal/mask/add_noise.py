@@ -22,9 +22,7 @@ import numpy as np
 from shoal.arrays import FloatArray, Generator
 from shoal.encode import Coding
 from shoal.errors import ParameterError
-from shoal.mask.aware import AwareMask, Masking
-from shoal.mask.crowd import chosen_columns
-from shoal.mask.row_order import by_content, draws_of
+from shoal.mask.aware import AwareMask, Masking, by_content, chosen_columns, draws_of
 from shoal.method import Telling
 from shoal.params import Help, Range, check
 
@@ -78,6 +76,7 @@ class AddNoise(AwareMask):
         keeps="Its mean, on average, and with correlated noise its correlations.",
     )
     rank = 23
+    perturbs = True
 
     columns: Annotated[Sequence[str] | None, Help("numeric columns, name/name; none: all numeric quasi")] = None
     ratio: Annotated[float, Range(above=0), Help("standard deviation of the noise relative to the column's")] = 0.3
@@ -94,10 +93,12 @@ class AddNoise(AwareMask):
         order = by_content(state)
         draw, n = draws_of(state, order)
         codes = state.codes.copy()
-        values = codes[order][:, places]
+        codings = [state.encoder.codings[j] for j in places]
+        values = np.column_stack([_known(codes[order, j], coding) for j, coding in zip(places, codings, strict=True)])
         written = noisy(values, self.ratio, self.kind, rng.standard_normal((n, len(places)))[draw])
-        for i, j in enumerate(places):
-            codes[order, j] = _fitted(written[:, i], state.encoder.codings[j])
+        for i, (j, coding) in enumerate(zip(places, codings, strict=True)):
+            old = codes[order, j]
+            codes[order, j] = np.where(coding.is_absent(old), old, _fitted(written[:, i], coding))
         return state.holding(
             codes,
             mask="add noise",
@@ -148,8 +149,13 @@ def _root(S: FloatArray) -> FloatArray:
     return root
 
 
+def _known(codes: FloatArray, coding: Coding) -> FloatArray:
+    """Numbers, their mean in the place of a reason, which gets no noise."""
+    return np.where(coding.is_absent(codes), coding.center, codes)
+
+
 def _fitted(values: FloatArray, coding: Coding) -> FloatArray:
     """Whole where the column is, within its declared bounds."""
-    whole = np.round(values) if coding.integral else values
+    whole = coding.to_step(np.round(values) if coding.integral else values)
     bounds = coding.axis.bounds
-    return whole if bounds is None else np.clip(whole, *bounds)
+    return np.minimum(whole if bounds is None else np.clip(whole, *bounds), coding.edge)

@@ -4,23 +4,31 @@ A **blind** mask sees each group's set of values only, and for it the re-identif
 (`shoal.mask.mask`). An **aware** mask moves single records: it may look at a row, at its group, and at the whole
 table, and may put a record into another group. Nothing about it is proved; the risk that is left is measured
 on the release.
+
+Draws for single records that depend on what the records are, not on where they stand in the file.
+
+The groups of a table between two masks, seen as crowds in metric spaces: positions, members, centres.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from shoal.arrays import FloatArray, Generator, IntArray
+from shoal.claim import Claim
 from shoal.conform import Prepared
+from shoal.distance.medoid import medoids
+from shoal.distance.space import Spaces
 from shoal.encode import Encoder
+from shoal.errors import ParameterError, SchemaError
 from shoal.method import Method
 
-__all__ = ["AwareMask", "Masking"]
+__all__ = ["AwareMask", "Crowd", "Masking", "by_content", "chosen_columns", "draws_of", "quantiles"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +47,8 @@ class Masking:
         How many persons a group should hold (the grouper's k).
     records
         What each mask has to say about what it did: JSON-safe, counts and shares only, in order.
+    literal
+        Columns of levels that are written as their codes say, whether or not anybody has the level.
     """
 
     prepared: Prepared
@@ -47,6 +57,7 @@ class Masking:
     labels: IntArray
     minimum: int
     records: tuple[Mapping[str, Any], ...] = field(default=())
+    literal: frozenset[str] = frozenset()
 
     @property
     def sizes(self) -> IntArray:
@@ -72,6 +83,17 @@ class AwareMask(Method):
     family = "mask"
     collapses: ClassVar[bool] = False
     is_aware: ClassVar[bool] = True
+    perturbs: ClassVar[bool] = False
+    """Whether it changes single records whatever their groups are: then neither k nor a group's size is claimed."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether each record is protected by its own coins, so that no comparison with the original may leave."""
+        return False
+
+    def claims(self, state: Masking) -> tuple[Claim, ...]:
+        """What the mask promises when it alone makes a release of `state`."""
+        return ()
 
     @abstractmethod
     def apply(self, state: Masking, rng: Generator) -> Masking:
@@ -80,3 +102,115 @@ class AwareMask(Method):
     def caveats(self, state: Masking) -> tuple[str, ...]:
         """What must be said beside a release made by this mask."""
         return ()
+
+
+def by_content(state: Masking) -> IntArray:
+    """The rows ordered by their codes: the same whatever order the file has (rows that agree in all are alike)."""
+    return np.lexsort(state.codes.T[::-1]).astype(np.int64)
+
+
+def draws_of(state: Masking, order: IntArray, code: IntArray | None = None) -> tuple[IntArray, int]:
+    """Which draw each row of `order` takes, and how many there are: one a row, or one a person.
+
+    Rows of one person share a draw (with `code`: where they have the same code), or they could be averaged. Draws are
+    numbered in the order in which they come up.
+    """
+    if state.prepared.schema.unit is None:
+        return np.arange(len(order)), len(order)
+    person = state.prepared.units()[order]
+    key = person if code is None else person * (int(code.max()) + 1) + code
+    _, first, place = np.unique(key, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first, kind="stable")] = np.arange(len(first))
+    return rank[place.reshape(-1)], len(first)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crowd:
+    """The quasi-identifiers of the records of a table, by group.
+
+    Parameters
+    ----------
+    spaces
+        The columns as metric spaces, learnt from the original.
+    places
+        Where these columns stand among the codes.
+    positions
+        Where each record lies.
+    labels
+        Its group.
+    order, offsets
+        Group g has the records ``order[offsets[g]:offsets[g + 1]]``.
+    """
+
+    spaces: Spaces
+    places: tuple[int, ...]
+    positions: FloatArray
+    labels: IntArray
+    order: IntArray
+    offsets: IntArray
+
+    @classmethod
+    def of(cls, state: Masking, names: Sequence[str] | None = None) -> Crowd:
+        """Take the columns `names` (default: all quasi-identifiers) of a table between two masks."""
+        chosen = list(state.prepared.schema.quasi if names is None else names)
+        if not chosen:
+            raise SchemaError("schema", "must name at least one quasi-identifier to mask")
+        places = tuple(state.encoder.names.index(name) for name in chosen)
+        original = state.encoder.own_codes(state.prepared)
+        spaces = Spaces.fit(state.prepared.schema, state.encoder, original).take(places)
+        return cls(
+            spaces=spaces,
+            places=places,
+            positions=spaces.positions(state.codes[:, places]),
+            labels=state.labels,
+            order=np.argsort(state.labels, kind="stable"),
+            offsets=np.concatenate(([0], np.cumsum(np.bincount(state.labels)))).astype(np.int64),
+        )
+
+    def centers(self) -> FloatArray:
+        """The medoid of each group (eq 3)."""
+        return medoids(self.positions, self.labels, self.spaces)
+
+    def distances(self, centers: FloatArray) -> FloatArray:
+        """Mapped distance of each record to its group's centre, column by column."""
+        own = centers[self.labels]
+        return np.column_stack([s.mapped(self.positions[:, j], own[:, j]) for j, s in enumerate(self.spaces)])
+
+    def written(self, state: Masking, positions: FloatArray) -> FloatArray:
+        """The table's codes with other positions; a cell that didn't move keeps its code to the last bit."""
+        codes = state.codes.copy()
+        new = self.spaces.codes(positions)
+        for j, place in enumerate(self.places):
+            moved = positions[:, j] != self.positions[:, j]
+            codes[moved, place] = new[moved, j]
+        return codes
+
+
+def chosen_columns(owner: str, columns: Sequence[str] | None, state: Masking) -> list[str]:
+    """The columns a mask is asked to write; None means all quasi columns."""
+    if columns is None:
+        return list(state.prepared.schema.quasi)
+    unknown = [name for name in columns if name not in state.encoder.names]
+    if unknown or not columns:
+        raise ParameterError(
+            owner,
+            "columns must be quasi-identifiers of the schema",
+            got=f"'{unknown[0]}'" if unknown else "none",
+            hint=_hint(unknown, state),
+        )
+    return list(dict.fromkeys(columns))
+
+
+def _hint(unknown: Sequence[str], state: Masking) -> str:
+    if unknown and unknown[0] in state.prepared.schema.sensitive:
+        return "A sensitive column is released as it is; one value per group would only give it away."
+    return f"Choose among: {', '.join(state.encoder.names)}."
+
+
+def quantiles(values: FloatArray) -> dict[str, float]:
+    """A distribution in five numbers, for the record."""
+    if len(values) == 0:
+        return {}
+    points = np.quantile(values, [0.0, 0.25, 0.5, 0.75, 1.0])
+    return dict(zip(("least", "lower_quartile", "median", "upper_quartile", "largest"), points.tolist(), strict=True))

@@ -1,7 +1,9 @@
 """Plain microaggregation: every record gets its group's centre.
 
-Numeric columns get the group's mean, ordinal ones the mean position rounded to the nearest level that occurs,
-nominal ones the group's most frequent level (ties: the level more frequent overall).
+Numeric columns get the group's mean (rounded where the column holds whole numbers, or to its declared step), ordinal
+ones the mean position rounded to the nearest level that occurs, nominal ones the group's most frequent level (ties: the
+level more frequent overall). A number or a reason: the mean of the numbers where at least half of the group have one,
+else the most frequent reason.
 
 With ``center="medoid"`` the centre is a value that occurs (Miche et al. 2016, eq 3): the lower median of numbers and
 positions, the most frequent level of nominal columns. `Flatten` does the same under metrics of the user's own.
@@ -36,7 +38,7 @@ class Centroid(BlindMask):
     ----------
     center
         ``"mean"``, or ``"medoid"``: the value with the least total distance to the group's. A medoid is a value that
-        somebody has; it resists outliers and keeps whole numbers whole.
+        somebody has, and resists outliers.
 
     Notes
     -----
@@ -86,11 +88,26 @@ def _medoids(sets: ValueSets) -> FloatArray:
 
 
 def _mean(sets: ValueSets, j: int, coding: Coding) -> FloatArray:
+    if coding.atoms is not None:
+        return _number_or_reason(sets, j, coding)
     column = sets.values[:, j]
     # Deviations from the group's first value: a group of equal values keeps that value to the last bit.
     first = column[sets.offsets[:-1]]
     sums = np.add.reduceat(column - np.repeat(first, sets.sizes), sets.offsets[:-1])
-    return coding.snap(first + sums / sets.sizes)
+    return coding.snap(coding.to_step(first + sums / sets.sizes))
+
+
+def _number_or_reason(sets: ValueSets, j: int, coding: Coding) -> FloatArray:
+    """The mean of the numbers of each group, or its most frequent reason where more than half have none."""
+    column = sets.values[:, j]
+    absent, n_groups = coding.is_absent(column), len(sets.sizes)
+    n_present = np.bincount(sets.groups[~absent], minlength=n_groups)
+    deviations = np.where(absent, 0.0, column - coding.center)
+    means = coding.center + np.add.reduceat(deviations, sets.offsets[:-1]) / np.maximum(n_present, 1)
+    counts = np.zeros((n_groups, len(coding.absent) + 1))
+    np.add.at(counts, (sets.groups, coding.reason(column)), 1.0)
+    commonest = np.asarray(coding.atoms)[counts[:, 1:].argmax(axis=1)]
+    return np.where(2 * n_present >= sets.sizes, np.minimum(coding.to_step(means), coding.edge), commonest)
 
 
 def _mode(sets: ValueSets, j: int, coding: Coding) -> FloatArray:

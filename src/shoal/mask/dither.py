@@ -75,10 +75,9 @@ class CellDither(BlindMask):
 
     def draw(self, sets: ValueSets, rng: Generator) -> FloatArray:
         """Draw a cell of the group, a point in it, and transform."""
-        from shoal.mask.cell_dither import draw_cells, forward_cells, pick_members
-        from shoal.mask.rosenblatt import dimension_order, inverse
+        from shoal.mask.rosenblatt import draw_cells, forward_cells, inverse, pick_members
 
-        order = dimension_order(sets.values)
+        order = _order(sets)
         target = np.ascontiguousarray(sets.values[:, order])
         mass = _mass(self, sets) if self.weighted else None
         x = draw_cells(target[pick_members(sets.offsets, rng, mass)], target, rng)
@@ -151,18 +150,17 @@ class GaussianDither(BlindMask):
 
     def draw(self, sets: ValueSets, rng: Generator) -> FloatArray:
         """Draw around the centre of each group, and transform."""
-        from shoal.mask import rosenblatt
         from shoal.mask.mixture import components, draw, forward, merge
         from shoal.mask.neighbourhoods import neighbourhoods
 
         self._check_choices()
-        order = rosenblatt.dimension_order(sets.values)
+        order = _order(sets)
         mass = _mass(self, sets) if self.weighted else None
         standard = np.ascontiguousarray(sets.standardised()[:, order])
         mixture, component = merge(components(standard, sets.offsets, self.alpha, mass))
         home = component[sets.groups]
         x, target = draw(mixture, home, rng), np.ascontiguousarray(sets.values[:, order])
-        numeric = np.array([coding.kind == "numeric" for coding in sets.encoder.codings])[order]
+        numeric = np.array([c.kind == "numeric" and c.atoms is None for c in sets.encoder.codings])[order]
         written = np.empty_like(target)
         done = 0
         for block in neighbourhoods(mixture, home, self.block_groups):
@@ -204,6 +202,16 @@ def _mass(mask: BlindMask, sets: ValueSets) -> IntArray:
     from shoal.mask.rosenblatt import masses
 
     return masses(require_weights(mask, sets), sets.offsets)
+
+
+def _order(sets: ValueSets) -> IntArray:
+    """The order of the columns, by their distinct values in the whole table where only a part of it is at hand."""
+    from shoal.mask.rosenblatt import dimension_order
+
+    known = [coding.n_distinct for coding in sets.encoder.codings]
+    if None in known:
+        return dimension_order(sets.values)
+    return np.argsort(np.array(known), kind="stable").astype(np.int64)
 
 
 def _reordered(rows: FloatArray, order: IntArray) -> FloatArray:

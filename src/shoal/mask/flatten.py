@@ -5,8 +5,8 @@
 c_j the medoid (3) of the group under the column's own metric.
 
 Promised: within a group the chosen columns are equal. Not promised: anything about the columns that weren't chosen, and
-nothing where the group is small. A flattened *sensitive* column is not hidden: it is homogeneous, and the value written
-is right for more records of the group than any other guess.
+nothing where the group is small. A *sensitive* column is refused: flattened it would not be hidden but homogeneous, and
+the value written right for more records of the group than any other guess.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from shoal.arrays import Generator
-from shoal.mask.aware import AwareMask, Masking
-from shoal.mask.crowd import Crowd, chosen_columns, quantiles
+from shoal.mask.aware import AwareMask, Crowd, Masking, chosen_columns, quantiles
 from shoal.method import Telling
 from shoal.params import ColumnNames, Help, check
 
@@ -80,19 +79,7 @@ class Flatten(AwareMask):
         )
 
     def caveats(self, state: Masking) -> tuple[str, ...]:
-        """Flattening a sensitive column gives it away; the others stay linkable."""
+        """Quasi-identifiers that are not flattened stay linkable."""
         names = chosen_columns("Flatten", self.columns, state)
-        sensitive = [name for name in names if state.prepared.schema[name].role == "sensitive"]
         left = [name for name in state.prepared.schema.quasi if name not in names]
-        said = []
-        if sensitive:
-            said.append(_HOMOGENEOUS.format(", ".join(sensitive)))
-        if left:
-            said.append(f"Flatten leaves these quasi-identifiers as they are: {', '.join(left)}.")
-        return tuple(said)
-
-
-_HOMOGENEOUS = (
-    "Flattened sensitive columns ({}) are the same for all records of a group: whoever finds the group learns a value "
-    "that is right for more of its records than any other guess."
-)
+        return (f"Flatten leaves these quasi-identifiers as they are: {', '.join(left)}.",) if left else ()

@@ -98,6 +98,8 @@ class BlindMask(Method):
     family = "mask"
     is_aware: ClassVar[bool] = False
     """Whether it starts from a record's own row: then nothing is proved of it."""
+    perturbs: ClassVar[bool] = False
+    is_local: ClassVar[bool] = False
     collapses: ClassVar[bool] = False
     """Whether all rows of a group become equal, so that groups are equivalence classes."""
 

@@ -19,7 +19,11 @@ freedom.)
 
 - ``"published"``: as printed; biased by the term above;
 - ``"centred"``: group means exact, covariance unbiased;
-- ``"exact"``: group means exact, overall mean vector and covariance matrix exact, to rounding error.
+- ``"exact"``: group means exact, overall mean vector and covariance matrix exact, to rounding error;
+- ``"hybrid"``: mean vector and covariance matrix exact *in each group* (R-microhybrid, Domingo-Ferrer and
+  González-Nicolás 2010), to compare with. With the group's deviations X = U Σ V', the rows are those of Q Σ V', Q a
+  random orthonormal basis of as many centred columns. A group of s records has s − 1 of them, so small groups come
+  back nearly as they were: of two records, the records themselves.
 
 These hold for numeric columns. Nominal columns are coded 0-1 and ordinal ones by position, perturbed with the rest, and
 put back on levels by rank: the records with the largest values of a level get it, as many as had it. So every level
@@ -32,6 +36,7 @@ equivalence classes of size k, or that numbers stay in their range or whole; ``k
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated, Literal
 
 import numpy as np
@@ -57,7 +62,8 @@ class MicroPerturb(BlindMask):
     ----------
     noise
         ``"centred"``: group means exact, covariance unbiased. ``"exact"``: mean and covariance of the numeric columns
-        exact. ``"published"``: as printed in the paper, which inflates variances.
+        exact. ``"published"``: as printed in the paper, which inflates variances. ``"hybrid"``: mean and covariance
+        exact in each group, which gives small groups away; to compare with.
     keep_types
         Put numbers back on their domain: columns of two values by rank, whole numbers by random rounding that keeps
         their mean, and all within the bounds that the schema declares. The mean and the covariance are then only near.
@@ -91,7 +97,7 @@ class MicroPerturb(BlindMask):
     )
     rank = 5
 
-    noise: Annotated[Literal["published", "centred", "exact"], Help("how noise is drawn")] = "centred"
+    noise: Annotated[Literal["published", "centred", "exact", "hybrid"], Help("how noise is drawn")] = "centred"
     keep_types: Annotated[bool, Help("keep numbers whole and within their bounds")] = False
 
     def draw(self, sets: ValueSets, rng: Generator) -> FloatArray:
@@ -99,13 +105,15 @@ class MicroPerturb(BlindMask):
         self._check_groups(sets)
         coded = _coded(sets)
         means = _group_means(coded, sets)
+        if self.noise == "hybrid":
+            return self._restored(means + _turned(coded - means, sets, rng), sets, rng)
         spread, root = _within(coded - means, len(coded) - len(sets.sizes))
         masked = means + self._noise(sets, root, rng) * spread
         return self._restored(masked, sets, rng)
 
     def caveats(self, sets: ValueSets) -> tuple[str, ...]:
         """What the perturbation gives away or changes."""
-        said = [_BIASED] if self.noise == "published" else [_MEANS_KNOWN]
+        said = [{"published": _BIASED, "hybrid": _GROUPS_KNOWN}.get(self.noise, _MEANS_KNOWN)]
         whole = ", ".join(coding.name for coding in sets.encoder.codings if coding.levels is None and coding.integral)
         if whole and not self.keep_types:
             said.append(f"Whole-number columns ({whole}) are released as real numbers and can leave their range.")
@@ -114,11 +122,13 @@ class MicroPerturb(BlindMask):
     def claims(self, sets: ValueSets) -> tuple[Claim, ...]:
         """What is promised about mean and covariance of the numeric columns."""
         names = [coding.name for coding in sets.encoder.codings if coding.levels is None]
+        if any(coding.atoms is not None for coding in sets.encoder.codings):
+            return ()  # those who have no number have no part in a mean
         if not names or (self.keep_types and self.noise != "published"):
             return ()
         if self.noise == "published":
             return (_published_claim(inflation(sets)),)
-        return (_EXACT if self.noise == "exact" else _UNBIASED,)
+        return (_UNBIASED if self.noise == "centred" else _EXACT,)
 
     def _check_groups(self, sets: ValueSets) -> None:
         if sets.sizes.min(initial=2) < 2:
@@ -141,9 +151,9 @@ class MicroPerturb(BlindMask):
         """Coded columns back on the original's codes."""
         columns, at = [], 0
         for j, coding in enumerate(sets.encoder.codings):
-            block = masked[:, at : at + coding.width]
-            columns.append(self._restored_column(block, coding, sets.values[:, j], rng))
-            at += coding.width
+            width = coding.width if coding.unordered else 1
+            columns.append(self._restored_column(masked[:, at : at + width], coding, sets.values[:, j], rng))
+            at += width
         return np.column_stack(columns)
 
     def _restored_column(self, block: FloatArray, coding: Coding, original: FloatArray, rng: Generator) -> FloatArray:
@@ -151,7 +161,19 @@ class MicroPerturb(BlindMask):
             return _levels_by_rank(block, original)
         if coding.levels is not None:
             return _by_rank(block[:, 0], original)
+        if coding.atoms is not None:
+            return self._number_or_reason(block, coding, original, rng)
         return _on_domain(block[:, 0], coding, original, rng) if self.keep_types else block[:, 0]
+
+    def _number_or_reason(self, block: FloatArray, coding: Coding, original: FloatArray, rng: Generator) -> FloatArray:
+        """Noise on the numbers; rows of the group that hold a reason hold it still."""
+        has = ~coding.is_absent(original)
+        out = original.copy()
+        number = block[has, 0]
+        if self.keep_types and has.any():
+            number = _on_domain(number, coding, original[has], rng)
+        out[has] = np.minimum(number, coding.edge)
+        return out
 
 
 _BIASED = (
@@ -161,6 +183,10 @@ _BIASED = (
 _MEANS_KNOWN = (
     "Each group's mean is kept, as in plain microaggregation: whoever can tell which rows form a group learns their "
     "mean in the original."
+)
+_GROUPS_KNOWN = (
+    "Each group's mean and covariance are kept: whoever can tell which rows form a group learns both, and a small "
+    "group comes back nearly as it was, one of two records exactly."
 )
 _SCOPE = ("It holds for numeric quasi-identifiers, unweighted; levels keep their number of records only.",)
 _EXACT = Claim(
@@ -213,9 +239,21 @@ def inflation(sets: ValueSets) -> FloatArray:
 def _coded(sets: ValueSets) -> FloatArray:
     """Numbers and positions as they are, unordered levels as 0-1 indicators."""
     sets.encoder.check_width(len(sets.values))
-    blocks = [_indicators(sets.values[:, j], c) if c.unordered else sets.values[:, j : j + 1]
+    blocks = [_indicators(sets.values[:, j], c) if c.unordered else _filled(sets, j, c)[:, None]
               for j, c in enumerate(sets.encoder.codings)]  # fmt: skip
     return np.hstack(blocks)
+
+
+def _filled(sets: ValueSets, j: int, coding: Coding) -> FloatArray:
+    """A column with the mean of the group's numbers in the place of a reason: it moves no mean."""
+    column = sets.values[:, j]
+    if coding.atoms is None:
+        return column
+    absent = coding.is_absent(column)
+    n_present = np.add.reduceat((~absent).astype(np.int64), sets.offsets[:-1])
+    sums = np.add.reduceat(np.where(absent, 0.0, column - coding.center), sets.offsets[:-1])
+    means = coding.center + sums / np.maximum(n_present, 1)
+    return np.where(absent, np.repeat(means, sets.sizes), column)
 
 
 def _indicators(codes: FloatArray, coding: Coding) -> FloatArray:
@@ -235,6 +273,19 @@ def _group_means(x: FloatArray, sets: ValueSets) -> FloatArray:
 def _centred(z: FloatArray, sets: ValueSets) -> FloatArray:
     sums = np.add.reduceat(z, sets.offsets[:-1], axis=0)
     return z - np.repeat(sums / sets.sizes[:, None], sets.sizes, axis=0)
+
+
+def _turned(deviations: FloatArray, sets: ValueSets, rng: Generator) -> FloatArray:
+    """Other deviations with the same sums of products in every group."""
+    largest = np.abs(deviations).max(axis=0)
+    unit, out = deviations / np.where(largest > 0, largest, 1.0), np.zeros_like(deviations)
+    for first, last in pairwise(sets.offsets):
+        _, sizes, axes = np.linalg.svd(unit[first:last], full_matrices=False)
+        kept = sizes > _TINY * sizes.max(initial=0.0)
+        z = rng.standard_normal((last - first, int(kept.sum())))
+        out[first:last] = np.linalg.qr(z - z.mean(axis=0))[0] @ (sizes[kept, None] * axes[kept])
+    scaled: FloatArray = out * largest
+    return scaled
 
 
 def _within(deviations: FloatArray, free: int) -> tuple[FloatArray, FloatArray]:

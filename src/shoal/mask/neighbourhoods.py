@@ -5,7 +5,7 @@ at α = 1/3 the Gaussians are half as wide as the data, and on simulated claims 
 pairs that enter a conditional distribution are above what 1e-9 allows to leave out, 86 % above what 1e-4 does. So no
 sum over near components is near the sum over all, and over one mixture of n/k components the cost is n²/k.
 
-**Blocks.** The components are cut into blocks of at most `most` neighbours (`shoal.distance.kd_blocks`), and each block
+**Blocks.** The components are cut into blocks of at most `most` neighbours (`kd_blocks`), and each block
 is transformed as if it were the whole table: by the mixture of its own components, onto its own observed rows. The cost
 is n·most·d, plus n log n for the cuts. Unless told otherwise, there is one block as long as n·c·d is at most 1.6e9
 (some three seconds of processor time), and no block ever has fewer than 1,250 components.
@@ -23,6 +23,11 @@ value: the mask stays blind, and the bound 1/k of `shoal.mask.mask` is untouched
 **What changes.** A released value comes from the records of a block, not of the whole table. With one block the result
 is the published one; with more, values wander less far. A block has at least ``most / 2`` components, rounded down, so
 at least k times as many records stand behind each draw; the measured risk is above that of one block (see the docs).
+
+Points cut into blocks of neighbours, all of nearly the same size.
+
+A cut is made in the column with the largest variance, then, among points that are equal there, in the next column and
+so on, last by row number: equal points stay together as long as they can. Cost n·log(n/size) per column.
 """
 
 from __future__ import annotations
@@ -32,11 +37,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.arrays import IntArray
-from shoal.distance.kd_blocks import kd_blocks
+from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.errors import ParameterError
 from shoal.mask.mixture import Mixture
 
-__all__ = ["Neighbourhood", "neighbourhoods", "usual_most"]
+__all__ = ["Neighbourhood", "kd_blocks", "neighbourhoods", "usual_most"]
 
 _EVALUATIONS = 1.6e9  # Gaussians that are evaluated for one block before more are made
 _MOST = 2500  # components in a block of a large table
@@ -97,3 +102,42 @@ def _places(blocks: list[IntArray], c: int) -> tuple[IntArray, IntArray]:
 def _part(mixture: Mixture, members: IntArray) -> Mixture:
     share = mixture.share[members]
     return Mixture(share=share / share.sum(), centroid=mixture.centroid[members], factor=mixture.factor[members])
+
+
+def kd_blocks(points: FloatArray, k: int, n_blocks: int) -> list[IntArray]:
+    """Cut points into `n_blocks` blocks; return the rows of each, in increasing order.
+
+    Each block holds a multiple of `k` rows; one takes the remainder.
+    """
+    if not 1 <= n_blocks <= len(points) // k:
+        raise ParameterError("blocks", "each must hold at least k rows", got=f"{n_blocks} blocks")
+    return _cut(points, np.arange(len(points)), k, n_blocks)
+
+
+def _cut(points: FloatArray, rows: IntArray, k: int, n_blocks: int) -> list[IntArray]:
+    if n_blocks == 1:
+        return [rows]
+    half = n_blocks // 2
+    size = len(rows) // k * half // n_blocks * k
+    low = _lowest(points[rows], size)
+    return _cut(points, rows[low], k, half) + _cut(points, rows[~low], k, n_blocks - half)
+
+
+def _lowest(points: FloatArray, size: int) -> BoolArray:
+    """The `size` points that are lowest in the column with the largest variance, ties by the next column, then row."""
+    chosen, tied = np.zeros(len(points), dtype=np.bool_), np.arange(len(points))
+    for j in _by_variance(points):
+        column = points[tied, j]
+        edge = np.partition(column, size - 1)[size - 1]
+        chosen[tied[column < edge]] = True
+        size -= int(np.count_nonzero(column < edge))
+        tied = tied[column == edge]
+    chosen[tied[:size]] = True
+    return chosen
+
+
+def _by_variance(points: FloatArray) -> IntArray:
+    """Columns by decreasing variance; variances that agree in nine digits are equal, so rounding decides nothing."""
+    variance = points.var(axis=0)
+    order: IntArray = np.argsort(-np.round(variance / max(variance.max(initial=0.0), 1e-300), 9), kind="stable")
+    return order

@@ -19,6 +19,10 @@ Promised: no small group is left; a value that is not farther out than the crowd
 promised: that a moved record obeys the radius of the grouping to every member. ``strict=True`` sees to it: no group
 becomes wider in any column. **Nobody but the moved is protected by this mask**: all other records are as they were.
 Follow it with `Shuffle` or a blind mask.
+
+Who moves where: the nearest large group of each person in a small one (eq 4).
+
+How far out a crowd's own members are: the reach of (5), and the range that strict push-back keeps to.
 """
 
 from __future__ import annotations
@@ -28,19 +32,18 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from shoal.arrays import BoolArray, FloatArray, Generator
+from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
+from shoal.distance.space import Space, Spaces
 from shoal.encode import Coding
 from shoal.errors import GuaranteeError
-from shoal.mask.aware import AwareMask, Masking
-from shoal.mask.crowd import Crowd, quantiles
-from shoal.mask.hosts import Move, find_hosts
-from shoal.mask.member_range import MemberRange
+from shoal.mask.aware import AwareMask, Crowd, Masking, quantiles
 from shoal.method import Telling
 from shoal.params import Help, Range, check
 
-__all__ = ["PushBack"]
+__all__ = ["MemberRange", "Move", "PushBack"]
 
 _TRIES = 50  # draws of noise for one value
+_MOST_PAIRED = 2000  # small groups that are compared pair by pair where no group is large
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +102,7 @@ class PushBack(AwareMask):
         """Move who stands out."""
         check(self)
         crowd = Crowd.of(state)
-        move = find_hosts(state, crowd)
+        move = _find_hosts(state, crowd)
         if len(move.rows) == 0:
             return state.holding(state.codes, mask="push-back", to=self.to, moved=0, moved_share=0.0)
         return _Pushing.of(self, state, crowd, move).done(rng)
@@ -163,7 +166,7 @@ class _Pushing:
     def _numeric(self) -> list[tuple[int, Coding]]:
         codings = [self.state.encoder.codings[place] for place in self.crowd.places]
         lines = [space.shape == "line" for space in self.crowd.spaces]
-        return [(j, c) for j, c in enumerate(codings) if c.kind == "numeric" and lines[j]]
+        return [(j, c) for j, c in enumerate(codings) if c.kind == "numeric" and c.atoms is None and lines[j]]
 
     def _add_noise(self, drawn: FloatArray, j: int, coding: Coding, rng: Generator) -> list[float]:
         from shoal.mask._crowd_kernels import noisy
@@ -214,3 +217,166 @@ class _Pushing:
             "outside_range_share": float(outside.mean()),
         }
         return record | ({"divergence": quantiles(np.array(reached))} if reached else {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """Who moves where.
+
+    Parameters
+    ----------
+    rows
+        The records that move.
+    to
+        For each, the number of its host among `hosts`.
+    hosts
+        The groups that stay.
+    centers
+        Their centres.
+    n_small, n_merged
+        How many groups were small, and how many pairs of them merged because none was large.
+    """
+
+    rows: IntArray
+    to: IntArray
+    hosts: IntArray
+    centers: FloatArray
+    n_small: int
+    n_merged: int
+
+
+def _find_hosts(state: Masking, crowd: Crowd) -> Move:
+    """The nearest large group of each person in a small one; where none is large, small ones merge."""
+    persons, centers = state.persons(), crowd.centers()
+    small = persons < state.minimum
+    pairs = _pairs(persons, centers, crowd.spaces, state.minimum) if small.all() else np.empty((0, 2), dtype=np.int64)
+    hosts = pairs[:, 0] if small.all() else np.flatnonzero(~small)
+    stays = np.zeros(len(small), dtype=np.bool_)
+    stays[hosts] = True
+    rows = np.flatnonzero(~stays[crowd.labels])
+    to = _nearest(state, crowd, rows, centers[hosts])
+    guest_of = np.full(len(small), -1, dtype=np.int64)
+    guest_of[pairs[:, 1]] = np.arange(len(pairs))
+    bound = guest_of[crowd.labels[rows]]
+    return Move(
+        rows=rows,
+        to=np.where(bound >= 0, bound, to),
+        hosts=hosts,
+        centers=centers[hosts],
+        n_small=int(small.sum()),
+        n_merged=len(pairs),
+    )
+
+
+def _nearest(state: Masking, crowd: Crowd, rows: IntArray, centers: FloatArray) -> IntArray:
+    """The nearest centre of each row's person."""
+    if len(rows) == 0:
+        return np.empty(0, dtype=np.int64)
+    from shoal.mask._crowd_kernels import nearest_center
+
+    persons, place = np.unique(state.prepared.units()[rows], return_inverse=True)
+    by_person = np.argsort(place.reshape(-1), kind="stable")
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(place.reshape(-1), minlength=len(persons))))).astype(np.int64)
+    positions = np.ascontiguousarray(crowd.positions[rows[by_person]])
+    found = nearest_center(crowd.spaces.packed, positions, offsets, np.ascontiguousarray(centers))
+    return found[place.reshape(-1)]
+
+
+def _pairs(persons: IntArray, centers: FloatArray, spaces: Spaces, minimum: int) -> IntArray:
+    """Disjoint pairs of small groups that are large together, the nearest first; the larger of a pair comes first."""
+    able = np.flatnonzero(persons + persons.max() >= minimum)
+    able = able[np.argsort(-persons[able], kind="stable")][:_MOST_PAIRED]
+    first, second = np.triu_indices(len(able), 1)
+    enough = persons[able[first]] + persons[able[second]] >= minimum
+    first, second = able[first[enough]], able[second[enough]]
+    if len(first) == 0:
+        raise GuaranteeError(
+            "PushBack",
+            f"needs a group of at least {minimum} persons, or two groups that hold as many together",
+            got=f"a largest group of {int(persons.max())}",
+            hint="Widen the radius (Ball.suggest finds one) or lower minimum.",
+        )
+    near = np.argsort(spaces.joint(centers[first], centers[second]), kind="stable")
+    return _disjoint(first[near], second[near], len(persons))
+
+
+def _disjoint(first: IntArray, second: IntArray, n_groups: int) -> IntArray:
+    free: BoolArray = np.ones(n_groups, dtype=np.bool_)
+    taken = []
+    for a, b in zip(first.tolist(), second.tolist(), strict=True):
+        if free[a] and free[b]:
+            free[a] = free[b] = False
+            taken.append((a, b))
+    return np.array(taken, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberRange:
+    """The members of the hosts, before anybody joins them.
+
+    Parameters
+    ----------
+    crowd
+        All records.
+    centers
+        The centre of each host.
+    rows, offsets
+        Host h has the members ``rows[offsets[h]:offsets[h + 1]]``.
+    reach
+        The largest distance of a member to the centre, host by host and column by column.
+    """
+
+    crowd: Crowd
+    centers: FloatArray
+    rows: IntArray
+    offsets: IntArray
+    reach: FloatArray
+
+    @classmethod
+    def of(cls, crowd: Crowd, move: Move) -> MemberRange:
+        """Collect the members of the hosts."""
+        starts, ends = crowd.offsets[move.hosts], crowd.offsets[move.hosts + 1]
+        rows = np.concatenate([crowd.order[a:b] for a, b in zip(starts, ends, strict=True)])
+        offsets = np.concatenate(([0], np.cumsum(ends - starts))).astype(np.int64)
+        own = np.repeat(move.centers, ends - starts, axis=0)
+        far = np.column_stack([s.distance(crowd.positions[rows, j], own[:, j]) for j, s in enumerate(crowd.spaces)])
+        reach = np.maximum.reduceat(far, offsets[:-1], axis=0)
+        return cls(crowd=crowd, centers=move.centers, rows=rows, offsets=offsets, reach=reach)
+
+    def of_host(self, host: int) -> FloatArray:
+        """Where the members of one host lie."""
+        return self.crowd.positions[self.rows[self.offsets[host] : self.offsets[host + 1]]]
+
+    def too_far(self, positions: FloatArray, move: Move) -> BoolArray:
+        """Which values are farther from their host's centre than any member's (5)."""
+        columns = [
+            space.distance(positions[:, j], self.centers[move.to, j]) > self.reach[move.to, j]
+            for j, space in enumerate(self.crowd.spaces)
+        ]
+        return np.column_stack(columns)
+
+    def outside(self, positions: FloatArray, move: Move) -> BoolArray:
+        """Which values would make their host wider than its members are."""
+        return np.column_stack([self._outside(s, j, positions[:, j], move.to) for j, s in enumerate(self.crowd.spaces)])
+
+    def drawn(self, move: Move, rng: Generator) -> FloatArray:
+        """A value of a random member of the host for every cell (8)."""
+        sizes = np.diff(self.offsets)[move.to]
+        picks = np.floor(rng.random((len(move.to), len(self.crowd.places))) * sizes[:, None]).astype(np.int64)
+        rows = self.rows[self.offsets[move.to][:, None] + picks]
+        values: FloatArray = self.crowd.positions[rows, np.arange(len(self.crowd.places))]
+        return values
+
+    def _outside(self, space: Space, j: int, values: FloatArray, to: IntArray) -> BoolArray:
+        own = self.crowd.positions[self.rows, j]
+        low: FloatArray = np.minimum.reduceat(own, self.offsets[:-1])[to]
+        high: FloatArray = np.maximum.reduceat(own, self.offsets[:-1])[to]
+        if space.shape == "line":
+            return (values < low) | (values > high)
+        if space.table is None:
+            differs: BoolArray = (low == high) & (values != low)  # two levels in a group are as far apart as any
+            return differs
+        width = len(space.table)
+        hosts = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+        absent: BoolArray = ~np.isin(to * width + values.astype(np.int64), hosts * width + own.astype(np.int64))
+        return absent

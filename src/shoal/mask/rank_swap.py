@@ -19,9 +19,7 @@ import numpy as np
 
 from shoal.arrays import FloatArray, Generator
 from shoal.errors import ParameterError
-from shoal.mask.aware import AwareMask, Masking
-from shoal.mask.crowd import chosen_columns
-from shoal.mask.row_order import by_content
+from shoal.mask.aware import AwareMask, Masking, by_content, chosen_columns
 from shoal.method import Telling
 from shoal.params import ColumnNames, Help, Range, check
 
@@ -67,6 +65,7 @@ class RankSwap(AwareMask):
         keeps="Its values exactly, and roughly who has more than whom.",
     )
     rank = 21
+    perturbs = True
     trials = ({"group": {"method": "mdav", "k": 5}, "mask": [{"method": "rank-swap"}]},)
 
     columns: Annotated[
@@ -118,7 +117,7 @@ def ordered_columns(owner: str, columns: Sequence[str] | None, state: Masking) -
 
 def _swapped(values: FloatArray, window: int, rng: Generator) -> FloatArray:
     """The column with its values exchanged; missing numbers don't occur, missing levels come last."""
-    from shoal.mask.swap_kernels import partners
+    from shoal.mask._crowd_kernels import partners
 
     n = len(values)
     ranked = np.lexsort((rng.random(n), values))

@@ -25,9 +25,7 @@ from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
 from shoal.equivalence import Codes, combine, persons
 from shoal.errors import ColumnError, ParameterError
 from shoal.frame import series
-from shoal.mask.aware import AwareMask, Masking
-from shoal.mask.crowd import chosen_columns
-from shoal.mask.row_order import by_content
+from shoal.mask.aware import AwareMask, Masking, by_content, chosen_columns
 from shoal.method import Telling
 from shoal.params import ColumnNames, Help, Range, check
 
@@ -103,6 +101,7 @@ class RecordSwap(AwareMask):
         keeps="How many households, by size, each area has.",
     )
     rank = 22
+    perturbs = True
 
     hierarchy: Annotated[Sequence[str] | None, Help("columns of areas, coarsest first, name/name"), ColumnNames()] = (
         None
@@ -202,8 +201,8 @@ def swap_pairs(houses: Households, rate: float, rng: Generator) -> tuple[list[tu
                 found = donors.take(int(house), h)
                 stranded += found is None
                 pairs += [] if found is None else [(int(house), found)]
-    wanted = rate * n / 2
-    goal = int(wanted) + int(rng.random() < wanted - int(wanted))
+    expected = rate * n / 2
+    goal = int(expected) + int(rng.random() < expected - int(expected))
     for house in keen:
         if len(pairs) >= goal:
             break

@@ -71,8 +71,7 @@ class Resample(BlindMask):
             raise ParameterError("Resample", "weighted=True needs replace=True")
         if not self.replace:
             return sets.values
-        from shoal.mask.cell_dither import pick_members
-        from shoal.mask.rosenblatt import masses
+        from shoal.mask.rosenblatt import masses, pick_members
 
         mass = masses(require_weights(self, sets), sets.offsets) if self.weighted else None
         return sets.values[pick_members(sets.offsets, rng, mass)]

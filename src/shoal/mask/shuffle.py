@@ -32,8 +32,7 @@ import numpy as np
 
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.errors import GuaranteeError, ParameterError
-from shoal.mask.aware import AwareMask, Masking
-from shoal.mask.crowd import Crowd, chosen_columns, quantiles
+from shoal.mask.aware import AwareMask, Crowd, Masking, chosen_columns, quantiles
 from shoal.mask.shape import group_divergences, joint
 from shoal.method import Telling
 from shoal.params import ColumnNames, Help, Range, check
@@ -103,8 +102,8 @@ class Shuffle(AwareMask):
         centers = crowd.centers()
         far = crowd.distances(centers)
         possible = changeable(crowd, active).sum(axis=1)
-        wanted = np.ceil(self.change * possible).astype(np.int64)
-        source = _stir(crowd, far, active, self.divergence, wanted, rng)
+        target = np.ceil(self.change * possible).astype(np.int64)
+        source = _stir(crowd, far, active, self.divergence, target, rng)
         moved = np.column_stack([crowd.positions[source[:, j], j] for j in range(len(crowd.places))])
         reached = self._verified(crowd, centers, far, moved)
         changed, most = int((moved != crowd.positions).sum()), int(possible.sum())
@@ -180,7 +179,7 @@ def _largest_count(crowd: Crowd, j: int) -> IntArray:
     return out
 
 
-def _stir(crowd: Crowd, far: FloatArray, active: IntArray, bound: float, wanted: IntArray, rng: Generator) -> IntArray:
+def _stir(crowd: Crowd, far: FloatArray, active: IntArray, bound: float, target: IntArray, rng: Generator) -> IntArray:
     """The record from which each value comes."""
     from shoal.mask._crowd_kernels import swap
 
@@ -192,7 +191,7 @@ def _stir(crowd: Crowd, far: FloatArray, active: IntArray, bound: float, wanted:
         crowd.offsets,
         active,
         bound,
-        wanted,
+        target,
         seeds,
     )
     source = np.empty_like(found)

@@ -25,12 +25,11 @@ import polars as pl
 from shoal.arrays import IntArray
 from shoal.errors import ColumnError, ParameterError, SchemaError
 from shoal.frame import Frame, adopt, enter, leave, series, with_columns
-from shoal.pseudonym.identifiers import each_identifier
-from shoal.pseudonym.project_key import ProjectKey
+from shoal.pseudonym.project_key import ProjectKey, each_identifier
 from shoal.pseudonym.pseudonyms import DATE_SHIFT, check_scope
 from shoal.record import Record
 
-__all__ = ["DateShift", "Shifted", "possible_shifts"]
+__all__ = ["DateShift", "Shifted", "days_between", "possible_shifts"]
 
 _MOST_DAYS = 3660
 
@@ -169,6 +168,18 @@ class DateShift:
     def _possible(self, ends: pl.DataFrame, window: tuple[date, date]) -> IntArray:
         first, last = (_day_number(day) for day in window)
         return possible_shifts(ends["first"].to_numpy(), ends["last"].to_numpy(), (first, last), self)
+
+
+def days_between(text: str, mark: str) -> tuple[date, date]:
+    """First and last day of a study, written as ISO has them with a mark between."""
+    first, _, last = text.partition(mark)
+    try:
+        window = date.fromisoformat(first), date.fromisoformat(last)
+    except ValueError:
+        raise ParameterError("window", f"must be written 2020-01-01{mark}2024-12-31") from None
+    if window[0] > window[1]:
+        raise ParameterError("window", "must end after it begins")
+    return window
 
 
 def possible_shifts(first: IntArray, last: IntArray, window: tuple[int, int], shift: DateShift) -> IntArray:

@@ -8,6 +8,11 @@ away.
 
 Rotation: draw a new key, and make the pseudonyms again from the identifiers. Old and new pseudonyms can't be joined
 without both keys and the identifiers.
+
+Identifiers in the one spelling that a pseudonym is made from.
+
+7, "7" and "07" are three identifiers, and " 7" is refused, as nobody knows which of them it is. Missing stays
+missing: a pseudonym for "nobody" would make one huge person.
 """
 
 from __future__ import annotations
@@ -16,17 +21,22 @@ import hmac
 import os
 import re
 import secrets
+import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
-from shoal.errors import FileError, ParameterError
+import polars as pl
+
+from shoal.errors import ColumnError, FileError, ParameterError
 from shoal.files.atomic import FilePath, reporting
 
-__all__ = ["ENVIRONMENT", "Part", "ProjectKey"]
+__all__ = ["ENVIRONMENT", "Part", "ProjectKey", "each_identifier"]
 
 ENVIRONMENT = "SHOAL_PSEUDONYM_KEY"
 """The environment variable that holds a key in hexadecimal, where no file is named."""
-
+Value = TypeVar("Value")
 Part = str | int
 _BYTES = 32
 _HEX = re.compile(rf"[0-9a-fA-F]{{{2 * _BYTES}}}")
@@ -41,7 +51,7 @@ class ProjectKey:
     --------
     >>> key = ProjectKey(bytes(range(32)))
     >>> key
-    ProjectKey(id='cb8ce1d7df32')
+    ProjectKey(id='9b57fdf3225f')
     >>> key.digest("release 1", "patient", 7) == key.digest("release 1", "patient", "7")
     False
     """
@@ -108,6 +118,59 @@ def _bytes_of(text: str, owner: str) -> bytes:
 
 
 def _encoded(part: Part) -> bytes:
-    """Type tag, length, bytes: 7 and "7" differ, and so do ("ab", "c") and ("a", "bc")."""
-    tag, content = (b"i", str(part).encode()) if isinstance(part, int) else (b"s", part.encode())
-    return tag + len(content).to_bytes(8, "big") + content
+    """A number: 2 and sixteen bytes, the first the highest; a text: 4, its length in four bytes, and itself in UTF-8.
+
+    So 7 and "7" differ, and so do ("ab", "c") and ("a", "bc").
+    """
+    if isinstance(part, int):
+        return b"\x02" + part.to_bytes(16, "big", signed=True)
+    content = part.encode()
+    return b"\x04" + len(content).to_bytes(4, "big") + content
+
+
+def each_identifier(
+    column: pl.Series, make: Callable[[str | int], Value], *, as_text: bool = False
+) -> tuple[pl.Series, dict[str | int, Value]]:
+    """The identifiers of a column, and what `make` gives for each distinct one; missing ones are left out."""
+    spelled = _spelled(column)
+    if as_text and spelled.dtype != pl.String:
+        spelled = spelled.cast(pl.String)
+    return spelled, {one: make(one) for one in spelled.drop_nulls().unique(maintain_order=True).to_list()}
+
+
+def _spelled(column: pl.Series) -> pl.Series:
+    if column.dtype in (pl.Categorical, pl.Enum):
+        column = column.cast(pl.String)
+    if column.dtype == pl.String:
+        return _checked_texts(column)
+    if column.dtype == pl.Null:
+        return column.cast(pl.String)
+    if column.dtype.is_float():
+        return _whole(column)
+    if not column.dtype.is_integer():
+        raise ColumnError(
+            column.name, "holds identifiers, which must be whole numbers or texts", got=f"type {column.dtype}"
+        )
+    return column
+
+
+def _checked_texts(column: pl.Series) -> pl.Series:
+    texts = column.drop_nulls().unique().to_list()
+    wrong = sum(not one or one != one.strip() or not unicodedata.is_normalized("NFC", one) for one in texts)
+    if wrong:
+        raise ColumnError(
+            column.name,
+            "holds identifiers, which must be texts without blanks at their ends, in Unicode's composed form",
+            got=f"{wrong} others",
+            hint="Correct their spelling: two spellings would be two persons.",
+        )
+    return column
+
+
+def _whole(column: pl.Series) -> pl.Series:
+    """Whole numbers that came as floats, as they do beside missing ones."""
+    column = column.fill_nan(None)
+    known = column.drop_nulls()
+    if not (known.is_finite() & (known.abs() <= 2**53) & (known == known.round())).all():
+        raise ColumnError(column.name, "holds identifiers, which must be whole numbers or texts", got="fractions")
+    return column.cast(pl.Int64)

@@ -25,8 +25,7 @@ import polars as pl
 
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
 from shoal.frame import adopt, enter, leave, series, with_columns
-from shoal.pseudonym.identifiers import each_identifier
-from shoal.pseudonym.project_key import ProjectKey
+from shoal.pseudonym.project_key import ProjectKey, each_identifier
 from shoal.schema import Schema
 
 __all__ = ["DATE_SHIFT", "Pseudonyms", "check_scope"]

@@ -2,44 +2,67 @@
 
 The released table has the quasi-identifiers as the masks wrote them, the sensitive, weight and other columns as they
 were, no identifier and no unit column, its rows in random order and no index.
+
+Masks of a chain, blind and aware ones, come in any order. A run of blind masks sees value sets only, and its rows are
+handed to the records of a group by a random permutation at its end. Given the groups as they are then, the rows of one
+group are exchangeable, whatever came before: so a chain that *ends* in blind masks keeps the re-identification bound of
+`shoal.mask.mask`, with the groups that the aware masks left. A chain that ends in an aware mask promises nothing of the
+kind; what it leaves is measured after each step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from shoal.arrays import FloatArray, IntArray
+from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.canonical import canonical, retyped
-from shoal.conform import Prepared, prepare
+from shoal.claim import Claim
+from shoal.condition.attackers import risk_limits
+from shoal.conform import Prepared, as_written, prepare, typed_by_input
 from shoal.encode import Encoder
-from shoal.fact import Fact
-from shoal.frame import Frame, enter, pick
-from shoal.group import Grouper
-from shoal.mask import AwareMask, BlindMask
+from shoal.errors import GuaranteeError, ParameterError
+from shoal.fact import Fact, Step
+from shoal.frame import Frame, pick
+from shoal.group import Grouper, Grouping
+from shoal.mask import AwareMask, BlindMask, Masking, ValueSets, draw_chain, pair_up
 from shoal.method import Method
-from shoal.recipe.mask_chain import run_chain
+from shoal.pair import Pair
+from shoal.recipe.derived import again, without_derived
 from shoal.recipe.recipe import Made, ReadMethod, Recipe, Run, checked_methods, method_words
-from shoal.recipe.spell import argument
+from shoal.recipe.rules import blocks_of, breaking, check_rules, group_within, part_of, rule_caveats
+from shoal.recipe.spell import argument, preset_options
+from shoal.risk import matching, record_linkage
+from shoal.rng import secret, stream
 from shoal.schema import Schema
 
-__all__ = ["Anonymization", "Mask"]
+__all__ = ["Anonymization", "Chained", "Mask", "run_chain"]
 
 Mask: TypeAlias = BlindMask | AwareMask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anonymization(Recipe):
-    """One grouper and a chain of masks."""
+    """One grouper and a chain of masks; `risk` are limits on attackers that its groups are held to.
+
+    `population` is how many persons the table was drawn from; None: the survey weights tell, or it is all of them.
+    """
 
     command: ClassVar[str] = "anonymize"
-    entries: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"group", "mask"}),)
+    entries: ClassVar[tuple[frozenset[str], ...]] = (
+        frozenset({"group", "mask"}),
+        frozenset({"group", "mask", "risk"}),
+        frozenset({"group", "mask", "risk", "population"}),
+    )
+    asks: ClassVar[frozenset[str]] = frozenset({"preset"})
 
     group: Grouper
     masks: tuple[Mask, ...]
+    risk: str | None = None
+    population: float | None = None
 
     @classmethod
     def of(cls, group: Grouper, mask: Mask | Sequence[Mask]) -> Anonymization:
@@ -53,21 +76,68 @@ class Anonymization(Recipe):
     def read(cls, words: Mapping[str, Any], method: ReadMethod) -> Anonymization:
         """Read it from the words of `to_dict`, or from methods as texts."""
         given = words["mask"] if isinstance(words["mask"], list | tuple) else [words["mask"]]
-        return cls.of(method("group", words["group"]), [method("mask", mask) for mask in given])
+        made = cls.of(method("group", words["group"]), [method("mask", mask) for mask in given])
+        risk, population = words.get("risk"), words.get("population")
+        return made if risk is None else made.limited(str(risk), None if population is None else float(population))
+
+    def limited(self, risk: str, population: float | None = None) -> Anonymization:
+        """The same, with groups that are held to limits on attackers; a ParameterError where no mask can be."""
+        limits = risk_limits(risk)
+        others = {limit.attacker for limit in limits} - {"prosecutor"}
+        if self.collapses or (self.is_blind and not others):
+            return replace(self, risk=risk, population=population)
+        raise ParameterError(
+            "anonymize",
+            "a limit on an attacker needs a mask that makes the rows of a group equal",
+            got=self.masks[-1].name,
+            hint="Use --mask centroid, or coarsen; for the prosecutor alone any blind mask will do.",
+            parameter="risk",
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The recipe as JSON- and TOML-safe words."""
-        return {"group": method_words(self.group), "mask": [method_words(mask) for mask in self.masks]}
+        words = {"group": method_words(self.group), "mask": [method_words(mask) for mask in self.masks]}
+        asked = {"risk": self.risk, "population": self.population}
+        return words | {name: value for name, value in asked.items() if value is not None}
 
-    def options(self, **asked: Any) -> list[str]:
-        """``--group`` and one ``--mask`` for each mask."""
+    def options(self, *, preset: str | None, accept: bool, **asked: Any) -> list[str]:
+        """``--group``, one ``--mask`` for each mask, and the preset."""
         masks = [part for mask in self.masks for part in ("--mask", argument(mask))]
-        return ["--group", argument(self.group), *masks]
+        risk = [] if self.risk is None else ["--risk", self.risk]
+        size = [] if self.population is None else ["--population", f"{self.population:g}"]
+        return ["--group", argument(self.group), *masks, *risk, *size, *preset_options(preset, accept)]
 
     @property
     def methods(self) -> tuple[Method, ...]:
         """The grouper, then the masks."""
         return (self.group, *self.masks)
+
+    @property
+    def limits(self) -> tuple[tuple[str, float | None], ...]:
+        """The limits on attackers that the groups are held to."""
+        return () if self.risk is None else ((self.risk, self.population),)
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether the grouper may reject groups."""
+        return self.group.leaves_out
+
+    @property
+    def perturbs(self) -> bool:
+        """Whether the last mask changes single records whatever their groups are."""
+        return self.masks[-1].perturbs
+
+    @property
+    def why_inside(self) -> str | None:
+        """What randomised response hides, figures about the original would tell."""
+        if not any(mask.is_local for mask in self.masks):
+            return None
+        return "they compare with the private table, which randomised response doesn't cover"
+
+    @property
+    def repeats(self) -> bool:
+        """Coins that protect are tossed once and never kept."""
+        return not any(mask.is_local for mask in self.masks)
 
     @property
     def family(self) -> str:
@@ -98,33 +168,254 @@ class Anonymization(Recipe):
         """Group, mask, shuffle."""
         run.progress("checking the table")
         prepared = canonical(prepare(table, schema))
-        run.progress("grouping")
-        grouping = self.group.group(prepared, run.seed)
-        run.progress("masking")
-        encoder = Encoder.fit(prepared, prepared.schema.quasi)
-        chained = run_chain(self.group, self.masks, prepared, encoder, grouping, seed=run.seed, key=run.key)
-        order = run.order(prepared.n)
+        check_rules(prepared)
+        seen = without_derived(prepared)
+        encoder = Encoder.fit(seen, seen.schema.quasi)
+        grouping, chained = self._obedient(seen, encoder, run)
+        stays = np.flatnonzero(grouping.labels >= 0)
+        order = run.order(len(stays))
         labels = np.full(prepared.n_original, -1, dtype=np.int64)
-        labels[prepared.rows] = chained.labels
+        labels[prepared.rows[stays]] = chained.labels
+        kept_rows = prepared if len(stays) == prepared.n else part_of(prepared, stays)
+        shown = seen if len(stays) == seen.n else part_of(seen, stays)
+        frame, gone, said = again(kept_rows, _released(shown, encoder, chained.codes, order, chained.literal))
+        kept = prepared.schema.with_columns(replace(column, role="other") for column in gone)
         return Made(
-            frame=retyped(_released(prepared, encoder, chained.codes, order), enter(table)),
-            prepared=prepared,
+            frame=retyped(frame, typed_by_input(table, prepared.schema)),
+            prepared=replace(prepared, schema=kept) if gone else prepared,
             labels=labels,
-            source_rows=prepared.rows[order],
-            facts=(*prepared.facts, *_grouping_fact(grouping.notes)),
-            caveats=chained.caveats,
-            claims=chained.claims,
+            source_rows=kept_rows.rows[order],
+            facts=(*prepared.facts, *_grouping_fact(grouping.notes), *said),
+            caveats=(*chained.caveats, *rule_caveats(prepared.schema, blind=self.is_blind)),
+            claims=(*chained.claims, *self.group.claims(seen, chained.labels)),
             steps=chained.steps,
         )
 
+    def _obedient(self, prepared: Prepared, encoder: Encoder, run: Run) -> tuple[Grouping, Chained]:
+        """Group and mask so that the schema's rules hold (`shoal.recipe.rules`)."""
+        for fine in (False, True):
+            grouping, chained = self._masked(prepared, encoder, blocks_of(prepared, fine=fine), run)
+            shown = _staying(prepared, grouping)
+            broken = _breaking(shown, encoder, chained)
+            if not broken.any():
+                return grouping, chained
+            if not self.is_blind:
+                return grouping, _mended(shown, encoder, chained, broken)
+        raise GuaranteeError(
+            self.masks[-1].name,
+            "writes rows that break the rules of the schema, and mending them by a look at who gets them would cost "
+            "the bound on re-identification",
+            got=f"{int(broken.sum()):,} rows",
+            hint="Choose a mask that hands out whole rows (resample, gaussian-dither), or leave the rule out.",
+        )
 
-def _released(prepared: Prepared, encoder: Encoder, codes: FloatArray, order: IntArray) -> Frame:
+    def _masked(self, prepared: Prepared, encoder: Encoder, blocks: IntArray, run: Run) -> tuple[Grouping, Chained]:
+        run.progress("grouping")
+        found = self._grouped(run.widened(prepared), blocks, run)
+        run.progress("masking")
+        shown, stays = _staying(prepared, found), found.labels >= 0
+        grouping = replace(found, labels=np.unique(found.labels[stays], return_inverse=True)[1].reshape(-1))
+        if not blocks.any():
+            return found, run_chain(self.group, self.masks, shown, encoder, grouping, seed=run.seed, key=run.key)
+        return found, self._masked_by_block(shown, encoder, grouping, blocks[stays], run)
+
+    def _grouped(self, prepared: Prepared, blocks: IntArray, run: Run) -> Grouping:
+        """Settled groups as they are, the others by the grouper, among themselves."""
+        if run.groups is None:
+            return group_within(self.group, prepared, blocks, run.seed)
+        settled = run.groups[prepared.rows]
+        rest = np.flatnonzero(settled < 0)
+        labels = np.unique(settled, return_inverse=True)[1].reshape(-1) - bool(len(rest))
+        if len(rest):
+            own = np.unique(blocks[rest], return_inverse=True)[1].reshape(-1)
+            found = group_within(self.group, part_of(prepared, rest), own, run.seed)
+            labels[rest] = np.where(found.labels < 0, -1, int(labels.max()) + 1 + found.labels)
+        return Grouping(labels=labels, notes={"kept_groups": int(labels.max()) + 1})
+
+    def _masked_by_block(
+        self, prepared: Prepared, encoder: Encoder, grouping: Grouping, blocks: IntArray, run: Run
+    ) -> Chained:
+        codes, labels = np.empty((prepared.n, len(encoder.codings))), np.empty(prepared.n, dtype=np.int64)
+        first, caveats, literal = 0, list[str](), set[str]()
+        for block in range(int(blocks.max()) + 1):
+            rows = np.flatnonzero(blocks == block)
+            own = np.unique(grouping.labels[rows], return_inverse=True)[1].reshape(-1)
+            part, mine = part_of(prepared, rows), Grouping(labels=own)
+            done = run_chain(self.group, self.masks, part, encoder, mine, seed=run.seed, key=run.key, names=(block,))
+            codes[rows], labels[rows] = done.codes, first + done.labels
+            first += int(done.labels.max()) + 1
+            caveats += done.caveats
+            literal |= done.literal
+        said = tuple(dict.fromkeys(caveats))
+        return Chained(codes=codes, labels=labels, caveats=said, claims=(), steps=(), literal=frozenset(literal))
+
+
+def _staying(prepared: Prepared, grouping: Grouping) -> Prepared:
+    """The records that the grouper didn't reject."""
+    stays = grouping.labels >= 0
+    return prepared if bool(stays.all()) else part_of(prepared, np.flatnonzero(stays))
+
+
+def _breaking(prepared: Prepared, encoder: Encoder, chained: Chained) -> BoolArray:
+    """Which rows break a rule that speaks of a masked column."""
+    schema = prepared.schema.released
+    rules = [rule for rule in schema.rules if set(rule.columns) & set(schema.quasi)]
+    if not rules:
+        return np.zeros(prepared.n, dtype=np.bool_)
+    written = _released(prepared, encoder, chained.codes, np.arange(prepared.n), chained.literal)
+    return breaking(written, prepared.schema, rules)
+
+
+def _mended(prepared: Prepared, encoder: Encoder, chained: Chained, broken: BoolArray) -> Chained:
+    """Records whose rows break a rule get their own values back in the columns of all rules."""
+    tied = {name for rule in prepared.schema.released.rules for name in rule.columns}
+    is_tied = np.array([name in tied for name in encoder.names])
+    codes = np.where(broken[:, None] & is_tied, encoder.own_codes(prepared), chained.codes)
+    return replace(chained, codes=codes, claims=())
+
+
+def _released(
+    prepared: Prepared, encoder: Encoder, codes: FloatArray, order: IntArray, literal: frozenset[str]
+) -> Frame:
     keep = [name for name in prepared.frame.columns if name in prepared.schema.released]
     rows = pick(prepared.frame.select(keep), order)
-    return encoder.decode(codes[order], prepared.frame, rows).select(keep)
+    return as_written(encoder.decode(codes[order], prepared.frame, rows, literal).select(keep), prepared.schema)
 
 
 def _grouping_fact(notes: Mapping[str, Any]) -> tuple[Fact, ...]:
     """How the groups were found: it follows from all records, so it is for inside."""
     said = ", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in notes.items())
     return (Fact(says="grouping {said}", values={**notes, "said": said}, counts="groups"),) if said else ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chained:
+    """What a chain of masks wrote: codes and groups in prepared row order, and what is to be said of them."""
+
+    codes: FloatArray
+    labels: IntArray
+    caveats: tuple[str, ...]
+    claims: tuple[Claim, ...]
+    steps: tuple[Step, ...]
+    literal: frozenset[str] = frozenset()
+
+
+def run_chain(
+    grouper: Grouper,
+    masks: Sequence[Mask],
+    prepared: Prepared,
+    encoder: Encoder,
+    grouping: Grouping,
+    *,
+    seed: int,
+    key: str,
+    names: tuple[int, ...] = (),
+) -> Chained:
+    """Apply the masks in turn to a grouper's groups; one that is still too small at the end is a GuaranteeError.
+
+    Masks draw from the seed; which record of a group gets which row comes from the secret key. `names` tell the draws
+    of several parts of a table apart.
+    """
+    codes = encoder.own_codes(prepared)
+    state = Masking(prepared=prepared, encoder=encoder, codes=codes, labels=grouping.labels, minimum=grouper.k)
+    runs = list(_runs(masks))
+    watched = not all(run.is_blind for run in runs)
+    steps = [_measured("before any mask", state)] if watched else []
+    caveats: list[str] = []
+    claims: tuple[Claim, ...] = ()
+    for run in runs:
+        caveats += run.caveats(state)
+        claims = run.claims(state) if len(masks) == 1 else ()
+        n_said = len(state.records)
+        state = run.apply(state, seed, key, names)
+        steps += [_measured(run.name, state, state.records[n_said:])] if watched else []
+    _require_sizes(grouper, state)
+    return Chained(
+        codes=state.codes,
+        labels=state.labels,
+        caveats=tuple(dict.fromkeys(caveats)),
+        claims=claims,
+        steps=tuple(steps),
+        literal=state.literal,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run:
+    """One aware mask, or blind masks that follow each other; `first` is the place of the first in the chain."""
+
+    first: int
+    masks: tuple[Mask, ...]
+
+    @property
+    def is_blind(self) -> bool:
+        return isinstance(self.masks[0], BlindMask)
+
+    @property
+    def name(self) -> str:
+        return ", then ".join(mask.name for mask in self.masks)
+
+    def caveats(self, state: Masking) -> list[str]:
+        seen: Any = _sets(state) if self.is_blind else state
+        return [text for mask in self.masks for text in mask.caveats(seen)]
+
+    def claims(self, state: Masking) -> tuple[Claim, ...]:
+        mask = self.masks[0]
+        return mask.claims(_sets(state)) if isinstance(mask, BlindMask) else mask.claims(state)
+
+    def apply(self, state: Masking, seed: int, key: str, names: tuple[int, ...]) -> Masking:
+        streams = [stream(seed, "mask", self.first + i, *names) for i in range(len(self.masks))]
+        mask = self.masks[0]
+        if isinstance(mask, AwareMask):
+            return mask.apply(state, streams[0])
+        blind = [mask for mask in self.masks if isinstance(mask, BlindMask)]
+        drawn = draw_chain(blind, _sets(state), streams)
+        return state.holding(pair_up(drawn, state.labels, secret(key, "pairing", self.first, *names)))
+
+
+def _runs(masks: Sequence[Mask]) -> Iterator[_Run]:
+    blind: list[Mask] = []
+    for i, mask in enumerate(masks):
+        if isinstance(mask, BlindMask):
+            blind.append(mask)
+            if i + 1 < len(masks) and isinstance(masks[i + 1], BlindMask):
+                continue
+            yield _Run(first=i + 1 - len(blind), masks=tuple(blind))
+            blind = []
+        else:
+            yield _Run(first=i, masks=(mask,))
+
+
+def _sets(state: Masking) -> ValueSets:
+    return ValueSets.of(state.codes, state.labels, state.encoder, state.prepared.weights())
+
+
+def _measured(name: str, state: Masking, said: Sequence[Mapping[str, Any]] = ()) -> Step:
+    """What an intruder achieves on the table as it is now, and what the last mask has to say."""
+    prepared, encoder = state.prepared, state.encoder
+    pair = Pair(
+        original=prepared,
+        released=prepared.frame,
+        source_rows=np.arange(prepared.n),
+        encoder=encoder,
+        original_codes=encoder.own_codes(prepared),
+        released_codes=state.codes,
+    )
+    return Step(
+        name=name,
+        details=dict(said[-1] if said else {}),
+        reidentification=matching.measure(pair, trials=1).expected,
+        linkage=record_linkage.measure(pair).share,
+    )
+
+
+def _require_sizes(grouper: Grouper, state: Masking) -> None:
+    small = state.persons() < grouper.k
+    if small.any():
+        n_records = int(state.sizes[small].sum())
+        raise GuaranteeError(
+            type(grouper).__name__,
+            f"leaves records in groups of fewer than {grouper.k} persons",
+            got=f"{n_records} records in {int(small.sum())} groups",
+            hint="Put PushBack first in the chain of masks (--mask push-back), or choose larger radii.",
+        )

@@ -14,21 +14,24 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from shoal.arrays import IntArray
+from shoal.arrays import FloatArray, IntArray
 from shoal.canonical import canonical, retyped
 from shoal.coarsening import Coarsened, Coarsener, Recode
-from shoal.conform import Prepared, floats, prepare
+from shoal.conform import Prepared, as_written, prepare, typed_by_input
+from shoal.domain.absence import coded, numbers
 from shoal.equivalence import classes_of
 from shoal.errors import ColumnError, GuaranteeError, ParameterError
 from shoal.fact import Fact, Step
 from shoal.frame import Frame, adopt, enter, pick, series, with_columns
 from shoal.method import Method
+from shoal.recipe.derived import along, without_derived
 from shoal.recipe.recipe import Made, Progress, ReadMethod, Recipe, Run, checked_methods, method_words, quiet
+from shoal.recipe.rules import check_rules
 from shoal.recipe.spell import coarsen_options
 from shoal.rng import stream
 from shoal.schema import Column, Kind, Schema
 
-__all__ = ["Coarsening"]
+__all__ = ["Coarsening", "written_column"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +40,7 @@ class Coarsening(Recipe):
 
     command: ClassVar[str] = "coarsen"
     entries: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"coarsen"}),)
+    asks: ClassVar[frozenset[str]] = frozenset({"preset"})
 
     coarseners: tuple[Coarsener, ...]
 
@@ -99,8 +103,8 @@ class Coarsening(Recipe):
     @property
     def why_inside(self) -> str | None:
         """What was blanked must not be told by a comparison."""
-        told = "single values were blanked or pooled, and a comparison with the original would tell of them"
-        return told if self.blanks_cells else None
+        why = "single values were blanked or pooled, and a comparison with the original would tell of them"
+        return why if self.blanks_cells else None
 
     @property
     def is_minimal(self) -> bool:
@@ -151,11 +155,17 @@ def _medians(table: Any, schema: Schema, state: _State) -> dict[str, float]:
     """The median of the known numbers of each column to be filled, over the rows that are kept."""
     own = enter(table)
     wanted = [c.name for c in state.first.schema.columns if c.name in schema and schema[c.name].missing == "median"]
-    known = {name: floats(series(own, name).gather(state.rows).drop_nulls()) for name in wanted if _fills(state, name)}
+    known = {name: _known(series(own, name).gather(state.rows), schema[name]) for name in wanted if _fills(state, name)}
     for name, values in known.items():
         if not len(values):
             raise ColumnError(name, "has no numbers to compute a median from among the records that are kept")
-    return {name: float(np.nanmedian(values)) for name, values in known.items()}
+    return {name: float(np.median(values)) for name, values in known.items()}
+
+
+def _known(content: pl.Series, column: Column) -> FloatArray:
+    own = replace(column, kind="numeric")
+    values = numbers(coded(content, own), own)
+    return values[~np.isnan(values)]
 
 
 def _fills(state: _State, name: str) -> bool:
@@ -183,6 +193,8 @@ class _State:
     @classmethod
     def of(cls, table: Any, schema: Schema) -> _State:
         first = canonical(prepare(table, schema))
+        check_rules(first)
+        first = without_derived(first)
         return cls(first=first, frame=first.frame, schema=first.schema, rows=first.rows, facts=first.facts)
 
     def declared_as(self, other: _State) -> _State:
@@ -195,7 +207,8 @@ class _State:
     def _prepared(self) -> Prepared:
         if not self.steps:
             return self.first
-        blank = [c.name for c in self.schema.columns if c.role == "quasi" and c.kind == "numeric"]
+        numeric = [c for c in self.schema.columns if c.role == "quasi" and c.kind == "numeric"]
+        blank = [c.name for c in numeric if c.missing != "level"]
         if any(series(self.frame, name).null_count() for name in blank):
             raise ParameterError(
                 "coarsen",
@@ -238,10 +251,12 @@ class _State:
 def _rewritten(now: Prepared, done: Coarsened) -> Schema:
     """The schema of what was written."""
     schema, frame = now.schema, now.frame
-    return schema.with_columns(_plain(schema[name], series(frame, name), new) for name, new in done.columns.items())
+    return schema.with_columns(
+        written_column(schema[name], series(frame, name), new) for name, new in done.columns.items()
+    )
 
 
-def _plain(column: Column, old: pl.Series, new: pl.Series) -> Column:
+def written_column(column: Column, old: pl.Series, new: pl.Series) -> Column:
     """The column as it was written: its old domain is gone; a number that stays one keeps its hierarchy."""
     numeric = column.kind == "numeric" and new.dtype.is_numeric()
     same = new.dtype == old.dtype
@@ -252,6 +267,7 @@ def _plain(column: Column, old: pl.Series, new: pl.Series) -> Column:
         role=column.role,
         kind=kind,
         missing=column.missing,
+        missing_codes=column.missing_codes if numeric else None,
         hierarchy=column.hierarchy if same and numeric else None,
     )
 
@@ -260,10 +276,13 @@ def _made(table: Any, schema: Schema, state: _State, run: Run) -> Made:
     order = run.order(len(state.rows))
     keep = [name for name in state.frame.columns if name in schema.released]
     labels = np.full(state.first.n_original, -1, dtype=np.int64)
-    labels[state.rows] = classes_of(state.frame, schema.quasi).labels
+    frame = along(state.frame, schema)
+    labels[state.rows] = classes_of(frame, schema.quasi).labels
+    own = state.first.schema
+    roles = own.with_columns(replace(own[c.name], role=c.role) for c in schema.columns if c.derived)
     return Made(
-        frame=_retyped(pick(state.frame.select(keep), order), table, state),
-        prepared=state.first,
+        frame=_retyped(pick(frame.select(keep), order), table, state),
+        prepared=replace(state.first, schema=roles),
         labels=labels,
         source_rows=state.rows[order],
         facts=state.facts,
@@ -273,6 +292,6 @@ def _made(table: Any, schema: Schema, state: _State, run: Run) -> Made:
 
 def _retyped(frame: Frame, table: Any, state: _State) -> Frame:
     """Columns that no step rewrote, in the types they came in."""
-    own, first = enter(table), state.first.frame
-    same = [name for name in frame.columns if frame.schema[name] == first.schema[name]]
-    return retyped(frame, own.select(same))
+    own, first = typed_by_input(table, state.first.schema), state.first.frame
+    same = [name for name in own.columns if name in frame.columns and frame.schema[name] == first.schema[name]]
+    return retyped(as_written(frame, state.schema), own.select(same))

@@ -10,23 +10,25 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from shoal.arrays import IntArray
+from shoal.arrays import FloatArray, IntArray
 from shoal.claim import Claim
 from shoal.conform import Prepared
 from shoal.errors import ParameterError
 from shoal.fact import Fact, Step
-from shoal.frame import Frame
+from shoal.frame import Frame, with_columns
 from shoal.method import Family, Method, methods
 from shoal.params import check, to_dict
 from shoal.recipe.spell import short, spell
 from shoal.rng import secret
-from shoal.schema import Schema
+from shoal.schema import Column
 
 if TYPE_CHECKING:
     from shoal.dp import Budget, Spending
+    from shoal.pseudonym import Pseudonyms
+    from shoal.recipe.linked import Linked
     from shoal.synth import Model, Price
 
 __all__ = [
@@ -67,6 +69,13 @@ class Run:
         What a synthesis is charged to.
     progress
         Called with the name of each step as it begins.
+    pseudonyms
+        What the keys of linked tables are replaced by; None: numbers in a secret order.
+    beside
+        Numbers that take part in the grouping alone, one for each row of the table; None: there are none.
+    groups
+        The group of each row of the table where that is settled, as an earlier release had it; −1 for rows that are
+        grouped anew, among themselves. None: all are.
     """
 
     seed: int
@@ -74,6 +83,18 @@ class Run:
     seeded: bool = True
     account: Any = None
     progress: Progress = quiet
+    pseudonyms: Pseudonyms | None = None
+    beside: Mapping[str, FloatArray] | None = None
+    groups: IntArray | None = None
+
+    def widened(self, prepared: Prepared) -> Prepared:
+        """The table as it is grouped: with the numbers that take part in the grouping alone."""
+        if not self.beside:
+            return prepared
+        new = {name: values[prepared.rows] for name, values in self.beside.items()}
+        columns = (*prepared.schema.columns, *(Column(name=name, role="quasi", kind="numeric") for name in new))
+        schema = replace(prepared.schema, columns=columns)
+        return replace(prepared, frame=with_columns(prepared.frame, new), schema=schema)
 
     def order(self, n: int) -> IntArray:
         """The secret order of n released rows."""
@@ -100,6 +121,8 @@ class Made:
         The table in the types of what was made, where that isn't how it came in.
     model, spending
         The fitted model of synthetic rows, and what their account has spent.
+    linked
+        The tables of events, where tables are linked.
     """
 
     frame: Frame
@@ -113,6 +136,7 @@ class Made:
     original: Any = None
     model: Model | None = None
     spending: Spending | None = None
+    linked: Linked | None = None
 
 
 class Recipe(ABC):
@@ -125,9 +149,14 @@ class Recipe(ABC):
     entries: ClassVar[tuple[frozenset[str], ...]]
     """The sets of names that its words have."""
 
+    asks: ClassVar[frozenset[str]] = frozenset()
+    """What may be asked beside it: a ``preset`` that the table is held to, a ``limit`` of the privacy account."""
+    is_of_people: ClassVar[bool] = True
+    """Whether the released rows are people's; synthetic ones are nobody's."""
+
     @abstractmethod
-    def run(self, table: Any, schema: Schema, run: Run) -> Made:
-        """Make what will be released from a table and the roles of its columns."""
+    def run(self, table: Any, schema: Any, run: Run) -> Made:
+        """Make what will be released from a table and the roles of its columns, or from linked tables and theirs."""
 
     @classmethod
     @abstractmethod
@@ -183,6 +212,17 @@ class Recipe(ABC):
     def why_inside(self) -> str | None:
         """Why no comparison with the original may leave; None where some may."""
         return None
+
+    @property
+    def perturbs(self) -> bool:
+        """Whether single records are changed whatever their groups are, so that neither k nor a group says anything."""
+        return False
+
+    @property
+    def limits(self) -> tuple[tuple[str, float | None], ...]:
+        """Limits on attackers that methods were given, each with the size of the population."""
+        given = ((getattr(method, "risk", None), getattr(method, "population", None)) for method in self.methods)
+        return tuple((risk, population) for risk, population in given if risk is not None)
 
     @property
     def is_minimal(self) -> bool:

@@ -32,7 +32,7 @@ __all__ = ["argument", "coarsen_options", "command_line", "recipe_toml", "short"
 _PAIRS = {"importance": "--importance", "limits": "--limit"}
 _LONGEST = 300  # letters of a comment
 _PROTECT = ("k", "minimum", "epsilon")
-_TEXTS = {"diversity": "--diversity", "closeness": "--closeness"}
+_TEXTS = {"diversity": "--diversity", "closeness": "--closeness", "risk": "--risk", "population": "--population"}
 
 
 def spell(method: Method) -> str:
@@ -54,8 +54,8 @@ def short(method: Method) -> str:
     steps = words.get("steps")
     if isinstance(steps, Mapping):  # its trees and edges fill pages
         return _joined(method, {column: step["kind"] for column, step in steps.items()})
-    told = [name for name in _telling(method) if words[name] != "none" and (name, words[name]) != ("k", 1)]
-    return _joined(method, {name: _short(words[name]) for name in told})
+    shown = [name for name in _telling(method) if words[name] != "none" and (name, words[name]) != ("k", 1)]
+    return _joined(method, {name: _short(words[name]) for name in shown})
 
 
 def _joined(method: Method, parts: Mapping[str, str]) -> str:
@@ -101,7 +101,7 @@ def command_line(
     recipe, file, schema_file, out, seed, format
         What is run on what, where its schema lies and where the release goes.
     preset, accept
-        Rules that a coarsened table is held to (`shoal coarsen --preset`, `--accept`).
+        Rules that the release is held to (`--preset`, `--accept`).
     limit, account
         The limit of a synthesis' account, and whether it is kept at all.
     reading
@@ -178,15 +178,30 @@ def _is_plain(value: Any) -> bool:
 
 def _of_preset(name: str, rest: list[Coarsener]) -> list[str]:
     """What is said beside a preset whose own steps begin the chain; they are taken off `rest`."""
-    allowed: tuple[str, ...] = ()
+    said: list[str] = []
     for wanted in preset_of(name).first:
         if not rest or type(rest[0]) is not type(wanted):
             raise unspoken(f"the preset {name} without its own first step")
         given = rest.pop(0)
-        allowed = tuple(getattr(given, "allow", ()))
-        if {**to_dict(given), "allow": []} != {**to_dict(wanted), "allow": []}:
+        said += step_options(given)
+        if {**to_dict(given), **_SAID} != {**to_dict(wanted), **_SAID}:
             raise unspoken(f"other parameters of {given.name} under the preset {name}")
-    return [part for column in allowed for part in ("--allow", column)]
+    return said
+
+
+_SAID: Mapping[str, Any] = {"allow": [], "year": None}
+
+
+def step_options(step: Coarsener) -> list[str]:
+    """What the step of a preset was told: columns that stay, and the year of the data."""
+    year = getattr(step, "year", None)
+    allowed = [part for column in getattr(step, "allow", ()) for part in ("--allow", column)]
+    return [*allowed, *([] if year is None else ["--year", str(year)])]
+
+
+def preset_options(preset: str | None, accept: bool) -> list[str]:
+    """The options of a preset beside a recipe that doesn't hold its steps."""
+    return [*([] if preset is None else ["--preset", preset]), *(["--accept"] if accept else [])]
 
 
 def _last(method: Coarsener) -> list[str]:

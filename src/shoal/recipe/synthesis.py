@@ -23,7 +23,7 @@ from shoal.frame import enter
 from shoal.method import Method
 from shoal.pair import NOBODY
 from shoal.recipe.recipe import Made, ReadMethod, Recipe, Run, checked_methods, method_words
-from shoal.recipe.spell import argument, unspoken
+from shoal.recipe.spell import argument, preset_options, unspoken
 from shoal.schema import Schema
 from shoal.synth.synthesizer import Price, Synthesizer
 
@@ -36,6 +36,8 @@ class Synthesis(Recipe):
 
     command: ClassVar[str] = "synthesize"
     entries: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"synthesize"}), frozenset({"synthesize", "rows"}))
+    asks: ClassVar[frozenset[str]] = frozenset({"limit", "preset"})
+    is_of_people: ClassVar[bool] = False
 
     method: Synthesizer
     rows: int | None = None
@@ -61,13 +63,16 @@ class Synthesis(Recipe):
         """The recipe as JSON- and TOML-safe words."""
         return {"synthesize": {**method_words(self.method), "rows": "none" if self.rows is None else self.rows}}
 
-    def options(self, *, seed: int | None, limit: float | None, account: bool, **asked: Any) -> list[str]:
+    def options(
+        self, *, seed: int | None, preset: str | None, accept: bool, limit: float | None, account: bool
+    ) -> list[str]:
         """Method, rows and account; there is no word for a seed."""
         if seed is not None:
             raise unspoken("a seed of a synthesis")
         rows = [] if self.rows is None else ["--rows", str(self.rows)]
         most = [] if limit is None else ["--limit", repr(float(limit))]
-        return ["--method", argument(self.method), *rows, *most, *([] if account else ["--no-account"])]
+        held = preset_options(preset, accept)
+        return ["--method", argument(self.method), *rows, *most, *held, *([] if account else ["--no-account"])]
 
     @property
     def methods(self) -> tuple[Method, ...]:
@@ -153,6 +158,7 @@ class Synthesis(Recipe):
 
 
 def _lenient(schema: Schema) -> Schema:
-    """The schema by which the private table is measured: a missing number, which a synthesizer keeps, is left out."""
-    lenient = [replace(c, missing="drop") for c in schema.columns if c.missing == "error" and c.role == "quasi"]
+    """The schema by which the private table is measured: a missing number is a level, as the synthesizer keeps it."""
+    lenient = [replace(c, missing="level") for c in schema.columns if c.missing == "error" and c.role == "quasi"]
+    lenient += [replace(c, role="other") for c in schema.columns if c.derived]
     return schema.with_columns(lenient)

@@ -30,13 +30,14 @@ from shoal.method import Family, find
 from shoal.params import build, check
 from shoal.recipe.anonymization import Anonymization
 from shoal.recipe.coarsening import Coarsening
+from shoal.recipe.linked import LinkedRecipe
 from shoal.recipe.recipe import ReadMethod, Recipe, offer
 from shoal.recipe.synthesis import Synthesis
 from shoal.synth.synthesizer import Synthesizer
 
-__all__ = ["as_recipe", "as_recipes", "known_method", "read_method", "read_recipe", "read_recipes"]
+__all__ = ["as_recipe", "as_recipes", "kind_of", "known_method", "read_method", "read_recipe", "read_recipes"]
 
-KINDS: tuple[type[Recipe], ...] = (Anonymization, Coarsening, Synthesis)
+KINDS: tuple[type[Recipe], ...] = (Anonymization, Coarsening, Synthesis, LinkedRecipe)
 _FORM = "must be a recipe, a pair (grouper, mask or masks), a coarsener or a list of them, or a synthesizer"
 
 
@@ -72,11 +73,17 @@ def read_recipe(words: Any, method: ReadMethod | None = None) -> Recipe:
 
     `method` reads one method from its words; a form has words of its own.
     """
+    kind = kind_of(words)
+    if kind is None:
+        rule = "must have group and mask, or coarsen (either with events), or synthesize (and rows)"
+        raise ParameterError("recipe", rule, got=_keys(words))
+    return kind.read(words, method or _method)
+
+
+def kind_of(words: Any) -> type[Recipe] | None:
+    """The kind of recipe that words name, whether or not its methods can be read; None where they name none."""
     names = frozenset(words) if isinstance(words, Mapping) else frozenset()
-    for kind in KINDS:
-        if names in kind.entries:
-            return kind.read(words, method or _method)
-    raise ParameterError("recipe", "must have group and mask, or coarsen, or synthesize (and rows)", got=_keys(words))
+    return next((kind for kind in KINDS if names in kind.entries), None)
 
 
 def _method(family: Family, given: Any) -> Any:

@@ -1,9 +1,9 @@
 """Recipe to release: make, verify, write, or refuse."""
 
 from shoal.release.make import anonymize, coarsen, make, synthesize
+from shoal.release.manifest import replay
 from shoal.release.release import Release
-from shoal.release.replay import replay
-from shoal.release.target import anonymize_to_linkage
+from shoal.release.target import anonymize_to_linkage, anonymize_to_risk
 from shoal.release.verify import Verification, verify
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Verification",
     "anonymize",
     "anonymize_to_linkage",
+    "anonymize_to_risk",
     "coarsen",
     "make",
     "replay",

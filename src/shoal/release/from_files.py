@@ -12,11 +12,11 @@ What is claimed is what `shoal.coarsen` claims of the same table, but for what a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -24,34 +24,50 @@ import tomli_w
 
 from shoal.canonical import canonical, plain
 from shoal.claim import Claim
-from shoal.coarsening import Generalize
+from shoal.coarsening import Generalize, Mondrian
 from shoal.coarsening.coarsener import Coarsened
 from shoal.coarsening.nodes import Counted
-from shoal.conform import Prepared, check_columns, prepare, unit_rule
+from shoal.conform import Prepared, as_written, check_columns, prepare, unit_rule
 from shoal.engine import GROUPED, PERSONS, ROWS, Engine, Inputs, Part, Relation
 from shoal.errors import ColumnError, GuaranteeError, InputError, SchemaError
 from shoal.fact import Fact, sentences
 from shoal.files import write_text
 from shoal.frame import enter, series
-from shoal.recipe import Coarsening, Progress, quiet
-from shoal.release.layout import MANIFEST, PARTS, REPLAY
-from shoal.release.manifest import FORMAT, commitment, versions
+from shoal.recipe import Anonymization, Coarsening, Progress, Recipe, quiet, read_recipe
+from shoal.recipe.rules import refuse_rules
+from shoal.release.by_engine import EngineMade, anonymize_relation, check_written, largest_share
+from shoal.release.cells import Plan, check_recipe
+from shoal.release.engine_texts import check_texts_on
+from shoal.release.folders import MANIFEST, PARTS, REPLAY, staged
+from shoal.release.manifest import FORMAT, commitment, read_replay, versions
+from shoal.release.mondrian_cells import mondrian_relation
+from shoal.release.preset_rules import shown
 from shoal.release.promises import class_claims
-from shoal.release.staging import staged
+from shoal.release.release import checked_seed
 from shoal.release.write import manifest_text
-from shoal.risk.counted_classes import require_plain
-from shoal.rng import fresh_key
+from shoal.risk.class_sizes import require_plain
+from shoal.rng import branch_key, fresh_key
 from shoal.schema import Column, Schema
 
-__all__ = ["FilesRelease", "coarsen_files"]
+__all__ = [
+    "EngineRun",
+    "FilesRelease",
+    "Origin",
+    "anonymize_files",
+    "coarsen_files",
+    "mondrian_files",
+    "repeat_files",
+    "written",
+]
 
 _MOST_COMBINATIONS = 30_000_000  # on the driver
 _NOT_MEASURED = "no attack was run and nothing was compared: the release was made out of core"
+_ON_A_SAMPLE = "an attack was run for a sample of people, against all rows; nothing else was compared"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesRelease:
-    """What was released: where, how many rows and classes, what is claimed and what was done; no cell."""
+    """What was released: where, how many rows and classes (or groups), what is claimed and what was done; no cell."""
 
     folder: Path
     n_rows: int
@@ -60,7 +76,13 @@ class FilesRelease:
     parts: tuple[Part, ...]
     claims: tuple[Claim, ...]
     facts: tuple[Fact, ...]
-    recipe: Coarsening
+    recipe: Recipe
+
+    @property
+    def unmeasured(self) -> str:
+        """What was not measured, in words."""
+        attacked = any(claim.basis == "measured" for claim in self.claims)
+        return "utility" if attacked else "attacks and utility"
 
 
 def coarsen_files(
@@ -71,6 +93,7 @@ def coarsen_files(
     target: Path,
     *,
     overwrite: bool = False,
+    allow: Sequence[str] = (),
     progress: Progress = quiet,
 ) -> FilesRelease:
     """Coarsen the table that `inputs` hold and write it to `target`, or raise and leave everything as it was."""
@@ -85,6 +108,7 @@ def coarsen_files(
         progress("checking the table")
         relation = engine.scan(inputs)
         settled = _checked(engine, relation, schema)
+        check_texts_on(engine, relation, shown(schema, recipe), allow)
         progress("coarsening")
         items = _items(engine, relation, settled)
         done = method.apply_counted(items.prepared, items.counted)
@@ -102,12 +126,154 @@ def coarsen_files(
             n_classes=len(classes),
             k=int(classes[PERSONS].min()),  # type: ignore[arg-type]
             parts=parts,
-            claims=class_claims(recipe, settled, _largest_share(engine, coded, settled, classes)),
+            claims=class_claims(recipe, settled, largest_share(engine, coded, settled.quasi, settled.unit)),
             facts=(*items.prepared.facts, *([unit_rule(schema.unit)] if schema.unit else []), *done.facts),
             recipe=recipe,
         )
-        _write_words(made, stage, inside, settled, schema, released, inputs, key)
+        _write_words(made, stage, inside, settled, schema, released, inputs, {"pairing": key}, measured=False)
     return made
+
+
+def anonymize_files(
+    engine: Engine,
+    inputs: Inputs,
+    schema: Schema,
+    recipe: Anonymization,
+    target: Path,
+    *,
+    seed: int | None = None,
+    key: str | None = None,
+    plan: Plan | None = None,
+    overwrite: bool = False,
+    allow: Sequence[str] = (),
+    progress: Progress = quiet,
+) -> FilesRelease:
+    """Group and mask the table that `inputs` hold, cell by cell, and write it to `target`, or leave all as it was.
+
+    Parameters
+    ----------
+    seed, key
+        The same seed, key and plan make the same files again; leave the key out whenever you publish.
+    plan
+        How large cells are.
+    allow
+        Columns of free text that a person has looked at and that stay; any other is refused.
+    """
+    check_recipe(recipe)
+    number, secret, sizes = checked_seed(seed), key or fresh_key(), plan or Plan()
+    with staged(target, overwrite=overwrite) as (stage, inside):
+        relation = engine.scan(inputs)
+        check_texts_on(engine, relation, shown(schema, recipe), allow)
+        made = anonymize_relation(engine, relation, schema, recipe, number, secret, sizes, progress)
+        run = EngineRun(recipe=recipe, declared=schema, seed=number, key=secret, plan=sizes)
+        return written(engine, made, run, inputs, target, stage, inside, progress)
+
+
+def mondrian_files(
+    engine: Engine,
+    inputs: Inputs,
+    schema: Schema,
+    method: Mondrian,
+    target: Path,
+    *,
+    seed: int | None = None,
+    key: str | None = None,
+    plan: Plan | None = None,
+    overwrite: bool = False,
+    allow: Sequence[str] = (),
+    progress: Progress = quiet,
+) -> FilesRelease:
+    """Cut the table that `inputs` hold into boxes, cell by cell, and write it to `target`; as `anonymize_files`."""
+    number, secret, sizes = checked_seed(seed), key or fresh_key(), plan or Plan()
+    with staged(target, overwrite=overwrite) as (stage, inside):
+        relation, recipe = engine.scan(inputs), Coarsening.of(method)
+        check_texts_on(engine, relation, shown(schema, recipe), allow)
+        made = mondrian_relation(engine, relation, schema, method, number, secret, sizes, progress)
+        run = EngineRun(recipe=recipe, declared=schema, seed=number, key=secret, plan=sizes)
+        return written(engine, made, run, inputs, target, stage, inside, progress)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineRun:
+    """What a run cell by cell depends on besides its rows."""
+
+    recipe: Recipe
+    declared: Schema
+    seed: int
+    key: str = field(repr=False)
+    plan: Plan
+
+
+class Origin(Protocol):
+    """Where the rows came from: files, or a relation that somebody else holds."""
+
+    @property
+    def path(self) -> str:
+        """What was named."""
+
+    def sha256(self) -> str:
+        """A digest of all of it."""
+
+    def require_unchanged(self) -> None:
+        """Raise if it was changed since."""
+
+
+def written(
+    engine: Engine,
+    made: EngineMade,
+    run: EngineRun,
+    origin: Origin,
+    target: Path,
+    stage: Path,
+    inside: Path,
+    progress: Progress,
+) -> FilesRelease:
+    """Write what a run made to the stage of a release, read it back, and last of all write the manifest."""
+    progress("writing")
+    released = [name for name in made.relation.columns if name in made.schema.released]
+    parts = engine.write(engine.select(made.relation, released), stage, branch_key(run.key, "order"))
+    progress("verifying")
+    check_written(engine, made, released, [stage / part.name for part in parts], run.recipe)
+    origin.require_unchanged()
+    done = FilesRelease(
+        folder=target,
+        n_rows=sum(part.rows for part in parts),
+        n_classes=made.n_groups,
+        k=made.k,
+        parts=parts,
+        claims=made.claims,
+        facts=made.facts,
+        recipe=run.recipe,
+    )
+    repeats = {"seed": run.seed, "pairing": run.key, "cells": run.plan.to_dict()}
+    measured = any(claim.basis == "measured" for claim in made.claims)
+    _write_words(done, stage, inside, made.schema, run.declared, released, origin, repeats, measured=measured)
+    return done
+
+
+def repeat_files(
+    engine: Engine,
+    replay: Path,
+    target: Path,
+    *,
+    input: str | Path | None = None,
+    overwrite: bool = False,
+    progress: Progress = quiet,
+) -> FilesRelease:
+    """Repeat a run that an engine made cell by cell: any engine makes the same files again, byte for byte."""
+    words = read_replay(replay)
+    recipe = read_recipe(words["recipe"])
+    if "cells" not in words:
+        raise InputError("replay", "must be of a run that an engine made cell by cell", hint="Run it in memory.")
+    inputs = Inputs.of(input or words["input"]["path"])
+    if inputs.sha256() != words["input"]["sha256"]:
+        raise InputError("replay", "needs the exact input files of the release", got="files with another SHA-256")
+    given: dict[str, Any] = {"seed": words["seed"], "key": words["pairing"], "plan": Plan(**words["cells"])}
+    schema = Schema.from_dict(words["schema"])
+    given |= {"overwrite": overwrite, "allow": [column.name for column in schema.columns], "progress": progress}
+    if isinstance(recipe, Anonymization):
+        return anonymize_files(engine, inputs, schema, recipe, target, **given)
+    return mondrian_files(engine, inputs, schema, recipe.methods[-1], target, **given)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,11 +288,12 @@ class _Items:
 def _checked(engine: Engine, relation: Relation, schema: Schema) -> Schema:
     """The schema with all kinds settled; what an engine can't treat as memory does is refused."""
     require_plain(schema)
+    refuse_rules(schema)
     check_columns(enter(pl.DataFrame(schema=dict(relation.types))), schema)
     if not schema.quasi:
         raise SchemaError("schema", "must name at least one quasi-identifier to coarsen")
     for column in schema.columns:
-        by_rule = column.missing != "error" and column.role in ("sensitive", "weight")
+        by_rule = column.missing not in ("error", "level") and column.role in ("sensitive", "weight")
         if by_rule or (column.missing == "median" and column.role == "quasi"):
             raise ColumnError(
                 column.name,
@@ -197,9 +364,9 @@ def _coded(engine: Engine, relation: Relation, schema: Schema, items: _Items, do
     released = [name for name in relation.columns if name in schema.released or name == schema.unit]
     own = np.flatnonzero(done.kept)
     raw = items.raw[items.prepared.rows[own]]
-    maps = {}
+    maps, shown = {}, as_written(items.prepared.frame, items.prepared.schema)
     for name in schema.quasi:
-        now = done.columns[name] if name in done.columns else series(items.prepared.frame, name)
+        now = done.columns[name] if name in done.columns else series(shown, name)
         table = pl.DataFrame({"from": raw[name], "to": plain(now.gather(own))}).unique()
         if not table["from"].equals(table["to"]):
             maps[name] = table
@@ -222,19 +389,6 @@ def _verified(engine: Engine, coded: Relation, schema: Schema, files: Sequence[P
     return before
 
 
-def _largest_share(engine: Engine, coded: Relation, schema: Schema, classes: pl.DataFrame) -> float:
-    """The largest share of a class's rows that one person holds."""
-    if schema.unit is None:
-        return 1 / int(classes[ROWS].min())  # type: ignore[arg-type]
-    names = list(schema.quasi)
-    nobody = pl.DataFrame({schema.unit: [None]}, schema={schema.unit: coded.types[schema.unit]})
-    known = engine.recode(engine.select(coded, [*names, schema.unit]), {}, nobody)
-    held = engine.aggregate(engine.count(known, [*names, schema.unit]), names, [], [ROWS])
-    both = engine.collect(held).rename({ROWS: "held"}).join(classes, on=names, nulls_equal=True)
-    alone = 1 / int(classes[ROWS].min())  # type: ignore[arg-type]
-    return max(alone, *(both["held"] / both[ROWS]).to_list()) if len(both) else alone
-
-
 def _write_words(
     made: FilesRelease,
     stage: Path,
@@ -242,11 +396,13 @@ def _write_words(
     schema: Schema,
     declared: Schema,
     released: Sequence[str],
-    inputs: Inputs,
-    key: str,
+    origin: Origin,
+    repeats: Mapping[str, Any],
+    *,
+    measured: bool,
 ) -> None:
     """The replay file inside, then, last of all, the manifest: without it the folder is no release."""
-    digest, created, secret = inputs.sha256(), datetime.now(UTC).date().isoformat(), fresh_key()
+    digest, created, secret = origin.sha256(), datetime.now(UTC).date().isoformat(), fresh_key()
     files = {part.name: part.sha256 for part in made.parts}
     output = {
         "file": PARTS,
@@ -257,9 +413,9 @@ def _write_words(
     replay = {
         "format": FORMAT,
         "created": created,
-        "pairing": key,
+        **repeats,
         "key": secret,
-        "input": {"path": inputs.path, "sha256": digest},
+        "input": {"path": origin.path, "sha256": digest},
         "output": {"file": PARTS, "sha256": output["sha256"]},
         "recipe": made.recipe.to_dict(),
         "schema": declared.to_dict(),
@@ -279,7 +435,7 @@ def _write_words(
         },
         "output": output,
         "claims": [claim.to_dict() for claim in made.claims],
-        "measures": _NOT_MEASURED,
+        "measures": _ON_A_SAMPLE if measured else _NOT_MEASURED,
         "notes": list(sentences(made.facts, outside=True)),
         "versions": versions(),
         "files": files,

@@ -1,179 +1,318 @@
-"""The few numbers of a release that a person looks at first, each with what it means."""
+"""The few numbers of a release that a person looks at first, each with what it means and what to hold it against."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from shoal.record import Record
+from shoal.reading import Reading
+from shoal.utility import Quality, Usefulness, UtilityReport
 
 if TYPE_CHECKING:
     from shoal.release.release import Release
 
-__all__ = ["Line", "found_lines", "keeps_lines", "replicated_lines", "variation_lines"]
+__all__ = ["found_lines", "keeps_lines", "replicated_lines", "variation_lines"]
+
+_FRESH = "a fresh sample"
+_SLACK = 0.02  # of what is kept: as good as a fresh sample
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line(Record):
-    """One number: its name, its value as text, and what it means in one sentence.
-
-    Examples
-    --------
-    >>> from shoal.release.headlines import Line
-    >>> Line(name="linkage", value="1.20%", meaning="Share of rows that can be linked.").to_dict()["value"]
-    '1.20%'
-    """
-
-    name: str
-    value: str
-    meaning: str
+def found_lines(release: Release) -> list[Reading]:
+    """What an intruder achieves; where people have several rows, rows are counted."""
+    lines = [*_found(release), _by_unchanged(release), *_class_size(release), *_mixed(release), *_linked(release)]
+    return lines if release.schema.unit is None else [replace(line, counts="rows") for line in lines]
 
 
-def found_lines(release: Release) -> list[Line]:
-    """What an intruder achieves."""
-    return [*_found(release), _by_unchanged(release), *_mixed(release), *_linked(release)]
-
-
-def keeps_lines(release: Release) -> list[Line]:
+def keeps_lines(release: Release) -> list[Reading]:
     """What the release keeps."""
-    return [*_shape(release), *_ties(release)]
+    return [*_shape(release.utility), *_ties(release.utility)]
 
 
-def _found(release: Release) -> list[Line]:
-    found = release.risk.reidentification
+def _before(release: Release) -> float | None:
+    """What a match finds in the original: one over the size of each person's class, on average."""
+    return float((1.0 / release.pair.original_classes().row_sizes).mean())
+
+
+def _bound(release: Release) -> tuple[float | None, str]:
+    proved = [claim.value for claim in release.claims if claim.kind == "re-identification bound"]
+    return (min(proved), "proved") if proved else (None, "")
+
+
+def _found(release: Release) -> list[Reading]:
+    found, (limit, basis) = release.risk.reidentification, _bound(release)
+    tried = f" Tried on {found.n_targets:,} of {found.n_records:,} records, drawn at random." if found.sampled else ""
     lines = [
-        Line(
-            name="re-identification, nearest match",
-            value=f"{found.expected:.2%}",
-            meaning="Share of people that somebody who knows their quasi-identifiers finds by the nearest row.",
+        Reading(
+            name="found by nearest match",
+            first=True,
+            value=found.expected,
+            interval=found.interval,
+            before=_before(release),
+            chance=1 / found.n_records,
+            limit=limit,
+            basis=basis,
+            n=found.n_records,
+            meaning="Share of people that somebody who knows their quasi-identifiers finds by the nearest row, ties at "
+            f"random, in this release.{tried}",
         )
     ]
     if found.by_group is not None:
-        lines.append(
-            Line(
-                name="re-identification, group formula: mean, largest",
-                value=f"{found.by_group.mean:.2%}, {found.by_group.largest:.2%}",
-                meaning="The same by the formula for rows that change places within groups, on average and at worst.",
-            )
-        )
-    if found.sampled:
-        lines.append(
-            Line(
-                name="records matched, drawn at random",
-                value=f"{found.n_targets:,} of {found.n_records:,}",
-                meaning="Matching was tried on this sample, each record against all released rows.",
-            )
-        )
+        shared = {"limit": limit, "basis": basis, "chance": 1 / found.n_records}
+        lines += [
+            Reading(
+                name="the same, over all draws",
+                value=found.by_group.mean,
+                n=found.n_records,
+                meaning="Mean over all releases that the method could as well have drawn (group formula).",
+                **shared,  # type: ignore[arg-type]
+            ),
+            Reading(
+                name="the same, at most",
+                value=found.by_group.largest,
+                meaning="The same, for the person most at risk.",
+                **shared,  # type: ignore[arg-type]
+            ),
+        ]
     return lines
 
 
-def _by_unchanged(release: Release) -> Line:
+def _by_unchanged(release: Release) -> Reading:
     found = release.risk.unchanged
-    name = "re-identification, with unchanged columns"
+    name = "found, unchanged columns too"
     if found.expected is None:
-        return Line(name=name, value="not measured", meaning=f"Because {found.why}.")
-    return Line(
+        return Reading(name=name, first=True, value=None, meaning=f"Because {found.why}.")
+    return Reading(
         name=name,
-        value=f"{found.expected:.2%}",
+        first=True,
+        value=found.expected,
+        interval=found.interval,
+        before=_before(release),
+        chance=1 / found.n_records,
+        n=found.n_records,
         meaning="Share of people found by their quasi-identifiers and by what unchanged columns say of them; no proof "
         "limits it.",
     )
 
 
-def _mixed(release: Release) -> list[Line]:
-    mix = release.risk.class_mix
-    if mix is None:
+def _class_size(release: Release) -> list[Reading]:
+    """The smallest class, where equal rows are meant to hide each other."""
+    if not release.recipe.collapses:
         return []
+    asked = [claim.value for claim in release.claims if claim.kind == "k-anonymity"]
     return [
-        Line(
-            name="class mix of groups, X² (random groups)",
-            value=f"{mix.chi_square:.2f} ({mix.random_chi_square:g})",
-            meaning="How far groups differ in their sensitive classes; groups drawn at random have the number beside.",
+        Reading(
+            name="smallest class",
+            first=True,
+            value=release.risk.classes.k,
+            before=release.pair.original_classes().k,
+            limit=max(asked) if asked else None,
+            basis="verified" if asked else "",
+            shows="count",
+            better="higher",
+            meaning="The fewest people who share one combination of quasi-identifiers.",
+        )
+    ]
+
+
+def _mixed(release: Release) -> list[Reading]:
+    """The sensitive column that groups give away most."""
+    if not release.risk.class_mix:
+        return []
+    mix = max(release.risk.class_mix, key=lambda one: (one.homogeneous_share, one.chi_square / one.random_chi_square))
+    (name,) = mix.columns
+    return [
+        Reading(
+            name=f"class mix in {name}, X²",
+            value=mix.chi_square,
+            chance=mix.random_chi_square,
+            against="random groups",
+            shows="number",
+            meaning="How far groups differ in this sensitive column from the whole table.",
         ),
-        Line(
-            name="records in groups of one class",
-            value=f"{mix.homogeneous_share:.2%}",
+        Reading(
+            name=f"in groups of one {name}",
+            value=mix.homogeneous_share,
+            chance=mix.random_homogeneous_share,
+            against="random groups",
+            n=mix.n_records,
             meaning="Share of people whose group gives their sensitive class away.",
         ),
     ]
 
 
-def _linked(release: Release) -> list[Line]:
-    risk = release.risk
+def _linked(release: Release) -> list[Reading]:
+    linked, copies, n = release.risk.linkage, release.risk.verbatim, release.risk.reidentification.n_records
+    sizes = release.pair.original_classes().row_sizes
     return [
-        Line(
-            name="linkage, nearest or second nearest",
-            value=f"{risk.linkage.share:.2%}",
+        Reading(
+            name="linkage, two guesses",
+            value=linked.share,
+            interval=linked.interval,
+            chance=2 / n,
+            n=linked.n_rows,
             meaning="Share of released rows whose own person is the nearest or second nearest original.",
         ),
-        Line(
-            name="released combinations equal to their own person's",
-            value=f"{risk.verbatim.own_share:.2%}",
+        Reading(
+            name="rows equal to their own person's",
+            value=copies.own_share,
+            before=1.0,
+            chance=float(sizes.mean()) / n,
+            against="shuffled rows",
+            n=copies.n_rows,
             meaning="Share of rows that still hold exactly what their own person had.",
         ),
     ]
 
 
-def replicated_lines(release: Release) -> list[Line]:
+def replicated_lines(release: Release) -> list[Reading]:
     """What an intruder achieves where no row is anybody's."""
-    return [
-        Line(
-            name="combinations that one person has in the original",
-            value=f"{release.risk.verbatim.unique_share:.2%}",
+    copies, closest = release.risk.verbatim, release.risk.closest
+    lines = [
+        Reading(
+            name="combinations of one person",
+            first=True,
+            value=copies.unique_share,
+            before=float((release.pair.original_classes().row_sizes == 1).mean()),
+            n=copies.n_rows,
             meaning="Share of synthetic rows that happen to equal a combination which a single person has.",
         )
     ]
-
-
-def _shape(release: Release) -> list[Line]:
-    utility = release.utility
+    if closest is None:
+        return lines
     return [
-        Line(
-            name="histogram intersection (a bootstrap's)",
-            value=f"{utility.histogram_intersection:.3f} ({float(utility.bootstrap_intersection):.3f})",
-            meaning="Share of the joint distribution of the quasi-identifiers kept; a resample of the original keeps "
-            "the number beside.",
+        *lines,
+        Reading(
+            name="closer than another person",
+            first=True,
+            value=closest.share,
+            interval=closest.interval,
+            chance=0.5,
+            against="new rows",
+            meaning="How often a synthetic row lies closer to a real record than another person does.",
+        ),
+    ]
+
+
+def _shape(utility: UtilityReport) -> list[Reading]:
+    pairs, fresh = utility.pairs_kept, utility.total_variation.two_way.fresh
+    if pairs is not None:
+        mark = None if fresh is None else 1 - fresh
+        shared = {"chance": mark, "against": _FRESH, "slack": _SLACK, "better": "higher"}
+        return [
+            Reading(name="pairs of columns kept", first=True, value=pairs.mean, meaning=_PAIRS, **shared),  # type: ignore[arg-type]
+            Reading(name="the worst pair of columns kept", first=True, value=pairs.worst, meaning=_PAIRS, **shared),  # type: ignore[arg-type]
+        ]
+    return [
+        Reading(
+            name="joint distribution kept",
+            first=True,
+            value=utility.histogram_intersection,
+            chance=float(utility.bootstrap_intersection),
+            against=_FRESH,
+            slack=_SLACK,
+            better="higher",
+            meaning="Share of the joint distribution of the quasi-identifiers kept (histogram intersection).",
         )
     ]
 
 
-def _ties(release: Release) -> list[Line]:
-    lines, utility = [], release.utility
-    moved = utility.moments.largest_response_correlation_difference
+_PAIRS = (
+    "Share of the joint distribution of two quasi-identifiers preserved, over all pairs. The joint distribution of so "
+    "many columns has hardly a combination twice, and says little."
+)
+
+
+def _ties(utility: UtilityReport) -> list[Reading]:
+    moments = utility.moments
+    moved, fresh = moments.response_correlation_difference, moments.fresh
     why = utility.unmeasured.get("response_correlation_difference")
-    lines.append(
-        Line(
-            name="largest change of a correlation with a sensitive column",
-            value="not measured" if moved is None else f"{moved:.3f}",
-            meaning=f"Because {why}." if moved is None else "0 is none; correlations lie between −1 and 1.",
+    lines = [
+        Reading(
+            name="correlations with sensitive off by",
+            value=moved,
+            chance=None if fresh is None else fresh.response_correlation_difference,
+            against=_FRESH,
+            slack=_SLACK,
+            shows="number",
+            meaning=f"Because {why}."
+            if moved is None
+            else f"Mean over pairs; the largest is {moments.largest_response_correlation_difference:.3f}.",
         )
-    )
+    ]
     model = utility.regression
     if model is not None:
         after, before = model.trained_on_released.r_squared, model.trained_on_original.r_squared
         if after is not None and before is not None:
             lines.append(
-                Line(
-                    name="R² trained on release (on original)",
-                    value=f"{after:.3f} ({before:.3f})",
-                    meaning="How well a regression fitted to the release predicts the original, and one fitted to it.",
+                Reading(
+                    name="R² trained on the release",
+                    first=True,
+                    value=after,
+                    interval=model.trained_on_released.r_squared_interval,
+                    chance=before,
+                    against="trained on the original",
+                    slack=_SLACK,
+                    shows="number",
+                    better="higher",
+                    meaning=f"How well a regression of {model.target} fitted to the release predicts "
+                    f"{model.n_test:,} original records, always the same ones.",
                 )
             )
     return lines
 
 
-def variation_lines(release: Release) -> list[Line]:
+def variation_lines(release: Release) -> list[Reading]:
     """How far the shares of synthetic rows lie from the original's."""
-    variation = release.utility.total_variation
+    variation, scores = release.utility.total_variation, release.quality
     parts = {
-        "single columns": variation.one_way.mean,
-        "pairs of quasi-identifiers": variation.two_way.mean,
-        "pairs with a sensitive column": variation.response.mean,
+        "single columns": variation.one_way,
+        "pairs of quasi-identifiers": variation.two_way,
+        "pairs with a sensitive column": variation.response,
     }
-    meaning = "Mean distance between the shares before and after: 0 is equal, 1 has nothing in common. For inside only."
-    return [
-        Line(
-            name=f"total variation, {what}", value="not measured" if value is None else f"{value:.3f}", meaning=meaning
+    lines = [
+        Reading(
+            name=f"{what} off by",
+            value=order.mean,
+            chance=order.fresh,
+            against=_FRESH,
+            slack=_SLACK,
+            meaning="Mean distance between the shares before and after (total variation): 0 is equal, 100% has nothing "
+            "in common. For inside only.",
         )
-        for what, value in parts.items()
+        for what, order in parts.items()
+    ]
+    return [*([] if scores is None else [_scored(scores)]), *_trained(release.usefulness), *lines]
+
+
+def _scored(scores: Quality) -> Reading:
+    return Reading(
+        name="quality score",
+        first=True,
+        value=scores.overall,
+        chance=scores.resampled,
+        against=_FRESH,
+        slack=_SLACK,
+        better="higher",
+        meaning="Mean score of columns and pairs, 100% is equal. For inside only.",
+    )
+
+
+def _trained(found: Usefulness | None) -> list[Reading]:
+    if found is None:
+        return []
+    best = max(found.models, key=lambda one: one.on_original)
+    return [
+        Reading(
+            name=f"predicting {found.target}, {found.measure}",
+            first=True,
+            value=best.on_released,
+            chance=best.on_original,
+            against="trained on the original",
+            slack=_SLACK,
+            shows="number",
+            better="higher",
+            n=found.n_test,
+            meaning=f"How well a model trained on the synthetic rows predicts {found.n_test:,} real people, and one "
+            f"trained on real records; without any model {found.no_model:.3f}. For inside only.",
+        )
     ]

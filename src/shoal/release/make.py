@@ -1,41 +1,73 @@
 """Make a release: run a recipe, and keep what it made with its evidence.
 
 There is one runner, `make`, for recipes of every kind; `anonymize`, `coarsen` and `synthesize` are its everyday names.
+
+A finished release is held to the rules of its preset; what was found is among its facts. A pseudonym ties the released
+rows of a person together. Persons of a group whose rows are handed out one by one can be told apart by how many they
+have: with 1, 1 and 3 rows, the token with three is the third person's, where without one a row is theirs with
+probability 3/5. What still holds (proved, `shoal.release.promises.token_bound`): persons with equally many rows in each
+group can be exchanged without a trace, so each is found with probability at most 1 / (number of such persons).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
 
 from shoal.coarsening import Coarsener
+from shoal.compliance import Preset
+from shoal.errors import ColumnError, GuaranteeError, ParameterError
 from shoal.files import Source
-from shoal.frame import leave
+from shoal.files.linked import LinkedSource
+from shoal.frame import converted, enter, leave, series
 from shoal.group import Grouper, KMember
+from shoal.linked import EventMethod
 from shoal.mask import GaussianDither
 from shoal.pseudonym import Pseudonyms
-from shoal.recipe import Anonymization, Coarsening, Mask, Progress, Recipe, Run, Synthesis, quiet
-from shoal.release.preset import held_to
-from shoal.release.pseudonymous import check_pseudonyms, under_pseudonyms
+from shoal.recipe import Anonymization, Coarsening, LinkedRecipe, Made, Mask, Progress, Recipe, Run, Synthesis, quiet
+from shoal.release.linked import read_input
+from shoal.release.preset_rules import Rewritten, first_steps, free_text, held_to, wanted
+from shoal.release.registering import Entering
 from shoal.release.release import Release, SyntheticRelease, checked_seed
 from shoal.rng import fresh_key
-from shoal.schema import Schema
+from shoal.schema import LinkedSchema, Schema
 from shoal.synth.synthesizer import Synthesizer
 
-__all__ = ["anonymize", "coarsen", "make", "synthesize"]
+if TYPE_CHECKING:
+    from shoal.register.beside import Beside
+    from shoal.register.register import Register
+    from shoal.release.engine_release import EngineRelease
+
+__all__ = [
+    "anonymize",
+    "check_linked",
+    "check_pseudonyms",
+    "coarsen",
+    "make",
+    "of_tables",
+    "synthesize",
+    "under_pseudonyms",
+]
 
 
 def make(
     table: Any,
-    schema: Schema,
+    schema: Schema | LinkedSchema,
     recipe: Recipe,
     *,
     seed: int | None = None,
     key: str | None = None,
     account: Any = None,
-    preset: str | None = None,
+    preset: str | Preset | None = None,
     accept: bool = False,
+    allow: Sequence[str] = (),
     pseudonyms: Pseudonyms | None = None,
+    control: Any = None,
+    register: Register | None = None,
+    same_groups_as: str | None = None,
+    beside: Beside | None = None,
     progress: Progress | None = None,
 ) -> Release:
     """Make the release of a recipe of any kind.
@@ -51,71 +83,154 @@ def make(
     account
         A `shoal.dp.Account` that a synthesis is charged to, before anything is computed.
     preset, accept
-        Rules that the finished table is held to, and whether to release although a check fails.
+        Rules that the finished table is held to (a name, or a `Preset` with the year of the data and allowed columns),
+        and whether to release although a check fails. Its own steps come before groups and masks.
+    allow
+        Columns of free text that a person has looked at and that stay; any other is refused. Of linked tables by
+        name, or as ``TABLE.COLUMN``.
     pseudonyms
         Key, scope and format of the pseudonyms that the schema wants.
+    control
+        A table of people of the same population who take no part: synthetic rows are measured against them too.
+    register, same_groups_as
+        The register that the release is held against now and entered in when it is written, and the number or name of
+        the release in it whose groups are kept (``"last"``: the last one).
+    beside
+        What was found when the run was made that is repeated now; it is not entered again.
     progress
         Called with the name of each step as it begins.
     """
-    source = table if isinstance(table, Source) else None
+    source = table if isinstance(table, Source | LinkedSource) else None
     given = table if source is None else source.frame
     number, secret = checked_seed(seed), fresh_key() if key is None else key
     run = Run(seed=number, key=secret, seeded=seed is not None, account=account, progress=progress or quiet)
-    check_pseudonyms(schema, recipe, pseudonyms, preset)
-    named = given if pseudonyms is None else under_pseudonyms(given, schema, pseudonyms)
-    made = recipe.run(named, schema, run)
+    rules = wanted(preset, recipe)
+    entering = Entering.of(register, same_groups_as, beside, given, schema, recipe, run)
+    if entering is not None and entering.kept is not None:
+        given, run = entering.table, replace(run, groups=entering.kept.groups[~entering.kept.held])
+    if isinstance(schema, LinkedSchema):
+        check_linked(recipe, rules)
+        texts = free_text(given, schema, rules, recipe, allow)
+        first = Rewritten(table=given, schema=schema.persons.whole)
+        made = recipe.run(given, schema, replace(run, pseudonyms=pseudonyms))
+    else:
+        check_pseudonyms(schema, recipe, pseudonyms, rules)
+        named = given if pseudonyms is None else under_pseudonyms(given, schema, pseudonyms)
+        texts = free_text(named, schema, rules, recipe, allow)
+        first = first_steps(named, schema, rules, recipe)
+        made = recipe.run(first.table, first.schema, run)
     kind = Release if made.model is None else SyntheticRelease
     release = kind(
-        table=leave(made.frame, like=given),
+        table=_table(made, given),
         schema=made.prepared.schema,
         recipe=recipe,
-        facts=made.facts,
+        facts=(*texts, *first.facts, *made.facts),
         labels=made.labels,
         source_rows=made.source_rows,
         seed=number,
         key=secret,
         original=given if made.original is None else made.original,
         prepared=made.prepared,
-        declared=schema,
+        declared=schema if isinstance(schema, Schema) else schema.persons.whole,
         source=source,
         caveats=made.caveats,
         earned=made.claims,
-        steps=made.steps,
+        steps=(*first.steps, *made.steps),
         model=made.model,
         spending=made.spending,
         pseudonyms=pseudonyms,
+        control=control,
+        linked=made.linked,
     )
-    return release if preset is None else held_to(release, preset, accept=accept)
+    held = release if rules is None else held_to(release, rules, accept=accept)
+    return held if entering is None else entering.entered(held)
 
 
+@overload
 def anonymize(
     table: Any,
     schema: Schema,
     *,
     group: Grouper | None = None,
     mask: Mask | Sequence[Mask] | None = None,
+    allow: Sequence[str] = (),
+    seed: int | None = None,
+    engine: str,
+    memory: str | None = None,
+    progress: Progress | None = None,
+) -> EngineRelease: ...
+
+
+@overload
+def anonymize(
+    table: Any,
+    schema: Schema | LinkedSchema,
+    *,
+    group: Grouper | None = None,
+    mask: Mask | Sequence[Mask] | None = None,
+    events: EventMethod | Sequence[EventMethod] | None = None,
+    preset: str | Preset | None = None,
+    accept: bool = False,
+    allow: Sequence[str] = (),
     pseudonyms: Pseudonyms | None = None,
+    register: Register | None = None,
+    same_groups_as: str | None = None,
     seed: int | None = None,
     progress: Progress | None = None,
-) -> Release:
+) -> Release: ...
+
+
+def anonymize(
+    table: Any,
+    schema: Schema | LinkedSchema,
+    *,
+    group: Grouper | None = None,
+    mask: Mask | Sequence[Mask] | None = None,
+    preset: str | Preset | None = None,
+    accept: bool = False,
+    allow: Sequence[str] = (),
+    events: EventMethod | Sequence[EventMethod] | None = None,
+    pseudonyms: Pseudonyms | None = None,
+    register: Register | None = None,
+    same_groups_as: str | None = None,
+    seed: int | None = None,
+    engine: str | None = None,
+    memory: str | None = None,
+    progress: Progress | None = None,
+) -> Release | EngineRelease:
     """Hide each person of `table` among at least k others.
 
     Parameters
     ----------
     table
         pandas, Polars (eager or lazy), PyArrow or DuckDB, and the release has the same type; or a file read with
-        `shoal.files.read_source`, and the release can be replayed from it.
+        `shoal.files.read_source`, and the release can be replayed from it. Linked tables come as a mapping by name, or
+        read with `shoal.files.linked.read_linked`, and leave as a mapping.
     schema
-        The role of every column.
+        The role of every column; of linked tables a `LinkedSchema`.
     group
         Who hides with whom; default ``KMember(k=5)``.
     mask
         What is written instead, one mask or a chain; default ``GaussianDither()``.
+    preset, accept
+        Rules that the finished table is held to, by name (`shoal.compliance.presets`), after their own steps have
+        rewritten the table; and whether to release although a check fails.
+    allow
+        Columns of free text that a person has looked at and that stay; any other is refused.
+    events
+        What is done to the events of linked tables, one method or several; default: nothing but new keys.
     pseudonyms
         Key, scope and format of the pseudonyms, where the schema wants some (`shoal.pseudonym`).
+    register, same_groups_as
+        The register of releases (`shoal.Register`) that the release is held against now and entered in when it is
+        written; and the release in it whose groups are kept, by number, name or ``"last"``.
     seed
         Repeats the grouping and what the masks draw. Which person gets which row, and the order of the rows, come
         from a fresh secret key, whatever the seed.
+    engine, memory
+        ``"duckdb"`` or ``"spark"`` anonymizes files (a path or pattern), a DuckDB relation or a Spark DataFrame where
+        they lie, within a memory limit; the release has a table of that type, which is never collected
+        (`shoal.release.engine_release`). ``"auto"``: memory while the forecast fits. A Spark DataFrame always stays.
     progress
         Called with the name of each step as it begins.
 
@@ -129,17 +244,43 @@ def anonymize(
     (1000, 're-identification bound', 'proved')
     """
     recipe = Anonymization.of(group or KMember(), mask if mask is not None else GaussianDither())
-    return make(table, schema, recipe, pseudonyms=pseudonyms, seed=seed, progress=progress)
+    from shoal.release.engine_release import anonymize_on, engine_of
+
+    name = "memory" if isinstance(schema, LinkedSchema) else engine_of(table, engine, memory)
+    if name != "memory" and isinstance(schema, Schema):
+        if preset is not None:
+            raise ParameterError("preset", f"needs the table in memory, not the engine {name}")
+        if register is not None:
+            raise ParameterError("register", f"needs the table in memory, not the engine {name}")
+        words: dict[str, Any] = {"seed": seed, "memory": memory, "allow": allow, "progress": progress or quiet}
+        return anonymize_on(name, table, schema, recipe, **words)
+    given = read_input(table, schema) if isinstance(table, str | Path) else table
+    return make(
+        given,
+        schema,
+        of_tables(recipe, schema, events),
+        preset=preset,
+        accept=accept,
+        allow=allow,
+        pseudonyms=pseudonyms,
+        register=register,
+        same_groups_as=same_groups_as,
+        seed=seed,
+        progress=progress,
+    )
 
 
 def coarsen(
     table: Any,
-    schema: Schema,
+    schema: Schema | LinkedSchema,
     method: Coarsener | Sequence[Coarsener],
     *,
-    preset: str | None = None,
+    events: EventMethod | Sequence[EventMethod] | None = None,
+    preset: str | Preset | None = None,
     accept: bool = False,
+    allow: Sequence[str] = (),
     pseudonyms: Pseudonyms | None = None,
+    register: Register | None = None,
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> Release:
@@ -154,12 +295,18 @@ def coarsen(
         The role of every column, and its hierarchy where it has one.
     method
         What is written instead: a coarsener, or a list of them, each working on what the one before it wrote.
+    events
+        What is done to the events of linked tables, one method or several; default: nothing but new keys.
     preset
         Rules that the finished table is held to, by name (`shoal.compliance.presets`); its own steps are not added.
     accept
         Whether to release although a check of the preset fails; what it found is then among the notes.
+    allow
+        Columns of free text that a person has looked at and that stay; any other is refused.
     pseudonyms
         Key, scope and format of the pseudonyms, where the schema wants some (`shoal.pseudonym`).
+    register
+        The register of releases (`shoal.Register`) that the release is held against and entered in.
     seed
         Decides ties and the order of rows. Leave it out when you publish.
     progress
@@ -174,10 +321,9 @@ def coarsen(
     >>> shoal.risk.classes(release.table, schema).k >= 5, release.claims[0].kind
     (True, 'k-anonymity')
     """
-    recipe = Coarsening.of(method)
-    return make(
-        table, schema, recipe, preset=preset, accept=accept, pseudonyms=pseudonyms, seed=seed, progress=progress
-    )
+    recipe = of_tables(Coarsening.of(method), schema, events)
+    held: dict[str, Any] = {"preset": preset, "accept": accept, "allow": allow, "register": register}
+    return make(table, schema, recipe, **held, pseudonyms=pseudonyms, seed=seed, progress=progress)
 
 
 def synthesize(
@@ -187,6 +333,10 @@ def synthesize(
     *,
     rows: int | None = None,
     account: Any = None,
+    control: Any = None,
+    preset: str | Preset | None = None,
+    accept: bool = False,
+    register: Register | None = None,
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> Release:
@@ -202,6 +352,14 @@ def synthesize(
         How many rows to draw, chosen without a look at the private table; None: the model's noisy total.
     account
         A `shoal.dp.Account` that is charged before anything is computed.
+    control
+        A table of people of the same population who take no part in it (a holdout). The internal report then says
+        whether synthetic rows are nearer to the records than to these, and tests models on these.
+    preset, accept
+        Rules that the public domain and the drawn rows are held to, by name, and whether to release although a check of
+        the rows fails; a preset that counts persons can't be met by rows of nobody.
+    register
+        The register of releases (`shoal.Register`) that the release is entered in.
     seed
         Repeats what is no protective noise, for studies. Leave it out when you publish.
 
@@ -218,4 +376,84 @@ def synthesize(
     from shoal.synth import PeGS
 
     recipe = Synthesis.of(method or PeGS(), rows)
-    return make(table, schema, recipe, account=account, seed=seed, progress=progress)
+    return make(
+        table,
+        schema,
+        recipe,
+        account=account,
+        control=control,
+        preset=preset,
+        accept=accept,
+        register=register,
+        seed=seed,
+        progress=progress,
+    )
+
+
+def _table(made: Made, given: Any) -> Any:
+    """What goes out, of the type that came in; of linked tables all of them by name."""
+    if made.linked is None:
+        return leave(made.frame, like=given)
+    root = made.linked.schema.persons.name
+    events = {name: converted(frame, like=given[name]) for name, frame in made.linked.tables.items()}
+    return {root: leave(made.frame, like=given[root]), **events}
+
+
+def check_linked(recipe: Recipe, preset: Preset | None) -> None:
+    """Refuse for linked tables what is made for one."""
+    if not isinstance(recipe, LinkedRecipe):
+        raise ParameterError("linked tables", "can be anonymised and coarsened, and nothing else")
+    if preset is not None:
+        raise ParameterError("preset", "is held against one table, not against linked ones", hint="Leave it out.")
+
+
+def of_tables(
+    recipe: Recipe, schema: Schema | LinkedSchema, events: EventMethod | Sequence[EventMethod] | None
+) -> Recipe:
+    """The recipe as the schema needs it: with methods for events where tables are linked."""
+    if isinstance(schema, LinkedSchema):
+        return LinkedRecipe.of(recipe, events)
+    if events is not None:
+        hint = "Give a LinkedSchema and a mapping of tables."
+        raise ParameterError("events", "are those of linked tables, and one table was given", hint=hint)
+    return recipe
+
+
+def check_pseudonyms(schema: Schema, recipe: Recipe, pseudonyms: Pseudonyms | None, preset: Preset | None) -> None:
+    """Refuse pseudonyms without a key, a key without pseudonyms, and both where nobody or nothing may have them."""
+    if pseudonyms is None and not schema.pseudonym:
+        return
+    if not recipe.is_of_people:
+        raise ParameterError(
+            "synthesize", "rows are nobody's and have no pseudonym", hint="Give the column the role identifier alone."
+        )
+    if pseudonyms is None:
+        named = next(iter(schema.pseudonym))
+        raise ParameterError(
+            "release",
+            f"column '{named}' is to be released under a pseudonym, which needs a project key and a scope",
+            hint="Give pseudonyms=Pseudonyms(...), or --pseudonym-key and --scope.",
+        )
+    if not schema.pseudonym:
+        raise ParameterError("release", "pseudonyms are given, and the schema wants none of any column")
+    own = () if preset is None else preset.first
+    if any(method.name == "safe-harbor" for method in (*own, *recipe.methods)):
+        raise GuaranteeError(
+            "Safe Harbor",
+            "lets no code stand that is derived from an identifier, as a keyed pseudonym is (45 CFR 164.514(c))",
+            hint="Remove the column, or choose expert determination.",
+        )
+
+
+def under_pseudonyms(table: Any, schema: Schema, pseudonyms: Pseudonyms) -> Any:
+    """The table with pseudonyms in the place of identifiers; without a unit, each may occur once only."""
+    frame = enter(table)
+    for name in schema.pseudonym if schema.unit is None else ():
+        known = series(frame, name).drop_nulls()
+        if known.n_unique() < len(known):
+            raise ColumnError(
+                name,
+                "is to be a pseudonym and ties rows together, and the schema doesn't say whose rows they are",
+                hint="Name the column that tells persons apart as the unit; it may be this one.",
+            )
+    return pseudonyms.apply(table, schema)

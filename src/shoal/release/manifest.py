@@ -2,9 +2,9 @@
 
 What was measured goes into the manifest only as far as the gate lists it (`shoal.release.disclose`).
 
-The manifest says how the table was made, what is promised and what was measured; it holds nothing that links a row
-to a person. A plain hash of the input would let somebody who knows all but one cell of it confirm a guess, so the
-manifest holds a keyed hash, and the key stays with the replay file.
+The manifest says how the table was made, what is promised and what was measured; it holds nothing that links a row to a
+person. A plain hash of the input would let somebody who knows all but one cell of it confirm a guess, so the manifest
+holds a keyed hash, and the key stays with the replay file. `replay` makes the table again from it, byte for byte.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import tomllib
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,22 +21,57 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import tomli_w
 
-from shoal.errors import ColumnError, FileError
+from shoal.errors import ColumnError, FileError, InputError
 from shoal.fact import sentences
+from shoal.files import Source
+from shoal.files.linked import LinkedSource
+from shoal.files.source import READING
 from shoal.frame import Frame, enter, series
+from shoal.pseudonym import ProjectKey, Pseudonyms
+from shoal.recipe import Progress, read_recipe
+from shoal.register.beside import Beside
 from shoal.release.disclose import figures, why_inside
-from shoal.schema import Column
+from shoal.release.linked import read_input
+from shoal.release.make import make
+from shoal.release.preset_rules import preset_words, read_preset
+from shoal.release.promises import kept_rules
+from shoal.release.release import Release
+from shoal.schema import Column, LinkedSchema, Schema
+from shoal.value import text_of
 
 if TYPE_CHECKING:
     from shoal.release.release import Release
 
-__all__ = ["ENTRIES", "commitment", "fingerprint", "manifest", "read_manifest", "replay_text", "versions"]
+__all__ = [
+    "ENTRIES",
+    "commitment",
+    "fingerprint",
+    "manifest",
+    "read_manifest",
+    "read_replay",
+    "replay",
+    "replay_text",
+    "versions",
+]
 
 FORMAT = 1
 ENTRIES = frozenset(
     (
-        *("format", "created", "recipe", "columns", "removed", "schema", "input", "output", "preset", "claims"),
-        *("risk", "utility", "measures", "account", "notes", "pseudonyms", "versions", "files", "decision"),
+        *(
+            "format",
+            "created",
+            "recipe",
+            "columns",
+            "removed",
+            "rules",
+            "schema",
+            "input",
+            "output",
+            "preset",
+            "claims",
+        ),
+        *("risk", "utility", "measures", "account", "notes", "pseudonyms", "register", "tables", "versions"),
+        *("files", "decision"),
     )
 )
 """What a manifest has entries of; no other leaves."""
@@ -43,14 +79,15 @@ ENTRIES = frozenset(
 
 def manifest(release: Release, *, file: str, sha256: str, key: str, created: str) -> dict[str, Any]:
     """What goes out beside the table."""
-    frame = enter(release.table)
+    frame = release.frame
     return {
         "format": FORMAT,
         "created": created,
         "recipe": release.recipe.to_dict(),
-        "columns": {c.name: _told(c) for c in release.schema.columns if c.name in frame.columns},
+        "columns": {c.name: _column_words(c) for c in release.schema.columns if c.name in frame.columns},
         "removed": [c.name for c in release.schema.columns if c.name not in frame.columns],
-        "schema": {"sha256": release.declared.fingerprint()},
+        **_rules(release),
+        "schema": {"sha256": release.described.fingerprint()},
         "input": {
             "commitment": commitment(fingerprint(release), key),
             "method": "HMAC-SHA-256 of the input's SHA-256, under the key in the replay file, which stays inside",
@@ -62,18 +99,29 @@ def manifest(release: Release, *, file: str, sha256: str, key: str, created: str
         **({} if release.spending is None else {"account": release.spending.to_dict()}),
         "notes": list(sentences(release.facts, outside=True)),
         **({} if release.pseudonyms is None else {"pseudonyms": release.pseudonyms.to_dict()}),
+        **({} if release.beside is None else {"register": release.beside.outside()}),
         "versions": versions(),
     }
 
 
-def _told(column: Column) -> dict[str, Any]:
-    return {"role": "pseudonym" if column.pseudonym else column.role, "kind": column.kind}
+def _column_words(column: Column) -> dict[str, Any]:
+    role = "pseudonym" if column.pseudonym else column.role
+    codes = {text_of(code): meaning for code, meaning in (column.missing_codes or {}).items()}
+    return {"role": role, "kind": column.kind, **({"missing_codes": codes} if codes else {})}
+
+
+def _rules(release: Release) -> dict[str, Any]:
+    """The rules that the rows are said to obey; they are public knowledge."""
+    rules = kept_rules(release.pair)
+    return {"rules": [rule.to_dict() for rule in rules]} if rules else {}
 
 
 def _preset(release: Release) -> dict[str, Any]:
     """The rules that the table was held to, and which of them were found to hold."""
     found = [fact.values for fact in release.facts if fact.outside and "holds" in fact.values]
-    return {"name": release.preset, "holds": {str(words["rule"]): bool(words["holds"]) for words in found}}
+    assert release.preset is not None
+    holds = {str(words["rule"]): bool(words["holds"]) for words in found}
+    return {**preset_words(release.preset, release.recipe), "holds": holds}
 
 
 def _measures(release: Release) -> dict[str, Any]:
@@ -95,13 +143,15 @@ def replay_text(release: Release, *, file: str, sha256: str, key: str, created: 
         "input": {"sha256": fingerprint(release)},
         "output": {"file": file, "sha256": sha256},
         "recipe": release.recipe.to_dict(),
-        "schema": release.declared.to_dict(),
+        "schema": release.described.to_dict(),
         "versions": versions(),
     }
     if release.pseudonyms is not None:
         words["pseudonyms"] = release.pseudonyms.to_dict()
     if release.preset is not None:
-        words["preset"] = release.preset
+        words["preset"] = preset_words(release.preset, release.recipe)
+    if release.beside is not None:
+        words["register"] = {n: value for n, value in release.beside.to_dict().items() if value is not None}
     if source is not None:
         words["input"] |= {"path": source.path, **source.reading}
     head = "# Internal: with this file and the input anybody can link released rows to people. Never publish it.\n"
@@ -112,6 +162,9 @@ def fingerprint(release: Release) -> str:
     """SHA-256 of the input: of the file's bytes, or of the table written as CSV where there was no file."""
     if release.source is not None:
         return release.source.sha256
+    if release.linked is not None:
+        each = [f"{name}\n{_as_polars(enter(table)).write_csv()}" for name, table in sorted(release.original.items())]
+        return hashlib.sha256("\n".join(each).encode()).hexdigest()
     return hashlib.sha256(_as_polars(enter(release.original)).write_csv().encode()).hexdigest()
 
 
@@ -174,3 +227,89 @@ def _version(name: str) -> str:
         return version(name)
     except PackageNotFoundError:
         return "unknown"
+
+
+def replay(
+    path: str | Path,
+    table: Any = None,
+    *,
+    input: str | Path | None = None,
+    key: ProjectKey | None = None,
+    progress: Progress | None = None,
+) -> Release:
+    """Repeat the run that `path` (``out.internal/replay.toml``) records.
+
+    Parameters
+    ----------
+    path
+        The replay file of a written release.
+    table
+        The input table, where the run started from one in memory.
+    input
+        The input file, where it is no longer where it was.
+    key
+        The project key of the pseudonyms, where there are some; None: the one in the environment.
+    """
+    words = read_replay(Path(path))
+    recipe, schema = read_recipe(words["recipe"]), _schema(words["schema"])
+    if not recipe.repeats:
+        raise InputError(
+            "replay", "can't repeat a synthetic table: its protective noise is drawn once and never stored"
+        )
+    given = table if table is not None else _same_input(words, schema, input)
+    beside = Beside.from_dict(words["register"]) if "register" in words else None
+    return make(
+        given,
+        schema,
+        recipe,
+        seed=words["seed"],
+        key=words["pairing"],
+        preset=read_preset(words.get("preset")),
+        accept=True,
+        allow=[column.name for one in _schemas(schema) for column in one.columns],
+        pseudonyms=_pseudonyms(words, key),
+        beside=beside,
+        progress=progress,
+    )
+
+
+def _schemas(schema: Schema | LinkedSchema) -> list[Schema]:
+    return [schema] if isinstance(schema, Schema) else [table.columns for table in schema.tables]
+
+
+def _pseudonyms(words: dict[str, Any], key: ProjectKey | None) -> Pseudonyms | None:
+    if "pseudonyms" not in words:
+        return None
+    return Pseudonyms.from_dict(words["pseudonyms"], key or ProjectKey.find())
+
+
+def read_replay(path: Path) -> dict[str, Any]:
+    """Read and check a replay file."""
+    try:
+        words = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileError(str(path), "must be a readable replay file", got=error.strerror or "") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        raise FileError(str(path), "must be a replay file in TOML") from None
+    needed = {"seed", "pairing", "input", "recipe", "schema", "output"}
+    if not needed <= set(words):
+        raise FileError(str(path), f"must hold {', '.join(sorted(needed))}")
+    return words
+
+
+def _schema(words: Mapping[str, Any]) -> Schema | LinkedSchema:
+    return LinkedSchema.from_dict(words) if "tables" in words else Schema.from_dict(words)
+
+
+def _same_input(
+    words: dict[str, Any], schema: Schema | LinkedSchema, input: str | Path | None
+) -> Source | LinkedSource:
+    recorded = words["input"]
+    path = input or recorded.get("path")
+    if path is None:
+        raise InputError("replay", "needs the input table", hint="The input was in memory; pass it as `table`.")
+    reading = {name: recorded[name] for name in READING if name in recorded}
+    source = read_input(path, schema, **reading)
+    if source.sha256 != recorded["sha256"]:
+        raise InputError("replay", "needs the exact input file of the release", got="a file with another SHA-256")
+    return source

@@ -10,6 +10,10 @@ out, as far as the policy's suppression allows, else nothing is released. So a c
 and whoever subtracts last month's file from this month's finds nobody alone. A value outside the schema's levels,
 bounds or hierarchies is refused, not coded.
 
+A file may also hold people who were released before, next to new ones. With a register (`shoal.Register`) newcomers of
+a class are released by k or more, or wait; leavers who would be alone take others with them
+(`shoal.register.keeping`). Who is held back is not in the table, and is counted for inside.
+
 The policy is JSON and holds a fixed list of entries (`ENTRIES`): roles and public domains from the schema, one step a
 column, and the conditions. No row, count, loss or level number is in it. Steps that would list the values of the table
 (ordinal columns whose levels the schema doesn't declare) are refused.
@@ -22,19 +26,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from shoal.arrays import IntArray
 from shoal.coarsening import Generalize, Recode
 from shoal.coarsening.generated import follows_schema, ladder_for
-from shoal.coarsening.steps import Bins, Prefix, Star, Step, step_of
+from shoal.coarsening.steps import Bins, Keeping, Prefix, Star, Step, step_of
+from shoal.equivalence import classes_of
 from shoal.errors import FileError, GuaranteeError, InputError, ParameterError, SchemaError
-from shoal.files import write_text
-from shoal.frame import series
+from shoal.files import Source, write_text
+from shoal.frame import enter, series
 from shoal.pseudonym import Pseudonyms
 from shoal.recipe import Coarsening, Progress
 from shoal.release.make import make
+from shoal.release.registering import held_against, known_people, without_held
 from shoal.release.release import Release
+from shoal.rng import fresh_key, secret
 from shoal.schema import Column, Schema
+
+if TYPE_CHECKING:
+    from shoal.register.register import Known, Register
 
 __all__ = ["ENTRIES", "Policy", "fit"]
 
@@ -42,7 +55,7 @@ FORMAT = 1
 ENTRIES = ("format", "schema", "steps", "conditions")
 """What a policy has entries of; no other is written or read."""
 
-_CONDITIONS = ("k", "diversity", "closeness", "suppression")
+_CONDITIONS = ("k", "diversity", "closeness", "risk", "population", "suppression")
 _BY_VALUES = (Bins, Prefix, Star)  # steps that say nothing of single values, even where a hierarchy follows from them
 
 
@@ -57,7 +70,7 @@ class Policy:
     steps
         The step of each quasi-identifier that is coarsened; one that isn't named stays as it is.
     conditions
-        k, and diversity, closeness and suppression as `Generalize` has them.
+        k, and diversity, closeness, risk, population and suppression as `Generalize` has them.
 
     Examples
     --------
@@ -94,6 +107,7 @@ class Policy:
         table: Any,
         *,
         pseudonyms: Pseudonyms | None = None,
+        register: Register | None = None,
         seed: int | None = None,
         progress: Progress | None = None,
     ) -> Release:
@@ -102,17 +116,27 @@ class Policy:
         Parameters
         ----------
         table
-            Rows of people who are in no earlier release, of any dataframe type or read with `read_source`.
+            Rows of people who are in no earlier release, of any dataframe type or read with `read_source`; with a
+            register also of people who are.
         pseudonyms, seed, progress
             As for `shoal.coarsen`.
+        register
+            The register of releases that the release is held against and entered in.
 
         Raises
         ------
         GuaranteeError
             The conditions don't hold for these rows with the suppression that the policy allows.
         """
+        given: dict[str, Any] = {"pseudonyms": pseudonyms, "seed": seed, "progress": progress}
+        if register is None:
+            return self._made(table, **given)
+        found, known, rest, held = self._not_alone(table, register, given)
+        return held_against(self._made(rest, **given), found, known, held=held)
+
+    def _made(self, table: Any, **given: Any) -> Release:
         try:
-            return make(table, self.schema, self.recipe, pseudonyms=pseudonyms, seed=seed, progress=progress)
+            return make(table, self.schema, self.recipe, **given)
         except GuaranteeError as error:
             raise GuaranteeError(
                 "policy",
@@ -120,6 +144,23 @@ class Policy:
                 got=error.got,
                 hint="Wait until more people have come together, or fit a policy with coarser levels.",
             ) from None
+
+    def _not_alone(self, table: Any, register: Register, given: Mapping[str, Any]) -> tuple[Register, Known, Any, int]:
+        """The rows without those who would stand alone beside earlier releases, and how many people these are."""
+        content = table.frame if isinstance(table, Source) else table
+        found, known = known_people(register, content, self.schema)
+        labels = self._classes(table, given)
+        held = found.held_back(known, labels, self.conditions["k"], secret(fresh_key(), "held back"))
+        people = len(np.unique(known.marks[held], axis=0))
+        rest, mine = without_held(content, known, held)
+        return found, mine, replace(table, frame=rest) if isinstance(table, Source) else rest, people
+
+    def _classes(self, table: Any, given: Mapping[str, Any]) -> IntArray:
+        """The class of each row at the levels of the policy, before k is asked for."""
+        if self.steps:
+            return make(table, self.schema, Coarsening.of(Recode(steps=self.steps)), **given).labels
+        content = table.frame if isinstance(table, Source) else table
+        return classes_of(enter(content), self.schema.quasi).labels
 
     def to_dict(self) -> dict[str, Any]:
         """The policy as JSON-safe words."""
@@ -200,7 +241,8 @@ def _other_method() -> ParameterError:
 def _step(release: Release, name: str, level: int) -> Step:
     """What was written at `level`, if it says nothing of single values of the table."""
     content, column = series(release.prepared.frame, name), release.prepared.schema[name]
-    step = ladder_for(content, column).steps[level - 1]
+    written = ladder_for(content, column).steps[level - 1]
+    step = written.step if isinstance(written, Keeping) else written
     declared = replace(release.declared[name], kind=column.kind)
     if not (follows_schema(content, declared) or isinstance(step, _BY_VALUES)):
         raise SchemaError(

@@ -6,8 +6,9 @@
   (The rows of a class are equal and in random order, so no rule tells them apart.) With one row per person it is 1/k.
   Where persons have several rows, person u is hit with probability at most (rows of u)/(rows of u's group), and the
   claim is the largest of these; where a pseudonym ties a person's rows together, it is that of
-  `shoal.release.pseudonymous`.
-- A chain that ends in an aware mask: the **group size**, verified, which limits nobody's risk by itself.
+  `shoal.release.make`.
+- A chain that ends in an aware mask: the **group size**, verified, which limits nobody's risk by itself; where the mask
+  changes single records whatever their groups are (noise, swapping, PRAM), not even that.
 - Always: the **re-identification** that the nearest-match attack really achieves, measured; and, where columns are
   published unchanged, what an attack achieves that uses them too.
 """
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Protocol, cast
 
 import numpy as np
 import polars as pl
@@ -24,35 +25,89 @@ import polars as pl
 from shoal.arrays import IntArray
 from shoal.canonical import plain
 from shoal.claim import Claim, Kind, Unit, rounded_up
-from shoal.coarsening import Conditions
-from shoal.coarsening.requirements import MINIMALITY, Promise
+from shoal.condition import Conditions
+from shoal.condition.attackers import RiskLimit, risk_limits, worst_risks
+from shoal.condition.requirements import MINIMALITY, Promise
 from shoal.conform import Prepared
+from shoal.equivalence import classes_of
 from shoal.errors import GuaranteeError
-from shoal.frame import adopt, pick, series, with_columns
+from shoal.frame import adopt, enter, pick, series, with_columns
 from shoal.pair import Pair
 from shoal.recipe import Recipe
+from shoal.recipe.rules import breaking
 from shoal.release.disclose import significant
-from shoal.release.pseudonymous import token_bound
-from shoal.risk import Reidentification, RiskReport
-from shoal.schema import Column, Schema
+from shoal.risk import RiskReport
+from shoal.schema import Column, Rule, Schema
 from shoal.schema import Kind as ColumnKind
 
-__all__ = ["ALONE", "class_claims", "k_anonymity", "promises", "unit_bound", "unit_of"]
+__all__ = [
+    "ALONE",
+    "Frequency",
+    "attacker_risks",
+    "cell_claims",
+    "class_claims",
+    "k_anonymity",
+    "kept_rules",
+    "promises",
+    "proved_bound",
+    "rules_claim",
+    "unit_bound",
+    "unit_of",
+]
 
 
 def promises(
     recipe: Recipe, pair: Pair, labels: IntArray, risk: RiskReport, caveats: Sequence[str]
 ) -> tuple[Claim, ...]:
     """The claims of a release made by `recipe`."""
-    return (*_hidden(recipe, pair, labels, risk, caveats), _measured(risk), *_measured_by_all(risk))
+    hidden = _hidden(recipe, pair, labels, risk, caveats)
+    return (*hidden, _measured(risk.reidentification), *_measured_by_all(risk), *rules_claim(pair))
+
+
+def kept_rules(pair: Pair) -> tuple[Rule, ...]:
+    """The rules of the schema that a released row can obey or break: those without a coarsened column.
+
+    An interval or set holds the true value, so it can't break a rule that the original obeys.
+    """
+    coarse = {name for name in pair.schema.released.quasi if _is_coarse(pair, name)}
+    shown = set(pair.released.columns) - coarse
+    return tuple(rule for rule in pair.schema.released.rules if shown.issuperset(rule.columns))
+
+
+def _is_coarse(pair: Pair, name: str) -> bool:
+    return pair.exact is not None and not bool(pair.exact[:, pair.encoder.names.index(name)].all())
+
+
+def rules_claim(pair: Pair) -> tuple[Claim, ...]:
+    """No released row breaks a rule, counted."""
+    rules = kept_rules(pair)
+    if not rules:
+        return ()
+    broken = int(breaking(pair.released, pair.schema, rules).sum())
+    if broken:
+        raise GuaranteeError("release", "every row must obey the rules of the schema", got=f"{broken} that don't")
+    return (
+        Claim(
+            kind="rules kept",
+            value=len(rules),
+            scope="per record",
+            basis="verified",
+            unit="records",
+            statement=f"No row of the released table breaks any of {len(rules)} rules between columns.",
+            assumptions=("The rules are those of the schema, which the manifest lists.",),
+        ),
+    )
 
 
 def _hidden(recipe: Recipe, pair: Pair, labels: IntArray, risk: RiskReport, caveats: Sequence[str]) -> Iterator[Claim]:
     if recipe.k < 2:
         return
+    if recipe.perturbs:
+        return
     if recipe.collapses or (not recipe.is_blind and risk.classes.k >= recipe.k):
         yield k_anonymity(recipe.k, unit_of(pair.schema), assumptions=(*_minimality(recipe), *_several(pair.schema)))
     yield from _mixed(recipe, pair, labels)
+    yield from _limited(recipe, pair, labels)
     if recipe.is_blind:
         yield _bound(recipe, pair, labels, caveats)
     else:
@@ -71,12 +126,26 @@ def class_claims(recipe: Recipe, schema: Schema, largest_share: float) -> tuple[
     )
 
 
+def cell_claims(
+    recipe: Recipe,
+    schema: Schema,
+    largest_share: float,
+    caveats: Sequence[str],
+    found: Frequency,
+) -> tuple[Claim, ...]:
+    """What an anonymization cell by cell claims; `largest_share` is the most of a group that one person holds."""
+    bound = max(1 / recipe.k, largest_share)
+    hidden = [k_anonymity(recipe.k, unit_of(schema))] if recipe.collapses else []
+    return (*hidden, _bound_claim(recipe, schema, bound, caveats, measured=False), _measured(found))
+
+
 def unit_bound(labels: IntArray, units: IntArray) -> float:
     """The largest share of a group's rows that one person holds; rows labelled −1 are in no group."""
     labels, units = labels[labels >= 0], units[labels >= 0]
     sizes = np.bincount(labels)
-    held = np.unique(np.column_stack((labels, units)), axis=0, return_counts=True)
-    return float(np.max(held[1] / sizes[held[0][:, 0]]))
+    n_units = int(units.max(initial=0)) + 1
+    pairs, held = np.unique(labels * n_units + units, return_counts=True)
+    return float(np.max(held / sizes[pairs // n_units]))
 
 
 ALONE = "This is the only release of these people: two releases together can single out who is hidden in each."
@@ -105,11 +174,14 @@ def k_anonymity(k: float, unit: Unit, *, assumptions: Sequence[str] = ()) -> Cla
 
 
 def _mixed(recipe: Recipe, pair: Pair, labels: IntArray) -> Iterator[Claim]:
-    """l-diversity and t-closeness that methods were asked for, counted on the release."""
+    """l-diversity and t-closeness that methods were asked for, counted on the release.
+
+    Where a record's own row took part in what was written, the mix of its group limits nothing, and nothing is claimed.
+    """
     records, own = _as_written(pair), labels[pair.original.rows][pair.source_rows]
     for method in recipe.methods:
         wanted = {name: getattr(method, name, None) for name in ("diversity", "closeness")}
-        if all(words is None for words in wanted.values()):
+        if not recipe.is_blind or all(words is None for words in wanted.values()):
             continue
         conditions = Conditions.of(records, k=getattr(method, "k", 1), **wanted)
         worst = conditions.found(own, int(own.max()) + 1)
@@ -117,7 +189,62 @@ def _mixed(recipe: Recipe, pair: Pair, labels: IntArray) -> Iterator[Claim]:
             if not promise.holds(found):
                 raise GuaranteeError("release", promise.statement.rstrip("."), got=f"{found:.4g} in the worst class")
             if promise.column:
-                yield _mix_claim(promise, unit_of(pair.schema), _minimality(recipe))
+                yield _mix_claim(promise, unit_of(pair.schema), shows=recipe.collapses)
+
+
+def _limited(recipe: Recipe, pair: Pair, labels: IntArray) -> Iterator[Claim]:
+    """Limits on attackers that methods were given, counted on the release."""
+    for words, population in recipe.limits:
+        limits = risk_limits(words)
+        for limit, value in zip(limits, attacker_risks(limits, pair, labels, population), strict=True):
+            if not limit.holds(value):
+                raise GuaranteeError("release", limit.statement.rstrip("."), got=f"{value:.4g}")
+            claim = _limit_claim(limit, pair.schema, population, _minimality(recipe))
+            yield (
+                claim
+                if recipe.collapses
+                else replace(claim, scope="per group", assumptions=(_DRAWN, *claim.assumptions))
+            )
+
+
+_DRAWN = "A class is the group that a row was drawn from, which the table doesn't show."
+
+
+def attacker_risks(
+    limits: Sequence[RiskLimit], pair: Pair, labels: IntArray, population: float | None
+) -> tuple[float, ...]:
+    """The risk of each limit's attacker, with the groups of the released rows as classes; persons count."""
+    own = labels[pair.original.rows][pair.source_rows]
+    people = pl.DataFrame({"class": own, "person": pair.original.units()[pair.source_rows]})
+    found = classes_of(enter(people), ["class"], None if pair.schema.unit is None else "person")
+    return worst_risks(limits, pick(pair.original.frame, pair.source_rows), pair.schema, found, population)
+
+
+def _limit_claim(limit: RiskLimit, schema: Schema, population: float | None, minimality: Sequence[str]) -> Claim:
+    kind = cast(Kind, f"{limit.attacker} risk")  # checked by the claim itself
+    return Claim(
+        kind=kind,
+        value=limit.value,
+        scope="mean over records" if limit.attacker == "marketer" else "per record",
+        basis="verified",
+        unit=unit_of(schema),
+        statement=limit.statement,
+        assumptions=(*_of_model(limit, schema, population), *minimality, ALONE),
+    )
+
+
+def _of_model(limit: RiskLimit, schema: Schema, population: float | None) -> list[str]:
+    quasi = "The quasi-identifiers are all the columns that can be matched against outside knowledge."
+    if limit.attacker == "prosecutor":
+        return [quasi]
+    if population is None and schema.weight is None:
+        return [quasi, "The table is taken to be the whole population, which is the worst case."]
+    size = "the survey weights say" if population is None else f"a population of {population:,.0f} people implies"
+    return [
+        quasi,
+        f"How many people of the population share a combination is unknown: as many as {size} are expected (negative "
+        "binomial model), and a single record may be at higher risk than its expectation.",
+    ]
 
 
 def _as_written(pair: Pair) -> Prepared:
@@ -143,23 +270,31 @@ def _recoded(column: Column, new: pl.Series) -> Column:
     return replace(column, kind=kind, levels=None, bounds=None)
 
 
-def _mix_claim(promise: Promise, unit: Unit, minimality: Sequence[str]) -> Claim:
+def _mix_claim(promise: Promise, unit: Unit, *, shows: bool) -> Claim:
+    """`shows`: whether rows of a group are equal, so that the table shows its classes."""
     once = " Each person counts once in a class, whatever their number of rows." if unit == "persons" else ""
     kind = cast(Kind, f"{promise.measure} {promise.kind}")  # checked by the claim itself
     return Claim(
         kind=kind,
         value=promise.value,
-        scope="per class",
+        scope="per class" if shows else "per group",
         basis="verified",
         column=promise.column,
         unit=unit,
         statement=promise.statement + once,
         assumptions=(
             "The column holds what is sensitive; what else is known of the people of a class may tell more.",
-            *minimality,
+            *([] if shows else [_GROUPS]),
+            MINIMALITY,
             ALONE,
         ),
     )
+
+
+_GROUPS = (
+    "A class is the group that a row was drawn from. The table doesn't show the groups, and what is written beside a "
+    "sensitive value is drawn without a look at it; where it depends on the quasi-identifiers, it may tell more."
+)
 
 
 def _minimality(recipe: Recipe) -> tuple[str, ...]:
@@ -186,9 +321,19 @@ def _group_size(k: int, pair: Pair, caveats: Sequence[str]) -> Claim:
 
 
 def _bound(recipe: Recipe, pair: Pair, labels: IntArray, caveats: Sequence[str]) -> Claim:
-    own, units = labels[pair.original.rows], pair.original.units()
-    token = token_bound(own, units) if _has_token(pair.schema) else 0
-    return _bound_claim(recipe, pair.schema, max(1 / recipe.k, unit_bound(own, units), token), caveats)
+    bound = _largest(recipe, pair.original, pair.schema, labels[pair.original.rows])
+    return _bound_claim(recipe, pair.schema, bound, caveats)
+
+
+def proved_bound(recipe: Recipe, prepared: Prepared, labels: IntArray) -> float | None:
+    """The bound on finding a person's row that is proved of groups `labels` (one for each prepared row), if any."""
+    return _largest(recipe, prepared, prepared.schema, labels) if recipe.is_blind and recipe.k > 1 else None
+
+
+def _largest(recipe: Recipe, prepared: Prepared, schema: Schema, labels: IntArray) -> float:
+    units = prepared.units()
+    token = token_bound(labels, units) if _has_token(schema) else 0
+    return max(1 / recipe.k, unit_bound(labels, units), token)
 
 
 def _bound_claim(
@@ -211,7 +356,7 @@ def _bound_claim(
 
 def _bound_assumptions(recipe: Recipe, schema: Schema, has_heavy_unit: bool, measured: bool) -> list[str]:
     tokens = [name for name in schema.pseudonym if name != schema.unit]
-    kept = [name for name in (*schema.sensitive, *schema.other, schema.weight, *tokens) if name]
+    kept = [name for name in (*schema.sensitive, *schema.time, *schema.other, schema.weight, *tokens) if name]
     said = [
         "The intruder picks a row by its released quasi-identifiers and by nothing else.",
         "The secret key and everything else in the inside folder stay inside.",
@@ -252,6 +397,23 @@ def _has_token(schema: Schema) -> bool:
     return schema.unit is not None and schema.unit in schema.pseudonym
 
 
+def token_bound(labels: IntArray, units: IntArray) -> float:
+    """The largest of 1 / (persons with equally many rows in each group); rows labelled −1 are in no group.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> token_bound(np.zeros(5, dtype=int), np.array([0, 1, 2, 2, 2]))
+    1.0
+    >>> token_bound(np.zeros(4, dtype=int), np.arange(4))
+    0.25
+    """
+    rows = pl.DataFrame({"unit": units[labels >= 0], "label": labels[labels >= 0]}).sort("unit", "label")
+    pattern = rows.group_by("unit").agg(pl.col("label").cast(pl.String).str.join(","))
+    smallest = pattern.group_by("label").len()["len"].min()
+    return 1 / int(smallest)  # type: ignore[arg-type]
+
+
 def _tied(schema: Schema) -> list[str]:
     """What a pseudonym assumes of an intruder."""
     over = "No other table of the same project key and scope is used: pseudonyms join them."
@@ -263,8 +425,20 @@ def _several(schema: Schema) -> list[str]:
     return [*_tied(schema), *([rows] if _has_token(schema) else [])]
 
 
-def _measured(risk: RiskReport) -> Claim:
-    found = risk.reidentification
+class Frequency(Protocol):
+    """What an attack found: how often it hits, within which interval, and on how many records it was tried."""
+
+    @property
+    def expected(self) -> float: ...  # noqa: D102
+    @property
+    def interval(self) -> tuple[float, float]: ...  # noqa: D102
+    @property
+    def n_targets(self) -> int: ...  # noqa: D102
+    @property
+    def sampled(self) -> bool: ...  # noqa: D102
+
+
+def _measured(found: Frequency) -> Claim:
     value = significant(found.expected)
     return Claim(
         kind="re-identification frequency",
@@ -281,7 +455,7 @@ def _measured(risk: RiskReport) -> Claim:
     )
 
 
-def _matched(found: Reidentification) -> str:
+def _matched(found: Frequency) -> str:
     return f"{found.n_targets:,} kept records, drawn at random," if found.sampled else "every kept record"
 
 

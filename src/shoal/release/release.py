@@ -5,7 +5,7 @@ Measures and claims are computed when first asked for, all from one pair of orig
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -14,28 +14,37 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.arrays import IntArray
+from shoal.arrays import IntArray, distinct_numbers
 from shoal.canonical import plain
 from shoal.claim import Claim
+from shoal.compliance import Preset
 from shoal.conform import Prepared
 from shoal.dp import Spending
 from shoal.errors import ParameterError
 from shoal.fact import Fact, Step, sentences
 from shoal.files import Source
-from shoal.frame import enter, series
+from shoal.files.linked import LinkedSource
+from shoal.frame import Frame, enter, series
 from shoal.pair import NOBODY, Pair
 from shoal.pseudonym import Pseudonyms
-from shoal.recipe import Progress, Recipe, quiet
+from shoal.reading import Reading
+from shoal.recipe import Linked, Progress, Recipe, quiet
+from shoal.record import html_table
+from shoal.register.beside import Beside
 from shoal.release.disclose import Measured, measured
-from shoal.release.headlines import Line, found_lines, keeps_lines, replicated_lines, variation_lines
-from shoal.release.promises import promises
+from shoal.release.headlines import found_lines, keeps_lines, replicated_lines, variation_lines
+from shoal.release.promises import promises, rules_claim
+from shoal.report.readings import reading_words, shown
 from shoal.risk import RiskReport
 from shoal.risk import assess as assess_risk
+from shoal.risk.closest_record import measure as closest_to
 from shoal.rng import fresh_seed, is_repeatable
-from shoal.schema import Schema
+from shoal.schema import LinkedSchema, Schema
 from shoal.synth import Model
-from shoal.utility import UtilityReport
+from shoal.utility import Quality, Usefulness, UtilityReport
 from shoal.utility import assess as assess_utility
+from shoal.utility.quality import quality_of
+from shoal.utility.usefulness import usefulness_of
 
 __all__ = ["Release", "SyntheticRelease", "checked_seed"]
 
@@ -80,6 +89,14 @@ class Release:
         The account that a synthetic release was charged to, and what it has spent so far; None without an account.
     pseudonyms
         What the pseudonyms were made with; None where there are none.
+    control
+        People of the same population who took no part in a synthetic release; None: nobody is known.
+    linked
+        The tables of events, where the release is of linked tables; `table` then holds all tables by name.
+    beside
+        What it gives away beside earlier releases of the same people, where a register was given.
+    entry
+        What the register is told when the release is written.
     """
 
     table: Any
@@ -93,30 +110,76 @@ class Release:
     original: Any
     prepared: Prepared
     declared: Schema
-    source: Source | None = None
+    source: Source | LinkedSource | None = None
     caveats: tuple[str, ...] = ()
     earned: tuple[Claim, ...] = ()
     steps: tuple[Step, ...] = ()
-    preset: str | None = None
+    preset: Preset | None = None
     repeatable: bool = field(default_factory=is_repeatable)
     model: Model | None = None
     spending: Spending | None = None
     pseudonyms: Pseudonyms | None = None
+    control: Any = field(default=None, repr=False)
+    linked: Linked | None = None
+    beside: Beside | None = None
+    entry: Any = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return f"Release({len(self.source_rows)} rows, {self.recipe})"
+
+    def _repr_html_(self) -> str:
+        """The release as a notebook shows it: what it promises, and what was measured; it measures, if need be."""
+        promised = [(claim.basis, f"{claim.kind} {claim.value:.4g}", claim.statement) for claim in self.claims]
+        measured = [
+            ("inside", f"{line.name}: {shown(line, line.value)}", f"{line.meaning} {reading_words(line)}".strip())
+            for line in self._lines()
+        ]
+        return html_table(repr(self), [*promised, *measured], ("basis", "what", "meaning"))
+
+    def _lines(self) -> list[Reading]:
+        return [*self.risk_lines, *self.utility_lines]
+
+    @property
+    def frame(self) -> Frame:
+        """The released table; of linked ones that of the persons."""
+        return enter(self.table if self.linked is None else self.table[self.linked.schema.persons.name])
+
+    @property
+    def described(self) -> Schema | LinkedSchema:
+        """The schema as it was given, of one table or of linked ones."""
+        return self.declared if self.linked is None else self.linked.schema
+
+    @property
+    def stem(self) -> str:
+        """The name of the file of the released table, without its ending."""
+        return "release" if self.linked is None else self.linked.schema.persons.name
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What else happened, in sentences, for inside."""
         return sentences(self.facts)
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What must be said first, and may leave."""
+        return () if self.beside is None else self.beside.warnings
+
+    @cached_property
+    def quality(self) -> Quality | None:
+        """Scores of columns and pairs of a synthetic table; None where rows are people's."""
+        return None
+
+    @cached_property
+    def usefulness(self) -> Usefulness | None:
+        """How well models that learnt from a synthetic table predict real people."""
+        return None
+
     @cached_property
     def pair(self) -> Pair:
         """Original and release side by side (internal); the original's rows are in the order of `prepared`."""
         place = np.full(self.prepared.n_original + 1, NOBODY, dtype=np.int64)
         place[self.prepared.rows] = np.arange(self.prepared.n)
-        return Pair.between(self.prepared, enter(self.table), place[self.source_rows])
+        return Pair.between(self.prepared, self.frame, place[self.source_rows])
 
     @cached_property
     def risk(self) -> RiskReport:
@@ -167,7 +230,7 @@ class Release:
     def kept_labels(self) -> IntArray:
         """The group of each released person's record, in the order of `pair.kept()`: numbered as they first appear."""
         own = self.labels[self.prepared.rows]
-        return own[np.unique(self.pair.source_rows)]
+        return own[distinct_numbers(self.pair.source_rows)]
 
     def measure(self, *, progress: Progress | None = None) -> None:
         """Measure risk and utility and state the claims, now and not when they are first asked for."""
@@ -175,21 +238,22 @@ class Release:
         say("measuring risk")
         _ = self.risk
         say("measuring utility")
-        _ = self.utility, self.claims  # claims may need both again, without the records that were left out
+        _ = self.utility, self.quality, self.usefulness
+        _ = self.claims  # claims may need both again, without the records that were left out
 
     @property
-    def risk_lines(self) -> list[Line]:
+    def risk_lines(self) -> list[Reading]:
         """The first numbers of what an intruder achieves."""
         return found_lines(self)
 
     @property
-    def utility_lines(self) -> list[Line]:
+    def utility_lines(self) -> list[Reading]:
         """The first numbers of what the release keeps."""
         return keeps_lines(self)
 
     def in_file_types(self) -> pl.DataFrame:
         """The table as it is written: its types follow from the released rows, not from the input."""
-        frame = enter(self.table)
+        frame = self.frame
         return pl.DataFrame([plain(series(frame, name)) for name in frame.columns])
 
     def write(
@@ -225,12 +289,30 @@ class SyntheticRelease(Release):
     @cached_property
     def risk(self) -> RiskReport:
         """What an intruder achieves, who finds nobody's group."""
-        return assess_risk(self.pair, labels=None, k=self.recipe.k, seed=self.seed, exchangeable=False)
+        found = assess_risk(self.pair, labels=None, k=self.recipe.k, seed=self.seed, exchangeable=False)
+        if self.control is None:
+            return found
+        return replace(found, closest=closest_to(self.pair, control=self.control, seed=self.seed))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Where columns are tied to nothing: it follows from noisy tables, or from the method."""
+        return () if self.model is None else self.model.ties.notes
+
+    @cached_property
+    def quality(self) -> Quality:
+        """Scores of columns and pairs."""
+        return quality_of(self.pair, seed=self.seed)
+
+    @cached_property
+    def usefulness(self) -> Usefulness | None:
+        """How well models that learnt from the rows predict real people."""
+        return usefulness_of(self.pair, control=self.control, seed=self.seed)
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
-        """What the model claims."""
-        return self.earned
+        """What the model claims, and the rules that its rows keep."""
+        return (*self.earned, *rules_claim(self.pair))
 
     @property
     def leaves_out(self) -> bool:
@@ -243,18 +325,18 @@ class SyntheticRelease(Release):
         return self.pair
 
     @property
-    def risk_lines(self) -> list[Line]:
+    def risk_lines(self) -> list[Reading]:
         """How often the combination of a single person came out again."""
         return replicated_lines(self)
 
     @property
-    def utility_lines(self) -> list[Line]:
+    def utility_lines(self) -> list[Reading]:
         """How far the shares moved."""
         return variation_lines(self)
 
     def in_file_types(self) -> pl.DataFrame:
         """The types of the schema, which are public."""
-        return enter(self.table).to_polars()
+        return self.frame.to_polars()
 
 
 def checked_seed(seed: int | None) -> int:

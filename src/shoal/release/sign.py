@@ -12,18 +12,17 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import FileError, ParameterError
+from shoal.errors import FileError, GuaranteeError, ParameterError
 from shoal.files import sha256, write_text
 from shoal.files.atomic import reporting
 from shoal.release.contents import files_of, require_whole
-from shoal.release.layout import MANIFEST, REPORT, SIGNATURE, inside_of, place
+from shoal.release.folders import MANIFEST, REPORT, SIGNATURE, inside_of, place, replaced
 from shoal.release.manifest import read_manifest
-from shoal.release.minisign import SecretKey, fresh_comment
-from shoal.release.staging import replaced
+from shoal.release.minisign import PublicKey, SecretKey, Signature, fresh_comment
 from shoal.release.write import manifest_text
 from shoal.report.signing import Decision, with_decision
 
-__all__ = ["sign", "today"]
+__all__ = ["require_signed", "sign", "sign_file", "signature_place", "today"]
 
 _LONGEST = 2000
 
@@ -76,6 +75,32 @@ def sign(
         _write_signed(folder, stage, words, decided, secret)
     _tell_inside(inside_of(folder) / REPORT, decided)
     return Path(directory) / SIGNATURE
+
+
+def sign_file(file: str | Path, key: str | Path, *, password: str | None = None) -> Path:
+    """Sign one file, such as a model, in minisign's format; returns the signature file, ``FILE.minisig``."""
+    path = Path(file)
+    secret = SecretKey.read(key, password)
+    with reporting(path):
+        content = path.read_bytes()
+    place = signature_place(path)
+    write_text(place, secret.sign(content, fresh_comment(path.name)).text)
+    return place
+
+
+def signature_place(file: Path) -> Path:
+    """Where the signature of a file lies."""
+    return file.with_name(f"{file.name}.minisig")
+
+
+def require_signed(file: Path, content: bytes, signer: PublicKey) -> None:
+    """A GuaranteeError unless `content`, read from `file`, has a signature beside it that `signer` made."""
+    place = signature_place(file)
+    if not place.exists():
+        hint = "Sign it: `shoal sign FILE --key publisher.key`."
+        raise GuaranteeError(str(file), f"must be signed by {signer.name}", got="no signature", hint=hint)
+    if not signer.accepts(Signature.read(place), content):
+        raise GuaranteeError(str(file), f"must be signed by {signer.name}", got="another signature")
 
 
 def today() -> date:

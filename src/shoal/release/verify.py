@@ -11,27 +11,30 @@ and the inside files the run is repeated, and table, manifest and report must co
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
 import polars as pl
 
 from shoal.claim import Basis, Kind
-from shoal.compliance.presets import PRESETS
-from shoal.engine import Engine
+from shoal.compliance.presets import PRESETS, removed_by_name
+from shoal.engine import Engine, Inputs
 from shoal.engine.memory import MemoryEngine
 from shoal.errors import FileError, InputError, ParameterError, ShoalError
 from shoal.files import read_table, sha256
+from shoal.recipe import read_recipe
 from shoal.record import Record
 from shoal.release.contents import faults, files_of
-from shoal.release.layout import FORMER, MANIFEST, PARTS, REPORT, SIGNATURE, is_table, place, replay_of
-from shoal.release.manifest import read_manifest
+from shoal.release.folders import FORMER, MANIFEST, PARTS, REPORT, SIGNATURE, is_table, place, replay_of
+from shoal.release.from_files import repeat_files
+from shoal.release.linked import JOINT, WrittenTables, linked_files, readable
+from shoal.release.manifest import commitment, read_manifest, read_replay
 from shoal.release.minisign import PublicKey, Signature
-from shoal.release.recount import Parts, recount
-from shoal.release.regenerate import Repeated, fits_input, repeat
-from shoal.release.replay import read_replay
+from shoal.release.recheck import Parts, Recount, Repeated, fits_input, recount, repeat
 from shoal.release.sign import today
 from shoal.report.signing import Decision
 from shoal.schema import Schema
@@ -122,12 +125,6 @@ def verify(
     """
     folder = place(directory)
     words = _well_formed(read_manifest(folder), folder / MANIFEST)
-    if words["output"]["file"] == PARTS and original is not None:
-        raise ParameterError(
-            "verify",
-            "can't repeat the run of a release in several files",
-            hint="Leave out the original: files, signature and k are checked without it.",
-        )
     given = None if original is None else Path(original)
     seen = _Seen(folder=folder, words=words, original=given, signer=signer, engine=engine or MemoryEngine())
     return Verification(checks=tuple(seen.checks()))
@@ -152,10 +149,15 @@ class _Seen:
             self._files(),
             *([table_check] if table_check else []),
             *(_shape(table, self.words) if table is not None else []),
+            *(self._links() if "tables" in self.words else []),
             *([signature] if signature else []),
             *self._decision(signed),
             *(_repeated(again, self._is_now) if isinstance(again, Repeated) else again or []),
-            *(_preset(table, self.words) if isinstance(table, pl.DataFrame) and "preset" in self.words else []),
+            *(
+                _preset(table, self.words, "signed" if signed else _WORD)
+                if isinstance(table, pl.DataFrame) and "preset" in self.words
+                else []
+            ),
             *(self._claim(claim, table, again, signed) for claim in self.words["claims"]),
             *([] if isinstance(again, Repeated) and self._is_now else [_evidence(signed)]),
         ]
@@ -182,12 +184,42 @@ class _Seen:
         if self.words["output"]["file"] == PARTS:
             return self._parts()
         path = self.folder / self.words["output"]["file"]
-        if not is_table(path.name) or path.parent != self.folder or path.is_symlink() or not path.is_file():
+        own = is_table(path.name) or path.name in linked_files(self.words).values()
+        if not own or path.parent != self.folder or path.is_symlink() or not path.is_file():
             return None, Check(name="table", holds=False, detail="the manifest must name a table that lies beside it")
         try:
-            return read_table(path), None if self._is_now else _same_file(path, self.words)
+            return read_table(path, codes=None), None if self._is_now else _same_file(path, self.words)
         except ShoalError:
             return None, Check(name="table", holds=False, detail="can't be read")
+
+    @cached_property
+    def _linked(self) -> WrittenTables | None:
+        return (
+            readable(self.folder, self.words)
+            if "tables" in self.words and not faults(self.folder, self.words)
+            else None
+        )
+
+    def _links(self) -> list[Check]:
+        """Whether linked tables hang together, and have the rows that they are said to have."""
+        if self._linked is None:
+            return [Check(name="linked tables", holds=False, detail="can't be read as the manifest describes them")]
+        rows = {name: table.get("rows") for name, table in self.words["tables"].items() if "parent" in table}
+        wrong = list(self._linked.faults(rows))
+        text = f"{len(rows)} tables of events: every row belongs to one that is there"
+        return [Check(name="linked tables", holds=not wrong, detail="; ".join(wrong) or text)]
+
+    def _joint(self, claim: Mapping[str, Any]) -> Recount | None:
+        """A claim about known events, counted on the joined view; groups that masks worked in can't be seen."""
+        with_quasi, known = claim["kind"] == JOINT[1], claim.get("known")
+        if claim["kind"] not in JOINT or self._linked is None or not isinstance(known, int):
+            return None
+        if with_quasi and "coarsen" not in self.words["recipe"]:
+            return None
+        k = self._linked.k(known, with_quasi=with_quasi, quasi=_schema(self.words))
+        return Recount(
+            holds=k >= claim["value"], detail=f"tables joined: {k} persons fit {known} known events at least"
+        )
 
     def _parts(self) -> tuple[Parts | None, Check | None]:
         """The table in several files; they are read only if they are those of the manifest."""
@@ -229,12 +261,35 @@ class _Seen:
         """The repeated run; for a synthetic table only whether this is its original."""
         assert self.original is not None
         path = replay_of(self.folder)
+        if self.words["output"]["file"] == PARTS and not _is_by_cells(path):
+            raise ParameterError(
+                "verify",
+                "can't repeat the run of this release in several files",
+                hint="Leave out the original: files, signature and k are checked without it.",
+            )
         recorded = read_replay(path)
-        if "synthesize" in recorded["recipe"]:
+        if not read_recipe(recorded["recipe"]).repeats:
             return self._as_recorded(recorded)
+        if "cells" in recorded:
+            return self._files_again(path, recorded)
         if self._is_now != ("created" in recorded):
             return [Check(name="manifest", holds=False, detail="is not of the version that the replay file is of")]
         return repeat(self.folder, path, recorded, self.words, self.original)
+
+    def _files_again(self, path: Path, recorded: Mapping[str, Any]) -> list[Check]:
+        """Whether the run of an engine, repeated, writes the same files."""
+        assert self.original is not None
+        with tempfile.TemporaryDirectory() as scratch:
+            made = repeat_files(self.engine, path, Path(scratch) / "again", input=self.original)
+        inputs = Inputs.of(self.original)
+        fits = commitment(inputs.sha256(), recorded["key"]) == self.words["input"]["commitment"]
+        same = {part.name: part.sha256 for part in made.parts} == files_of(self.words)
+        claims = [claim.to_dict() for claim in made.claims] == list(self.words["claims"])
+        return [
+            _input(fits, ""),
+            Check(name="replay", holds=same, detail="the run repeated gives the same bytes" if same else "other bytes"),
+            Check(name="claims", holds=claims, detail="those of the repeated run", standing="recomputed"),
+        ]
 
     def _as_recorded(self, recorded: Mapping[str, Any]) -> list[Check]:
         """What the inside files show of a synthetic release, which can't be made again."""
@@ -256,7 +311,8 @@ class _Seen:
     ) -> Check:
         known = claim["kind"] in get_args(Kind)
         name = f"{claim['kind'] if known else 'claim of an unknown kind,'} {claim['value']:.4g}"
-        counted = None if table is None else recount(claim, table, _schema(self.words))
+        schema, recipe = _schema(self.words), self.words["recipe"]
+        counted = None if table is None else recount(claim, table, schema, recipe) or self._joint(claim)
         if counted is not None and not counted.holds:
             return Check(name=name, holds=False, detail=counted.detail, standing="recomputed")
         if isinstance(again, Repeated):
@@ -267,6 +323,14 @@ class _Seen:
             return Check(name=name, holds=True, detail=counted.detail, standing="recomputed")
         text = f"{claim['basis']} when it was released; the table alone can't show it"
         return Check(name=name, holds=None, detail=text, standing="signed" if signed else _WORD)
+
+
+def _is_by_cells(path: Path) -> bool:
+    """Whether a replay file records a run that an engine made cell by cell."""
+    try:
+        return "cells" in read_replay(path)
+    except FileError:
+        return False
 
 
 def _same_file(path: Path, words: Mapping[str, Any]) -> Check:
@@ -287,33 +351,51 @@ def _shape(table: pl.DataFrame | Parts, words: Mapping[str, Any]) -> list[Check]
     ]
 
 
-def _preset(table: pl.DataFrame, words: Mapping[str, Any]) -> list[Check]:
+def _preset(table: pl.DataFrame, words: Mapping[str, Any], on_claim: Standing) -> list[Check]:
     """The rules of a preset, held against the table again: what is said to hold must."""
-    told, rules = words["preset"], {}
-    if not isinstance(told, dict) or told.get("name") not in PRESETS or not isinstance(told.get("holds"), dict):
+    preset, rules = words["preset"], {}
+    if not isinstance(preset, dict) or preset.get("name") not in PRESETS or not isinstance(preset.get("holds"), dict):
         return [Check(name="preset", holds=False, detail="must name a known preset and its rules")]
     allowed = _allowed(words)
-    for check in PRESETS[told["name"]].findings(table, _without(words, allowed)):
+    known = {"year": _year(words), "removed": removed_by_name(words.get("removed", ())), "bound": _claimed_bound(words)}
+    for check in PRESETS[preset["name"]].findings(table, _without(words, allowed), **known):
         rules[check.rule] = check
     unseen = f"; not looked at, on the publisher's word: {', '.join(sorted(allowed))}" if allowed else ""
     checks = [
         Check(
-            name=f"{told['name']}: {rule}",
+            name=f"{preset['name']}: {rule}",
             holds=not says or (rule in rules and rules[rule].holds),
             detail=f"{rules[rule].words}{unseen}" if rule in rules else "is no rule of this preset",
-            standing="recomputed",
+            standing=on_claim if rule in rules and rules[rule].by_claim else "recomputed",
         )
-        for rule, says in told["holds"].items()
+        for rule, says in preset["holds"].items()
     ]
-    missing = [rule for rule, check in rules.items() if check.outside and rule not in told["holds"]]
-    lost = [Check(name=f"{told['name']}: {rule}", holds=False, detail="is not told of") for rule in missing]
+    missing = [rule for rule, check in rules.items() if check.outside and rule not in preset["holds"]]
+    lost = [Check(name=f"{preset['name']}: {rule}", holds=False, detail="is not told of") for rule in missing]
     return [*checks, *lost]
 
 
 def _allowed(words: Mapping[str, Any]) -> set[str]:
     """The columns that a person is said to have looked at and let stand."""
-    steps = words["recipe"].get("coarsen", [])
-    return {name for step in steps if isinstance(step.get("allow"), list) for name in step["allow"]}
+    return {name for step in _fixed_steps(words) if isinstance(step.get("allow"), list) for name in step["allow"]}
+
+
+def _fixed_steps(words: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The steps of a preset: in the chain of coarseners, or beside another recipe."""
+    first = words["preset"].get("first", [])
+    steps = [*words["recipe"].get("coarsen", []), *(first if isinstance(first, list) else [])]
+    return [step for step in steps if isinstance(step, Mapping)]
+
+
+def _year(words: Mapping[str, Any]) -> int:
+    """The year of the data as it was given, else that of the release, in which nobody was younger."""
+    given = [step["year"] for step in _fixed_steps(words) if isinstance(step.get("year"), int)]
+    return given[0] if given else int(words["created"][:4]) if "created" in words else today().year
+
+
+def _claimed_bound(words: Mapping[str, Any]) -> float | None:
+    bounds = [claim["value"] for claim in words["claims"] if claim["kind"] == "re-identification bound"]
+    return min(bounds, default=None)
 
 
 def _without(words: Mapping[str, Any], allowed: set[str]) -> Schema:
@@ -351,11 +433,12 @@ def _evidence(signed: bool) -> Check:
 
 
 def _schema(words: Mapping[str, Any]) -> Schema:
-    return Schema.from_dict({"columns": {name: _declared(column) for name, column in words["columns"].items()}})
+    columns = {name: _declared(column) for name, column in words["columns"].items()}
+    return Schema.from_dict({"columns": columns, "rules": words.get("rules", [])})
 
 
 def _declared(column: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: column[key] for key in ("role", "kind") if column.get(key) is not None}
+    return {key: column[key] for key in ("role", "kind", "missing_codes") if column.get(key) is not None}
 
 
 def _well_formed(words: Mapping[str, Any], path: Path) -> Mapping[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,9 +14,10 @@ from shoal.method import FAMILIES, Family, Telling, find
 from shoal.pair import Pair
 from shoal.record import Record
 from shoal.report.numbers import listed
-from shoal.schema import NAMING, Column, Schema
+from shoal.schema import NAMING, Column
+from shoal.value import text_of
 
-__all__ = ["ColumnAccount", "Named", "accounts_of", "known_limits", "method_words", "methods_in"]
+__all__ = ["ColumnAccount", "Named", "accounts_of", "is_coarsened", "known_limits", "method_words", "methods_in"]
 
 ROLES = {
     "identifier": "identifier",
@@ -25,6 +26,7 @@ ROLES = {
     "weight": "survey weight",
     "unit": "person number",
     "household": "household number",
+    "time": "time of an event",
     "other": "other",
 }
 REASONS = {
@@ -34,6 +36,7 @@ REASONS = {
     "weight": "Analyses need it.",
     "unit": "It links the rows of one person.",
     "household": "It links the people who live together.",
+    "time": "It says when something happened to a person.",
     "other": "It was declared neither identifying nor sensitive.",
 }
 
@@ -49,6 +52,7 @@ class Named:
     telling: Telling = _UNTOLD
     starts_from_rows: bool = False
     collapses: bool = False
+    coarsens: bool = False
 
     @classmethod
     def of(cls, family: Family, words: Any) -> Named:
@@ -60,7 +64,13 @@ class Named:
             return cls(name=name)
         aware = getattr(known, "is_aware", False)
         collapses = getattr(known, "collapses", False)
-        return cls(name=name, telling=known.told(given), starts_from_rows=aware, collapses=collapses)
+        return cls(
+            name=name,
+            telling=known.told(given),
+            starts_from_rows=aware,
+            collapses=collapses,
+            coarsens=known.coarsens,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,41 +103,41 @@ def accounts_of(pair: Pair, recipe: Mapping[str, Any]) -> tuple[ColumnAccount, .
 
 
 def _account(column: Column, pair: Pair, recipe: Mapping[str, Any], changed_share: float | None) -> ColumnAccount:
-    done = _done(column, pair, recipe)
+    steps, coarse = _steps_on(column, pair, recipe), is_coarsened(recipe)
+    done = _done(column, pair, steps, coarse)
     return ColumnAccount(
         name=column.name,
         role=ROLES[column.role],
         kind=column.kind or "",
         done=done,
-        reason=_reason(column, done, recipe),
-        kept=_kept(column, done, recipe),
-        missing=_missing(column, recipe),
-        n_left=_n_left(column, done, pair, recipe),
+        reason=_reason(column, done, pair),
+        kept=_kept(done, steps),
+        missing=_missing(column, pair),
+        n_left=_n_left(column, done, pair) if coarse else None,
         changed_share=changed_share,
     )
 
 
-def _n_left(column: Column, done: str, pair: Pair, recipe: Mapping[str, Any]) -> int | None:
-    if "coarsen" not in recipe or column.role != "quasi" or done in (REMOVED, AS_IT_IS):
+def _n_left(column: Column, done: str, pair: Pair) -> int | None:
+    if column.role != "quasi" or done in (REMOVED, AS_IT_IS):
         return None
     return int(series(pair.released, column.name).n_unique())
 
 
-def _kept(column: Column, done: str, recipe: Mapping[str, Any]) -> str:
+def _kept(done: str, steps: Sequence[Named]) -> str:
     if done == REMOVED:
         return "Nothing."
     if done == PSEUDONYM:
-        return "Which rows have the same one, also over releases of the same key and scope."
+        return "Which rows have the same one; with a project key, also over releases of the same key and scope."
     if done in (UNCHANGED, AS_IT_IS):
         return "Everything."
-    steps = _steps_on(column, recipe)
     return (steps[-1].telling.keeps if steps else "") or "What the method preserves."
 
 
-def _reason(column: Column, done: str, recipe: Mapping[str, Any]) -> str:
+def _reason(column: Column, done: str, pair: Pair) -> str:
     if done == AS_IT_IS:
         return "The method had no need to change it."
-    if column.role == "weight" and "synthesize" in recipe:
+    if column.role == "weight" and not pair.is_of_people:
         return "A synthetic row stands for itself."
     return REASONS[column.role]
 
@@ -137,6 +147,11 @@ def methods_in(recipe: Mapping[str, Any], family: Family) -> list[Named]:
     return [Named.of(family, words) for words in _listed(recipe.get(family))]
 
 
+def is_coarsened(recipe: Mapping[str, Any]) -> bool:
+    """Whether some method of a recipe wrote wider values, so that equal rows form classes."""
+    return any(one.coarsens for family in FAMILIES for one in methods_in(recipe, family))
+
+
 def method_words(recipe: Mapping[str, Any], pair: Pair, k: int) -> list[str]:
     """How the release was made, one sentence each step."""
     named = [one for family in FAMILIES for one in methods_in(recipe, family)]
@@ -144,28 +159,28 @@ def method_words(recipe: Mapping[str, Any], pair: Pair, k: int) -> list[str]:
     if any(not pair.schema[name].pseudonym for name in pair.schema.identifier):
         steps.append("Columns that name a person were removed.")
     if pair.schema.pseudonym:
-        steps.append(f"Keyed pseudonyms were written in the place of {listed(list(pair.schema.pseudonym))}.")
+        steps.append(f"Pseudonyms were written in the place of {listed(list(pair.schema.pseudonym))}.")
     if (np.diff(pair.source_rows) < 0).any():
         steps.append("The rows were put into another order.")
     return steps
 
 
-def known_limits(recipe: Mapping[str, Any], schema: Schema) -> list[str]:
+def known_limits(recipe: Mapping[str, Any], pair: Pair) -> list[str]:
     """What the method doesn't do, one sentence each."""
-    if "synthesize" in recipe:
+    if not pair.is_of_people:
         return list(SYNTHETIC_LIMITS)
     masks = methods_in(recipe, "mask")
     limits = [
         "Everything rests on the list of quasi-identifiers: a column that an intruder can match on, and that is not on "
         "the list, is not protected.",
     ]
-    kept = [c.name for c in schema.columns if c.role in ("sensitive", "other", "weight")]
+    kept = [c.name for c in pair.schema.columns if c.role in ("sensitive", "time", "other", "weight")]
     if kept:
         limits.append(
             f"Published unchanged: {listed(kept)}. Anyone who knows such a value of a person can use it for linkage."
         )
-    if "coarsen" in recipe:
-        limits += _coarse_limits(recipe)
+    if is_coarsened(recipe):
+        limits += _coarse_limits(recipe["coarsen"][-1])
     if masks and masks[-1].starts_from_rows:
         limits.append(
             "The released values were derived from each person's own row: nothing is proved about "
@@ -196,8 +211,7 @@ SYNTHETIC_LIMITS = (
 )
 
 
-def _coarse_limits(recipe: Mapping[str, Any]) -> list[str]:
-    last = recipe["coarsen"][-1] if recipe["coarsen"] else {}
+def _coarse_limits(last: Mapping[str, Any]) -> list[str]:
     said = [
         "People of one class share the released values. Anything else that all of them share, a sensitive value "
         "above all, is disclosed for each of them as soon as the class is known.",
@@ -209,27 +223,28 @@ def _coarse_limits(recipe: Mapping[str, Any]) -> list[str]:
 
 
 REMOVED, UNCHANGED, AS_IT_IS = "removed", "published unchanged", "left as it is"
-PSEUDONYM = "replaced by a keyed pseudonym"
+PSEUDONYM = "replaced by a pseudonym"
 
 
-def _done(column: Column, pair: Pair, recipe: Mapping[str, Any]) -> str:
+def _done(column: Column, pair: Pair, steps: Sequence[Named], coarse: bool) -> str:
     if column.name not in pair.released.columns:
         return REMOVED
     if column.pseudonym:
         return PSEUDONYM
-    if column.role != "quasi" and "synthesize" not in recipe and _is_unchanged(pair, column.name):
+    if column.role != "quasi" and pair.is_of_people and _is_unchanged(pair, column.name):
         return UNCHANGED
-    steps = _steps_on(column, recipe)
-    if not steps or ("coarsen" in recipe and _is_unchanged(pair, column.name)):
+    if not steps or (coarse and _is_unchanged(pair, column.name)):
         return AS_IT_IS if _is_unchanged(pair, column.name) else "changed"
     return "; then ".join(one.telling.writes or f"changed ({one.name})" for one in steps)
 
 
-def _steps_on(column: Column, recipe: Mapping[str, Any]) -> list[Named]:
-    """The methods that write this column: those that name columns write only these, others the quasi-identifiers."""
-    synthetic = "synthesize" in recipe
-    given = [(family, words) for family in FAMILIES[1:] for words in _listed(recipe.get(family))]
-    return [Named.of(family, words) for family, words in given if synthetic or _writes(words, column)]
+def _steps_on(column: Column, pair: Pair, recipe: Mapping[str, Any]) -> list[Named]:
+    """The methods that write this column: those that name columns write only these, others the quasi-identifiers.
+
+    Of nobody's row all is written.
+    """
+    given = [(family, words) for family in FAMILIES[1:-1] for words in _listed(recipe.get(family))]
+    return [Named.of(family, words) for family, words in given if not pair.is_of_people or _writes(words, column)]
 
 
 def _writes(words: Any, column: Column) -> bool:
@@ -251,17 +266,19 @@ def _is_unchanged(pair: Pair, name: str) -> bool:
     return own.gather(pair.source_rows[known]).equals(released.gather(known), check_names=False)
 
 
-def _missing(column: Column, recipe: Mapping[str, Any]) -> str:
-    if "synthesize" in recipe and column.role in ("quasi", "sensitive", "other") and column.missing == "error":
+def _missing(column: Column, pair: Pair) -> str:
+    if not pair.is_of_people and column.role in ("quasi", "sensitive", "time", "other") and column.missing == "error":
         return "a cell of its own, or refused, as the parameters say"
     if column.pseudonym:
         return "published as missing"
     if column.role in NAMING:
         return "not used"
-    if column.role == "other":
+    if column.role in ("time", "other"):
         return "published as missing"
     if column.kind != "numeric":
         return "a level of its own"
+    if column.keeps_absence:
+        return _kept_absence(column)
     if column.missing == "drop":
         return "the row is dropped"
     if column.missing == "median":
@@ -269,6 +286,13 @@ def _missing(column: Column, recipe: Mapping[str, Any]) -> str:
     if column.missing == "error":
         return "published as missing" if column.role == "sensitive" else "none (any would be refused)"
     return f"replaced by {column.missing:g}, as declared"
+
+
+def _kept_absence(column: Column) -> str:
+    """A number or a reason: what each absence is written as, and means."""
+    empty = f"empty ({column.absence or 'not said why'})" if column.missing == "level" else ""
+    codes = [f"{text_of(code)} ({meaning})" for code, meaning in (column.missing_codes or {}).items()]
+    return f"a level of its own: {', '.join([*([empty] if empty else []), *codes])}"
 
 
 def _changed_shares(pair: Pair) -> dict[str, float]:

@@ -77,7 +77,7 @@ def _values(codes: FloatArray, codings: tuple[Coding, ...], numbers: FloatArray)
 def _present(codes: FloatArray, coding: Coding) -> FloatArray:
     """A missing level of an ordinal column is no number."""
     if coding.levels is None or coding.kind != "ordinal":
-        return codes
+        return coding.present(codes)
     return np.where(codes >= len(coding.levels), np.nan, codes)
 
 
@@ -91,6 +91,8 @@ def _weights(pair: Pair) -> tuple[FloatArray, FloatArray]:
 def _correlate(values: FloatArray, weights: FloatArray) -> FloatArray:
     """Weighted Pearson correlations, each pair over the rows that have both."""
     x, present = _standardised(values)
+    if present.all() and (weights == weights[:1]).all():
+        return np.clip(x.T @ x / max(len(x), 1), -1.0, 1.0)
     w = present * weights[:, None]
     with np.errstate(invalid="ignore", divide="ignore"):
         n = w.T @ present
@@ -106,9 +108,9 @@ def _standardised(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Columns with mean 0 and deviation 1, 0 where missing; a constant one counts as missing. And what is present."""
     x = np.zeros_like(values)
     present = np.zeros_like(values)
-    for j, column in enumerate(values.T):
+    for j, column in enumerate(np.ascontiguousarray(values.T)):
         there = ~np.isnan(column)
-        known = column[there]
+        known = column if there.all() else column[there]
         with np.errstate(over="ignore"):
             spread = known.std() if len(known) else 0.0
         if spread > 1e-12 * np.abs(known).max(initial=0.0):

@@ -29,8 +29,8 @@ __all__ = [
     "LINE",
     "altair",
     "data",
+    "draw",
     "hover",
-    "picture",
     "short_names",
 ]
 
@@ -65,7 +65,7 @@ def altair() -> Any:
     return alt
 
 
-def picture(chart: Any, label: str) -> Html:
+def draw(chart: Any, label: str) -> Html:
     """A chart as inline SVG with an accessible name."""
     spec = json.dumps({**chart.to_dict(validate=False), "config": _CONFIG}, sort_keys=True)
     return Html(_svg(spec).replace("<svg", f'<svg role="img" aria-label="{escape(label)}"', 1))

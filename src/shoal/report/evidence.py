@@ -8,26 +8,25 @@ and are shown inside only. The record never holds the table.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import numpy as np
 import polars as pl
 
-from shoal.arrays import FloatArray
+from shoal.arrays import FloatArray, distinct_numbers
 from shoal.claim import Claim
 from shoal.coarsening import SUPPRESSED
 from shoal.fact import Step
 from shoal.frame import series
 from shoal.pair import Pair
-from shoal.report.account import ColumnAccount, accounts_of, known_limits, method_words
-from shoal.report.bands import Bands, SmallClasses, class_sizes, risk_bands
+from shoal.report.account import ColumnAccount, accounts_of, is_coarsened, known_limits, method_words
+from shoal.report.bands import Bands, SmallClasses, class_sizes, people_of, risk_bands
 from shoal.report.correlation import Correlations, correlations_of
-from shoal.report.marginal import Marginal, marginals_of, people_of
+from shoal.report.marginal import Marginal, marginals_of
 from shoal.report.mosaic import Mosaic, mosaic_of
 from shoal.risk import Attackers, RiskReport
 from shoal.risk import attacker_models as models
-from shoal.utility import UtilityReport
+from shoal.utility import Quality, Usefulness, UtilityReport
 
 __all__ = ["Evidence", "gather"]
 
@@ -68,6 +67,8 @@ class Evidence:
         What each step of a chain did, and the risk that it left.
     hidden
         How many people each person is hidden among by construction; 1 where nothing of the kind is promised.
+    is_of_people, coarsened
+        Whether the released rows are people's, and whether wider values were written, so that equal rows form classes.
     leaves_out, withheld, blanked
         Whether records may have been left out; why comparisons stay inside, if they do; and then the share of blank
         values in each released quasi-identifier.
@@ -75,6 +76,11 @@ class Evidence:
         The attacker models on the original and on the release, with the threshold 1/k.
     risk, utility
         The measures.
+    warnings
+        What must be said before anything else.
+    quality, usefulness
+        Of synthetic rows: scores of columns and pairs, and models trained on them and tested on real people. Inside
+        only.
     """
 
     releasable: ClassVar[bool] = False
@@ -106,12 +112,18 @@ class Evidence:
     mosaic: Mosaic | None
     steps: tuple[Step, ...]
     hidden: int
+    is_of_people: bool
+    coarsened: bool
     leaves_out: bool
     withheld: str | None
     blanked: Mapping[str, float]
     attackers: tuple[Attackers, Attackers]
     risk: RiskReport
     utility: UtilityReport
+    warnings: tuple[str, ...] = ()
+    quality: Quality | None = None
+    usefulness: Usefulness | None = None
+    tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def smallest_class(self) -> int:
@@ -151,6 +163,10 @@ def gather(
     hidden: int | None = None,
     leaves_out: bool = False,
     withheld: str | None = None,
+    warnings: Sequence[str] = (),
+    quality: Quality | None = None,
+    usefulness: Usefulness | None = None,
+    tables: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Evidence:
     """Collect what a report of a release shows.
 
@@ -184,6 +200,12 @@ def gather(
         Whether the method or the schema may leave records out.
     withheld
         Why a page for everybody shows no comparison with the original; None where it does.
+    warnings
+        What must be said first, in sentences that may leave the secure environment.
+    quality, usefulness
+        Further measures of synthetic rows, for inside.
+    tables
+        The linked tables in the words of the manifest: those of events have rows, parent and columns.
 
     Notes
     -----
@@ -207,12 +229,12 @@ def gather(
         n_original=pair.original.n_original,
         n_used=pair.original.n,
         n_released=len(pair.released),
-        n_people=len(np.unique(pair.original.units())),
+        n_people=len(distinct_numbers(pair.original.units())),
         has_unit=pair.schema.unit is not None,
         weighted=pair.schema.weight is not None,
         columns=accounts_of(pair, recipe),
         method=tuple(method_words(recipe, pair, k)),
-        limits=tuple(known_limits(recipe, pair.schema)),
+        limits=tuple(known_limits(recipe, pair)),
         marginals=marginals,
         n_marginals=len(shown),
         sizes=sizes,
@@ -223,6 +245,8 @@ def gather(
         mosaic=mosaic_of(pair, k),
         steps=tuple(steps),
         hidden=k if hidden is None else hidden,
+        is_of_people=pair.is_of_people,
+        coarsened=is_coarsened(recipe),
         leaves_out=leaves_out,
         withheld=withheld,
         blanked=_blanked_shares(pair) if withheld else {},
@@ -232,6 +256,10 @@ def gather(
         ),
         risk=risk,
         utility=utility,
+        warnings=tuple(warnings),
+        quality=quality,
+        usefulness=usefulness,
+        tables=dict(tables or {}),
     )
 
 

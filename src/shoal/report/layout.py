@@ -1,7 +1,8 @@
 """What every page has around its sections: head, skip link, contents, landmarks, footer.
 
 One self-contained file: its one style sheet and its one script (tooltips) are inside, the policy in its head lets no
-other script run and nothing be fetched, and it reads the same without the script.
+other script run and nothing be fetched, and it reads the same without the script. `document` is a page of its
+own in the house style.
 """
 
 from __future__ import annotations
@@ -11,53 +12,53 @@ from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
-from shoal.report.markup import Html, join, tag
+from shoal.report.markup import Html, join, section
 
-__all__ = ["shell"]
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+__all__ = ["document", "shell"]
 
 
-def shell(title: str, header: Html, contents: Mapping[str, str], sections: Html, *, name: str | None = None) -> str:
+def shell(
+    title: str,
+    kicker: str,
+    contents: Mapping[str, str],
+    sections: Html,
+    *,
+    badge: str,
+    audience: str = "internal",
+    name: str | None = None,
+) -> str:
     """A complete HTML document.
 
     Parameters
     ----------
-    title
-        What the page is about; `name` is what a browser calls it, if that is another.
-    header
-        What stands above everything else, with the page's ``h1``.
+    title, kicker
+        What the page is about, and the line below it; `name` is what a browser calls it, if that is another.
     contents
         The sections' headings by their ids.
     sections
         The sections themselves.
+    badge, audience
+        For whom the page is, in words and in one word.
     """
-    body = join(
-        [
-            tag("a", "Skip to the report", href="#report", class_="skip"),
-            header,
-            tag("div", _contents(contents), tag("main", sections, id="report", tabindex="-1"), class_="frame"),
-            tag("footer", tag("p", f"{title}. Shoal documents; a person decides."), class_="page"),
-            tag("script", script()),
-        ]
-    )
-    return f"<!DOCTYPE html>\n{tag('html', _head(name or title), tag('body', body), lang='en')}\n"
+    page = _template().render(
+        title=title, kicker=kicker, contents=contents, sections=sections, badge=badge, audience=audience,
+        name=name or title, policy=policy(), style=_file("style.css"), script=script(),
+    )  # fmt: skip
+    return f"<!DOCTYPE html>\n{page}\n"
 
 
-def _contents(contents: Mapping[str, str]) -> Html:
-    links = [tag("li", tag("a", heading, href=f"#{anchor}")) for anchor, heading in contents.items()]
-    return tag("nav", tag("p", "Contents", id="contents"), tag("ol", *links), aria_labelledby="contents")
+@cache
+def _template() -> Template:
+    """The page around its sections; its lines are for whoever edits it, the page has nothing between elements."""
+    from jinja2 import Environment, StrictUndefined  # a tenth of a second, and most commands draw no page
 
-
-def _head(name: str) -> Html:
-    return tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=policy()),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="generator", content="Shoal"),
-        tag("title", name),
-        tag("style", _file("style.css")),
-    )
+    lines = _file("templates/page.html").splitlines()
+    return Environment(autoescape=True, undefined=StrictUndefined).from_string("".join(map(str.strip, lines)))
 
 
 @cache
@@ -79,3 +80,14 @@ def script() -> Html:
 @cache
 def _file(name: str) -> Html:
     return Html(files("shoal.report").joinpath(name).read_text(encoding="utf-8"))
+
+
+def document(title: str, kicker: str, badge: str, parts: Mapping[str, Html]) -> str:
+    """A complete HTML document; `parts` are its sections by heading, each with the id that `anchor` gives it."""
+    sections = join(section(anchor(heading), heading, part) for heading, part in parts.items())
+    return shell(title, kicker, {anchor(heading): heading for heading in parts}, sections, badge=badge)
+
+
+def anchor(heading: str) -> str:
+    """The id of a section."""
+    return "".join(letter if letter.isalnum() else "-" for letter in heading.lower()).strip("-")

@@ -20,12 +20,13 @@ import polars as pl
 
 from shoal.arrays import AnyArray, FloatArray, IntArray
 from shoal.conform import floats, levels_like
+from shoal.domain.absence import numbers
 from shoal.frame import series
-from shoal.pair import NOBODY, Pair
-from shoal.report.smallcells import Partition, Tally, merge_neighbours, pool_small
+from shoal.pair import Pair
+from shoal.report.bands import Partition, Tally, merge_neighbours, people_of, pool_small
 from shoal.schema import Column
 
-__all__ = ["Cell", "Marginal", "marginals_of", "people_of"]
+__all__ = ["Cell", "Marginal", "marginals_of"]
 
 N_BINS = 20
 MOST_LEVELS = 12
@@ -174,7 +175,7 @@ def _share(weights: AnyArray, at: list[int]) -> float:
 
 def _cut(before: pl.Series, after: pl.Series, column: Column, k: int) -> _Cut:
     if _is_binned(before, column):
-        return _cut_numbers(floats(before), floats(after), k)
+        return _cut_numbers(numbers(before, column), numbers(after, column), k)
     if before.dtype in (pl.Date, pl.Datetime) and after.dtype == before.dtype:
         return _cut_dates(before, after)
     return _cut_levels(before, after, column)
@@ -339,23 +340,6 @@ def _edge(value: float | None) -> str:
         return ""
     plain = f"{value:,.6f}".rstrip("0").rstrip(".")
     return (plain if float(plain.replace(",", "")) == value and abs(value) < 1e12 else f"{value:.6g}").replace("-", "−")
-
-
-def people_of(pair: Pair) -> tuple[IntArray | None, IntArray | None]:
-    """The person of each original row, and of each released one; None where each row is another person.
-
-    Released rows of unknown source count as one person, to be careful; where all are nobody's, each stands for itself.
-    """
-    units = None if pair.schema.unit is None else pair.original.units()
-    if (pair.source_rows == NOBODY).all():
-        return units, None
-    if units is None:
-        return None, None if _are_distinct(pair.source_rows) else pair.source_rows
-    return units, np.where(pair.source_rows >= 0, units[pair.source_rows], -1)
-
-
-def _are_distinct(source_rows: IntArray) -> bool:
-    return bool((source_rows >= 0).all()) and int(np.bincount(source_rows).max(initial=0)) <= 1
 
 
 def _weights(pair: Pair) -> tuple[FloatArray | None, FloatArray | None]:

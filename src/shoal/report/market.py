@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from shoal.report.document import altair, data, document, draw
-from shoal.report.drawing import hover
+from shoal.report.drawing import altair, data, draw, hover
+from shoal.report.layout import document
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
 from shoal.report.numbers import count, number, percent
 from shoal.shift.assessment import MarketAssessment, MarketRank, WeightCell, rank_markets
-from shoal.shift.balance import LevelBalance
+from shoal.shift.populations import LevelBalance
 
 __all__ = ["render_markets"]
 

@@ -1,6 +1,7 @@
 """Evidence to one self-contained page, in the order of an expert determination, fit for screen, print and listening.
 
 Data, recipient, assumptions, method, parameters, risk before and after, utility, limits, who decides, expiry.
+The internal report adds what to watch, seed and replay, exact counts of small classes, groups, timings.
 """
 
 from __future__ import annotations
@@ -9,21 +10,34 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from shoal.errors import ParameterError
-from shoal.report.columns import columns
-from shoal.report.evidence import Evidence
-from shoal.report.inside import inside
-from shoal.report.layout import shell
-from shoal.report.markup import Html, join, tag
-from shoal.report.risk import risk
-from shoal.report.sections import claims, data, drawn_words, limits, method, parameters, provenance, rows_words
-from shoal.report.signing import decision, expiry, recipient
-from shoal.report.summary import summary, synthetic_summary
-from shoal.report.synthetic import synthetic_risk
-from shoal.report.utility import utility
-from shoal.report.withheld import risk_withheld, utility_withheld
+import numpy as np
 
-__all__ = ["Audience", "render"]
+from shoal.errors import ParameterError
+from shoal.report.evidence import Evidence
+from shoal.report.hierarchy import hierarchy_sections
+from shoal.report.layout import shell
+from shoal.report.markup import Child, Html, join, rows_table, section, tag
+from shoal.report.numbers import count, number, percent, seconds
+from shoal.report.risk import risk, synthetic_risk
+from shoal.report.sections import (
+    claims,
+    columns,
+    data,
+    drawn_words,
+    limits,
+    method,
+    parameters,
+    provenance,
+    risk_withheld,
+    rows_words,
+    utility_withheld,
+)
+from shoal.report.signing import decision, expiry, recipient
+from shoal.report.standing import help_most, stands_out
+from shoal.report.summary import summary, synthetic_summary
+from shoal.report.utility import utility
+
+__all__ = ["Audience", "inside", "render"]
 
 Audience = Literal["external", "internal"]
 _TITLES = {
@@ -36,6 +50,10 @@ _TITLES = {
     "parameters": "Parameters",
     "risk": "Risk, before and after",
     "utility": "Utility: what is preserved",
+    "households": "Households",
+    "events": "Known events",
+    "standing": "Who stands out, and why",
+    "help": "What would help most",
     "limits": "Known limits",
     "inside": "Inside only",
     "decision": "Who decides",
@@ -59,7 +77,8 @@ def render(evidence: Evidence, audience: Audience, *, internal: Mapping[str, Any
         ``"external"`` may go wherever the table goes: it shows no seed, no path, no smallest or largest value, no level
         and no count of fewer than k people. ``"internal"`` adds exact counts and what it takes to replay.
     internal
-        For the internal page: ``seed``, ``replay``, ``labels`` or ``group_sizes``, ``timings``, other short facts.
+        For the internal page: ``seed``, ``replay``, ``labels`` or ``group_sizes``, ``timings``, ``standing`` (from
+        `standing_of`), ``households`` and ``events`` (before and after), other short facts.
 
     Returns
     -------
@@ -85,7 +104,9 @@ def render(evidence: Evidence, audience: Audience, *, internal: Mapping[str, Any
     parts = _sections(evidence, audience == "internal", internal or {})
     contents = {name: _TITLES[name] for name in parts}
     name = f"{evidence.title} ({audience} report)"
-    return shell(evidence.title, _header(evidence, audience), contents, join(parts.values()), name=name)
+    kicker = f"Made with Shoal on {evidence.created}"
+    sections = join(parts.values())
+    return shell(evidence.title, kicker, contents, sections, badge=_WORDS[audience], audience=audience, name=name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +133,7 @@ _OF_NOBODY = _Wording(
 
 
 def _sections(evidence: Evidence, internal: bool, given: Mapping[str, Any]) -> dict[str, Html]:
-    wording = _OF_NOBODY if "synthesize" in evidence.recipe else _OF_PEOPLE
+    wording = _OF_PEOPLE if evidence.is_of_people else _OF_NOBODY
     return {
         "summary": wording.summary(evidence, internal=internal),
         "data": data(evidence, wording.rows(evidence)),
@@ -122,12 +143,20 @@ def _sections(evidence: Evidence, internal: bool, given: Mapping[str, Any]) -> d
         "columns": columns(evidence, internal=internal, unmeasured=wording.unmeasured),
         "parameters": parameters(evidence, internal=internal),
         **_measures(evidence, internal, wording),
+        **_of_single_people(given if internal else {}),
         "limits": limits(evidence, internal=internal, counts=internal or wording.counts_outside),
         **({"inside": inside(evidence, given)} if internal else {}),
         "decision": decision(),
         "expiry": expiry(),
         "provenance": provenance(evidence),
     }
+
+
+def _of_single_people(given: Mapping[str, Any]) -> dict[str, Html]:
+    """Households, known events, who stands out, what would help, where it was measured: on the internal page only."""
+    standing = given.get("standing")
+    found = {} if standing is None else {"standing": stands_out(standing), "help": help_most(standing)}
+    return hierarchy_sections(given) | found
 
 
 def _measures(evidence: Evidence, internal: bool, wording: _Wording) -> dict[str, Html]:
@@ -137,11 +166,128 @@ def _measures(evidence: Evidence, internal: bool, wording: _Wording) -> dict[str
     return {"risk": wording.risk(evidence, internal=internal), "utility": utility(evidence)}
 
 
-def _header(evidence: Evidence, audience: str) -> Html:
-    return tag(
-        "header",
-        tag("p", _WORDS[audience], class_=f"badge {audience}"),
-        tag("h1", evidence.title),
-        tag("p", f"Made with Shoal on {evidence.created}", class_="kicker"),
-        class_="page",
+def inside(evidence: Evidence, given: Mapping[str, Any]) -> Html:
+    """The section for inside only.
+
+    `given` may hold ``seed``, ``replay`` (where the replay file is), ``labels`` (the group of each original row, −1 for
+    none; only their sizes are shown) or ``group_sizes``, ``timings`` (seconds by step), and other short facts.
+    """
+    return section(
+        "inside",
+        "Inside only",
+        tag("p", "This section must not leave the secure environment.", class_="warning"),
+        tag("h3", "What to watch"),
+        tag("ul", *(tag("li", text) for text in watch(evidence))),
+        tag("h3", "Replay"),
+        *_replay(given),
+        tag("h3", "Small classes"),
+        _small_classes(evidence),
+        *_groups(evidence, given),
+        *_timings(given),
     )
+
+
+def watch(evidence: Evidence) -> list[str]:
+    """What the person who decides should look at first."""
+    found = [*_risk_warnings(evidence), *_column_warnings(evidence)]
+    return found or ["Nothing stands out. This proves nothing: read the assumptions of the claims."]
+
+
+def _risk_warnings(evidence: Evidence) -> list[str]:
+    risk, warnings = evidence.risk, []
+    if risk.reidentification.largest > 1 / evidence.k:
+        warnings.append(
+            "In this particular draw, the nearest match is right for some people with a "
+            f"probability of {percent(risk.reidentification.largest)}. The bound applies to the method over all its "
+            f"draws: do "
+            "not redraw until a table looks good, and do not reveal who they are."
+        )
+    if risk.verbatim.unique_share > 0.01:
+        warnings.append(
+            f"{percent(risk.verbatim.unique_share)} of the released rows show a combination that exactly one person "
+            "has in the original (assigned to any member of the group). Coarser columns or a smooth inverse avoid that."
+        )
+    for name, diversity in risk.classes.sensitive.items():
+        if diversity.homogeneous_share > 0.1 and diversity.distinct_l >= 1 and risk.classes.k > 1:
+            warnings.append(
+                f"{name}: {percent(diversity.homogeneous_share)} of the rows are in classes with a single value, "
+                "which is disclosed as soon as the class is known."
+            )
+    return warnings
+
+
+def _column_warnings(evidence: Evidence) -> list[str]:
+    warnings = [
+        f"{account.name}: {percent(1 - account.changed_share)} of the people keep their own value."
+        for account in evidence.columns
+        if account.changed_share is not None and account.changed_share < 0.1
+    ]
+    warnings += [
+        f"{marginal.column}: the distribution moved by {percent(marginal.distance())} (total variation)."
+        for marginal in evidence.marginals
+        if marginal.distance() > 0.1
+    ]
+    return warnings
+
+
+def _replay(given: Mapping[str, Any]) -> list[Child]:
+    known = ("labels", "group_sizes", "timings", "standing", "households", "events")
+    facts = [(str(key), tag("code", str(value))) for key, value in given.items() if key not in known]
+    hint = tag(
+        "p",
+        "With the seed, the input and the recipe, the release can be reproduced byte for byte and every row traced to "
+        "its person. Keep them separate from the table.",
+    )
+    return [hint, rows_table("What is needed to replay the run", ("What", "Value"), facts) if facts else None]
+
+
+def _small_classes(evidence: Evidence) -> Html:
+    small = evidence.small
+    rows: list[tuple[Child, ...]] = [
+        (count(size), count(before), count(after))
+        for size, before, after in zip(small.sizes, small.before, small.after, strict=True)
+    ]
+    rows.append(("all sizes", count(small.n_classes[0]), count(small.n_classes[1])))
+    table = rows_table(
+        "Combinations of quasi-identifiers that few people share",
+        ("People who share it", "Combinations before", "Combinations after"),
+        rows,
+        numeric=(0, 1, 2),
+        kind="narrow",
+    )
+    words = (
+        f"Unique people: {count(small.before[0])} before, {count(small.after[0])} after. Smallest class: "
+        f"{count(small.smallest[0])} before, {count(small.smallest[1])} after."
+    )
+    return tag("div", tag("p", words), table)
+
+
+def _groups(evidence: Evidence, given: Mapping[str, Any]) -> list[Child]:
+    sizes = _group_sizes(given)
+    if len(sizes) == 0:
+        return []
+    values, counts = np.unique(sizes, return_counts=True)
+    shown = [(count(int(size)), count(int(n))) for size, n in zip(values[:15], counts[:15], strict=True)]
+    if len(values) > 15:
+        shown.append((f"{count(int(values[15]))} or more", count(int(counts[15:].sum()))))
+    words = (
+        f"{count(len(sizes))} groups; the smallest has {count(int(sizes.min()))} rows, the largest "
+        f"{count(int(sizes.max()))}, the mean is {number(float(sizes.mean()))}."
+    )
+    table = rows_table("Groups by size", ("Rows in the group", "Groups"), shown, numeric=(0, 1), kind="narrow")
+    return [tag("h3", "Groups"), tag("p", words), table]
+
+
+def _group_sizes(given: Mapping[str, Any]) -> Any:
+    if given.get("group_sizes") is not None:
+        return np.asarray(given["group_sizes"], dtype=np.int64)
+    labels = np.asarray(given.get("labels") if given.get("labels") is not None else [], dtype=np.int64)
+    return np.bincount(labels[labels >= 0])[np.unique(labels[labels >= 0])] if (labels >= 0).any() else labels[:0]
+
+
+def _timings(given: Mapping[str, Any]) -> list[Child]:
+    timings = given.get("timings") or {}
+    if not timings:
+        return []
+    rows = [(str(step), seconds(float(time))) for step, time in timings.items()]
+    return [tag("h3", "Timings"), rows_table("Time by step", ("Step", "Time"), rows, numeric=(1,), kind="narrow")]

@@ -9,7 +9,19 @@ from shoal.report.evidence import Evidence
 from shoal.report.markup import Child, Html, tag
 from shoal.report.numbers import ABSENT, count, percent
 
-__all__ = ["basis", "bullets", "capped", "found_before", "guarded", "is_share", "people", "proved_bound", "too_few"]
+__all__ = [
+    "basis",
+    "before_share",
+    "bullets",
+    "capped",
+    "found_before",
+    "guarded",
+    "is_share",
+    "may_tell",
+    "people",
+    "proved_bound",
+    "too_few",
+]
 
 
 def basis(name: str) -> Html:
@@ -45,9 +57,18 @@ def proved_bound(evidence: Evidence) -> float | None:
 
 def found_before(evidence: Evidence) -> str:
     """What the same match finds in the original: one over the size of each person's class, on average."""
-    if evidence.has_unit:
-        return ""
-    return f"; in the original table it finds {percent(evidence.attackers[0].prosecutor.mean)}"
+    share = before_share(evidence)
+    return "" if share is None else f"; in the original table it finds {percent(share)}"
+
+
+def before_share(evidence: Evidence) -> float | None:
+    """The share that the same match finds in the original; None where people have several rows."""
+    return None if evidence.has_unit else evidence.attackers[0].prosecutor.mean
+
+
+def may_tell(share: float, n: int, evidence: Evidence, *, internal: bool) -> bool:
+    """Whether a share of `n` records may be told: outside not where people have several rows, unless it is 0 or all."""
+    return internal or not evidence.has_unit or round(share * n) in (0, n)
 
 
 def guarded(share: float, n: int, evidence: Evidence, *, internal: bool) -> str:
@@ -58,7 +79,7 @@ def guarded(share: float, n: int, evidence: Evidence, *, internal: bool) -> str:
     k, held = evidence.k, round(share * n)
     if internal or held in (0, n):
         return percent(share)
-    if evidence.has_unit:
+    if not may_tell(share, n, evidence, internal=internal):
         return ABSENT
     if held < k:
         return f"under {percent(k / n)}"

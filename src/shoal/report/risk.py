@@ -1,18 +1,21 @@
-"""The section on risk: what an intruder achieves."""
+"""The section on risk: what an intruder achieves, in rows of people and in rows of nobody."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from shoal.reading import Reading
 from shoal.report.bands import Band
 from shoal.report.evidence import Evidence
 from shoal.report.markup import Child, Html, details, figure, rows_table, section, tag
-from shoal.report.numbers import ABSENT, NOT_MEASURED, between, count, number, percent
-from shoal.report.pieces import capped, found_before, guarded, people, proved_bound, too_few
+from shoal.report.numbers import between, count, number, percent
+from shoal.report.pieces import before_share, capped, guarded, may_tell, people, proved_bound, too_few
 from shoal.report.plots import class_size_plot, risk_plot
-from shoal.risk import IntervalDisclosure, UnchangedColumnsAttack
+from shoal.report.readings import reading_table, verdict
+from shoal.risk import ClassMix, IntervalDisclosure, UnchangedColumnsAttack
 
-__all__ = ["risk"]
+__all__ = ["risk", "synthetic_risk"]
 
 MOST_GUESSES = 12
 
@@ -44,64 +47,85 @@ def risk(evidence: Evidence, *, internal: bool) -> Html:
 
 
 def _attacks(evidence: Evidence, internal: bool) -> Html:
-    found, linked, close = evidence.risk.reidentification, evidence.risk.linkage, evidence.risk.intervals
-    bound = proved_bound(evidence)
-    rows: list[tuple[Child, ...]] = [
-        (
-            "Nearest match finds the right person",
-            percent(found.expected),
-            between(found.interval),
-            f"Mean over all records, ties at random, in this release{found_before(evidence)}",
+    found, linked, bound = evidence.risk.reidentification, evidence.risk.linkage, proved_bound(evidence)
+    n = found.n_records
+    limit: dict[str, Any] = {"limit": bound, "basis": "proved" if bound else ""}
+    readings = [
+        Reading(
+            name="Nearest match finds the right person",
+            value=found.expected,
+            interval=found.interval,
+            before=before_share(evidence),
+            chance=1 / n,
+            n=n,
+            meaning="Mean over all records, ties at random, in this release.",
+            **limit,
         )
     ]
     if found.by_group is not None:
-        rows += [
-            (
-                "The same, over all releases the method could have drawn",
-                percent(found.by_group.mean),
-                "",
-                "Mean over all records (group formula)",
+        readings += [
+            Reading(
+                name="The same, over all releases the method could have drawn",
+                value=found.by_group.mean,
+                chance=1 / n,
+                n=n,
+                meaning="Mean over all records (group formula).",
+                **limit,
             ),
-            (
-                "The same, for the person most at risk",
-                percent(found.by_group.largest),
-                "",
-                f"Proved to be at most {percent(bound)}" if bound else "The largest over all records (group formula)",
+            Reading(
+                name="The same, for the person most at risk",
+                value=found.by_group.largest,
+                chance=1 / n,
+                meaning="The largest over all records (group formula).",
+                **limit,
             ),
         ]
-    rows += [
-        *_unchanged_rows(evidence.risk.unchanged),
-        (
-            "The nearest or second nearest original is the source",
-            percent(linked.share),
-            between(linked.interval),
-            "Share of released rows that lead back to their person (record linkage)",
+    readings += [
+        *_unchanged_readings(evidence.risk.unchanged, before_share(evidence)),
+        Reading(
+            name="The nearest or second nearest original is the source",
+            value=linked.share,
+            interval=linked.interval,
+            chance=2 / n,
+            n=linked.n_rows,
+            meaning="Share of released rows that lead back to their person (record linkage, two guesses).",
         ),
-        _close_row(close),
-        *_verbatim_rows(evidence, internal),
+        _close_reading(evidence.risk.intervals),
     ]
-    head = ("Attack", "Result", "95% interval", "Meaning")
-    return rows_table("Attacks and their success", head, rows, numeric=(1, 2), quiet=True)
+    return tag("div", reading_table("Attacks and their success", readings), _verbatim(evidence, internal))
 
 
-def _close_row(close: IntervalDisclosure) -> tuple[Child, ...]:
+def _close_reading(close: IntervalDisclosure) -> Reading:
     name = "Masked values close to the person's own"
     if close.share is None:
-        return (name, NOT_MEASURED, "", f"Because {close.why}")
-    meaning = f"Within {percent(close.width)} of the spread, or the same level; by chance {percent(close.chance)}"
-    return (name, percent(close.share), "", meaning)
+        return Reading(name=name, value=None, meaning=f"Because {close.why}.")
+    meaning = f"Within {percent(close.width)} of the spread, or the same level."
+    return Reading(name=name, value=close.share, chance=close.chance, before=1.0, meaning=meaning)
 
 
-def _unchanged_rows(found: UnchangedColumnsAttack) -> list[tuple[Child, ...]]:
+def _unchanged_readings(found: UnchangedColumnsAttack, before: float | None) -> list[Reading]:
     name = "Match on quasi-identifiers and on columns published unchanged"
     if found.expected is None:
-        return [(name, NOT_MEASURED, "", f"Because {found.why}")]
+        return [Reading(name=name, value=None, meaning=f"Because {found.why}.")]
     tried = f"{count(found.n_targets)} records tried" if found.sampled else "All records tried"
-    meaning = f"{tried}; nearest match finds {percent(found.baseline)} of them. No proof limits this attack"
-    surest = "Over the tenth of the records of which the attack is most certain"
+    chance = 1 / found.n_records
     return [
-        (name, percent(found.expected), between(found.interval), meaning),
-        ("The same, where the intruder is most certain", percent(found.surest), between(found.surest_interval), surest),
+        Reading(
+            name=name,
+            value=found.expected,
+            interval=found.interval,
+            before=before,
+            chance=chance,
+            n=found.n_targets,
+            meaning=f"{tried}; nearest match finds {percent(found.baseline)} of them. No proof limits this attack.",
+        ),
+        Reading(
+            name="The same, where the intruder is most certain",
+            value=found.surest,
+            interval=found.surest_interval,
+            chance=chance,
+            meaning="Over the tenth of the records of which the attack is most certain.",
+        ),
     ]
 
 
@@ -114,63 +138,78 @@ def _dependences(evidence: Evidence) -> Html | None:
     return tag("div", tag("h3", "Unchanged columns that undo the masking"), tag("ul", *items))
 
 
-def _verbatim_rows(evidence: Evidence, internal: bool) -> list[tuple[Child, ...]]:
-    copies = evidence.risk.verbatim
-    rows: list[tuple[Child, ...]] = [
-        (
-            "Released combinations that occur in the original",
-            guarded(copies.share, copies.n_rows, evidence, internal=internal),
-            "",
-            "Of all quasi-identifiers together; they may belong to anyone in the group",
+def _verbatim(evidence: Evidence, internal: bool) -> Html | None:
+    """Combinations that stand in both tables; a share that may not be told is not in the table."""
+    copies, n = evidence.risk.verbatim, evidence.risk.verbatim.n_rows
+    told = {
+        "Released combinations that occur in the original": (
+            copies.share,
+            "Of all quasi-identifiers together; they may belong to anyone in the group. The original itself has 100%.",
         ),
-        (
-            "Released combinations that one person has in the original",
-            guarded(copies.unique_share, copies.n_rows, evidence, internal=internal),
-            "",
-            "The combination is real, the rest of the row belongs to another member of the group, or to that person",
+        "Released combinations that one person has in the original": (
+            copies.unique_share,
+            "The combination is real, the rest of the row belongs to another member of the group, or to that person.",
         ),
+    }
+    rows = [
+        (name, guarded(share, n, evidence, internal=internal), count(n), meaning)
+        for name, (share, meaning) in told.items()
+        if may_tell(share, n, evidence, internal=internal)
     ]
-    return [row for row in rows if row[1] != ABSENT]
+    head = ("Combinations", "Share", "Of rows", "Reading")
+    return rows_table("Original combinations in the release", head, rows, numeric=(1, 2)) if rows else None
 
 
 def _class_mix(evidence: Evidence, internal: bool) -> Html | None:
-    mix, n = evidence.risk.class_mix, evidence.risk.verbatim.n_rows
-    if mix is None:
+    """What groups tell about each sensitive column of classes."""
+    mixes, n = evidence.risk.class_mix, evidence.risk.verbatim.n_rows
+    if not mixes:
         return None
     rows = [
         (
-            "Class mix of the groups (X²)",
-            number(mix.chi_square),
-            f"Mean chi-square of a group against the whole table; groups drawn at random have about "
-            f"{number(mix.random_chi_square)}",
-        ),
-        (
-            "Records in groups of one class",
-            guarded(mix.homogeneous_share, n, evidence, internal=internal),
-            "Anyone who finds the group knows the class",
-        ),
-        (
-            "Records that are the only one of their class in the group",
-            guarded(mix.lone_share, n, evidence, internal=internal),
-            "Anyone who finds the group and knows the class finds the record",
-        ),
+            *mix.columns,
+            f"{number(mix.chi_square)} ({number(mix.random_chi_square)})",
+            *(
+                f"{guarded(share, n, evidence, internal=internal)}{_chance(random, internal)}"
+                for share, random in (
+                    (mix.homogeneous_share, mix.random_homogeneous_share),
+                    (mix.lone_share, mix.random_lone_share),
+                )
+            ),
+            verdict(_mix_reading(mix)),
+        )
+        for mix in mixes
     ]
-    caption = f"Does the group reveal the class? Classes: {', '.join(mix.columns)}"
-    return rows_table(caption, ("Measure", "Result", "Meaning"), rows, numeric=(1,))
+    head = (
+        "Sensitive column",
+        "X² (random groups)",
+        "Records in groups of one class",
+        "Only one of their class",
+        "Reading",
+    )
+    note = (
+        "X² is the mean chi-square of a group against the whole table, beside what groups drawn at random have. Anyone "
+        "who finds a group of one class knows the class; anyone who finds the group and knows that a record is the "
+        "only one of its class there finds the record."
+    )
+    table = rows_table("Does the group reveal the class?", head, rows, numeric=(1, 2, 3))
+    return tag("div", table, tag("p", note, class_="note"))
+
+
+def _chance(share: float, internal: bool) -> str:
+    """What random groups of the same sizes show; the sizes are internal, and so is this."""
+    return f" ({percent(share)})" if internal else ""
+
+
+def _mix_reading(mix: ClassMix) -> Reading:
+    return Reading(
+        name="class mix", value=mix.chi_square, chance=mix.random_chi_square, against="random groups", shows="number"
+    )
 
 
 def _inference(evidence: Evidence) -> Html | None:
-    guesses = list(evidence.risk.inference.columns.values())
-    rows = [
-        (
-            guess.column,
-            "share guessed right" if guess.measure == "success" else "mean absolute error",
-            percent(guess.value) if guess.measure == "success" else number(guess.value),
-            between(guess.interval, "percent" if guess.measure == "success" else "number"),
-            percent(guess.baseline) if guess.measure == "success" else number(guess.baseline),
-        )
-        for guess in guesses[:MOST_GUESSES]
-    ]
+    guesses = _guess_rows(evidence)
+    rows = guesses[:MOST_GUESSES]
     if not rows:
         return None
     head = (
@@ -179,6 +218,7 @@ def _inference(evidence: Evidence) -> Html | None:
         "With the combination",
         "95% interval",
         "Without (one guess for all)",
+        "Reading",
     )
     table = rows_table("Guessing a sensitive value from the release", head, rows, numeric=(2, 3, 4))
     note = (
@@ -247,16 +287,40 @@ def _attacker_table(evidence: Evidence, internal: bool) -> Html:
         guarded(side.prosecutor.above_share, size, evidence, internal=internal)
         for side, size in zip(sides, n, strict=True)
     ]
-    rows: list[tuple[Child, ...]] = [
-        ("Prosecutor: largest", *(capped(side.prosecutor.largest, k, internal=internal) for side in sides)),
-        ("Prosecutor: mean", *(percent(side.prosecutor.mean) for side in sides)),
-        (f"Prosecutor: records above {percent(1 / k)}", *above),
-        ("Journalist: largest expected", *(capped(side.journalist.largest, k, internal=internal) for side in sides)),
-        ("Journalist: mean", *(percent(side.journalist.mean) for side in sides)),
-        ("Marketer: expected share of correct matches", *(percent(side.marketer) for side in sides)),
+    limits: dict[str, float] = {claim.kind: claim.value for claim in evidence.claims if claim.basis == "verified"}
+    hidden = 1 / k if evidence.small.smallest[1] >= k else None
+    largest = [
+        (who, tuple(getattr(side, who).largest for side in sides), limits.get(kind, hidden))
+        for who, kind in (("prosecutor", "prosecutor risk"), ("journalist", "journalist risk"))
     ]
-    told = [row for row in rows if ABSENT not in row]
-    return rows_table("Risk by attacker model", ("Model", "Before", "After"), told, numeric=(1, 2), quiet=True)
+    prosecutor, journalist = (
+        (f"{who.capitalize()}: largest", *_judged(both, [capped(r, k, internal=internal) for r in both], limit))
+        for who, both, limit in largest
+    )
+    means = [tuple(getattr(side, who).mean for side in sides) for who in ("prosecutor", "journalist")]
+    shares = tuple(side.prosecutor.above_share for side in sides)
+    may = all(may_tell(share, size, evidence, internal=internal) for share, size in zip(shares, n, strict=True))
+    marketer = tuple(side.marketer for side in sides)
+    rows: list[tuple[Child, ...]] = [
+        prosecutor,
+        ("Prosecutor: mean", *_judged(means[0], [percent(mean) for mean in means[0]])),
+        *([(f"Prosecutor: records above {percent(1 / k)}", *_judged(shares, above))] if may else []),
+        (f"{journalist[0]} expected", *journalist[1:]),
+        ("Journalist: mean", *_judged(means[1], [percent(mean) for mean in means[1]])),
+        (
+            "Marketer: expected share of correct matches",
+            *_judged(marketer, [percent(share) for share in marketer], limits.get("marketer risk")),
+        ),
+    ]
+    head = ("Model", "Before", "After", "Limit", "Reading")
+    return rows_table("Risk by attacker model", head, rows, numeric=(1, 2, 3), quiet=True)
+
+
+def _judged(sides: tuple[float, ...], told: Sequence[str], limit: float | None = None) -> tuple[Child, ...]:
+    """What is told of a risk before and after, its limit, and the verdict, which never tells more than both do."""
+    before, after = sides
+    known = after if told[0] == told[1] else before
+    return *told, percent(limit), verdict(Reading(name="", value=after, limit=limit, before=known))
 
 
 def _attacker_note(evidence: Evidence) -> Html:
@@ -290,3 +354,90 @@ def _sample_note(evidence: Evidence) -> list[Child]:
     ]
     end = "Intervals are those of the sample; bounds, class sizes and attacker models count every record."
     return [tag("p", "; ".join(said), ". ", end, class_="note")] if said else []
+
+
+def synthetic_risk(evidence: Evidence, *, internal: bool) -> Html:
+    """What an intruder gets out of rows that are nobody's: copies of real rows, and guesses of sensitive values."""
+    copies = evidence.risk.verbatim
+    readings = [
+        Reading(
+            name="Synthetic combinations that occur in the original",
+            value=copies.share,
+            before=1.0,
+            n=copies.n_rows,
+            meaning="Of all quasi-identifiers together.",
+        ),
+        Reading(
+            name="Synthetic combinations that one person has in the original",
+            value=copies.unique_share,
+            before=evidence.attackers[0].prosecutor.above_share if evidence.k == 2 else None,
+            n=copies.n_rows,
+            meaning="A unique person's combination that was reproduced, by chance or by memorisation.",
+        ),
+    ]
+    return section(
+        "risk",
+        "Risk, before and after",
+        tag(
+            "p",
+            "No row belongs to a real person, so nobody can be found. What remains is a copy of a rare "
+            "combination, and a good guess of a sensitive value from people who resemble the person. These numbers "
+            "compare with "
+            "the private table and are internal.",
+        ),
+        reading_table("Copies", readings, quiet=False),
+        *_closest(evidence),
+        *_guesses(evidence),
+    )
+
+
+def _closest(evidence: Evidence) -> list[Child]:
+    """How near the rows are to real records, beside how near other people are to them."""
+    found = evidence.risk.closest
+    if found is None:
+        return []
+    which = "a random sample of the synthetic rows" if found.sampled else "all synthetic rows"
+    words = (
+        f"A model that memorises draws rows closer to real records than another person would be. Measured on "
+        f"{count(found.n_targets)} rows ({which}), each against {count(found.n_reference)} records: closer than "
+        f"another person in {percent(found.share)} of comparisons (95% interval {between(found.interval)}); new "
+        "rows from the same population would give 50%."
+    )
+    closer = Reading(
+        name="closer", value=found.share, interval=found.interval, chance=0.5, against="new rows", slack=0.02
+    )
+    rows: list[tuple[Child, ...]] = [
+        ("Median distance to the closest record", number(found.median), number(found.other_median)),
+        ("At distance 0", percent(found.copied_share), percent(found.other_copied_share)),
+    ]
+    head = ("Closest record", "Synthetic rows", "Other people")
+    return [
+        tag("p", words, " ", verdict(closer)),
+        rows_table("Distance to the closest record", head, rows, numeric=(1, 2)),
+    ]
+
+
+def _guesses(evidence: Evidence) -> list[Child]:
+    rows = _guess_rows(evidence)
+    head = ("Column", "Measure", "From the synthetic table", "95% interval", "Without it", "Reading")
+    return [rows_table("Guessing sensitive values", head, rows, numeric=(2, 3, 4))] if rows else []
+
+
+def _guess_rows(evidence: Evidence) -> list[tuple[Child, ...]]:
+    """How well each sensitive column is guessed: a share where it has categories, an error where it has numbers."""
+    rows: list[tuple[Child, ...]] = []
+    for guess in evidence.risk.inference.columns.values():
+        is_share = guess.measure == "success"
+        shown = percent if is_share else number
+        measure = "share guessed right" if is_share else "mean absolute error"
+        interval = between(guess.interval, "percent" if is_share else "number")
+        better = Reading(
+            name=guess.column,
+            value=guess.value,
+            chance=guess.baseline,
+            shows="share" if is_share else "number",
+            better="lower" if is_share else "higher",
+        )
+        told = (guess.column, measure, shown(guess.value), interval, shown(guess.baseline), verdict(better))
+        rows.append(told)
+    return rows

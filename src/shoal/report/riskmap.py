@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import dist, sqrt
 from typing import Any
 
-from shoal.report.drawing import INK, altair, data, picture
+from shoal.report.drawing import INK, altair, data, draw
 from shoal.report.markup import Html
 
 __all__ = ["Point", "risk_map"]
@@ -48,6 +48,7 @@ def risk_map(
     limit: float | None = None,
     mark: float | None = None,
     steps: bool = True,
+    best: str | None = None,
 ) -> Html:
     """Draw the map.
 
@@ -65,6 +66,8 @@ def risk_map(
         A utility to draw a line at: what another sample would keep.
     steps
         Whether to join the points of the front.
+    best
+        The number of the point that gets a ring.
     """
     alt = altair()
     room = _Room.of(points, limit, mark)
@@ -72,10 +75,11 @@ def risk_map(
     layers = [
         *_lines(alt, axes, limit, mark),
         *(_steps(alt, axes, points) if steps else []),
+        *_ring(alt, axes, [point for point in points if point.number == best]),
         *_marks(alt, axes, points, families),
         _numbers(alt, axes, room, points),
     ]
-    return picture(alt.layer(*layers, width=WIDTH, height=HEIGHT), label)
+    return draw(alt.layer(*layers, width=WIDTH, height=HEIGHT), label)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +140,16 @@ def _steps(alt: Any, axes: dict[str, Any], points: Sequence[Point]) -> list[Any]
         color=INK, strokeWidth=1.2, interpolate="step-after", opacity=0.55, aria=False
     )
     return [line.encode(x=axes["x"], y=axes["y"], order=alt.Order("i:O"))]
+
+
+def _ring(alt: Any, axes: dict[str, Any], chosen: Sequence[Point]) -> list[Any]:
+    rows = [{"x": point.risk, "y": 1 - point.utility} for point in chosen]
+    if not rows:
+        return []
+    ring = alt.Chart(data(alt, rows)).mark_point(
+        size=480, shape="circle", color=INK, filled=False, strokeDash=[4, 3], aria=False
+    )
+    return [ring.encode(x=axes["x"], y=axes["y"])]
 
 
 def _marks(alt: Any, axes: dict[str, Any], points: Sequence[Point], families: Sequence[str]) -> list[Any]:

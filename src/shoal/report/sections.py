@@ -1,4 +1,7 @@
-"""The sections that tell: data, claims with their assumptions, method, parameters, limits, provenance."""
+"""The sections of words and tables: data, claims, method and its steps, columns, parameters, limits, provenance.
+
+A page for everybody says why measured risk and utility are not on it where no comparison with the original may leave.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,29 @@ from collections.abc import Mapping
 from typing import Any
 
 from shoal.claim import Claim
+from shoal.fact import Step
+from shoal.report.account import ColumnAccount
 from shoal.report.evidence import Evidence
+from shoal.report.marginal import Marginal
 from shoal.report.markup import Child, Html, join, rows_table, section, tag
 from shoal.report.numbers import between, count, number, percent, plural
 from shoal.report.pieces import basis, bullets, is_share
-from shoal.report.steps import steps_tables
 from shoal.report.summary import left_out_words
 
-__all__ = ["claims", "data", "drawn_words", "limits", "method", "parameters", "provenance", "rows_words"]
+__all__ = [
+    "claims",
+    "columns",
+    "data",
+    "drawn_words",
+    "limits",
+    "method",
+    "parameters",
+    "provenance",
+    "risk_withheld",
+    "rows_words",
+    "steps_tables",
+    "utility_withheld",
+]
 
 BASES = {
     "proved": "it follows from a theorem whose conditions the program has met",
@@ -38,7 +56,32 @@ def data(evidence: Evidence, words: str) -> Html:
             "decides how it is treated: everything below rests on this list.",
         ),
         rows_table("Columns and their roles", head, rows, quiet=True),
+        *_events(evidence),
     )
+
+
+def _events(evidence: Evidence) -> list[Child]:
+    """The tables of events of linked tables: how many rows, of whom, and what may be known of one."""
+    found = {name: table for name, table in evidence.tables.items() if "parent" in table}
+    if not found:
+        return []
+    rows = [
+        (name, count(table["rows"]), table["parent"], _named(table, ("quasi", "time")), _named(table, None))
+        for name, table in found.items()
+    ]
+    words = (
+        "The table above holds the persons. Events hang on it by keys, which are new and in no order. Of an event, "
+        "some columns are taken to be known to an intruder; the others must not be learnt from them."
+    )
+    head = ("Table", "Rows", "Belongs to", "May be known", "Must not be learnt")
+    return [tag("h3", "Events"), tag("p", words), rows_table("Tables of events", head, rows, numeric=(1,), quiet=True)]
+
+
+def _named(table: Mapping[str, Any], roles: tuple[str, ...] | None) -> str:
+    """The columns of some roles, or of all others."""
+    columns = table["columns"].items()
+    names = [n for n, c in columns if (c["role"] not in ("quasi", "time") if roles is None else c["role"] in roles)]
+    return ", ".join(names) or "–"
 
 
 def rows_words(evidence: Evidence) -> str:
@@ -106,8 +149,8 @@ def parameters(evidence: Evidence, *, internal: bool) -> Html:
 
 def limits(evidence: Evidence, *, internal: bool, counts: bool) -> Html:
     """What the method doesn't do and, on a page that shows counts of people, which of them it doesn't show."""
-    told = tag("ul", *(tag("li", limit) for limit in evidence.limits))
-    return section("limits", "Known limits", told, *(_small_cells(evidence, internal) if counts else ()))
+    known = tag("ul", *(tag("li", limit) for limit in evidence.limits))
+    return section("limits", "Known limits", known, *(_small_cells(evidence, internal) if counts else ()))
 
 
 def _small_cells(evidence: Evidence, internal: bool) -> list[Child]:
@@ -180,3 +223,123 @@ def _rule_words(k: int, internal: bool) -> str:
 
 def _share_words(k: int) -> str:
     return f"A share that would tell of 1 to {k - 1} people is written as under or over a limit."
+
+
+def steps_tables(evidence: Evidence, *, internal: bool) -> list[Child]:
+    """Tables of what each step left and did; for everybody only what the released rows show anyway."""
+    said = [(step, step.details if internal else step.outside) for step in evidence.steps]
+    tables = [*(_risk_table(evidence) if internal else []), *(_table(step, words) for step, words in said if words)]
+    return [tag("h3", "Step by step"), *tables] if tables else []
+
+
+def _risk_table(evidence: Evidence) -> list[Html]:
+    rows = [
+        (step.name, percent(step.reidentification), percent(step.linkage))
+        for step in evidence.steps
+        if step.reidentification is not None
+    ]
+    head = ("After", "Nearest match finds the right person", "Nearest or second nearest original is the source")
+    return [rows_table("Risk after each step", head, rows, numeric=(1, 2))] if rows else []
+
+
+def _table(step: Step, words: Mapping[str, Any]) -> Html:
+    rows = [(name.replace("_", " "), _step_value(name, value)) for name, value in words.items() if value is not None]
+    return rows_table(f"What {step.name} did", ("What", "Value"), rows)
+
+
+def _step_value(name: str, value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {_step_value(name, item)}" for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(_step_value(name, item) for item in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float) and name.endswith("_share"):
+        return percent(value)
+    return number(value) if isinstance(value, int | float) else str(value)
+
+
+def columns(evidence: Evidence, *, internal: bool, unmeasured: str = "") -> Html:
+    """One row a column, in plain words; `unmeasured` is said where no comparison with the original may be shown."""
+    marginals = {marginal.column: marginal for marginal in evidence.marginals}
+    head = ["Column", "What was done", "Why", "How much it changed", "What is kept"]
+    rows = [_row(account, marginals, evidence, internal, unmeasured) for account in evidence.columns]
+    return section(
+        "columns",
+        "What was changed, and why",
+        tag("p", _intro(evidence, internal)),
+        rows_table("What was changed, and why", head, rows, quiet=True, kind="account"),
+    )
+
+
+def _intro(evidence: Evidence, internal: bool) -> str:
+    if evidence.withheld and not internal:
+        return f"How much each column differs from the original was measured but is internal: {evidence.withheld}."
+    return (
+        "Moved by: the share of the records that would have to move for the two distributions of the column to "
+        "agree (total variation, over the cells of the pictures below). 0% means that the distribution did "
+        "not change, even if every person's value did."
+    )
+
+
+def _row(
+    account: ColumnAccount, marginals: Mapping[str, Marginal], evidence: Evidence, internal: bool, unmeasured: str
+) -> tuple[Child, ...]:
+    name = join([account.name, tag("span", account.role, class_="role")])
+    changed = _changed(account, marginals.get(account.name), evidence, internal, unmeasured)
+    return name, _sentence(account.done), account.reason, changed, account.kept
+
+
+def _changed(
+    account: ColumnAccount, marginal: Marginal | None, evidence: Evidence, internal: bool, unmeasured: str
+) -> str:
+    if account.done == "removed":
+        return "Removed entirely."
+    if evidence.withheld and not internal:
+        return unmeasured or " ".join(_left(account)) or "Kept inside."
+    said = [*_moved(account, marginal), *_left(account)]
+    if internal and account.changed_share is not None:
+        said.append(f"{percent(account.changed_share)} of the values differ from the person's own.")
+    return " ".join(said) or "Not measured."
+
+
+def _moved(account: ColumnAccount, marginal: Marginal | None) -> list[str]:
+    if account.done in ("published unchanged", "left as it is"):
+        return ["Not at all."]
+    if marginal is None or not marginal.cells:
+        return []
+    return [f"Moved by {percent(marginal.distance())}."]
+
+
+def _left(account: ColumnAccount) -> list[str]:
+    if account.n_left is None:
+        return []
+    return ["1 distinct value remains." if account.n_left == 1 else f"{count(account.n_left)} distinct values remain."]
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def risk_withheld(evidence: Evidence, first: str = "") -> Html:
+    """Why there is no measured risk, after what is said `first`."""
+    words = f"{first}What an intruder achieves was measured against the original. The numbers are internal: "
+    return section("risk", "Risk, before and after", tag("p", f"{words}{evidence.withheld}."))
+
+
+def utility_withheld(evidence: Evidence) -> Html:
+    """Why there is no measured utility, and what the rows themselves show of it."""
+    words = (
+        "How well the table agrees with the original was measured but is internal, for the same reason. Ask "
+        "the publisher to run an analysis on the original and to say whether the results agree."
+    )
+    return section("utility", "Utility: what is preserved", tag("p", words), _blanked(evidence))
+
+
+def _blanked(evidence: Evidence) -> Html | None:
+    """The share of values that are blank in the released rows: anybody can count it there."""
+    if not evidence.blanked:
+        return None
+    rows = [(name, percent(share)) for name, share in evidence.blanked.items()]
+    caption = "Values suppressed in the released rows"
+    return rows_table(caption, ("Column", "Share suppressed"), rows, numeric=(1,), kind="narrow")

@@ -40,22 +40,28 @@ def _glance(evidence: Evidence, tiles: Sequence[Html], released: str, measured: 
     return section(
         "summary",
         "At a glance",
+        *(tag("p", text, class_="warning") for text in evidence.warnings),
         tag("dl", *tiles, class_="tiles"),
         tag("dl", *rows, class_="answers"),
     )
 
 
 def _tiles(evidence: Evidence) -> list[Html]:
-    kept = evidence.utility
     return [
         _hiding_tile(evidence),
         _found_tile(evidence),
-        _tile(
-            "Distribution kept",
-            percent(kept.histogram_intersection),
-            f"A fresh sample of the same people keeps {percent(kept.bootstrap_intersection.value)}",
-        ),
+        _kept_tile(evidence),
     ]
+
+
+def _kept_tile(evidence: Evidence) -> Html:
+    """The joint distribution, or, where that is too wide to tell, pairs of columns."""
+    kept, pairs = evidence.utility, evidence.utility.pairs_kept
+    if pairs is not None:
+        beside = "Mean over pairs of quasi-identifiers; 100% is all"
+        return _tile("Distribution preserved, by pairs", percent(pairs.mean), beside)
+    beside = f"A fresh sample of the same people preserves {percent(kept.bootstrap_intersection.value)}"
+    return _tile("Distribution preserved", percent(kept.histogram_intersection), beside)
 
 
 def _found_tile(evidence: Evidence) -> Html:
@@ -86,7 +92,7 @@ def _hiding_tile(evidence: Evidence) -> Html:
         smallest = evidence.smallest_class
         shown = str(smallest) if smallest >= evidence.k else f"fewer than {evidence.k}"
         return _tile("Smallest class", f"{shown} {whom}", "Who share all quasi-identifiers; no size was asked for")
-    if "coarsen" in evidence.recipe:
+    if evidence.coarsened:
         beside = "Each combination of quasi-identifiers is shared by at least this many"
     else:
         beside = "Each person hides in a group of at least this many"
@@ -169,13 +175,18 @@ def _measured(evidence: Evidence) -> Child:
     )
     moved = kept.moments.correlation_difference
     links = f"; correlations are off by {number(moved)} on average" if number(moved) != "–" else ""
-    shape = (
-        f" The joint distribution agrees to {percent(kept.histogram_intersection)} (a fresh sample: "
-        f"{percent(kept.bootstrap_intersection.value)}){links}."
-    )
+    shape = f" {_shape_words(evidence)}{links}."
     return tag(
         "ul", tag("li", tag("strong", "Risk."), attack), tag("li", tag("strong", "Use."), shape), class_="promises"
     )
+
+
+def _shape_words(evidence: Evidence) -> str:
+    kept, pairs = evidence.utility, evidence.utility.pairs_kept
+    if pairs is not None:
+        return f"Distributions of two columns agree to {percent(pairs.mean)} on average"
+    fresh = percent(kept.bootstrap_intersection.value)
+    return f"The joint distribution agrees to {percent(kept.histogram_intersection)} (a fresh sample: {fresh})"
 
 
 def _by_all_words(evidence: Evidence) -> str:

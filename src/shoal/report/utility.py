@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from typing import Literal
 
+from shoal.reading import Reading, Shows
 from shoal.report.correlation import Correlations
 from shoal.report.evidence import Evidence
 from shoal.report.marginal import Cell, Marginal
 from shoal.report.markup import Child, Html, details, figure, join, rows_table, section, tag
-from shoal.report.numbers import ABSENT, NOT_MEASURED, between, listed, number, percent
+from shoal.report.mosaic import mosaic_figure
+from shoal.report.numbers import between, count, listed, number, percent
 from shoal.report.pieces import bullets, people, too_few
 from shoal.report.plots import correlation_plot, marginal_plot, two_digits
-from shoal.report.tiles import mosaic_figure
+from shoal.report.quality import quality_figures, trained_table
+from shoal.report.readings import reading_table, verdict
+from shoal.utility import UtilityReport
+from shoal.utility.moment import FreshMoments
 
 __all__ = ["utility"]
 
@@ -39,6 +46,8 @@ def utility(evidence: Evidence) -> Html:
         _kept_table(evidence),
         *_regression(evidence),
         bullets(evidence.utility.notes, "note"),
+        *quality_figures(evidence.quality),
+        *trained_table(evidence.usefulness),
         tag("h3", "Correlations before and after"),
         *_correlation_figure(evidence),
         *mosaic_figure(evidence.mosaic),
@@ -49,68 +58,100 @@ def utility(evidence: Evidence) -> Html:
 
 def _kept_table(evidence: Evidence) -> Html:
     kept = evidence.utility
-    moments, variation = kept.moments, kept.total_variation
-    fresh = kept.bootstrap_intersection
-    rows: list[tuple[str, str, str]] = [
-        (
-            "Joint distribution of the quasi-identifiers",
-            percent(kept.histogram_intersection),
-            "histogram intersection, 100% is equal; a bootstrap reaches "
-            f"{percent(fresh.value)} ({between(fresh.interval)})",
-        ),
-    ]
+    return reading_table("What is kept", [*_distributions(kept), *_moments(kept), *_apart(kept)])
+
+
+def _distributions(kept: UtilityReport) -> Iterator[Reading]:
+    fresh, variation = kept.bootstrap_intersection, kept.total_variation
+    yield _kept(
+        "Joint distribution of the quasi-identifiers",
+        kept.histogram_intersection,
+        fresh.value,
+        f"Histogram intersection, 100% is equal; a fresh sample lies within {between(fresh.interval)}.",
+        better="higher",
+    )
     if kept.weighted_histogram_intersection is not None:
-        rows.append(("The same with survey weights", percent(kept.weighted_histogram_intersection), "100% is equal"))
-    rows += [
-        ("Single columns moved by", percent(variation.one_way.mean), "mean total variation; 0% is equal"),
-        ("Pairs of quasi-identifiers moved by", percent(variation.two_way.mean), "mean total variation"),
-        ("Pairs with a sensitive column moved by", percent(variation.response.mean), "mean total variation"),
-        ("Means are off by", percent(moments.abim), "average, relative to the mean (ABIM)"),
-        ("Standard deviations are off by", percent(moments.abisd), "average, relative (ABISD)"),
-        (
-            "Correlations are off by",
-            number(moments.correlation_difference),
-            f"average absolute difference; the largest is {number(moments.largest_correlation_difference)}",
-        ),
-        (
-            "Correlations with sensitive columns are off by",
-            number(moments.response_correlation_difference),
-            f"the largest is {number(moments.largest_response_correlation_difference)}",
-        ),
-        ("Values moved", percent(moments.sse_sst), "of the total variance (SSE/SST); this is what hides the person"),
-        (
-            "Telling released rows from original ones",
-            number(kept.propensity.ratio),
-            "propensity ratio: about 1 for a fresh sample, larger where a classifier sees differences",
-        ),
-        (
-            "Distance of the two clouds of points",
-            number(max(0.0, kept.energy.coefficient)),
-            "energy coefficient, from 0 to 1",
-        ),
-    ]
-    head = ("What", "Value", "How to read it")
-    told = [_told(row, kept.unmeasured.get(_MEASURES.get(row[0], ""))) for row in rows]
-    return rows_table("What is kept", head, told, numeric=(1,), quiet=True)
+        weighted = kept.weighted_histogram_intersection
+        yield _kept("The same with survey weights", weighted, fresh.value, "100% is equal.", better="higher")
+    for name, order, measure in (
+        ("Single columns moved by", variation.one_way, "total_variation_one_way"),
+        ("Pairs of quasi-identifiers moved by", variation.two_way, "total_variation_two_way"),
+        ("Pairs with a sensitive column moved by", variation.response, "total_variation_response"),
+    ):
+        yield _kept(
+            name, order.mean, order.fresh, "Mean total variation; 0% is equal.", why=kept.unmeasured.get(measure)
+        )
 
 
-_MEASURES = {
-    "Single columns moved by": "total_variation_one_way",
-    "Pairs of quasi-identifiers moved by": "total_variation_two_way",
-    "Pairs with a sensitive column moved by": "total_variation_response",
-    "Means are off by": "abim",
-    "Standard deviations are off by": "abisd",
-    "Correlations are off by": "correlation_difference",
-    "Correlations with sensitive columns are off by": "response_correlation_difference",
-    "Values moved": "sse_sst",
-    "Telling released rows from original ones": "propensity_ratio",
-}
-"""The name in `UtilityReport.summary` of each row that may have nothing to tell."""
+def _moments(kept: UtilityReport) -> Iterator[Reading]:
+    moments, why = kept.moments, kept.unmeasured
+    fresh = moments.fresh or FreshMoments(
+        abim=None, abisd=None, correlation_difference=None, response_correlation_difference=None
+    )
+    yield _kept(
+        "Means are off by", moments.abim, fresh.abim, "Average, relative to the mean (ABIM).", why=why.get("abim")
+    )
+    relative = "Average, relative (ABISD)."
+    yield _kept("Standard deviations are off by", moments.abisd, fresh.abisd, relative, why=why.get("abisd"))
+    yield _kept(
+        "Correlations are off by",
+        moments.correlation_difference,
+        fresh.correlation_difference,
+        f"Average absolute difference; the largest is {number(moments.largest_correlation_difference)}.",
+        shows="number",
+        why=why.get("correlation_difference"),
+    )
+    yield _kept(
+        "Correlations with sensitive columns are off by",
+        moments.response_correlation_difference,
+        fresh.response_correlation_difference,
+        f"The largest is {number(moments.largest_response_correlation_difference)}.",
+        shows="number",
+        why=why.get("response_correlation_difference"),
+    )
 
 
-def _told(row: tuple[str, str, str], why: str | None) -> tuple[str, str, str]:
-    """The row, or that it was not measured and why."""
-    return (row[0], NOT_MEASURED, f"because {why}") if row[1] == ABSENT and why else row
+def _apart(kept: UtilityReport) -> Iterator[Reading]:
+    """How far values moved, and how well the two tables can be told apart."""
+    moved = "Of the total variance (SSE/SST): this is what hides the person. The original has 0%, a shuffled one 200%."
+    yield _kept("Values moved", kept.moments.sse_sst, None, moved, why=kept.unmeasured.get("sse_sst"))
+    yield _kept(
+        "Telling released rows from original ones",
+        kept.propensity.ratio,
+        1.0,
+        "Propensity ratio: larger where a classifier sees differences.",
+        shows="number",
+        slack=1.0,
+        why=kept.unmeasured.get("propensity_ratio"),
+    )
+    energy = max(0.0, kept.energy.coefficient)
+    yield _kept("Distance of the two clouds of points", energy, 0.0, "Energy coefficient, from 0 to 1.", shows="number")
+
+
+def _kept(
+    name: str,
+    value: float | None,
+    fresh: float | None,
+    meaning: str,
+    *,
+    shows: Shows = "share",
+    better: Literal["lower", "higher"] = "lower",
+    slack: float = 0.02,
+    why: str | None = None,
+) -> Reading:
+    """A measure beside what a fresh sample reaches, or why it was not measured."""
+    value = None if value is None or math.isnan(value) else value
+    said = f"Because {why}." if value is None and why else meaning
+    return Reading(
+        name=name,
+        value=value,
+        chance=fresh,
+        against="a fresh sample",
+        meaning=said,
+        shows=shows,
+        better=better,
+        slack=slack,
+    )
 
 
 def _regression(evidence: Evidence) -> list[Child]:
@@ -124,15 +165,22 @@ def _regression(evidence: Evidence) -> list[Child]:
             percent(original.r_squared),
             percent(released.r_squared),
             between(released.r_squared_interval),
+            _as_trained(released.r_squared, original.r_squared),
         ),
         (
             "Bias of the mean prediction",
             _points(original.relative_bias),
             _points(released.relative_bias),
             between([x / 100 for x in released.relative_bias_interval]) if released.relative_bias_interval else "",
+            _as_unbiased(released.relative_bias, original.relative_bias),
         ),
     ]
-    tested = "people left out of the training" if model.held_out else "the same people (in sample)"
+    tested = (
+        f"{count(model.n_test)} people left out of the training: half of all, drawn once for this file and the same "
+        "whatever the seed or the method, so that two releases are tested alike"
+        if model.held_out
+        else "the same people (in sample)"
+    )
     overlap = (
         f" The 95% intervals of its coefficients overlap by {percent(model.mean_overlap)} on average."
         if model.mean_overlap is not None
@@ -142,12 +190,23 @@ def _regression(evidence: Evidence) -> list[Child]:
         f"Regression of {model.target} on the quasi-identifiers, trained on either table and tested on the original "
         f"records of {tested}.{overlap}"
     )
-    head = ("Measure", "Trained on the original", "Trained on the release", "95% interval of the latter")
+    head = ("Measure", "Trained on the original", "Trained on the release", "95% interval of the latter", "Reading")
     return [
         tag("h3", "Regression"),
         tag("p", words),
         rows_table(f"Predicting {model.target}", head, rows, numeric=(1, 2, 3), quiet=True),
     ]
+
+
+def _as_trained(value: float | None, original: float | None) -> Html:
+    reading = Reading(name="", value=value, chance=original, shows="number", better="higher", slack=0.02)
+    return verdict(reading)
+
+
+def _as_unbiased(value: float | None, original: float | None) -> Html:
+    """A bias in percent of the mean, either way, beside that of the original's own model."""
+    sizes = [None if bias is None else abs(bias) / 100 for bias in (value, original)]
+    return verdict(Reading(name="", value=sizes[0], chance=sizes[1], slack=0.02))
 
 
 def _points(value: float | None) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from shoal.linked import JointRisk
 from shoal.risk.assessment import RiskReport, assess
 from shoal.risk.attacker_models import AttackerRisk, Attackers, attackers
 from shoal.risk.attribute_inference import ColumnInference, Inference, inference
@@ -17,21 +18,20 @@ from shoal.risk.class_sizes import ClassReport, Diversity, classes
 from shoal.risk.closest_record import ClosestRecord, closest_record
 from shoal.risk.column_contribution import ColumnContribution, Contribution, ValueContribution, contribution
 from shoal.risk.control_group import AttackRisk
-from shoal.risk.copies import Verbatim, verbatim
+from shoal.risk.copies import ReplicatedUniques, Verbatim, replicated_uniques, verbatim
 from shoal.risk.dependence import Dependence, dependences
 from shoal.risk.household_risk import HouseholdRisk, households
 from shoal.risk.individual_risk import IndividualRisk, individual
 from shoal.risk.interval_disclosure import ColumnDisclosure, IntervalDisclosure, intervals
+from shoal.risk.joined_view import known_events
 from shoal.risk.matching import GroupRisk, Reidentification, reidentification
-from shoal.risk.membership_attack import Membership, membership
+from shoal.risk.membership_attack import Membership, membership, shadow_membership
 from shoal.risk.minimal_uniques import Combination, Suda, suda
 from shoal.risk.neighbour_attacks import Guessing, guessing, linkability
 from shoal.risk.population import PopulationUniques, Uniqueness, uniqueness
 from shoal.risk.population_map import KMap, Presence, k_map, presence
 from shoal.risk.predicate_attack import SinglingOut, singling_out
 from shoal.risk.record_linkage import Linkage, linkage
-from shoal.risk.replicates import ReplicatedUniques, replicated_uniques
-from shoal.risk.shadow_attack import shadow_membership
 from shoal.risk.single_changes import Change, WhatIf, what_if
 from shoal.risk.unchanged import UnchangedColumnsAttack, unchanged_columns
 
@@ -60,6 +60,7 @@ __all__ = [
     "IndividualRisk",
     "Inference",
     "IntervalDisclosure",
+    "JointRisk",
     "KMap",
     "Linkage",
     "Membership",
@@ -91,6 +92,7 @@ __all__ = [
     "inference",
     "intervals",
     "k_map",
+    "known_events",
     "linkability",
     "linkage",
     "membership",

@@ -46,7 +46,7 @@ class RiskReport(Record):
     dependences
         Unchanged columns that follow from the quasi-identifiers, or give them away.
     class_mix
-        How the groups mix the classes of the nominal and ordinal sensitive columns; None without labels or classes.
+        How the groups mix the classes of each nominal or ordinal sensitive column; none without labels or classes.
     closest
         Of a synthetic table: whether its rows lie nearer to the original's records than other people do; else None.
     k, small_share
@@ -65,7 +65,7 @@ class RiskReport(Record):
     verbatim: copies.Verbatim
     unchanged: UnchangedColumnsAttack
     dependences: tuple[Dependence, ...] = ()
-    class_mix: class_mixture.ClassMix | None = None
+    class_mix: tuple[class_mixture.ClassMix, ...] = ()
     closest: closest_record.ClosestRecord | None = None
     k: int | None = None
     small_share: float | None = None
@@ -131,6 +131,7 @@ class _Parts:
         return measured
 
 
-def _class_mix(pair: Pair, labels: Any) -> class_mixture.ClassMix | None:
-    names = class_names(pair.schema)
-    return class_mixture.measure(pair.original, labels, names) if names and labels is not None else None
+def _class_mix(pair: Pair, labels: Any) -> tuple[class_mixture.ClassMix, ...]:
+    """One column at a time: the classes of many columns together are nearly all different, and tell nothing."""
+    names = class_names(pair.schema) if labels is not None else ()
+    return tuple(class_mixture.measure(pair.original, labels, (name,)) for name in names)

@@ -22,16 +22,15 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from shoal import frequency as posterior
 from shoal.arrays import FloatArray, IntArray
 from shoal.equivalence import Classes
 from shoal.errors import ParameterError
 from shoal.frame import Frame, enter
+from shoal.frequency import drawn_alike, estimated_size, person_weights, sampling_fractions
 from shoal.record import Interval, Record
-from shoal.risk import posterior
 from shoal.risk.class_sizes import table_classes
-from shoal.risk.individual_risk import sampling_fractions
-from shoal.risk.population_size import estimated_size, person_weights
-from shoal.risk.uniqueness_models import fit_pitman
+from shoal.risk.population import fit_pitman
 from shoal.schema import Schema
 
 __all__ = ["AttackerRisk", "Attackers", "attackers", "measure"]
@@ -157,17 +156,9 @@ def _models(frame: Frame, schema: Schema, found: Classes, size: float | None) ->
         "negative binomial": (posterior.negative_binomial(f, p), float(p[f == 1].sum()))
     }
     histogram = found.histogram()
-    if _drawn_alike(person_weights(frame, schema, found), f) and 1 in histogram and max(histogram) > 1:
+    if drawn_alike(person_weights(frame, schema, found), f) and 1 in histogram and max(histogram) > 1:
         models["pitman"] = _pitman(f, histogram, size)
     return models
-
-
-def _drawn_alike(weights: FloatArray | None, f: IntArray) -> bool:
-    """Whether people of every class had the same chance to be in the table, as Pitman's model assumes."""
-    if weights is None:
-        return True
-    mean = weights / f
-    return bool(np.ptp(mean) <= 1e-9 * abs(float(mean.max())))
 
 
 def _pitman(f: IntArray, histogram: dict[int, int], size: float) -> tuple[FloatArray, float]:

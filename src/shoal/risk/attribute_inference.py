@@ -23,7 +23,8 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
-from shoal.conform import Prepared, floats, prepare
+from shoal.conform import Prepared, prepare
+from shoal.domain.absence import numbers
 from shoal.errors import SchemaError
 from shoal.frame import enter, series
 from shoal.pair import Pair
@@ -157,7 +158,7 @@ def measure(
 def _why_not(pair: Pair, name: str) -> str | None:
     if pair.schema[name].kind != "numeric":
         return None
-    if bool(series(pair.original.frame, name).is_null().all()):
+    if bool(np.isnan(numbers(series(pair.original.frame, name), pair.schema[name])).all()):
         return "no record of the original has a value"
     return "no released row has a value" if bool(np.isnan(pair.codes_of([name])[2]).all()) else None
 
@@ -221,7 +222,7 @@ def _number_guess(pair: Pair, name: str) -> Guess:
     released = pair.codes_of([name])[2][:, 0]
 
     def errors(matches: Matches, true: pl.Series) -> tuple[FloatArray, FloatArray]:
-        values = matches.of_asked(floats(true))
+        values = matches.of_asked(numbers(true, pair.schema[name]))
         guess, overall = nearest_means(matches, released)
         known = ~np.isnan(values)
         return np.abs(guess[matches.queries[known]] - values[known]), np.abs(overall - values[known])

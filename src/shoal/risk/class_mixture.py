@@ -35,8 +35,8 @@ class ClassMix(Record):
     ----------
     columns
         The class columns that were looked at, together.
-    n_groups, n_classes
-        Number of groups and of classes.
+    n_records, n_groups, n_classes
+        Number of records in groups, of groups and of classes.
     chi_square, random_chi_square
         X², and C − 1, its approximate value for groups drawn at random.
     mean_divergence, largest_divergence
@@ -45,6 +45,8 @@ class ClassMix(Record):
         Groups whose records all have one class, and the share of records in them.
     lone_groups, lone_share
         Groups in which some class has a single record, and the share of records that are such.
+    random_homogeneous_share, random_lone_share
+        The two shares to expect of groups of the same sizes drawn at random.
     divergence
         JSD of each group, in the order of the labels.
     """
@@ -53,6 +55,7 @@ class ClassMix(Record):
     releasable: ClassVar[bool] = False
 
     columns: tuple[str, ...]
+    n_records: int
     n_groups: int
     n_classes: int
     chi_square: float
@@ -63,6 +66,8 @@ class ClassMix(Record):
     homogeneous_share: float
     lone_groups: int
     lone_share: float
+    random_homogeneous_share: float
+    random_lone_share: float
     divergence: FloatArray
 
 
@@ -139,6 +144,7 @@ def _mix(names: tuple[str, ...], groups: IntArray, codes: IntArray) -> ClassMix:
     lone = np.bincount(of, weights=counts == 1)
     return ClassMix(
         columns=names,
+        n_records=n,
         n_groups=len(sizes),
         n_classes=len(overall),
         chi_square=float(chi_square.mean()),
@@ -149,8 +155,27 @@ def _mix(names: tuple[str, ...], groups: IntArray, codes: IntArray) -> ClassMix:
         homogeneous_share=float(sizes[homogeneous].sum() / n),
         lone_groups=int((lone > 0).sum()),
         lone_share=float(lone.sum() / n),
+        random_homogeneous_share=_by_chance(sizes, overall, overall),
+        random_lone_share=_by_chance(sizes, overall, n - overall + 1),
         divergence=divergence,
     )
+
+
+def _by_chance(sizes: IntArray, overall: IntArray, among: IntArray) -> float:
+    """Mean over records of P(the m − 1 others of a random group of m are all among the `among` − 1 that count).
+
+    For a record of class c these are the others of its class (a group of one class), or those of other classes (a class
+    of one record): Π_{i=1}^{m−1} (A_c − i)/(N − i).
+    """
+    from scipy.special import gammaln
+
+    n = int(overall.sum())
+    m, groups = np.unique(sizes, return_counts=True)
+    a = among[:, None].astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        log = gammaln(a) - gammaln(np.maximum(a - m + 1, 1)) + gammaln(n - m + 1) - gammaln(n)
+    chance = np.where(a >= m, np.exp(log), 0.0)
+    return float((overall / n) @ chance @ (groups * m / n))
 
 
 def _divergence(of: IntArray, counts: IntArray, held: IntArray, sizes: IntArray, n: int) -> FloatArray:

@@ -27,10 +27,9 @@ from shoal.equivalence import Classes, Codes, combine
 from shoal.errors import ParameterError
 from shoal.frame import Frame, enter, series
 from shoal.record import Interval, Record
-from shoal.risk.atoms import Atoms, atoms_of
 from shoal.risk.class_sizes import table_classes
 from shoal.risk.keys import coded_keys
-from shoal.risk.small_classes import in_small_classes
+from shoal.risk.small_classes import Atoms, atoms_of, in_small_classes
 from shoal.risk.uncertainty import mean_interval
 from shoal.rng import stream
 from shoal.schema import Schema

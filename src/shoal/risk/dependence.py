@@ -184,15 +184,15 @@ def _determined(name: str, column: Codes, quasi: dict[str, Codes], rng: Generato
 
 
 def _tells(name: str, column: Codes, quasi: dict[str, Codes], rng: Generator) -> list[Dependence]:
-    told = {}
+    strengths = {}
     for one, values in quasi.items():
         found = _named({name: column}, (name,), values, rng)
         if found:
-            told[one] = found
-    if not told:
+            strengths[one] = found
+    if not strengths:
         return []
-    share, exact = min(share for share, _ in told.values()), all(exact for _, exact in told.values())
-    return [Dependence(column=name, direction="tells", quasi=tuple(told), share=share, exact=exact)]
+    share, exact = min(share for share, _ in strengths.values()), all(exact for _, exact in strengths.values())
+    return [Dependence(column=name, direction="tells", quasi=tuple(strengths), share=share, exact=exact)]
 
 
 def _strength(given: dict[str, Codes], names: Sequence[str], column: Codes, dealt: Codes) -> float:

@@ -36,6 +36,7 @@ from shoal.aggregate.cudia import affordable
 from shoal.aggregate.problem import Problem, pose
 from shoal.arrays import FloatArray
 from shoal.conform import Prepared, floats, prepare
+from shoal.domain.absence import stands_for_absence
 from shoal.errors import ColumnError, ParameterError, SchemaError
 from shoal.frame import series
 from shoal.rng import stream
@@ -342,11 +343,12 @@ def _known(schema: Schema, given: Sequence[str] | None, by: Sequence[str], value
 
 def _truth(prepared: Prepared, value: str) -> FloatArray:
     column = series(prepared.frame, value)
-    if not column.dtype.is_numeric() or column.null_count():
+    absent = int(stands_for_absence(column, prepared.schema[value]).sum())
+    if not column.dtype.is_numeric() or absent:
         raise ColumnError(
             value,
             "must hold numbers without missing values to be averaged",
-            got=f"{column.null_count()} missing",
+            got=f"{absent} missing",
             hint='Set missing = "drop" in the schema.',
         )
     return floats(column)

@@ -12,22 +12,21 @@ are not "others to hide among".
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import polars as pl
 
+from shoal import frequency as posterior
 from shoal.arrays import FloatArray, IntArray
+from shoal.conform import in_two_homes
 from shoal.equivalence import Classes, Codes, classes_of, combine, persons
-from shoal.errors import ColumnError, SchemaError
+from shoal.errors import Problems, SchemaError
 from shoal.frame import Frame, enter, series
+from shoal.frequency import estimated_size, sampling_fractions
 from shoal.record import Record
-from shoal.risk import posterior
 from shoal.risk.class_sizes import table_classes
-from shoal.risk.individual_risk import sampling_fractions
 from shoal.risk.keys import require_keys
-from shoal.risk.population_size import estimated_size
 from shoal.schema import Schema
 
 __all__ = ["HouseholdRisk", "household_risks", "households"]
@@ -104,7 +103,7 @@ def households(
     frame = enter(table)
     require_keys(frame, schema)
     name = _column(frame, schema, household)
-    _check_one_each(frame, schema, name)
+    Problems(in_two_homes(frame, _with_home(schema, name))).settle()
     home = combine([persons(series(frame, name))])
     found = table_classes(frame, schema)
     size = estimated_size(frame, schema, found, population)
@@ -151,19 +150,12 @@ def _column(frame: Frame, schema: Schema, household: str | None) -> str:
     return name
 
 
-def _check_one_each(frame: Frame, schema: Schema, household: str) -> None:
-    """Refuse a person in two households."""
-    if schema.unit is None or schema.unit == household or schema.unit not in frame.columns:
-        return
-    pairs = pl.DataFrame({"unit": series(frame, schema.unit), "home": series(frame, household)}).drop_nulls().unique()
-    n_torn = int((pairs["unit"].unique_counts() > 1).sum())
-    if n_torn:
-        raise ColumnError(
-            household,
-            "must be the same in all rows of a person",
-            got=f"{n_torn} persons in several",
-            hint="Correct it, or give people who moved a household of their own.",
-        )
+def _with_home(schema: Schema, household: str) -> Schema:
+    """The schema with this column as its household."""
+    if schema.household == household or household == schema.unit:
+        return schema
+    others = [replace(column, role="other") for column in schema.columns if column.role == "household"]
+    return schema.with_columns([*others, replace(schema[household], role="household", pseudonym=False)])
 
 
 def _composition_risks(labels: IntArray, home: Codes, share: float) -> tuple[FloatArray, int, int]:

@@ -7,6 +7,8 @@ The risk of a record is E(1/F | f): f persons of the table share its quasi-ident
   combination are. It tells sample uniques apart, which the other does only through weights;
 - ``"census"``: the table is the population, r = 1/f, the worst case; taken where nothing says how large it is.
 
+A missing key is a level of its own, or a wildcard that fits every value (`shoal.risk.wildcards`).
+
 The file's risk is the sum over records (expected re-identifications) and their mean; neither shows the tail, so the
 largest and the number above a threshold stand beside them.
 """
@@ -14,24 +16,25 @@ largest and the number above a threshold stand beside them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from shoal import frequency as posterior
 from shoal.arrays import FloatArray, IntArray
 from shoal.equivalence import Classes, Codes
 from shoal.errors import ParameterError
 from shoal.frame import Frame, enter
+from shoal.frequency import drawn_alike, estimated_size, person_weights, row_weights, sampling_fractions
 from shoal.record import Record
-from shoal.risk import posterior
 from shoal.risk.class_sizes import table_classes
-from shoal.risk.keys import coded_keys
+from shoal.risk.keys import coded_keys, missing_keys
 from shoal.risk.log_linear import Fit, fit_log_linear
-from shoal.risk.population_size import estimated_size, person_weights
+from shoal.risk.wildcards import wildcard_counts
 from shoal.schema import Schema
 
-__all__ = ["IndividualRisk", "Model", "expected_risks", "individual", "measure", "sampling_fractions"]
+__all__ = ["IndividualRisk", "Model", "expected_risks", "individual", "measure"]
 
 Model = Literal["negative binomial", "log-linear", "census"]
 _SPARSE = 0.1  # share of unique records from which the log-linear model is taken
@@ -57,6 +60,9 @@ class IndividualRisk(Record):
         The risk that 50, 90, 95, 99 and 99.9 % of the records don't exceed, by percentage.
     expected_uniques
         Expected number of population uniques among the table's uniques.
+    n_weightless
+        Records whose class has fewer persons by its weights than in the table (weights of 0, missing, below 1): they
+        are taken to be all there are of their kind, r = 1/f.
     fit
         Of the log-linear model: what it expects beside what is seen; else None.
     risks
@@ -76,6 +82,7 @@ class IndividualRisk(Record):
     above_share: float
     quantiles: dict[str, float]
     expected_uniques: float
+    n_weightless: int = 0
     fit: Fit | None = None
     risks: FloatArray = field(repr=False, compare=False)
 
@@ -98,6 +105,8 @@ def individual(
     population: float | None = None,
     model: Model | Literal["auto"] = "auto",
     threshold: float = 0.2,
+    missing: Literal["level", "wildcard"] = "level",
+    alpha: float = 1.0,
 ) -> IndividualRisk:
     """The risk of every record, E(1/F | f), and of the file.
 
@@ -109,14 +118,20 @@ def individual(
         Number of persons that the table was drawn from. None: the sum of the survey weights where the table has
         them, else the table is taken to be the population. With both, weights are scaled to the number.
     model
-        ``"auto"``: negative binomial where there are weights or few uniques, log-linear where more than a tenth of
-        the records are unique.
+        ``"auto"``: negative binomial where weights differ or few are unique, log-linear where more than a tenth of
+        the records are unique and all had the same chance to be drawn.
     threshold
         Records with a larger risk are counted.
+    missing
+        ``"level"``: a missing quasi value is a level of its own. ``"wildcard"``: it fits every value, as a suppressed
+        one does; then records count (no unit), and the model is not the log-linear one.
+    alpha
+        Of wildcards: what a match with an incomplete record of another class counts, from 0 to 1. Lowering it raises
+        the risks.
 
     Notes
     -----
-    A missing quasi value is a level of its own. With a unit column classes count persons, and every row of a person
+    With a unit column classes count persons, and every row of a person
     has the risk of its class. Cost: O(n) for the classes; the log-linear model adds seconds at most.
 
     References
@@ -131,6 +146,10 @@ def individual(
     >>> round(found.largest, 7), round(found.expected, 7)
     (0.2558428, 0.5603163)
     """
+    if missing == "wildcard":
+        return _by_wildcards(enter(table), schema, population, model, threshold, alpha)
+    if missing != "level":
+        raise ParameterError("individual", "missing must be level or wildcard", got=repr(missing)[:60])
     return measure(enter(table), schema, population, model, threshold)
 
 
@@ -150,7 +169,15 @@ def measure(
     size = estimated_size(frame, schema, found, population)
     chosen = _chosen(model, size, found, schema, frame)
     risk, unique, fit = expected_risks(frame, schema, found, size, chosen, keys)
-    return _summary(found, risk, unique, chosen, size, threshold, fit)
+    summary = _summary(found, risk, unique, chosen, size, threshold, fit)
+    return (
+        summary if chosen != "negative binomial" else replace(summary, n_weightless=_weightless(frame, schema, found))
+    )
+
+
+def _weightless(frame: Frame, schema: Schema, found: Classes) -> int:
+    weights = person_weights(frame, schema, found)
+    return 0 if weights is None else int((weights < found.sizes)[found.labels].sum())
 
 
 def expected_risks(
@@ -171,16 +198,6 @@ def expected_risks(
     return posterior.negative_binomial(f, p), np.where(f == 1, np.minimum(p, 1.0), 0.0), None
 
 
-def sampling_fractions(frame: Frame, schema: Schema, found: Classes, size: float) -> FloatArray:
-    """p of each class: persons over weights (scaled to the population), or n/N; never above 1."""
-    f, weights = found.sizes.astype(np.float64), person_weights(frame, schema, found)
-    if weights is None or weights.sum() <= 0:
-        return np.full(len(f), min(1.0, float(f.sum()) / size))
-    inside = weights * (size / weights.sum())
-    share: FloatArray = np.divide(f, inside, out=np.ones(len(f)), where=inside > f)
-    return share
-
-
 def _log_linear(
     frame: Frame, schema: Schema, found: Classes, size: float, keys: Sequence[Codes] | None
 ) -> tuple[FloatArray, FloatArray, Fit]:
@@ -197,9 +214,9 @@ def _chosen(model: str, size: float | None, found: Classes, schema: Schema, fram
         return "census"
     if model != "auto":
         return model  # type: ignore[return-value]
-    weighted = schema.weight is not None and schema.weight in frame.columns
     sparse = float((found.sizes == 1).sum()) > _SPARSE * float(found.sizes.sum())
-    return "log-linear" if sparse and not weighted else "negative binomial"
+    alike = drawn_alike(person_weights(frame, schema, found), found.sizes)
+    return "log-linear" if sparse and alike else "negative binomial"
 
 
 def _summary(
@@ -211,22 +228,64 @@ def _summary(
     threshold: float,
     fit: Fit | None,
 ) -> IndividualRisk:
-    risks = risk[found.labels]
+    expected = float(risk @ found.sizes)
+    rate = expected / float(found.sizes.sum())
+    return _of_rows(risk[found.labels], expected, rate, float(unique.sum()), model, size, threshold, fit)
+
+
+def _of_rows(
+    risks: FloatArray,
+    expected: float,
+    rate: float,
+    expected_uniques: float,
+    model: Model,
+    size: float | None,
+    threshold: float,
+    fit: Fit | None = None,
+) -> IndividualRisk:
     n_above = int((risks > threshold).sum())
     return IndividualRisk(
         model=model,
         population=size,
-        expected=float(risk @ found.sizes),
-        rate=float(risk @ found.sizes) / float(found.sizes.sum()),
-        largest=float(risk.max()),
+        expected=expected,
+        rate=rate,
+        largest=float(risks.max()),
         threshold=threshold,
         n_above=n_above,
         above_share=n_above / len(risks),
         quantiles={f"{share:g}": float(np.quantile(risks, share / 100)) for share in (50, 90, 95, 99, 99.9)},
-        expected_uniques=float(unique.sum()),
+        expected_uniques=expected_uniques,
         fit=fit,
         risks=risks,
     )
+
+
+def _by_wildcards(
+    frame: Frame, schema: Schema, population: float | None, model: str, threshold: float, alpha: float
+) -> IndividualRisk:
+    """`individual` where a missing key fits every value."""
+    _check(model, threshold)
+    _check_wildcards(schema, model, alpha)
+    size = estimated_size(frame, schema, table_classes(frame, schema), population)
+    given = None if schema.weight is None or schema.weight not in frame.columns else row_weights(frame, schema.weight)
+    f, F = wildcard_counts(coded_keys(frame, schema), missing_keys(frame, schema), given, alpha)
+    if size is None or model == "census":
+        alone = float((f == 1).sum())
+        return _of_rows(1 / f, float((1 / f).sum()), float((1 / f).mean()), alone, "census", None, threshold)
+    scale = size / (len(f) if given is None else float(given.sum()))
+    p = np.minimum(1.0, np.divide(f, F * scale, out=np.ones(len(f)), where=F * scale > f))
+    risks = posterior.negative_binomial(f, p)
+    uniques = float(p[f == 1].sum())
+    return _of_rows(risks, float(risks.sum()), float(risks.mean()), uniques, "negative binomial", size, threshold)
+
+
+def _check_wildcards(schema: Schema, model: str, alpha: float) -> None:
+    if model == "log-linear":
+        raise ParameterError("individual", "model can't be log-linear where a missing key is a wildcard")
+    if schema.unit is not None:
+        raise ParameterError("individual", "wildcards count records, and the schema names a unit", parameter="missing")
+    if not 0 <= alpha <= 1:
+        raise ParameterError("individual", "alpha must be a number from 0 to 1", got=repr(alpha)[:60])
 
 
 def _check(model: object, threshold: float) -> None:

@@ -143,7 +143,7 @@ def _column(
     coding: Coding, true: FloatArray, masked: FloatArray, everyone: FloatArray, width: float
 ) -> tuple[BoolArray, ColumnDisclosure]:
     has_levels = coding.kind != "numeric"
-    reach = 0.0 if has_levels else width * float(everyone.std()) + _SLACK * coding.scale
+    reach = 0.0 if has_levels else width * float(np.nanstd(coding.present(everyone))) + _SLACK * coding.scale
     hit = np.abs(true - masked) <= reach
     ordered = Ordered.of(everyone)
     near = hit if has_levels else _near_in_rank(true, masked, ordered, width)

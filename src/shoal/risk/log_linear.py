@@ -1,4 +1,4 @@
-"""Poisson log-linear model of the cells of a table: how rare is the combination itself, not only its class?
+"""The Poisson log-linear model: how rare is the combination itself, not only its class?
 
 A sample unique among common values is likelier to have doubles in the population than one among rare values. The model
 (Skinner and Holmes 1998, Skinner and Shlomo 2008) says so: the cells of the product of all categories, empty ones
@@ -33,6 +33,7 @@ _MOST_CELLS = 2_000_000
 _MOST_WORK = 60_000_000  # cells times pairs of columns, for a fit of some seconds
 _DRAWS = 200_000
 _ROUNDS = 30
+_TOO_SPARSE = 0.98  # share of unique records beyond which uniques and pairs tell nothing about a model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +49,8 @@ class Fit(Record):
     expected_unique, expected_pairs
         What the model expects of both.
     fits
-        Whether both lie within two standard errors, or a tenth, of what is expected.
+        Whether both lie within two standard errors, or a tenth, of what is expected; None where nearly everybody is
+        alone, since every model of so many cells expects that, and it speaks for none of them.
     """
 
     terms: str
@@ -56,7 +58,7 @@ class Fit(Record):
     n_pairs: int
     expected_unique: float
     expected_pairs: float
-    fits: bool
+    fits: bool | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,9 +124,9 @@ def _two_way(columns: Sequence[Codes], example: IntArray, sizes: IntArray) -> Lo
         for (i, j), margin in margins.items():
             rest = tuple(axis for axis in range(len(shape)) if axis not in (i, j))
             now = table.sum(axis=rest, keepdims=True)
-            wanted = margin.reshape([shape[axis] if axis in (i, j) else 1 for axis in range(len(shape))])
-            moved = max(moved, float(np.abs(now - wanted).max()))
-            table *= np.divide(wanted, now, out=np.zeros_like(now), where=now > 0)
+            target = margin.reshape([shape[axis] if axis in (i, j) else 1 for axis in range(len(shape))])
+            moved = max(moved, float(np.abs(now - target).max()))
+            table *= np.divide(target, now, out=np.zeros_like(now), where=now > 0)
         if moved < 1e-6 * sizes.sum():
             break
     place = tuple(column.values[example] for column in columns)
@@ -149,8 +151,13 @@ def _fit(terms: str, means: tuple[FloatArray, FloatArray], sizes: IntArray) -> F
         n_pairs=seen[1],
         expected_unique=unique,
         expected_pairs=pairs,
-        fits=_near(seen[0], unique) and _near(seen[1], pairs),
+        fits=_judged(seen, (unique, pairs), float(sizes.sum())),
     )
+
+
+def _judged(seen: tuple[int, int], expected: tuple[float, float], n: float) -> bool | None:
+    near = _near(seen[0], expected[0]) and _near(seen[1], expected[1])
+    return None if near and seen[0] > _TOO_SPARSE * n else near
 
 
 def _near(seen: int, expected: float) -> bool:

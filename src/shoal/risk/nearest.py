@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.distance.threads import in_chunks
 from shoal.equivalence import equal_rows
 from shoal.pair import Pair
+from shoal.risk import all_pairs
+from shoal.risk.all_pairs import is_small
 from shoal.risk.geometry import Geometry
 from shoal.rng import stream
 
@@ -185,7 +187,8 @@ def match(
     """
     query_ids, target_ids, n = equal_rows(queries, targets) if numbers is None else numbers
     target_rows, target_of = _representatives(target_ids, n)
-    searcher = Searcher(targets=targets[target_rows], geometry=geometry, look=1 if second else 0)
+    small = is_small(len(queries), len(target_rows))
+    searcher = Searcher(targets=targets[target_rows], geometry=geometry, look=1 if second else 0, small=small)
     rows = None if everyone else _sample(queries, _lost(query_ids, target_of, n), searcher, seed, frugal)
     if rows is not None:
         queries, query_ids = queries[rows], query_ids[rows]
@@ -225,7 +228,8 @@ def runner_up(matches: Matches, codes: FloatArray, asked: IntArray) -> tuple[Int
 
 def distances(queries: FloatArray, targets: FloatArray, geometry: Geometry) -> FloatArray:
     """The distance of each row of `queries` to the nearest of distinct `targets`."""
-    return Searcher(targets=targets, geometry=geometry, look=0).ask(queries).nearest
+    small = is_small(len(queries), len(targets))
+    return Searcher(targets=targets, geometry=geometry, look=0, small=small).ask(queries).nearest
 
 
 def rows_in_ties(
@@ -304,6 +308,9 @@ def in_code_order(codes: FloatArray) -> IntArray:
     return np.argsort(key, kind="stable")
 
 
+_Part: TypeAlias = tuple[IntArray, IntArray, FloatArray, IntArray]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
     """Pairs of a query and a target that ties, each query's distance to the nearest and the next, and its work."""
@@ -317,11 +324,12 @@ class _Found:
 
 @dataclass(frozen=True, kw_only=True)
 class Searcher:
-    """Distinct targets that can be searched; the tree is built for the first query."""
+    """Distinct targets that can be searched: all of them in a `small` table, else by a tree, built when first asked."""
 
     targets: FloatArray
     geometry: Geometry
     look: int
+    small: bool
 
     @property
     def n_targets(self) -> int:
@@ -338,21 +346,29 @@ class Searcher:
 
     def ask(self, codes: FloatArray, skip: int = 0) -> _Found:
         """The targets that tie with neighbour number `skip` (from 0) of each row of `codes`."""
-        from shoal.risk.mixed_tree import search
-
-        tree, queries, slack = self.tree, self.geometry.coordinates(codes), (1 + TOLERANCE) ** 2
-        parts: dict[int, tuple[IntArray, IntArray, FloatArray, IntArray]] = {}
-
-        def call(first: int, last: int) -> None:
-            parts[first] = search(tree, queries[first:last], skip, max(skip, self.look), slack)
-
-        in_chunks(call, len(queries), _WORTH_THREADS)
+        slack = (1 + TOLERANCE) ** 2
+        if self.small:
+            parts = {0: all_pairs.search(self.geometry, self.targets, codes, skip, slack)}
+        else:
+            parts = self._in_tree(codes, skip, slack)
         firsts = sorted(parts)
         near = np.concatenate([parts[first][2] for first in firsts])
         return _Found(
             query=np.concatenate([parts[first][0] + first for first in firsts]),
             target=np.concatenate([parts[first][1] for first in firsts]),
             nearest=np.sqrt(near[:, 0]),
-            following=np.sqrt(near[:, 1]) if self.look else np.full(len(queries), np.inf),
+            following=np.sqrt(near[:, 1]) if self.look else np.full(len(codes), np.inf),
             work=np.concatenate([parts[first][3] for first in firsts]),
         )
+
+    def _in_tree(self, codes: FloatArray, skip: int, slack: float) -> dict[int, _Part]:
+        from shoal.risk.mixed_tree import search
+
+        tree, queries = self.tree, self.geometry.coordinates(codes)
+        parts: dict[int, _Part] = {}
+
+        def call(first: int, last: int) -> None:
+            parts[first] = search(tree, queries[first:last], skip, max(skip, self.look), slack)
+
+        in_chunks(call, len(queries), _WORTH_THREADS)
+        return parts

@@ -23,8 +23,7 @@ import numpy as np
 from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
 from shoal.errors import ParameterError, SchemaError
 from shoal.record import Record
-from shoal.risk.attack_table import AttackTable, attack_table, check_attacks, nearest
-from shoal.risk.control_group import AttackRisk, Tally, judged
+from shoal.risk.control_group import AttackRisk, AttackTable, Tally, attack_table, check_attacks, judged, nearest
 from shoal.rng import stream
 from shoal.schema import Schema
 

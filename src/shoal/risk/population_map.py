@@ -23,17 +23,16 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from shoal import frequency as posterior
 from shoal.arrays import FloatArray, IntArray
 from shoal.equivalence import Codes, classes_of, codes, combine
 from shoal.errors import InputError, ParameterError, SchemaError
 from shoal.frame import Frame, enter, series
+from shoal.frequency import estimated_size, sampling_fractions
 from shoal.record import Interval, Record
-from shoal.risk import posterior
 from shoal.risk.class_sizes import table_classes
 from shoal.risk.column_contribution import check_k
-from shoal.risk.individual_risk import sampling_fractions
 from shoal.risk.keys import common_codes, require_keys
-from shoal.risk.population_size import estimated_size
 from shoal.schema import Schema
 
 __all__ = ["KMap", "Presence", "k_map", "margin_bounds", "presence"]

@@ -22,8 +22,7 @@ import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
 from shoal.record import Interval, Record
-from shoal.risk.attack_table import AttackTable, attack_table, check_attacks
-from shoal.risk.control_group import AttackRisk, Tally, judged
+from shoal.risk.control_group import AttackRisk, AttackTable, Tally, attack_table, check_attacks, judged
 from shoal.rng import stream
 from shoal.schema import Schema
 

@@ -1,9 +1,9 @@
 """Record linkage: how many released rows lie nearest, or second nearest, to the person they came from?
 
-The measure of Pagliuca and Seri (1999) as used in paper 002, section 6. It depends on scale and on ties, so both are
-fixed here: numeric and ordinal columns are scaled to 0..1 by the original's range, a nominal mismatch costs 1, and
-equal distances (up to a factor 1 + 1e-9) are averaged over all orders. With t_1 original rows nearest to a released
-one, h_1 of them its person's, and t_2, h_2 the same for the next distance:
+The measure of Pagliuca and Seri (1999) as used by Li and Sarkar (2013), section 6. It depends on scale and on ties, so
+both are said: numeric and ordinal columns are scaled to 0..1 by the original's range (`scale` names others), a nominal
+mismatch costs 1, and equal distances (up to a factor 1 + 1e-9) are averaged over all orders. With t_1 original rows
+nearest to a released one, h_1 of them its person's, and t_2, h_2 the same for the next distance:
 
     nearest = h_1 / t_1
     nearest or second = 1 − C(t_1 − h_1, 2) / C(t_1, 2)   if t_1 ≥ 2,
@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from shoal.arrays import FloatArray, IntArray
+from shoal.arrays import FloatArray, IntArray, distinct_numbers
 from shoal.pair import Pair
 from shoal.record import Record
 from shoal.risk.geometry import Geometry
@@ -26,7 +26,10 @@ from shoal.risk.nearest import TOLERANCE, Matches, known_codes, match, numbered,
 from shoal.risk.uncertainty import chernoff, wilson
 from shoal.schema import Schema
 
-__all__ = ["Linkage", "linkage", "measure"]
+__all__ = ["Linkage", "Scale", "linkage", "measure"]
+
+Scale: TypeAlias = Literal["range", "z", "raw"]
+"""What a number is divided by: the original's range, its standard deviation, or nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +62,9 @@ class Linkage(Record):
         return math.nan if self.share is None else self.share
 
 
-def linkage(original: Any, released: Any, schema: Schema, source_rows: Any = None, seed: int = 0) -> Linkage:
+def linkage(
+    original: Any, released: Any, schema: Schema, source_rows: Any = None, seed: int = 0, scale: Scale = "range"
+) -> Linkage:
     """Share of released rows whose nearest or second nearest original row is their person's.
 
     Parameters
@@ -70,6 +75,9 @@ def linkage(original: Any, released: Any, schema: Schema, source_rows: Any = Non
         Original row number of each released row; None: the rows are in the same order.
     seed
         Seed of the sample of released rows, where one is drawn.
+    scale
+        ``"range"``: numbers and positions are divided by the original's range; ``"z"``: by its standard deviation;
+        ``"raw"``: by nothing, so that the column with the largest numbers decides. Another scale gives another share.
 
     Notes
     -----
@@ -86,14 +94,14 @@ def linkage(original: Any, released: Any, schema: Schema, source_rows: Any = Non
     >>> result.share, result.nearest_share
     (1.0, 0.5)
     """
-    return measure(Pair.of(original, released, schema, source_rows), seed=seed)
+    return measure(Pair.of(original, released, schema, source_rows), seed=seed, scale=scale)
 
 
-def measure(pair: Pair, *, seed: int = 0) -> Linkage:
+def measure(pair: Pair, *, seed: int = 0, scale: Scale = "range") -> Linkage:
     """`linkage` of an existing pair."""
     if not (pair.source_rows >= 0).any():
         return _nobodys(len(pair.released))
-    geometry, codes = ranged(pair), known_codes(pair)
+    geometry, codes = scaled(pair, scale), known_codes(pair)
     theirs, shown, n = numbered(pair)
     matches = match(codes, pair.original_codes, geometry, seed=seed, second=True, numbers=(shown, theirs, n))
     first, both = _probabilities(pair, codes, geometry, matches)
@@ -113,11 +121,12 @@ def _nobodys(n_rows: int) -> Linkage:
     return Linkage(share=None, interval=None, nearest_share=None, n_rows=n_rows, n_targets=0, sampled=False)
 
 
-def ranged(pair: Pair) -> Geometry:
-    """The distance in which each numeric or ordinal column of the original fills 0..1 and a mismatch costs 1."""
-    low, high = pair.original_codes.min(axis=0), pair.original_codes.max(axis=0)
-    one = np.ones(len(low))
-    numbers = Geometry.numbers(low, np.where(high > low, high - low, 1.0))
+def scaled(pair: Pair, scale: Scale = "range") -> Geometry:
+    """The distance between numbers and positions divided by their unit in the original; a mismatch costs 1."""
+    original = pair.original_codes
+    one = np.ones(original.shape[1])
+    units = {"range": np.ptp(original, axis=0), "z": original.std(axis=0), "raw": one}[scale]
+    numbers = Geometry.numbers(original.min(axis=0), np.where(units > 0, units, 1.0))
     return numbers.with_levels(pair.encoder.codings, mismatch=one, blank=one)
 
 
@@ -162,7 +171,7 @@ def _second(
     """h_2 / t_2 for released points with one nearest original row."""
     if len(point) == 0:
         return np.empty(0)
-    query, target = runner_up(matches, codes[_rows_at(matches.queries, matches.n_queries)], np.unique(point))
+    query, target = runner_up(matches, codes[_rows_at(matches.queries, matches.n_queries)], distinct_numbers(point))
     order = np.argsort(query, kind="stable")
     next_to = replace(matches, query=query[order], target=target[order])
     t2 = next_to.n_ties()[point]

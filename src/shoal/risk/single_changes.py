@@ -26,10 +26,10 @@ from shoal.equivalence import Classes, Codes, ranks
 from shoal.errors import ShoalError
 from shoal.frame import Frame, enter, series
 from shoal.record import Record
-from shoal.risk.atoms import Atoms, atoms_of
 from shoal.risk.class_sizes import table_classes
 from shoal.risk.column_contribution import check_k
 from shoal.risk.keys import coded_keys, require_keys
+from shoal.risk.small_classes import Atoms, atoms_of
 from shoal.schema import Column, Schema
 
 if TYPE_CHECKING:
@@ -159,9 +159,10 @@ def _changes(
     """Every change of one column; one that changes no value, or leaves a single one, isn't told."""
     n = len(content)
     counts = np.bincount(key.values, minlength=key.n)
+    below = atoms.changing(j)
 
-    def told(action: Action, step: Mapping[str, Any], after: Atoms, left: float) -> Change:
-        n_at_risk = after.below()
+    def told(action: Action, step: Mapping[str, Any], groups: Codes, left: float) -> Change:
+        n_at_risk = below(groups)
         lost = bits[j] - left
         freed = before - n_at_risk
         return Change(
@@ -175,10 +176,10 @@ def _changes(
             gain=freed / n / max(lost, _TINY),
         )
 
-    yield told("drop", {}, atoms.without(j), 0.0)
+    yield told("drop", {}, Codes(values=np.zeros(key.n, dtype=np.int64), n=1), 0.0)
     for action, step, merged in _steps(content, column, key):
         left = _entropy(np.bincount(merged.values, weights=counts, minlength=merged.n))
-        yield told(action, step, atoms.replacing(j, merged), left)
+        yield told(action, step, merged, left)
 
 
 def _steps(content: pl.Series, column: Column, key: Codes) -> Iterator[tuple[Action, Mapping[str, Any], Codes]]:

@@ -7,6 +7,8 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
+import tomli_w
+
 __all__ = ["amended"]
 
 
@@ -81,8 +83,6 @@ def _changed(block: str, changes: Mapping[str, Mapping[str, Any] | None]) -> str
 
 
 def _lines(words: Mapping[str, Any]) -> str:
-    import tomli_w
-
     return tomli_w.dumps(dict(words))
 
 

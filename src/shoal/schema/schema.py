@@ -2,10 +2,10 @@
 
 Roles say what a column may do to a person: an `identifier` names one (and is never released), a `quasi` column can
 be matched against outside knowledge (and is masked), a `sensitive` one is what must not be learnt, `weight` is a
-survey weight, `unit` says which rows belong to one person, `household` which persons live together, `other` is
-published as it is. Identifier, unit and household are removed; the first two may be released under a keyed pseudonym
-instead, where the schema says so. Kinds say how values compare: `numeric`, `ordinal` (levels with an order) or
-`nominal` (levels without).
+survey weight, `unit` says which rows belong to one person, `household` which persons live together, `time` when
+something happened to a person, `other` is published as it is. Identifier, unit and household are removed; the first two
+may be released under a keyed pseudonym instead, where the schema says so. Kinds say how values compare: `numeric`,
+`ordinal` (levels with an order) or `nominal` (levels without).
 """
 
 from __future__ import annotations
@@ -14,17 +14,20 @@ import csv
 import hashlib
 import json
 import os
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import tomli_w
+
 from shoal.errors import FileError, SchemaError
-from shoal.schema.column import Column, Level, Missing, Words
+from shoal.files import write_text
+from shoal.record import html_table
+from shoal.schema.column import Absence, Column, Level, Missing, Words
 from shoal.schema.constraint import Rule
 
-__all__ = ["Schema"]
+__all__ = ["Schema", "with_hierarchy_files"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,11 @@ class Schema:
                 if name not in names:
                     raise SchemaError("rules", f"refer to the column '{name}', which is not in the schema")
 
+    def _repr_html_(self) -> str:
+        """The schema as a notebook shows it: a row for each column."""
+        rows = [(c.name, c.role, c.kind or "not settled", str(c.missing)) for c in self.columns]
+        return html_table(f"Schema, {len(rows)} columns", rows, ("column", "role", "kind", "missing"))
+
     @classmethod
     def of(
         cls,
@@ -68,13 +76,18 @@ class Schema:
         unit: str | None = None,
         household: str | None = None,
         pseudonym: Iterable[str] = (),
+        time: Iterable[str] = (),
         other: Iterable[str] = (),
         kinds: Mapping[str, str] | None = None,
         levels: Mapping[str, Sequence[Level]] | None = None,
         bounds: Mapping[str, tuple[float, float]] | None = None,
         missing: Mapping[str, Missing] | None = None,
+        missing_codes: Mapping[str, Mapping[Level, str]] | None = None,
+        absence: Mapping[str, Absence] | None = None,
         edges: Mapping[str, Sequence[float]] | None = None,
         whole: Mapping[str, bool] | None = None,
+        steps: Mapping[str, float] | None = None,
+        derived: Mapping[str, Sequence[str] | str] | None = None,
         hierarchies: Mapping[str, Any] | None = None,
         metrics: Mapping[str, Any] | None = None,
         formats: Mapping[str, str] | None = None,
@@ -92,6 +105,7 @@ class Schema:
             "weight": _names(weight),
             "unit": _names(unit),
             "household": _names(household),
+            "time": _names(time),
             "other": _names(other),
         }
         entries: dict[str, dict[str, Any]] = {}
@@ -107,8 +121,12 @@ class Schema:
             "levels": levels,
             "bounds": bounds,
             "missing": missing,
+            "missing_codes": missing_codes,
+            "absence": absence,
             "edges": edges,
             "whole": whole,
+            "step": steps,
+            "derived": derived,
             "hierarchy": hierarchies,
             "metric": metrics,
             "format": formats,
@@ -119,6 +137,7 @@ class Schema:
                     raise SchemaError("schema", f"column '{name}' is given a {entry} but no role")
                 entries[name][entry] = value
         columns = tuple(Column.from_dict(name, words) for name, words in entries.items())
+        _check_derived(columns)
         return cls(columns, tuple(rule if isinstance(rule, Rule) else Rule.from_dict(rule) for rule in rules))
 
     @classmethod
@@ -131,16 +150,16 @@ class Schema:
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Schema:
         """Read a schema from a TOML file."""
-        try:
-            words = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
-        except OSError as error:
-            raise FileError(str(path), "schema file must be readable", got=error.strerror or "") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise SchemaError(str(path), f"must be a TOML file ({error})") from None
-        try:
-            return cls.from_dict(_with_tables(words, Path(path).parent))
-        except SchemaError as error:
-            raise SchemaError(f"{path}, {error.owner}", error.rule, got=error.got, hint=error.hint) from None
+        from shoal.schema.tables import read_schema
+
+        found = read_schema(path)
+        if not isinstance(found, Schema):
+            raise SchemaError(
+                str(path),
+                "describes linked tables, and one table is wanted here",
+                hint="Linked tables can be released by `shoal anonymize` and `shoal coarsen`.",
+            )
+        return found
 
     @classmethod
     def from_dict(cls, words: Mapping[str, Any]) -> Schema:
@@ -157,15 +176,12 @@ class Schema:
         rules = words.get("rules", [])
         if not isinstance(rules, list | tuple) or not all(isinstance(rule, Mapping) for rule in rules):
             raise SchemaError("rules", "must be written as [[rules]], one table for each")
-        return cls(
-            tuple(Column.from_dict(name, entry) for name, entry in columns.items()),
-            tuple(Rule.from_dict(rule) for rule in rules),
-        )
+        read = tuple(Column.from_dict(name, entry) for name, entry in columns.items())
+        _check_derived(read)
+        return cls(read, tuple(Rule.from_dict(rule) for rule in rules))
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the schema as a TOML file (whole or not at all)."""
-        from shoal.files import write_text
-
         write_text(path, self.to_toml())
 
     def to_dict(self) -> dict[str, Any]:
@@ -208,6 +224,11 @@ class Schema:
         return self._having("sensitive")
 
     @property
+    def time(self) -> tuple[str, ...]:
+        """Names of the columns that say when something happened to a person."""
+        return self._having("time")
+
+    @property
     def other(self) -> tuple[str, ...]:
         """Names of the columns published as they are."""
         return self._having("other")
@@ -238,6 +259,11 @@ class Schema:
         return {column.name: column.format for column in self.columns if column.format is not None}
 
     @property
+    def coded(self) -> tuple[str, ...]:
+        """The columns that declare codes for an absence."""
+        return tuple(column.name for column in self.columns if column.missing_codes)
+
+    @property
     def released(self) -> Schema:
         """The schema of the released table: without the columns that name somebody, but under a pseudonym."""
         kept = tuple(c for c in self.columns if not c.is_removed)
@@ -253,6 +279,16 @@ class Schema:
         return tuple(column.name for column in self.columns if column.role == role)
 
 
+def _check_derived(columns: Sequence[Column]) -> None:
+    """Whatever a column follows from must be there, and follow from nothing itself."""
+    plain = {column.name for column in columns if not column.derived}
+    for column in columns:
+        wrong = [name for name in column.derived or () if name not in plain]
+        if wrong:
+            rule = f"column '{column.name}' must follow from columns of the schema that follow from no others"
+            raise SchemaError("schema", rule, got=f"'{wrong[0]}'")
+
+
 def _names(given: Iterable[str] | str | None) -> list[str]:
     if given is None:
         return []
@@ -262,18 +298,16 @@ def _names(given: Iterable[str] | str | None) -> list[str]:
 
 
 def _toml_rule(rule: Rule) -> str:
-    import tomli_w
-
     return tomli_w.dumps({"rules": [rule.to_dict()]})
 
 
-def _with_tables(words: Any, folder: Path) -> Any:
+def with_hierarchy_files(words: Any, folder: Path) -> Any:
     """Entries that name a `file` get its rows instead, so that the schema is whole in itself."""
     if isinstance(words, Mapping) and isinstance(words.get("file"), str) and "kind" in words:
         rest = {name: value for name, value in words.items() if name != "file"}
         return rest | {"rows": _rows(folder / words["file"])}
     if isinstance(words, Mapping):
-        return {name: _with_tables(value, folder) for name, value in words.items()}
+        return {name: with_hierarchy_files(value, folder) for name, value in words.items()}
     return words
 
 
@@ -289,7 +323,5 @@ def _rows(path: Path) -> list[list[str]]:
 
 
 def _toml_column(column: Column, comment: str) -> str:
-    import tomli_w
-
     head = "".join(f"# {line}\n" for line in comment.splitlines())
     return head + tomli_w.dumps({"columns": {column.name: column.to_dict()}})

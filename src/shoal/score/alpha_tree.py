@@ -1,6 +1,6 @@
 """AlphaTree: a decision tree that splits by α-gain, without any protection.
 
-At each node it asks the question with the largest α-divergence between P(X, Y) and P(X) P(Y) (`shoal.score.gain`).
+At each node it asks the question with the largest α-divergence between P(X, Y) and P(X) P(Y) (`shoal.score.splits`).
 α = 1 is the information gain of ID3 and C4.5, α = 2 ranks as the Gini index does. It is the yardstick for the others:
 it holds exact counts, answers exactly, and promises nothing.
 """
@@ -17,9 +17,8 @@ from shoal.arrays import FloatArray, IntArray
 from shoal.claim import Claim
 from shoal.dp import Budget
 from shoal.schema import Schema
-from shoal.score.gain import alpha_gain
 from shoal.score.model import Records, RiskModel, require
-from shoal.score.splits import Splits
+from shoal.score.splits import Splits, alpha_gain, gini_gain
 from shoal.score.tree import Choice, Tree, grow
 
 __all__ = ["AlphaTree", "check_tree", "tree_importances"]
@@ -157,8 +156,6 @@ def check_tree(model: Any) -> None:
 
 def tree_importances(trees: Sequence[Tree], n_features: int) -> FloatArray:
     """n × Gini gain of the questions about each feature, from the trees' own counts; they add up to 1."""
-    from shoal.score.gain import gini_gain
-
     found = np.zeros(n_features)
     for tree in trees:
         counts = np.maximum(tree.counts, 0.0)

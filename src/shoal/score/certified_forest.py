@@ -20,8 +20,12 @@ add up to ε whatever they were (sequential composition, with a sum that is fixe
 
 1. 1 % of ε: the number of records (sensitivity 1).
 2. 4 % of ε: if that says that ε n is small, so that k and n matter, the number of records once more (sensitivity 1);
-   else, after step 3, a histogram of the scores that calibrates them (a record has one score: sensitivity 1).
+   else, after step 3, a histogram of the scores that calibrates them (a record has one score: sensitivity 1; of K > 2
+   classes it has one for each: sensitivity K).
 3. The rest: the k histograms. k, the draw and the cuts follow from public things, steps 1 and 2, and chance.
+
+A numeric outcome (`CertifiedRegressor`) is a share u of its public range: a record adds u to one class and 1 − u to the
+other, 1 in all, so every sensitivity is the same.
 
 Counting rows exactly to decide k or the cuts, or choosing the features by how well they predict, would break this.
 """
@@ -40,19 +44,25 @@ from shoal.errors import ParameterError
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
 from shoal.score.alpha_tree import tree_importances
-from shoal.score.certified_tree import check_promise, private_tree, tree_risks, tree_shares
-from shoal.score.histogram import SCORE_EDGES, Points, calibrated, class_totals, points_of
+from shoal.score.certified_tree import (
+    Certified,
+    check_promise,
+    noisy_counts,
+    private_tree,
+    tree_parts,
+    tree_risks,
+    tree_shares,
+)
+from shoal.score.histogram import SCORE_EDGES, ClassPoints, Points, calibrated, class_totals, points_of
 from shoal.score.model import Records, RiskModel, require
-from shoal.score.promise import Certified
-from shoal.score.random_tree import random_tree
-from shoal.score.splits import Splits
-from shoal.score.tree import Tree
+from shoal.score.tree import Tree, random_tree
 
 __all__ = ["CertifiedForest", "number_of_cuts", "number_of_features"]
 
 _SIZE_SHARE = 0.01  # of ε, for the number of records that decides how many features are asked, and how finely
 _ENOUGH = 4.0  # ε × records for each cell of a histogram that is worth its noise
 _FEWEST_CUTS = 4
+_BINS = len(SCORE_EDGES) + 1
 
 
 class CertifiedForest(Certified, RiskModel):
@@ -83,7 +93,7 @@ class CertifiedForest(Certified, RiskModel):
         Share of ε for a noisy histogram of the scores that calibrates the probabilities (histogram design); spent on
         the number of records instead where ε × records is small. 0: none.
     classes
-        The two classes, the risk last; None: 0 and 1, or the levels of the target in the schema.
+        The classes, two or more, the risk last; None: 0 and 1, or the levels of the target in the schema.
     rows_per_person
         m, the rows that one person may have: ε is the price of a person with all of them, and the noise is m times as
         large. If X has the unit column of the schema, of a person with more rows m are kept at random; if not, it is
@@ -111,6 +121,7 @@ class CertifiedForest(Certified, RiskModel):
     """
 
     kind: ClassVar[str] = "certified forest"
+    _noun: ClassVar[str] = "A risk score"
     public: ClassVar[bool] = True
     releasable: ClassVar[bool] = True
 
@@ -160,7 +171,7 @@ class CertifiedForest(Certified, RiskModel):
     def _cuts(self) -> int:
         return _FEWEST_CUTS if self.design == "random" and self.cuts is None else super()._cuts()
 
-    def _learn(self, records: Records) -> Points | tuple[Tree, ...]:
+    def _learn(self, records: Records) -> Points | ClassPoints | tuple[Tree, ...]:
         if self.design == "histogram":
             return self._histograms(records)
         seed = fresh_seed() if self.random_state is None else int(self.random_state)
@@ -168,7 +179,7 @@ class CertifiedForest(Certified, RiskModel):
         self._shares = _forest_shares(trees, self.leaf_scale_)
         return trees
 
-    def _histograms(self, records: Records) -> Points:
+    def _histograms(self, records: Records) -> Points | ClassPoints:
         size, calibration, rest = self.per_row.split(self._portions(records))
         n, calibration = self._noisy_size(records, size, calibration)
         asked = self._asked(self._cells(records), n)
@@ -177,9 +188,10 @@ class CertifiedForest(Certified, RiskModel):
             records = records.recut(self.schema, cuts, public=True, owner="CertifiedForest")
         self.features_ = records.features
         tables, scales = self._noisy_tables(records, asked, rest)
-        points = points_of(tables, scales, records.features.only(asked)).among(records.features, asked)
-        n = float(class_totals(tables, scales).sum())
-        return points if calibration.empty else self._calibrate(points, records, calibration, n)
+        make: Any = points_of if records.n_classes == 2 else ClassPoints.of
+        points: Points | ClassPoints = make(tables, scales, records.features.only(asked))
+        points = points.among(records.features, asked)
+        return points if calibration.empty else self._calibrate(points, records, calibration, _size(tables, scales))
 
     def _portions(self, records: Records) -> list[float]:
         """Shares of ε for the number of records, the calibration, and the histograms."""
@@ -205,7 +217,7 @@ class CertifiedForest(Certified, RiskModel):
         """A noisy number of records, and what is left of `more`: all of it where one look is enough."""
         if size.empty:
             return 0.0, more
-        n, d = np.array([len(records.y)]), len(records.features)
+        n, d = np.array([records.n]), len(records.features)
         scale = noise.laplace_scale(size.epsilon)
         first = float(noise.discrete_laplace(n, scale)[0])
         clear = self.per_row.epsilon * (first - 2.0 * scale) >= _ENOUGH * sum(self._cells(records))
@@ -224,31 +236,34 @@ class CertifiedForest(Certified, RiskModel):
 
     def _noisy_tables(self, records: Records, asked: IntArray, budget: Budget) -> tuple[list[FloatArray], list[float]]:
         """A noisy (cell, class) table for each feature asked, and the scales of their noise."""
-        splits = Splits.of(records.features)
-        counts = np.bincount(splits.keys(records.codes, records.y).ravel(), minlength=2 * int(splits.offsets[-1]))
-        exact = np.split(counts.reshape(-1, 2).astype(np.int64), splits.offsets[1:-1])
-        scales = self._scales([records.features.names[j] for j in asked], budget)
-        drawn = [noise.discrete_laplace(exact[j], scale) for j, scale in zip(asked, scales, strict=True)]
-        return [table.astype(np.float64) for table in drawn], scales
+        exact = [records.counts(records.codes[:, j], records.features.sizes[j]) for j in asked]
+        prices = self._prices([records.features.names[j] for j in asked], budget)
+        drawn = [noisy_counts(t, price, records.grid, n) for t, (price, n) in zip(exact, prices, strict=True)]
+        return [table for table, _ in drawn], [scale for _, scale in drawn]
 
-    def _scales(self, names: Sequence[str], budget: Budget) -> list[float]:
-        """The scale of each feature's noise; their prices add up to at most the budget."""
+    def _prices(self, names: Sequence[str], budget: Budget) -> list[tuple[Budget, int]]:
+        """For each feature the price of its table, and how many tables that price is for; at most the budget in all."""
         if not self.weights:
-            return [noise.laplace_scale(budget.epsilon, len(names))] * len(names)
-        shares = [self.weights.get(name, 1.0) for name in names]
-        return [noise.laplace_scale(part.epsilon) for part in budget.split(shares)]
+            return [(budget, len(names))] * len(names)
+        return [(part, 1) for part in budget.split([self.weights.get(name, 1.0) for name in names])]
 
-    def _calibrate(self, points: Points, records: Records, budget: Budget, n: float) -> Points:
-        scale = noise.laplace_scale(budget.epsilon)
-        bins = np.searchsorted(SCORE_EDGES, points.raw(records.codes), side="right")
-        counts = np.bincount(bins * 2 + records.y, minlength=2 * (len(SCORE_EDGES) + 1)).reshape(-1, 2)
-        return calibrated(points, noise.discrete_laplace(counts.astype(np.int64), scale).astype(np.float64), scale, n)
+    def _calibrate(
+        self, points: Points | ClassPoints, records: Records, budget: Budget, n: float
+    ) -> Points | ClassPoints:
+        """The line that calibrates the scores: of more than two classes, one for the scores of all of them."""
+        if isinstance(points, Points):
+            table, scale = noisy_counts(records.counts(_bins(points, records), _BINS), budget, records.grid)
+            return calibrated(points, table, scale, n)
+        own = [np.bincount(_bins(t, records) * 2 + (records.y == c), minlength=2 * _BINS) for c, t in _each(points)]
+        table, scale = noisy_counts(np.sum(own, axis=0).reshape(-1, 2), budget, 1, records.n_classes)
+        return points.with_line(calibrated(points.tables[0], table, scale, n * records.n_classes))
 
     def _random_trees(self, records: Records, seed: int) -> tuple[Tree, ...]:
         streams = [stream(seed, "random tree", t) for t in range(self._n())]
-        trees = [random_tree(records.features, self.max_depth, rng) for rng in streams]
-        self.leaf_scale_ = noise.laplace_scale(self.per_row.epsilon, len(trees))
-        return tuple(_counted(tree, records, self.leaf_scale_) for tree in trees)
+        trees = [random_tree(records.features, self.max_depth, rng, records.n_classes) for rng in streams]
+        counted = [_counted(tree, records, self.per_row, len(trees)) for tree in trees]
+        self.leaf_scale_ = counted[0][1]
+        return tuple(tree for tree, _ in counted)
 
     def _private_trees(self, records: Records, seed: int) -> tuple[Tree, ...]:
         d, parts = len(records.features), self.per_row.split(self._n())
@@ -266,38 +281,58 @@ class CertifiedForest(Certified, RiskModel):
     # ---- answering
 
     def _risks(self, codes: IntArray) -> FloatArray:
+        return self.model_.risks(codes) if isinstance(self.model_, Points) else self._probabilities(codes)[:, -1]
+
+    def _probabilities(self, codes: IntArray) -> FloatArray:
         if isinstance(self.model_, Points):
-            return self.model_.risks(codes)
+            risks = self.model_.risks(codes)
+            return np.column_stack([1.0 - risks, risks])
+        if isinstance(self.model_, ClassPoints):
+            return self.model_.probabilities(codes)
         return tree_risks(self.model_, self._shares, codes)
 
     def _one(self, cells: tuple[int, ...]) -> float:
         if isinstance(self.model_, Points):
             return self.model_.risk(cells)
-        leaves = [float(share[tree.leaf(cells)]) for tree, share in zip(self.model_, self._shares, strict=True)]
-        return 1.0 / (1.0 + math.exp(-sum(math.log(leaf / (1.0 - leaf)) for leaf in leaves) / len(leaves)))
+        return float(self._risks(np.array([cells], dtype=np.int64))[0])
+
+    def _parts(self, cells: Sequence[int], place: int) -> tuple[float, FloatArray]:
+        if isinstance(self.model_, Points):
+            base, added = self.model_.parts(cells)
+            return (base, added) if place else (-base, -added)
+        if isinstance(self.model_, ClassPoints):
+            return self.model_.tables[place].parts(cells)
+        return tree_parts(self.model_, self._shares, cells, place)
 
     def _importances(self) -> FloatArray:
-        if isinstance(self.model_, Points):
+        if isinstance(self.model_, Points | ClassPoints):
             return self.model_.importances()
         return tree_importances(self.model_, len(self.features_))
 
     def _lines(self) -> list[str]:
         if isinstance(self.model_, Points):
             return self.model_.lines(self.features_)
+        if isinstance(self.model_, ClassPoints):
+            named = zip(self.classes_, self.model_.tables, strict=True)
+            return [line for label, t in named for line in (f"class {label}", *t.lines(self.features_))]
         out = []
         for t, (tree, share) in enumerate(zip(self.model_, self._shares, strict=True)):
-            say = lambda node, share=share: f"risk {share[node]:.2f} of class {self.classes_[1]}"  # noqa: E731
-            out += [f"tree {t + 1} of {len(self.model_)}", *tree.lines(self.features_, say)]
+            lines = tree.lines(self.features_, lambda node, share=share: self._told(share[node]))
+            out += [f"tree {t + 1} of {len(self.model_)}", *lines]
         return out
 
     def _body(self) -> dict[str, Any]:
         if isinstance(self.model_, Points):
             return {"points": self.model_.to_dict()}
+        if isinstance(self.model_, ClassPoints):
+            return {"classes": [table.to_dict() for table in self.model_.tables]}
         return {"trees": [tree.to_dict() for tree in self.model_], "leaf_scale": self.leaf_scale_}
 
-    def _restore(self, words: Mapping[str, Any]) -> Points | tuple[Tree, ...]:
+    def _restore(self, words: Mapping[str, Any]) -> Points | ClassPoints | tuple[Tree, ...]:
         if "points" in words:
             return Points.from_dict(words["points"])
+        if "classes" in words:
+            return ClassPoints(tables=tuple(Points.from_dict(table) for table in words["classes"]))
         self.leaf_scale_ = float(words["leaf_scale"])
         trees = tuple(Tree.from_dict(tree) for tree in words["trees"])
         self._shares = _forest_shares(trees, self.leaf_scale_)
@@ -312,7 +347,7 @@ class CertifiedForest(Certified, RiskModel):
             "private": "averages trees whose questions and leaves were taken with noise",
         }[self.design]
         return (
-            f"A risk score that {how}. It is {self.epsilon:g}-differentially private as a whole, so no single record "
+            f"{self._noun} that {how}. It is {self.epsilon:g}-differentially private as a whole, so no single record "
             "shows. Answers cost nothing."
         )
 
@@ -350,13 +385,29 @@ def _without_edges(schema: Schema | None, name: str) -> bool:
 def _forest_shares(trees: Sequence[Tree], scale: float) -> list[FloatArray]:
     """The risks at the nodes of each tree, drawn towards the share of the risk that all trees together have seen."""
     seen = np.maximum(np.sum([tree.counts[0] for tree in trees], axis=0), 1.0)
-    return [tree_shares(tree, scale, float(seen[1] / seen.sum())) for tree in trees]
+    return [tree_shares(tree, scale, seen / seen.sum()) for tree in trees]
 
 
-def _counted(tree: Tree, records: Records, scale: float) -> Tree:
-    leaves = tree.apply(records.codes)
-    counts = np.bincount(leaves * 2 + records.y, minlength=2 * len(tree.variable)).reshape(-1, 2)[tree.leaves]
-    return tree.with_leaf_counts(noise.discrete_laplace(counts.astype(np.int64), scale).astype(np.float64))
+def _counted(tree: Tree, records: Records, budget: Budget, trees: int) -> tuple[Tree, float]:
+    """The tree with noisy counts in its leaves, one of so many that cost `budget` together; and their scale."""
+    exact = records.counts(tree.apply(records.codes), len(tree.variable))[tree.leaves]
+    counts, scale = noisy_counts(exact, budget, records.grid, trees)
+    return tree.with_leaf_counts(counts), scale
+
+
+def _bins(points: Points, records: Records) -> IntArray:
+    """The bin of each record's score among those of the calibration."""
+    return np.searchsorted(SCORE_EDGES, points.raw(records.codes), side="right")
+
+
+def _each(points: ClassPoints) -> list[tuple[int, Points]]:
+    return list(enumerate(points.tables))
+
+
+def _size(tables: Sequence[FloatArray], scales: Sequence[float]) -> float:
+    """The noisy number of records, kept away from 0."""
+    pairs = [np.column_stack([table[:, :-1].sum(axis=1), table[:, -1]]) for table in tables]
+    return float(class_totals(pairs, scales).sum())
 
 
 def _none_or_whole(value: object, low: int, high: int) -> bool:

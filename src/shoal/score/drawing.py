@@ -9,7 +9,7 @@ from markupsafe import escape
 
 from shoal.arrays import FloatArray
 from shoal.score.features import Features
-from shoal.score.histogram import Points
+from shoal.score.histogram import ClassPoints, Points
 from shoal.score.tree import Tree
 
 if TYPE_CHECKING:
@@ -24,17 +24,17 @@ _ROW, _COLUMN = 26, 210
 def draw(model: RiskModel) -> str:
     """A fitted model as SVG; of a forest, the first tree."""
     fitted: Any = model.model_
-    if isinstance(fitted, Points):
-        return draw_points(fitted, model.features_)
+    if isinstance(fitted, Points | ClassPoints):
+        return draw_points(fitted if isinstance(fitted, Points) else fitted.tables[-1], model.features_)
     tree: Tree = fitted if isinstance(fitted, Tree) else fitted[0]
-    return draw_tree(tree, model.features_, node_risks(tree), str(model.classes_[1]))
+    return draw_tree(tree, model.features_, node_risks(tree), model.outcome)
 
 
 def node_risks(tree: Tree) -> FloatArray:
-    """The share of the second class at each node, from the counts that the tree holds."""
+    """The share of the last class at each node, from the counts that the tree holds."""
     counts = np.maximum(tree.counts, 0.0)
     n = counts.sum(axis=1)
-    return np.where(n > 0, counts[:, 1] / np.where(n > 0, n, 1.0), 0.5)
+    return np.where(n > 0, counts[:, -1] / np.where(n > 0, n, 1.0), 0.5)
 
 
 def draw_tree(tree: Tree, features: Features, risks: FloatArray, label: str) -> str:
@@ -77,12 +77,12 @@ def _leaves_in_order(tree: Tree, node: int) -> list[int]:
     return _leaves_in_order(tree, int(tree.yes[node])) + _leaves_in_order(tree, int(tree.no[node]))
 
 
-def _x(tree: Tree, wanted: int, node: int, depth: int) -> float | None:
-    if node == wanted:
+def _x(tree: Tree, target: int, node: int, depth: int) -> float | None:
+    if node == target:
         return 10.0 + _COLUMN * depth
     if tree.variable[node] < 0:
         return None
-    found = (_x(tree, wanted, int(child), depth + 1) for child in (tree.yes[node], tree.no[node]))
+    found = (_x(tree, target, int(child), depth + 1) for child in (tree.yes[node], tree.no[node]))
     return next((place for place in found if place is not None), None)
 
 

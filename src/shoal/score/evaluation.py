@@ -11,15 +11,25 @@ An evaluation looks at real people's outcomes without noise: it is for inside.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.arrays import FloatArray, IntArray
+from shoal.arrays import AnyArray, FloatArray, IntArray
 from shoal.errors import InputError
 
-__all__ = ["Evaluation", "auroc", "evaluate", "roc_curve"]
+__all__ = [
+    "ClassEvaluation",
+    "Evaluation",
+    "NumberEvaluation",
+    "auroc",
+    "evaluate",
+    "evaluate_classes",
+    "evaluate_numbers",
+    "roc_curve",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +78,109 @@ def evaluate(risks: FloatArray, outcome: IntArray) -> Evaluation:
         brier=float(((risks - y) ** 2).mean()),
         calibration_error=float(sum(abs(risk - share) * n for risk, share, n in bins) / len(y)),
         bins=bins,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassEvaluation:
+    """How well shares of several classes fit: accuracy of the likeliest, mean of −log(share of the true class), AUROC.
+
+    `auroc` holds for each class that of its share against all others; None where the table has nobody of it, or nobody
+    else.
+    """
+
+    releasable: ClassVar[bool] = False
+
+    n: int
+    accuracy: float
+    log_loss: float
+    auroc: dict[str, float | None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON-safe words."""
+        return {"n": self.n, "accuracy": self.accuracy, "log_loss": self.log_loss, "auroc": dict(self.auroc)}
+
+    def rows(self) -> list[list[str]]:
+        """Each measure in words, for a table."""
+        areas = [[f"AUROC of {name}", "none" if a is None else f"{a:.3f}"] for name, a in self.auroc.items()]
+        return [
+            ["people", f"{self.n:,}"],
+            ["accuracy", f"{self.accuracy:.3f}"],
+            ["log loss", f"{self.log_loss:.3f}"],
+            *areas,
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberEvaluation:
+    """How far expected values are from what came: R², root mean squared and mean absolute error, mean error."""
+
+    releasable: ClassVar[bool] = False
+
+    n: int
+    r2: float
+    rmse: float
+    mae: float
+    bias: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON-safe words."""
+        return {"n": self.n, "r2": self.r2, "rmse": self.rmse, "mae": self.mae, "bias": self.bias}
+
+    def rows(self) -> list[list[str]]:
+        """Each measure in words, for a table."""
+        errors = [["root mean squared error", self.rmse], ["mean absolute error", self.mae], ["mean error", self.bias]]
+        shown = [[str(name), f"{value:.4g}"] for name, value in errors]
+        return [["people", f"{self.n:,}"], ["R²", f"{self.r2:.3f}"], *shown]
+
+
+def evaluate_classes(shares: FloatArray, classes: Sequence[str], outcome: AnyArray) -> ClassEvaluation:
+    """Measure shares of several classes (columns in the order of `classes`) against the true ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shoal.score import evaluate_classes
+    >>> shares = np.array([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]])
+    >>> evaluate_classes(shares, ["a", "b", "c"], np.array(["a", "b"])).accuracy
+    0.5
+    """
+    places = {label: place for place, label in enumerate(classes)}
+    if len(outcome) != len(shares) or not len(outcome) or not set(outcome) <= set(places):
+        raise InputError("evaluation", "needs one known class for each person")
+    y = np.array([places[label] for label in outcome])
+    own = np.maximum(shares[np.arange(len(y)), y], 1e-15)
+    areas = {label: _area(shares[:, place], y == place) for label, place in places.items()}
+    return ClassEvaluation(
+        n=len(y), accuracy=float((shares.argmax(axis=1) == y).mean()), log_loss=float(-np.log(own).mean()), auroc=areas
+    )
+
+
+def _area(shares: FloatArray, own: AnyArray) -> float | None:
+    return auroc(shares, own.astype(np.int64)) if 0 < own.sum() < len(own) else None
+
+
+def evaluate_numbers(expected: FloatArray, outcome: AnyArray) -> NumberEvaluation:
+    """Measure expected values against what came.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shoal.score import evaluate_numbers
+    >>> evaluate_numbers(np.array([1.0, 2.0]), np.array([1.0, 4.0])).mae
+    1.0
+    """
+    y = np.asarray(outcome, dtype=np.float64)
+    if len(y) != len(expected) or not len(y) or not np.isfinite(y).all():
+        raise InputError("evaluation", "needs one number for each person, none of them missing")
+    error = expected - y
+    spread = float(((y - y.mean()) ** 2).sum())
+    return NumberEvaluation(
+        n=len(y),
+        r2=1.0 - float((error**2).sum()) / spread if spread else 0.0,
+        rmse=float(np.sqrt((error**2).mean())),
+        mae=float(np.abs(error).mean()),
+        bias=float(error.mean()),
     )
 
 

@@ -30,7 +30,7 @@ from shoal.frame import Frame
 from shoal.schema import Column, Schema
 from shoal.value import plain
 
-__all__ = ["Features", "settle"]
+__all__ = ["Features", "features_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,11 @@ class Features(Domain):
         """The cells of one person's values; unknown and missing fields are named in the error."""
         if values.keys() != set(self.names):
             raise InputError("features", self._explained(values))
-        return tuple(axis.code(values[axis.name]) for axis in self.axes)
+        return self.cells_of({axis.name: axis.read(values[axis.name])[0] for axis in self.axes})
+
+    def cells_of(self, read: Mapping[str, Any]) -> tuple[int, ...]:
+        """The cells of one person's values, each as `Axis.read` gave it."""
+        return tuple(axis.cell(read[axis.name]) for axis in self.axes)
 
     def clipped(self, values: Mapping[str, Any]) -> tuple[str, ...]:
         """Sentences about the values that lie outside their public bounds."""
@@ -82,7 +86,8 @@ def _words(axis: Axis) -> dict[str, Any]:
         return words | {"missing": "error", "levels": plain(axis.levels)}
     rule = "error" if axis.missing == "refuse" else axis.missing
     bounds = None if axis.bounds is None else list(axis.bounds)
-    return words | {"missing": rule, "cuts": list(axis.cuts), "bounds": bounds}
+    reasons = {"reasons": list(axis.reasons)} if axis.reasons else {}
+    return words | {"missing": rule, "cuts": list(axis.cuts), "bounds": bounds, **reasons}
 
 
 def _from_words(words: Mapping[str, Any]) -> Axis:
@@ -98,11 +103,12 @@ def _from_words(words: Mapping[str, Any]) -> Axis:
         bounds=None if bounds is None else (low, high),
         missing=_rule(words["missing"]),
         unknown="clip",
+        reasons=tuple(words.get("reasons", ())),
         declared=True,
     )
 
 
-def settle(frame: Frame, schema: Schema | None, *, cuts: int, public: bool, owner: str) -> Features:
+def features_of(frame: Frame, schema: Schema | None, *, cuts: int, public: bool, owner: str) -> Features:
     """The features of a table's columns, each with the public domain that the schema declares for it."""
     if public and schema is None:
         hint = "Public levels, bounds or edges of every feature; thresholds from the data would break the promise."
@@ -157,7 +163,7 @@ def _clipped(axis: Axis, missing: Any) -> Axis:
     return replace(axis, missing=_rule(missing), unknown="clip") if axis.numeric else axis
 
 
-def _rule(missing: Literal["error", "drop"] | float) -> Missing:
+def _rule(missing: Literal["error", "drop", "level"] | float) -> Missing:
     return "refuse" if missing == "error" else missing
 
 

@@ -15,6 +15,10 @@ points of unordered cells are shrunk towards their mean. The log-odds of a perso
 her cells, put through a straight line that calibrates them (features that say the same thing twice make the sum too
 sure).
 
+More than two classes: each class has a point table against all others together, from the same noisy counts (the noise
+of K − 1 counts is in their sum, so ν is taken as K/2 times as large); the shares are made to add up to 1. A numeric
+outcome in a public range is a share u of it: a_b and c_b are then sums of u and 1 − u.
+
 Everything after the noise is post-processing: it costs nothing and can't break the promise.
 """
 
@@ -30,7 +34,7 @@ import numpy as np
 from shoal.arrays import FloatArray, IntArray
 from shoal.score.features import Features
 
-__all__ = ["SCORE_EDGES", "Points", "calibrated", "class_totals", "points_of"]
+__all__ = ["SCORE_EDGES", "ClassPoints", "Points", "calibrated", "class_totals", "points_of"]
 
 SCORE_EDGES = np.array([-3.0, -2.0, -1.2, -0.6, 0.0, 0.6, 1.2, 2.0, 3.0])
 """Public edges of the calibration's histogram of raw log-odds."""
@@ -74,6 +78,11 @@ class Points:
             total += float(table[cell])
         return 1.0 / (1.0 + math.exp(-min(_FAR, max(-_FAR, self.shift + self.slope * total))))
 
+    def parts(self, cells: Sequence[int]) -> tuple[float, FloatArray]:
+        """Where the calibrated log-odds start, and what each of a person's cells adds."""
+        added = np.array([float(table[cell]) for table, cell in zip(self.points, cells, strict=True)])
+        return self.shift + self.slope * self.base, self.slope * added
+
     def importances(self) -> FloatArray:
         """Spread of the points of each feature over the noisy shares, as a share of all spreads."""
         spreads = np.array([_spread(p, s) for p, s in zip(self.points, self.shares, strict=True)])
@@ -110,6 +119,42 @@ class Points:
             points=tuple(np.array(table, dtype=np.float64) for table in words["points"]),
             shares=tuple(np.array(table, dtype=np.float64) for table in words["shares"]),
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassPoints:
+    """A point table for each class, against all others together."""
+
+    tables: tuple[Points, ...]
+
+    @classmethod
+    def of(cls, counts: Sequence[FloatArray], scales: Sequence[float], features: Features) -> ClassPoints:
+        """The point tables of noisy (cell, class) counts, whose noise has the discrete Laplace scales `scales`."""
+        n_classes = counts[0].shape[1]
+        louder = [scale * math.sqrt(n_classes / 2.0) for scale in scales]
+        parts = [[_against_the_rest(table, place) for table in counts] for place in range(n_classes)]
+        return cls(tables=tuple(points_of(part, louder, features) for part in parts))
+
+    def among(self, features: Features, asked: IntArray) -> ClassPoints:
+        """The same points in tables of all features."""
+        return ClassPoints(tables=tuple(table.among(features, asked) for table in self.tables))
+
+    def with_line(self, line: Points) -> ClassPoints:
+        """The same points under the calibration of `line`."""
+        return ClassPoints(tables=tuple(replace(t, shift=line.shift, slope=line.slope) for t in self.tables))
+
+    def probabilities(self, codes: IntArray) -> FloatArray:
+        """The share of each class, one row a person."""
+        risks = np.column_stack([table.risks(codes) for table in self.tables])
+        return np.asarray(risks / risks.sum(axis=1, keepdims=True))
+
+    def importances(self) -> FloatArray:
+        """The mean over classes."""
+        return np.asarray(np.mean([table.importances() for table in self.tables], axis=0))
+
+
+def _against_the_rest(table: FloatArray, place: int) -> FloatArray:
+    return np.column_stack([table.sum(axis=1) - table[:, place], table[:, place]])
 
 
 def points_of(tables: Sequence[FloatArray], scales: Sequence[float], features: Features) -> Points:

@@ -28,12 +28,14 @@ from shoal.claim import Claim
 from shoal.dp import Budget, noise
 from shoal.schema import Schema
 from shoal.score.alpha_tree import check_tree, tree_importances
-from shoal.score.gain import alpha_gain, gain_range
 from shoal.score.model import Records, RiskModel, require
-from shoal.score.splits import Splits
+from shoal.score.splits import Splits, alpha_gain, gain_range
 from shoal.score.tree import Choice, Tree, grow
 
-__all__ = ["StableForest", "StableTree", "leaf_range", "stable_choice"]
+__all__ = ["ORDERS", "StableForest", "StableTree", "distinct_alphas", "leaf_range", "stable_choice"]
+
+ORDERS = (0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 8.0)
+"""Candidates for α."""
 
 _GRID = 1 << 20  # answers and their noise live on a grid: noise on floats can be read from the low bits
 
@@ -94,6 +96,11 @@ class _Published(RiskModel):
             rows = widths == width
             out[rows] = self._noisy(shares[rows], float(width))
         return out
+
+    def answers_to(self, people: Sequence[Mapping[str, Any]]) -> list[float]:
+        """The answers for people whose values were read; one draw for all who share a Δ, as a draw costs most."""
+        codes = np.array([self.features.cells_of(read) for read in people], dtype=np.int64)
+        return [float(risk) for risk in np.clip(self._risks(codes), 0.0, 1.0)]
 
     def _one(self, cells: tuple[int, ...]) -> float:
         share = width = 0.0
@@ -262,6 +269,48 @@ class StableForest(_Published):
 
     def _orders(self) -> tuple[float, ...]:
         return tuple(float(alpha) for alpha in self.alphas)
+
+
+def distinct_alphas(
+    X: Any,
+    y: Any,
+    alphas: Sequence[float] = ORDERS,
+    *,
+    max_depth: int = 8,
+    cuts: int = 9,
+    schema: Schema | None = None,
+    classes: Sequence[Any] | None = None,
+) -> dict[float, tuple[float, ...]]:
+    """The α values that grow different structures: each kept one, with those of `alphas` that grow the same.
+
+    Two trees of one structure say the same thing twice, so a `StableForest` gains nothing by the second; give it the
+    keys. Reading them off the data is one more look at it that no ε covers.
+
+    Parameters
+    ----------
+    alphas
+        Candidates, all greater than 0; the first of equals is kept.
+    max_depth, cuts, schema, classes
+        As in `StableTree`.
+
+    Notes
+    -----
+    Cost: one tree for each candidate.
+
+    Examples
+    --------
+    >>> from shoal.datasets.pima import pima_like, pima_like_schema
+    >>> from shoal.score.stable import distinct_alphas
+    >>> table = pima_like(400, seed=1)
+    >>> found = distinct_alphas(table.drop("diabetes"), table["diabetes"], (1.0, 1.01), schema=pima_like_schema())
+    >>> found
+    {1.0: (1.0, 1.01)}
+    """
+    kept: dict[Any, list[float]] = {}
+    for alpha in alphas:
+        tree = StableTree(alpha, max_depth=max_depth, cuts=cuts, schema=schema, classes=classes).fit(X, y)
+        kept.setdefault(tree.model_[0].structure(), []).append(float(alpha))
+    return {equal[0]: tuple(equal) for equal in kept.values()}
 
 
 def stable_choice(alpha: float, splits: Splits, max_depth: int) -> Choice:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from shoal.errors import FileError, ShoalError
-from shoal.files.atomic import replacing
+from shoal.files.atomic import replacing, reporting
 from shoal.schema import Schema
 from shoal.score.features import Features
 from shoal.score.model import RiskModel
@@ -36,7 +36,7 @@ def to_dict(model: RiskModel) -> dict[str, Any]:
         "params": _plain_params(model),
         "data": getattr(model, "data_", None),
         "held": getattr(model, "held_", False),
-        "classes": model.classes_.tolist(),
+        "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,
         "features": model.features_.to_words(),
         "claims": [claim.to_dict() for claim in model.claims],
         "spent": None if model.spent is None else model.spent.to_dict(),
@@ -81,8 +81,6 @@ def load(path: str | Path) -> Any:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    from shoal.files.atomic import reporting
-
     with reporting(path):
         text = path.read_bytes()
     try:
@@ -100,7 +98,8 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _rebuilt(words: Mapping[str, Any]) -> RiskModel:
     model: RiskModel = _kinds()[words["kind"]](**_read_params(words["params"]))
-    model.classes_ = np.array(words["classes"])
+    if words["classes"] is not None:
+        model.classes_ = np.array(words["classes"])
     model.features_ = Features.from_words(words["features"])
     model.n_features_in_ = len(model.features_)
     model.feature_names_in_ = np.array(model.features_.names, dtype=object)
@@ -113,10 +112,12 @@ def _rebuilt(words: Mapping[str, Any]) -> RiskModel:
 def _kinds() -> dict[str, type[RiskModel]]:
     from shoal.score.alpha_tree import AlphaTree
     from shoal.score.certified_forest import CertifiedForest
+    from shoal.score.certified_regressor import CertifiedRegressor
     from shoal.score.certified_tree import CertifiedTree
     from shoal.score.stable import StableForest, StableTree
 
-    return {cls.kind: cls for cls in (AlphaTree, StableTree, StableForest, CertifiedTree, CertifiedForest)}
+    certified = (CertifiedTree, CertifiedForest, CertifiedRegressor)
+    return {cls.kind: cls for cls in (AlphaTree, StableTree, StableForest, *certified)}
 
 
 def _plain_params(model: RiskModel) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""A binary tree as plain arrays, grown by any rule of choice; JSON in and out."""
+"""A binary tree as plain arrays, grown by any rule of choice; JSON in and out.
+
+Trees whose questions are drawn at random from the public domain: they cost nothing, only their counts do.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from shoal.arrays import FloatArray, IntArray
+from shoal.arrays import FloatArray, Generator, IntArray
+from shoal.domain import Axis
 from shoal.score.features import Features
 from shoal.score.splits import Splits
 
-__all__ = ["Choice", "Tree", "grow"]
+__all__ = ["Choice", "Tree", "grow", "random_tree"]
 
 Choice: TypeAlias = Callable[[FloatArray, FloatArray, int], int]
 """From the tables of all questions, the class counts and the depth to the question to ask, or −1 to stop."""
+_QUESTION = ("variable", "low", "high", "no", "yes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,10 +64,15 @@ class Tree:
 
     def leaf(self, cells: Sequence[int]) -> int:
         """The leaf of one person."""
-        at = 0
-        while (variable := self.variable[at]) >= 0:
-            at = self.yes[at] if self.low[at] <= cells[variable] < self.high[at] else self.no[at]
-        return int(at)
+        return self.path(cells)[-1]
+
+    def path(self, cells: Sequence[int]) -> list[int]:
+        """The nodes on one person's way down, root first."""
+        way = [0]
+        while (variable := self.variable[way[-1]]) >= 0:
+            at = way[-1]
+            way.append(int(self.yes[at] if self.low[at] <= cells[variable] < self.high[at] else self.no[at]))
+        return way
 
     def with_leaf_counts(self, counts: FloatArray) -> Tree:
         """The tree with these counts in its leaves (in the order of `leaves`), summed up towards the root."""
@@ -92,17 +102,21 @@ class Tree:
         """What a node asks, in words."""
         return features.question(int(self.variable[node]), int(self.low[node]))
 
+    @classmethod
+    def of(cls, nodes: Sequence[Sequence[int]], counts: FloatArray) -> Tree:
+        """The tree of a list of nodes, each with its `_QUESTION`."""
+        table = np.array(nodes, dtype=np.int64)
+        return cls(**dict(zip(_QUESTION, table.T, strict=True)), counts=counts)
+
     def to_dict(self) -> dict[str, Any]:
         """The tree as JSON-safe words."""
-        names = ("variable", "low", "high", "no", "yes")
-        return {name: getattr(self, name).tolist() for name in names} | {"counts": self.counts.tolist()}
+        return {name: getattr(self, name).tolist() for name in (*_QUESTION, "counts")}
 
     @classmethod
     def from_dict(cls, words: Mapping[str, Any]) -> Tree:
         """Read the tree back from its words."""
-        names = ("variable", "low", "high", "no", "yes")
-        parts = {name: np.array(words[name], dtype=np.int64) for name in names}
-        return cls(**parts, counts=np.array(words["counts"], dtype=np.float64).reshape(-1, 2))
+        parts = {name: np.array(words[name], dtype=np.int64) for name in _QUESTION}
+        return cls(**parts, counts=np.array(words["counts"], dtype=np.float64).reshape(len(words["variable"]), -1))
 
 
 def grow(keys: IntArray, splits: Splits, choose: Choice, weights: FloatArray | None = None) -> Tree:
@@ -119,18 +133,44 @@ def grow(keys: IntArray, splits: Splits, choose: Choice, weights: FloatArray | N
         if chosen < 0:
             return node
         variable, low, high = int(splits.variable[chosen]), int(splits.low[chosen]), int(splits.high[chosen])
-        cell = keys[rows, variable] // 2 - splits.offsets[variable]
+        cell = keys[rows, variable] // splits.n_classes - splits.offsets[variable]
         yes = (cell >= low) & (cell < high)
         nodes[node] = [variable, low, high, add(rows[~yes], depth + 1), add(rows[yes], depth + 1)]
         return node
 
     add(np.arange(len(keys)), 0)
-    table = np.array(nodes, dtype=np.int64)
-    return Tree(
-        variable=table[:, 0],
-        low=table[:, 1],
-        high=table[:, 2],
-        no=table[:, 3],
-        yes=table[:, 4],
-        counts=np.array(counts, dtype=np.float64),
-    )
+    return Tree.of(nodes, np.array(counts, dtype=np.float64))
+
+
+def random_tree(features: Features, max_depth: int, rng: Generator, n_classes: int = 2) -> Tree:
+    """A tree of random questions, each one that the way down has left open; counts are 0.
+
+    A variable is drawn uniformly among those that can still be asked about, then a cut or level of it.
+    """
+    nodes: list[list[int]] = []
+
+    def add(open_cells: list[frozenset[int]], depth: int) -> int:
+        node = len(nodes)
+        nodes.append([-1, 0, 0, 0, 0])
+        asked = [j for j, cells in enumerate(open_cells) if len(cells) > 1]
+        if depth >= max_depth or not asked:
+            return node
+        variable = int(rng.choice(asked))
+        spans = _spans(features.axes[variable], open_cells[variable])
+        low, high = spans[int(rng.integers(len(spans)))]
+        yes = frozenset(cell for cell in open_cells[variable] if low <= cell < high)
+        sides = (open_cells[variable] - yes, yes)
+        children = [add([*open_cells[:variable], side, *open_cells[variable + 1 :]], depth + 1) for side in sides]
+        nodes[node] = [variable, low, high, *children]
+        return node
+
+    add([frozenset(range(size)) for size in features.sizes], 0)
+    return Tree.of(nodes, np.zeros((len(nodes), n_classes)))
+
+
+def _spans(axis: Axis, cells: frozenset[int]) -> list[tuple[int, int]]:
+    """Questions about the cells left that have two answers."""
+    ordered = axis.n_ordered
+    spans = [(cut, ordered) for cut in range(1, ordered)]
+    spans += [(cell, cell + 1) for cell in range(ordered, axis.size)]
+    return [span for span in spans if 0 < sum(span[0] <= cell < span[1] for cell in cells) < len(cells)]

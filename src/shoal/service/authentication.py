@@ -22,8 +22,8 @@ from ipaddress import IPv6Address, ip_address
 
 from shoal.ledger import Key, Keys, Ledger, LedgerError
 from shoal.ledger.keys import read_token
-from shoal.service.deadline import Bounded, overdue
 from shoal.service.errors import Problem
+from shoal.service.ledger_calls import Bounded, overdue
 from shoal.service.settings import Settings
 
 __all__ = ["Guard", "Rate", "place_of"]
@@ -125,7 +125,7 @@ class KeyReader:
 
     def __init__(self, keys: Keys, bounded: Bounded) -> None:
         self._keys, self._bounded = keys, bounded
-        self._wanted: dict[str, asyncio.Future[Key | None]] = {}
+        self._waiting: dict[str, asyncio.Future[Key | None]] = {}
         self._task: asyncio.Task[None] | None = None
         self._touched: dict[str, float] = {}
 
@@ -133,19 +133,19 @@ class KeyReader:
         """The key of that id, revoked or not; a LedgerError where the database does not answer in time."""
         loop = asyncio.get_running_loop()
         if self._task is None or self._task.done() or self._task.get_loop() is not loop:
-            self._wanted = {}
+            self._waiting = {}
             self._task = loop.create_task(self._read())
-        future = self._wanted.setdefault(number, loop.create_future())
+        future = self._waiting.setdefault(number, loop.create_future())
         return await asyncio.shield(future)
 
     async def _read(self) -> None:
         await asyncio.sleep(0)  # whoever asked first is in the list by now
-        while self._wanted:
-            batch = dict(list(self._wanted.items())[:_MOST_READ])
+        while self._waiting:
+            batch = dict(list(self._waiting.items())[:_MOST_READ])
             for number in batch:
-                del self._wanted[number]
+                del self._waiting[number]
             missing = await self._answer(batch)
-            if missing and self._wanted:
+            if missing and self._waiting:
                 await asyncio.sleep(_APART)
 
     async def _answer(self, batch: dict[str, asyncio.Future[Key | None]]) -> bool:

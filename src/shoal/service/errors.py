@@ -6,13 +6,13 @@ request, ``request_id`` finds it in the log. No document repeats a value that wa
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-__all__ = ["KINDS", "Problem", "ProblemKind", "problem_response"]
+__all__ = ["KINDS", "Problem", "ProblemDocument", "ProblemKind", "ledger_down", "problem_response"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +38,9 @@ KINDS = {
         "It is missing, mistyped or revoked. Send 'Authorization: Bearer shoal_...', all of the line that was given.",
     ),
     "out-of-scope": _kind(403, "The key does not cover this model", "Ask the operator for a key that does."),
+    "not-explained": _kind(
+        403, "The model explains nothing", "Its price covers one noisy answer. Certified models explain theirs."
+    ),
     "no-such-model": _kind(404, "There is no such model", "GET /v1/models lists what the key may ask."),
     "not-found": _kind(404, "There is nothing here", "GET /openapi.json lists the routes."),
     "method-not-allowed": _kind(405, "The method does not fit the route", "The Allow header says which do."),
@@ -66,12 +69,40 @@ KINDS = {
 }
 
 
+class FieldProblem(BaseModel):
+    """A field that does not fit."""
+
+    field: str
+    rule: str
+
+
+class ProblemDocument(BaseModel):
+    """A problem document (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    request_id: str
+    row: int | None = Field(default=None, description="The first row of a batch that does not fit, from 0.")
+    errors: list[FieldProblem] | None = None
+    cost: str | None = None
+    short: list[str] | None = None
+    left: dict[str, str | None] | None = None
+    error: str | None = Field(default=None, description="The detail, as the Open Inference Protocol names it.")
+
+    @property
+    def body(self) -> bytes:
+        """The document as it is sent: without the members that this problem does not have."""
+        return self.model_dump_json(exclude_unset=True).encode()
+
+
 class Problem(Exception):  # noqa: N818 (the standard's word)
     """A problem document on its way out.
 
     Examples
     --------
-    >>> Problem("no-such-model", "The model 'x' is not served.").document("ab12")["status"]
+    >>> Problem("no-such-model", "The model 'x' is not served.").document("ab12").status
     404
     """
 
@@ -80,22 +111,28 @@ class Problem(Exception):  # noqa: N818 (the standard's word)
         self.name, self.kind, self.detail = name, KINDS[name], detail
         self.headers, self.more = headers or {}, more
 
-    def document(self, request_id: str) -> dict[str, Any]:
-        """The words of the document."""
-        return {
-            "type": f"/problems/{self.name}",
-            "title": self.kind.title,
-            "status": self.kind.status,
-            "detail": self.detail or self.kind.meaning,
-            "request_id": request_id,
+    def document(self, request_id: str) -> ProblemDocument:
+        """The problem as a document."""
+        return ProblemDocument(
+            type=f"/problems/{self.name}",
+            title=self.kind.title,
+            status=self.kind.status,
+            detail=self.detail or self.kind.meaning,
+            request_id=request_id,
             **self.more,
-        }
+        )
+
+
+def ledger_down() -> Problem:
+    """The problem of a ledger that does not answer."""
+    return Problem("ledger-down", headers={"Retry-After": "2"})
 
 
 def problem_response(problem: Problem, request_id: str) -> Response:
     """The document as a response."""
-    body = json.dumps(problem.document(request_id), ensure_ascii=False).encode()
     headers = dict(problem.headers)
     if problem.kind.status == 401:
         headers["WWW-Authenticate"] = 'Bearer realm="shoal"'
-    return Response(body, problem.kind.status, headers, media_type="application/problem+json")
+    return Response(
+        problem.document(request_id).body, problem.kind.status, headers, media_type="application/problem+json"
+    )

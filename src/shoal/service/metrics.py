@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from functools import cache
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily
@@ -52,25 +54,28 @@ class Metrics:
         self._batch = Histogram(
             "shoal_ledger_batch_size", "Orders in one commit of the ledger.", buckets=_SIZES, registry=registry
         )
+        # finding a counter by its labels costs more than counting
+        self._requests_of, self._seconds_of = cache(self._requests.labels), cache(self._seconds.labels)
+        self._scores_of, self._epsilon_of = cache(self._scores.labels), cache(self._epsilon.labels)
 
     def request(self, route: str, method: str, status: int, seconds: float) -> None:
         """One request is done."""
-        self._requests.labels(route, method, str(status)).inc()
-        self._seconds.labels(route).observe(seconds)
+        self._requests_of(route, method, str(status)).inc()
+        self._seconds_of(route).observe(seconds)
 
     def score(self, model: str, outcome: str, epsilon: float = 0.0, *, times: int = 1) -> None:
         """A query to a model is decided, or several in one batch."""
-        self._scores.labels(model, outcome).inc(times)
+        self._scores_of(model, outcome).inc(times)
         if epsilon:
-            self._epsilon.labels(model).inc(epsilon)
+            self._epsilon_of(model).inc(epsilon)
 
     def batch(self, size: int) -> None:
         """One commit carried `size` orders."""
         self._batch.observe(size)
 
-    def text(self, balances: Sequence[Balance] = ()) -> bytes:
-        """All of it, for a scraper, with the accounts as they stand in the ledger."""
-        budgets = _budgets(balances)
+    def text(self, balances: Sequence[Balance] = (), last_entry: str | None = None) -> bytes:
+        """All of it, for a scraper, with the accounts as they stand in the ledger and the moment of its last entry."""
+        budgets = _budgets(balances, last_entry)
         if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
             return generate_latest(self._registry) + budgets
         registry = CollectorRegistry()
@@ -81,15 +86,21 @@ class Metrics:
 class _Budgets:
     """Gauges of the data sets and models, the same in every worker, as they stand in the ledger; and the build."""
 
-    def __init__(self, balances: Sequence[Balance]) -> None:
+    def __init__(self, balances: Sequence[Balance], last_entry: str | None) -> None:
+        self._last_entry = last_entry
         self._balances = [b for b in balances if b.kind != "client" and b.cap is not None]
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         build = GaugeMetricFamily("shoal_build_info", "Version of Shoal.", labels=["version"])
         build.add_metric([__version__], 1)
         yield build
-        for word, told in _WORDS.items():
-            gauge = GaugeMetricFamily(f"shoal_budget_{word}", f"{told}, in epsilon.", labels=["kind", "name"])
+        if self._last_entry is not None:
+            then = datetime.fromisoformat(self._last_entry)
+            told = "Seconds since the last entry of the ledger."
+            yield GaugeMetricFamily("shoal_ledger_age_seconds", told, (datetime.now(UTC) - then).total_seconds())
+        for word, about in _WORDS.items():
+            said = f"{about}, in epsilon (rho where the limit is in rho)."
+            gauge = GaugeMetricFamily(f"shoal_budget_{word}", said, labels=["kind", "name"])
             for balance in self._balances:
                 gauge.add_metric([balance.kind, balance.name], _units(balance, word) / UNITS)
             yield gauge
@@ -102,7 +113,7 @@ def _units(balance: Balance, word: str) -> int:
     return int((balance.cap if word == "limit" else getattr(balance, word)) or 0)
 
 
-def _budgets(balances: Sequence[Balance]) -> bytes:
+def _budgets(balances: Sequence[Balance], last_entry: str | None) -> bytes:
     registry = CollectorRegistry()
-    registry.register(_Budgets(balances))
+    registry.register(_Budgets(balances, last_entry))
     return generate_latest(registry)

@@ -1,11 +1,15 @@
 """Around every request: a number, limits on size, one line in the log, the counters, headers that keep browsers strict.
 
+A plain query for a score is answered from here, before the framework finds a route for it: that takes as long as the
+answer.
+
 A line says when, which route, which status, how long, which client and model, and what was charged. It never holds a
 feature value, a body, a query string, a key, or another library's message, which may quote one of them.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import re
@@ -17,10 +21,13 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
 
+from shoal.ledger import LedgerError
 from shoal.ledger.chain import now
-from shoal.service.errors import Problem, problem_response
+from shoal.service.errors import Problem, ledger_down, problem_response
 from shoal.service.metrics import Metrics
+from shoal.service.tracing import Traces
 
 __all__ = ["Frame", "logger"]
 
@@ -36,6 +43,12 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
+_SCORE = "/v1/models/{name}/score"
+_BEFORE, _AFTER = _SCORE.split("{name}")
+_SCORE_HEADERS = (
+    (b"content-type", b"application/json"),
+    *((name.lower().encode(), value.encode()) for name, value in _HEADERS.items()),
+)
 
 
 def logger() -> logging.Logger:
@@ -53,35 +66,65 @@ def logger() -> logging.Logger:
 class Frame:
     """The outermost layer of the application."""
 
-    def __init__(self, app: Any, *, metrics: Metrics, max_body: int, log: bool) -> None:
-        self._app, self._metrics, self._max_body = app, metrics, max_body
-        self._log = logger() if log else None
+    def __init__(
+        self,
+        app: Any,
+        *,
+        metrics: Metrics,
+        max_body: int,
+        log: bool,
+        traces: Traces | None = None,
+        score: Callable[[Request, str], Awaitable[bytes]] | None = None,
+    ) -> None:
+        self._app, self._metrics, self._max_body, self._traces = app, metrics, max_body, traces or Traces()
+        self._log, self._score = logger() if log else None, score
+        self._start, self._count = secrets.token_hex(5), itertools.count()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Handle one request, or pass a start-up message on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        notes = scope["notes"] = {"id": _request_id(scope), "status": 0}
+        notes = scope["notes"] = {"id": _given_id(scope) or f"{self._start}{next(self._count):08x}", "status": 0}
         begun = time.perf_counter()
         try:
-            await self._handle(scope, receive, _noting(send, notes), notes)
+            with self._traces.request(scope, notes):
+                await self._handle(scope, receive, send, notes)
         finally:
             self._close(scope, notes, time.perf_counter() - begun)
 
     async def _handle(self, scope: Message, receive: Receive, send: Send, notes: dict[str, Any]) -> None:
+        noting = _noting(send, notes)
         try:
             if sum(len(name) + len(value) for name, value in scope["headers"]) > _MOST_HEADERS:
                 raise Problem("headers-too-large")
             if _declared_length(scope) > self._max_body:
                 raise Problem("too-large")
-            await self._app(scope, _measured(receive, self._max_body), send)
+            model = _scored(scope) if self._score is not None else None
+            if model is None:
+                await self._app(scope, _measured(receive, self._max_body), noting)
+            else:
+                await self._answer(scope, receive, send, model)
         except Problem as problem:
-            await problem_response(problem, notes["id"])(scope, receive, send)
+            await problem_response(problem, notes["id"])(scope, receive, noting)
+        except LedgerError:
+            await problem_response(ledger_down(), notes["id"])(scope, receive, noting)
         except Exception as error:
             notes["fault"] = _place(error)
             if not notes["status"]:
-                await problem_response(Problem("internal"), notes["id"])(scope, receive, send)
+                await problem_response(Problem("internal"), notes["id"])(scope, receive, noting)
+
+    async def _answer(self, scope: Message, receive: Receive, send: Send, model: str) -> None:
+        """The reply to a plain query, in the two messages that it takes."""
+        assert self._score is not None
+        scope["template"] = _SCORE
+        body = await self._score(Request(scope, _measured(receive, self._max_body)), model)
+        notes = scope["notes"]
+        notes["status"] = 200
+        number = (b"x-request-id", notes["id"].encode())
+        headers = [(b"content-length", str(len(body)).encode()), number, *_SCORE_HEADERS]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
 
     def _close(self, scope: Message, notes: dict[str, Any], seconds: float) -> None:
         route = str(scope.get("template") or getattr(scope.get("route"), "path", "none"))
@@ -92,12 +135,21 @@ class Frame:
             self._log.log(logging.ERROR if "fault" in notes else logging.INFO, "%s", json.dumps(words))
 
 
-def _request_id(scope: Message) -> str:
-    """The number that a proxy gave, or a new one."""
+def _given_id(scope: Message) -> str:
+    """The number that a proxy gave, if it did."""
     for name, value in scope["headers"]:
         if name == b"x-request-id" and _GIVEN.fullmatch(value):
             return str(value.decode())
-    return secrets.token_hex(8)
+    return ""
+
+
+def _scored(scope: Message) -> str | None:
+    """The model of which a plain query asks a score; none for every other request."""
+    path = scope["path"].removeprefix(scope.get("root_path", ""))  # beneath another application
+    if scope["method"] != "POST" or not (path.startswith(_BEFORE) and path.endswith(_AFTER)):
+        return None
+    name = path[len(_BEFORE) : -len(_AFTER)]
+    return name if name and "/" not in name else None
 
 
 def _noting(send: Send, notes: dict[str, Any]) -> Send:

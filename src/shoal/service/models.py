@@ -9,12 +9,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+import numpy as np
+
+from shoal import score
 from shoal.claim import Claim
 from shoal.domain import Domain
+from shoal.dp import noise
 from shoal.dp.budget import Budget
-from shoal.errors import FileError, GuaranteeError, InputError, ShoalError
+from shoal.errors import FileError, GuaranteeError, InputError, ParameterError, ShoalError
+from shoal.files.atomic import reporting
 from shoal.ledger import Admission, Balance, Ledger
-from shoal.ledger.amount import cost_units, limit_units, to_text
+from shoal.ledger.amount import cost_units, limit_units
+from shoal.release.minisign import PublicKey
+from shoal.release.sign import require_signed
+from shoal.score import Explanation
 from shoal.service.settings import Settings
 
 __all__ = [
@@ -58,8 +66,14 @@ class Servable(Protocol):
     def words(self) -> str:
         """The promise in plain words."""
 
-    def score(self, values: Mapping[str, Any]) -> float:
-        """The risk of one person."""
+    def scores(self, people: Sequence[Mapping[str, Any]]) -> Sequence[float]:
+        """The answers for people whose values were read by the axes of `features`: risks, or expected values."""
+
+    def probabilities(self, values: Mapping[str, Any]) -> dict[str, float] | None:
+        """The probability of each class for one person, where there are more than two."""
+
+    def explain(self, values: Mapping[str, Any]) -> Explanation | None:
+        """What each value contributed to one person's score; None where the price does not cover that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,22 +118,6 @@ class Served:
         """The fields of a query."""
         return self.model.features
 
-    def line(self) -> dict[str, Any]:
-        """The model in a list."""
-        return {"name": self.name, "epsilon_per_query": to_text(self.amount), "words": self.model.words}
-
-    def card(self) -> dict[str, Any]:
-        """All that a client may know: fields, claims, plain words, an example."""
-        return {
-            **self.line(),
-            "outcome": getattr(self.model, "outcome", None),
-            "digest": self.digest,
-            "data": self.data,
-            "features": [axis.form_field() for axis in self.domain.axes],
-            "claims": [claim.to_dict() for claim in self.model.claims],
-            "example": {"features": self.domain.example()},
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileModel:
@@ -132,8 +130,6 @@ class FileModel:
     @classmethod
     def read(cls, file: Path) -> FileModel:
         """Load a file, its hash checked; a model without a price (one that promises nothing) is refused."""
-        from shoal import score
-
         source = score.load(file)
         if source.cost is None:
             hint = "Serve a certified model (free to query) or a published one (charged per query)."
@@ -159,8 +155,14 @@ class FileModel:
 
     @property
     def outcome(self) -> str:
-        """The class whose probability the score is."""
-        return str(self.source.classes_[1])
+        """The class whose probability the score is, or the name of the number that it expects."""
+        return str(self.source.outcome)
+
+    @property
+    def bounds(self) -> list[float] | None:
+        """The range of a numeric outcome; None for a probability."""
+        found = getattr(self.source, "bounds_", None)
+        return None if found is None else list(found)
 
     @property
     def data(self) -> str | None:
@@ -172,17 +174,22 @@ class FileModel:
         """What the fit cost the data set."""
         return cast("Budget | None", self.source.spent)
 
-    def score(self, values: Mapping[str, Any]) -> float:
-        """The risk of one person."""
-        return float(self.source.risk(values))
+    def scores(self, people: Sequence[Mapping[str, Any]]) -> Sequence[float]:
+        """The answers for people whose values were read."""
+        return cast("Sequence[float]", self.source.answers_to(people))
+
+    def probabilities(self, values: Mapping[str, Any]) -> dict[str, float] | None:
+        """The probability of each class, where there are more than two."""
+        many = len(getattr(self.source, "classes_", ())) > 2
+        return cast("dict[str, float]", self.source.probabilities(values)) if many else None
+
+    def explain(self, values: Mapping[str, Any]) -> Explanation | None:
+        """What each value contributed, for a model whose answers are free."""
+        return cast("Explanation", self.source.explain(values)) if self.cost.empty else None
 
 
 def _warm() -> None:
     """Draw noise for nothing once: loading the sampler takes a third of a second, which no first client should wait."""
-    import numpy as np
-
-    from shoal.dp import noise
-
     noise.discrete_laplace(np.zeros(1, dtype=np.int64), scale=1.0)
 
 
@@ -203,13 +210,17 @@ class Catalogue:
     refused: tuple[RefusedModel, ...]
 
 
-def read_folder(folder: Path | str, admitted: Mapping[str, Admission] | None = None) -> Catalogue:
+def read_folder(
+    folder: Path | str, admitted: Mapping[str, Admission] | None = None, signer: PublicKey | None = None
+) -> Catalogue:
     """Every ``*.json`` model of a folder; a file that can't be served is named and the others are.
 
     Parameters
     ----------
     admitted
         What the ledger admits, by SHA-256 of the file (`Ledger.admissions`); None: the caller vouches for the folder.
+    signer
+        Who must have signed each file (``NAME.json.minisig`` beside it); None: nobody.
 
     Raises
     ------
@@ -224,14 +235,14 @@ def read_folder(folder: Path | str, admitted: Mapping[str, Admission] | None = N
     refused: dict[str, ShoalError] = {}
     for file in files:
         try:
-            contents[file.stem], loaded[file.stem] = _read_file(file, admitted)
+            contents[file.stem], loaded[file.stem] = _read_file(file, admitted, signer)
         except ShoalError as error:
             refused[file.stem] = error
     if not loaded:
         raise next(iter(refused.values()))
-    told = tuple(RefusedModel(name=name, why=str(error)) for name, error in refused.items())
+    reasons = tuple(RefusedModel(name=name, why=str(error)) for name, error in refused.items())
     good = {name: contents[name] for name in loaded}
-    return Catalogue(loaded=tuple(loaded.values()), files=good, refused=told)
+    return Catalogue(loaded=tuple(loaded.values()), files=good, refused=reasons)
 
 
 def load_folder(folder: Path | str) -> list[Loaded]:
@@ -239,12 +250,12 @@ def load_folder(folder: Path | str) -> list[Loaded]:
     return list(read_folder(folder).loaded)
 
 
-def _read_file(file: Path, admitted: Mapping[str, Admission] | None) -> tuple[bytes, Loaded]:
+def _read_file(file: Path, admitted: Mapping[str, Admission] | None, signer: PublicKey | None) -> tuple[bytes, Loaded]:
     """The file's bytes and its model, both of one moment."""
-    from shoal.files.atomic import reporting
-
     with reporting(file):
         content = file.read_bytes()
+    if signer is not None:
+        require_signed(file, content, signer)
     digest = hashlib.sha256(content).hexdigest()
     admission = None if admitted is None else _admission(file, digest, admitted)
     model = FileModel.read(file)
@@ -306,9 +317,11 @@ def _known(ledger: Ledger, data: str) -> Balance | None:
 
 
 def _reserve(ledger: Ledger, balance: Balance, given: float | None) -> None:
-    """Hold a known data set to what the operator gives for answers; a limit in rho can't be charged by query."""
-    if balance.currency == "rho":
-        raise GuaranteeError(f"data set '{balance.name}'", "must have a limit in epsilon to be charged per query")
-    if given is None or limit_units(given) in (balance.share, balance.cap if balance.share is None else None):
+    """Hold a known data set to what the operator gives for answers."""
+    if given is None:
         return
-    ledger.reserve(balance.name, given)
+    if balance.currency == "rho":
+        hint = "Leave --data-epsilon out, and reserve with `shoal ledger reserve --rho`."
+        raise ParameterError("--data-epsilon", "the data set's limit is in rho", got=str(given), hint=hint)
+    if limit_units(given) not in (balance.share, balance.cap if balance.share is None else None):
+        ledger.reserve(balance.name, given)

@@ -17,6 +17,7 @@ const BASES = {
 };
 const HOLDERS = { client: 'Your account', data: 'The people in the data, all clients together', model: 'This model, all clients together' };
 
+const UNITS = 10n ** 12n;
 // Exact decimal text to whole units of 10^-12, so that no sum is rounded.
 const units = text => {
   const [whole, rest = ''] = text.split('.');
@@ -26,6 +27,7 @@ const percent = share => {
   const value = 100 * share;
   return (value > 0 && value < 10 || value > 90 && value < 100 ? value.toFixed(1) : Math.round(value)) + ' %';
 };
+const figure = value => String(Number(value.toPrecision(3)));
 const free = model => model.epsilon_per_query === '0';
 const price = model => free(model) ? 'free to ask' : 'ε = ' + model.epsilon_per_query + ' for each new question';
 
@@ -174,19 +176,24 @@ const mark = (inputs, errors) => {
 };
 
 const answerParts = (card, reply) => {
-  const share = Math.min(1, Math.max(0, reply.score));
+  const [low, high] = card.bounds ?? [0, 1];
+  const share = Math.min(1, Math.max(0, (reply.score - low) / (high - low)));
   const outcome = card.outcome ? 'the outcome “' + card.outcome + '”' : 'the outcome';
   const filled = make('span', {});
   filled.style.width = 100 * share + '%';
   const cost = reply.cached ? 'Asked before: the same answer, at no cost.'
     : free(card) ? 'This answer cost nothing.' : 'This answer cost ε = ' + reply.epsilon_charged + '.';
-  const meaning = 'Of 100 people with these values, the model expects about ' + Math.round(100 * share) + ' to have ' + outcome + '.';
+  const meaning = card.bounds
+    ? 'For people with these values, the model expects ' + (card.outcome ?? 'the outcome') + ' of about ' + figure(reply.score) + ' on average, between ' + low + ' and ' + high + '.'
+    : 'Of 100 people with these values, the model expects about ' + Math.round(100 * share) + ' to have ' + outcome + '.';
+  const classes = Object.entries(reply.probabilities ?? {}).map(([name, value]) => make('li', {}, name + ': ' + percent(value)));
   const noise = free(card) ? 'It is an estimate from noisy counts, not a diagnosis.'
     : 'Noise was added to this answer, so it can be far off; asked again, it stays the same.';
   return [
-    make('p', { class: 'figure', 'data-score': reply.score }, percent(share)),
+    make('p', { class: 'figure', 'data-score': reply.score }, card.bounds ? figure(reply.score) : percent(share)),
     make('div', { class: 'bar', 'aria-hidden': 'true' }, filled),
     make('p', {}, meaning + ' ' + noise),
+    classes.length ? make('ul', { 'aria-label': 'Probability of each class' }, ...classes) : '',
     ...reply.notes.map(text => make('p', { class: 'note' }, text + '.')),
     make('p', { class: 'soft' }, cost)];
 };
@@ -204,7 +211,9 @@ const budgetPart = (card, accounts) => {
 
 const accountPart = (card, account) => {
   const available = account.left_for_answers ?? account.left;  // of a data set a part may be reserved for answers
-  const [left, limit, cost] = [available, account.limit, card.epsilon_per_query].map(units);
+  const [left, limit, price] = [available, account.limit, card.epsilon_per_query].map(units);
+  const inRho = account.currency === 'rho', symbol = inRho ? 'ρ ' : 'ε ';
+  const cost = inRho ? (price * price + 2n * UNITS - 1n) / (2n * UNITS) : price;  // ε²/2, rounded upwards
   const filled = make('span', {});
   filled.style.width = (limit ? Number(left * 1000n / limit) / 10 : 0) + '%';
   const more = cost ? left / cost : 0n;
@@ -214,8 +223,8 @@ const accountPart = (card, account) => {
   return make('div', { class: 'account', 'data-account': account.kind },
     make('strong', {}, name),
     make('div', { class: 'bar thin', 'aria-hidden': 'true' }, filled),
-    make('span', { class: 'soft' }, 'ε ' + available + ' of ' + account.limit + ' left' + enough + '. Spent ε ' + account.spent
-      + (account.reserved === '0' ? '' : ', reserved for answers ε ' + account.reserved) + '.'));
+    make('span', { class: 'soft' }, symbol + available + ' of ' + account.limit + ' left' + enough + '. Spent ' + symbol + account.spent
+      + (account.reserved === '0' ? '' : ', reserved for answers ' + symbol + account.reserved) + '.'));
 };
 
 const alarm = problem => make('div', { class: 'problem' },

@@ -13,39 +13,13 @@ from importlib.resources import files
 
 __all__ = ["PAGE", "PAGE_HEADERS", "SCRIPT", "STYLE"]
 
-_HERE = files("shoal.service")
-STYLE = _HERE.joinpath("page.css").read_text(encoding="utf-8")
-SCRIPT = _HERE.joinpath("page.js").read_text(encoding="utf-8")
 
-PAGE = f"""<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Shoal risk scores</title><style>{STYLE}</style></head>
-<body>
-<div class="page">
-<header>
-<div class="top"><h1>Risk scores</h1><button id="leave" type="button" hidden>Forget the key</button></div>
-<p>Models that answer “what is this person's risk”. Each says what it promises to the people whose records it was fitted
-to, and how far that can be trusted.</p>
-</header>
-<main>
-<form id="enter" class="card" novalidate>
-<label for="key">API key</label>
-<div class="line"><input id="key" type="password" autocomplete="off" spellcheck="false" required
-aria-describedby="key-hint enter-problem"><button class="main">Show models</button></div>
-<p class="soft" id="key-hint">The line that begins with shoal_, from whoever runs this service. It stays in this page
-until you close it.</p>
-<div id="enter-problem" role="alert"></div>
-<noscript><p class="note warn">This page needs JavaScript. Everything it does can be done with curl; see the OpenAPI
-document.</p></noscript>
-</form>
-<div id="scores"></div>
-</main>
-<footer><p>For programs: <a href="openapi.json">OpenAPI document</a>. Shoal documents; a person decides.</p></footer>
-</div>
-<script>{SCRIPT}</script>
-</body></html>
-"""
+def _text(name: str) -> str:
+    return files("shoal.service").joinpath(name).read_text(encoding="utf-8")
+
+
+STYLE, SCRIPT = _text("page.css"), _text("page.js")
+PAGE = _text("page.html").replace("{{ style }}", STYLE).replace("{{ script }}", SCRIPT)
 
 
 def _pinned(text: str) -> str:

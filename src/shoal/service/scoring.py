@@ -15,28 +15,25 @@ free question. Models without a price skip 3 and 5.
 from __future__ import annotations
 
 import asyncio
-import json
 import math
-import re
 from typing import Any
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
 from shoal.ledger import Answer, Batch, Charge, Charged, ChargedBatch, Key, Ledger, Refused, Reply
 from shoal.ledger.amount import UNITS, to_text
 from shoal.ledger.records import Outcome
 from shoal.service.authentication import Guard
-from shoal.service.deadline import Bounded
 from shoal.service.errors import Problem
-from shoal.service.fields import Reading, read
+from shoal.service.ledger_calls import Bounded, Writer
 from shoal.service.metrics import Metrics
 from shoal.service.models import Served
+from shoal.service.query import Query, Value, idempotency_key, member, read, read_all
 from shoal.service.settings import Settings
-from shoal.service.writer import Writer
+from shoal.service.shapes import BatchScores, Score, ScoreExplanation
+from shoal.service.tracing import Traces
 
 __all__ = ["Scorer"]
-
-_TOKEN = re.compile(r"[\x21-\x7e]{1,200}")
 
 
 class Scorer:
@@ -50,9 +47,12 @@ class Scorer:
         metrics: Metrics,
         settings: Settings,
         bounded: Bounded,
+        traces: Traces | None = None,
     ) -> None:
         self.catalogue, self._ledger, self._writer = catalogue, ledger, writer
         self._metrics, self._settings = metrics, settings
+        self._traces = traces or Traces()
+        self._together = {name: _Together(served) for name, served in catalogue.items()}
         self.guard = Guard(ledger, settings, bounded)
 
     async def admit(self, request: Request) -> Key:
@@ -73,99 +73,129 @@ class Scorer:
             raise Problem("out-of-scope")
         return served
 
-    async def score(self, request: Request, name: str) -> dict[str, Any]:
-        """The reply to ``POST /v1/models/{name}/score``, as words."""
+    def open_to(self, key: Key) -> list[Served]:
+        """The models that the key may ask."""
+        return [served for served in self.catalogue.values() if key.allows(served.name)]
+
+    async def score(self, request: Request, name: str) -> Score:
+        """The reply to ``POST /v1/models/{name}/score``."""
         key = await self.admit(request)
         served = self.model(request, key, name)
-        token = _idempotency_key(request)
-        reading = read(served.domain, _member(await self._body(request, self._settings.max_body), "features"))
+        token = idempotency_key(request)
+        query = read(served.domain, member(await self._body(request, self._settings.max_body), "features"))
         if not served.amount:
             self._metrics.score(name, "free")
-            return _words(served, _finite(served.model.score(reading.values)), reading, Charged(mark="", amount=0))
-        return await self._priced(request, served, key, reading, token)
+            (score,) = served.model.scores([query.values])
+            return _reply(served, _finite(score), query, Charged(mark="", amount=0))
+        return await self._priced(request, served, key, query, token)
 
-    async def score_all(self, request: Request, name: str) -> dict[str, Any]:
-        """The reply to ``POST /v1/models/{name}/scores``, as words: one price, all or nothing."""
+    async def explain(self, request: Request, name: str) -> ScoreExplanation:
+        """The reply to ``POST /v1/models/{name}/explain``: made from the model alone, so free where answers are."""
         key = await self.admit(request)
         served = self.model(request, key, name)
-        rows = _member(await self._body(request, self._settings.max_batch_body), "rows")
-        if not isinstance(rows, list) or not 0 < len(rows) <= self._settings.max_batch:
-            raise Problem("bad-json", f"The member 'rows' must be a list of 1 to {self._settings.max_batch:,} objects.")
-        readings = _readings(served, rows)
+        query = read(served.domain, member(await self._body(request, self._settings.max_body), "features"))
+        found = None if served.amount else served.model.explain(query.values)
+        if found is None:
+            raise Problem("not-explained")
+        self._metrics.score(name, "explained")
+        return ScoreExplanation(model=served.name, notes=list(query.notes), **found.to_dict())
+
+    async def score_all(self, request: Request, name: str) -> BatchScores:
+        """The reply to ``POST /v1/models/{name}/scores``: one price, all or nothing."""
+        key = await self.admit(request)
+        served = self.model(request, key, name)
+        rows = member(await self.body(request), "rows")
+        if not isinstance(rows, list) or not 0 < len(rows) <= self.max_batch:
+            raise Problem("bad-json", f"The member 'rows' must be a list of 1 to {self.max_batch:,} objects.")
+        return await self.score_rows(request, served, key, rows)
+
+    async def score_rows(self, request: Request, served: Served, key: Key, rows: list[Any]) -> BatchScores:
+        """The answers to some rows, charged together or not at all."""
+        queries = read_all(served.domain, rows)
         if served.amount:
-            charged, scores = await self._priced_all(request, served, key, readings)
+            charged, scores = await self._priced_all(request, served, key, queries)
         else:
-            charged, scores = ChargedBatch(charged=()), [_finite(served.model.score(r.values)) for r in readings]
-            self._metrics.score(name, "free", times=len(scores))
-        return _batch_words(served, scores, readings, charged)
+            charged = ChargedBatch(charged=())
+            scores = [_finite(score) for score in served.model.scores([query.values for query in queries])]
+            self._metrics.score(served.name, "free", times=len(scores))
+        return _batch_reply(served, scores, queries, charged)
 
     async def _priced_all(
-        self, request: Request, served: Served, key: Key, readings: list[Reading]
+        self, request: Request, served: Served, key: Key, queries: list[Query]
     ) -> tuple[ChargedBatch, list[float]]:
-        batch = Batch(charges=tuple(self._order(served, key, reading, None) for reading in readings))
-        outcome = await self._writer.settle(batch)
+        batch = Batch(charges=tuple(self._order(served, key, query, None) for query in queries))
+        with self._traces.span("charge"):
+            outcome = await self._writer.settle(batch)
         if isinstance(outcome, Refused):
-            self._metrics.score(served.name, "refused", times=len(readings))
-            raise _refusal(outcome, served, len(readings))
+            self._metrics.score(served.name, "refused", times=len(queries))
+            raise _refusal(outcome, served, len(queries))
         assert isinstance(outcome, ChargedBatch)
         request.scope["notes"] |= {"epsilon": to_text(outcome.amount), "head": str(self._ledger.last or "")}
         new = sum(1 for one in outcome.charged if one.amount)
         self._metrics.score(served.name, "charged", outcome.amount / UNITS, times=new)
-        return outcome, await self._answers(served, readings, outcome)
+        return outcome, await self._answers(served, queries, outcome)
 
-    async def _answers(self, served: Served, readings: list[Reading], outcome: ChargedBatch) -> list[float]:
+    async def _answers(self, served: Served, queries: list[Query], outcome: ChargedBatch) -> list[float]:
         """The stored answers, and new ones for the rest, stored before they leave."""
-        try:
-            orders = [
-                Answer(mark=one.mark, score=_finite(served.model.score(reading.values)))
-                for one, reading in zip(outcome.charged, readings, strict=True)
-                if one.score is None
-            ]
-        except Exception:  # whatever it was, the reply is the same
-            self._metrics.score(served.name, "failed")
-            raise Problem("answer-failed") from None
-        replies = {
-            order.mark: reply for order, reply in zip(orders, await self._writer.settle_all(orders), strict=True)
-        }
+        due = [(one, query) for one, query in zip(outcome.charged, queries, strict=True) if one.score is None]
+        scores = await asyncio.gather(*(self._computed(served, query) for _, query in due))
+        orders = [Answer(mark=one.mark, score=score) for (one, _), score in zip(due, scores, strict=True)]
+        with self._traces.span("store"):
+            stored = await self._writer.settle_all(orders)
+        replies = {order.mark: reply for order, reply in zip(orders, stored, strict=True)}
         return [_stored(replies[one.mark]) if one.score is None else one.score for one in outcome.charged]
 
-    async def _priced(
-        self, request: Request, served: Served, key: Key, reading: Reading, token: str | None
-    ) -> dict[str, Any]:
-        charged = await self._charge(served, key, reading, token)
+    async def _priced(self, request: Request, served: Served, key: Key, query: Query, token: str | None) -> Score:
+        charged = await self._charge(served, key, query, token)
         notes = request.scope["notes"]
         notes["epsilon"], notes["cached"] = to_text(charged.amount), charged.score is not None
         notes["head"] = str(self._ledger.last or "")
         self._metrics.score(served.name, "charged" if charged.amount else "cached", charged.amount / UNITS)
         if charged.score is not None:
-            return _words(served, charged.score, reading, charged)
+            return _reply(served, charged.score, query, charged)
+        answer = Answer(mark=charged.mark, score=await self._computed(served, query))
+        with self._traces.span("store"):
+            reply = await self._writer.settle(answer)
+        assert isinstance(reply, Reply)
+        return _reply(served, reply.score, query, charged)
+
+    async def _computed(self, served: Served, query: Query) -> float:
+        """A new answer; a fault is one constant reply, whatever it was."""
         try:
-            score = _finite(served.model.score(reading.values))
-        except Exception:  # whatever it was, the reply is the same
+            with self._traces.span("compute"):
+                return await self._together[served.name].answer(query.values)
+        except Exception:
             self._metrics.score(served.name, "failed")
             raise Problem("answer-failed") from None
-        reply = await self._writer.settle(Answer(mark=charged.mark, score=score))
-        assert isinstance(reply, Reply)
-        return _words(served, reply.score, reading, charged)
 
-    async def _charge(self, served: Served, key: Key, reading: Reading, token: str | None) -> Charged:
-        outcome = await self._writer.settle(self._order(served, key, reading, token))
+    async def _charge(self, served: Served, key: Key, query: Query, token: str | None) -> Charged:
+        with self._traces.span("charge"):
+            outcome = await self._writer.settle(self._order(served, key, query, token))
         if isinstance(outcome, Refused):
             self._metrics.score(served.name, "refused")
             raise _refusal(outcome, served)
         assert isinstance(outcome, Charged)
         return outcome
 
-    def _order(self, served: Served, key: Key, reading: Reading, token: str | None) -> Charge:
+    def _order(self, served: Served, key: Key, query: Query, token: str | None) -> Charge:
         return Charge(
             key=key.id,
             client=key.client,
             model=served.account,
             data=served.data_account,
             amount=served.amount,
-            mark=self._ledger.mark("query", str(key.client), served.digest, reading.canonical),
+            mark=self._ledger.mark("query", str(key.client), served.digest, query.canonical),
             token=None if token is None else self._ledger.mark("token", str(key.client), token),
         )
+
+    @property
+    def max_batch(self) -> int:
+        """The largest number of people in a batch."""
+        return self._settings.max_batch
+
+    async def body(self, request: Request) -> bytes:
+        """The body of a batch."""
+        return await self._body(request, self._settings.max_batch_body)
 
     async def _body(self, request: Request, most: int) -> bytes:
         kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
@@ -173,64 +203,60 @@ class Scorer:
             raise Problem("wrong-media-type")
         try:
             async with asyncio.timeout(self._settings.body_seconds):
-                body = await request.body()
-        except (TimeoutError, ClientDisconnect):
+                body = await _received(request)
+        except TimeoutError:
             raise Problem("too-slow") from None
         if len(body) > most:
             raise Problem("too-large")
         return body
 
 
-def _readings(served: Served, rows: list[Any]) -> list[Reading]:
-    """Each row held to the domain; a problem that names the first row that does not fit."""
-    readings = []
-    for number, row in enumerate(rows):
+async def _received(request: Request) -> bytes:
+    """The whole body; most come in one piece."""
+    body, more = b"", True
+    while more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise Problem("too-slow")
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    return body
+
+
+class _Together:
+    """Computes the answers that are due at one moment in one go: drawing noise costs by the call, not by the answer."""
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+        self._due: list[tuple[dict[str, Value], asyncio.Future[float]]] = []
+
+    async def answer(self, values: dict[str, Value]) -> float:
+        """The answer to one query."""
+        loop = asyncio.get_running_loop()
+        if not self._due:
+            loop.call_soon(self._compute)
+        future: asyncio.Future[float] = loop.create_future()
+        self._due.append((values, future))
+        return await future
+
+    def _compute(self) -> None:
+        due, self._due = [(values, future) for values, future in self._due if not future.done()], []
         try:
-            readings.append(read(served.domain, row))
-        except Problem as problem:
-            raise Problem(problem.name, f"Row {number}: {problem.detail}", row=number, **problem.more) from None
-    return readings
+            scores: list[float | Exception] = [_finite(one) for one in self._served.model.scores([v for v, _ in due])]
+        except Exception:  # one that fails must not fail the others
+            scores = [self._alone(values) for values, _ in due]
+        for (_, future), score in zip(due, scores, strict=True):
+            if isinstance(score, Exception):
+                future.set_exception(score)
+            else:
+                future.set_result(score)
 
-
-def _member(body: bytes, name: str) -> object:
-    """The one member of the object that the body is."""
-    try:
-        words = _DECODER.decode(body.decode())
-    except _TwiceError:
-        raise Problem("bad-json", "No object may name a member twice: readers differ on which one counts.") from None
-    except (ValueError, RecursionError):
-        rule = "The body must be one JSON object in UTF-8, without NaN, Infinity or numbers of thousands of digits."
-        raise Problem("bad-json", rule) from None
-    if not isinstance(words, dict) or set(words) != {name}:
-        raise Problem("bad-json", f"The body must be an object with the one member '{name}'.")
-    return words[name]
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
-
-
-class _TwiceError(ValueError):
-    """A member is named twice."""
-
-
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise _TwiceError
-    return members
-
-
-_DECODER = json.JSONDecoder(
-    parse_constant=_no_constant, object_pairs_hook=_each_once
-)  # made once, as making one costs more than using it
-
-
-def _idempotency_key(request: Request) -> str | None:
-    token = request.headers.get("idempotency-key")
-    if token is not None and not _TOKEN.fullmatch(token):
-        raise Problem("bad-header")
-    return token
+    def _alone(self, values: dict[str, Value]) -> float | Exception:
+        try:
+            (score,) = self._served.model.scores([values])
+            return _finite(score)
+        except Exception as error:
+            return error
 
 
 def _finite(score: float) -> float:
@@ -240,24 +266,26 @@ def _finite(score: float) -> float:
     return value
 
 
-def _words(served: Served, score: float, reading: Reading, charged: Charged) -> dict[str, Any]:
-    return {
-        "model": served.name,
-        "score": score,
-        "epsilon_charged": to_text(charged.amount),
-        "cached": charged.score is not None,
-        "notes": list(reading.notes),
-    }
+def _reply(served: Served, score: float, query: Query, charged: Charged) -> Score:
+    return Score(
+        model=served.name,
+        score=score,
+        probabilities=served.model.probabilities(query.values),
+        epsilon_charged=to_text(charged.amount),
+        cached=charged.score is not None,
+        notes=list(query.notes),
+    )
 
 
-def _batch_words(served: Served, scores: list[float], readings: list[Reading], charged: ChargedBatch) -> dict[str, Any]:
-    return {
-        "model": served.name,
-        "scores": scores,
-        "epsilon_charged": to_text(charged.amount),
-        "cached": sum(1 for one in charged.charged if one.score is not None),
-        "notes": [f"row {number}: {note}" for number, reading in enumerate(readings) for note in reading.notes],
-    }
+def _batch_reply(served: Served, scores: list[float], queries: list[Query], charged: ChargedBatch) -> BatchScores:
+    return BatchScores(
+        model=served.name,
+        scores=scores,
+        probabilities=[p for query in queries if (p := served.model.probabilities(query.values))] or None,
+        epsilon_charged=to_text(charged.amount),
+        cached=sum(1 for one in charged.charged if one.score is not None),
+        notes=[f"row {number}: {note}" for number, query in enumerate(queries) for note in query.notes],
+    )
 
 
 def _stored(reply: Outcome) -> float:

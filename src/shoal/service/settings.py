@@ -52,6 +52,9 @@ class Settings:
         str, Help("addresses of proxies whose X-Forwarded-For header is trusted, separated by commas")
     ] = ""
     log: Annotated[bool, Help("log each request")] = True
+    signer: Annotated[str, Help("public key that must have signed every model file")] = ""
+    check_seconds: Annotated[float, Range(above=0), Help("seconds between checks of the ledger by the parent")] = 3600.0
+    traces: Annotated[bool, Help("send OpenTelemetry traces")] = False
 
     def __post_init__(self) -> None:
         check(self)

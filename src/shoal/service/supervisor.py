@@ -7,6 +7,7 @@
   of the one listening socket: none is refused, and none is answered from the old catalogue after one from the new.
 - **Death.** A worker that ends or says nothing for ten seconds is replaced. When the parent ends, however it ends, the
   workers' control lines end, and they stop.
+- **The ledger** is opened and checked every hour while it is served, and what is found is told in the log.
 - **Stop** (SIGTERM, SIGINT): those under way are finished; what is left after `shutdown_seconds` is killed.
 """
 
@@ -21,6 +22,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -72,13 +74,22 @@ class Supervisor:
     """Keeps `workers` processes serving one catalogue; see the module."""
 
     def __init__(
-        self, settings: Settings, *, host: str, port: int, workers: int, read: Callable[[], Catalogue], log: Any
+        self,
+        settings: Settings,
+        *,
+        host: str,
+        port: int,
+        workers: int,
+        read: Callable[[], Catalogue],
+        log: Any,
+        inspect: Callable[[], str] | None = None,
     ) -> None:
         self._settings, self._read, self._n, self._log = settings, read, workers, log
         self._workers: list[_Worker] = []
         self._stop = self._reload = False
         self._failures = 0
         self._next_start = 0.0
+        self._inspect, self._inspected = inspect, time.monotonic()
         sweep()
         self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
         self._sock = _listening(host, port)
@@ -120,6 +131,9 @@ class Supervisor:
             self._reload = False
             self._change()
         at = time.monotonic()
+        if self._inspect is not None and at - self._inspected >= self._settings.check_seconds:
+            self._inspected = at
+            threading.Thread(target=self._look_at_ledger, args=(self._inspect,), daemon=True).start()
         for worker in list(self._workers):
             worker.listen()
             if worker.alive and worker.silent(at):
@@ -141,6 +155,13 @@ class Supervisor:
             self._workers[self._workers.index(worker)] = new
             if self._wait([new], "ready"):
                 new.say(b"go\n")
+
+    def _look_at_ledger(self, inspect: Callable[[], str]) -> None:
+        """Check the ledger while it is served: tampering is told in the log, and checkpoints are made in time."""
+        try:
+            self._say("ledger-checked", head=inspect())
+        except Exception as error:  # a message of another library may quote what it read
+            self._say("ledger-refused", error=str(error) if isinstance(error, ShoalError) else type(error).__name__)
 
     def _change(self) -> None:
         """Read the models anew and have new workers serve them; where that fails, go on as before."""

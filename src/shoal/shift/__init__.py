@@ -4,11 +4,19 @@ Importance weights (`ratio_weights`, `logistic_weights`, `transfer_weights`) mak
 from where the model will be used; `MarketRisk` uses them to predict the cost of a new market's enrollees.
 """
 
-from shoal.shift.accuracy import group_error, r_squared, relative_bias
-from shoal.shift.assessment import MarketAssessment, MarketRank, Segment, rank_markets
-from shoal.shift.balance import LevelBalance, effective_sample_size, imbalance
+from shoal.shift.assessment import (
+    MarketAssessment,
+    MarketRank,
+    Segment,
+    group_error,
+    r_squared,
+    rank_markets,
+    relative_bias,
+)
 from shoal.shift.market import MarketRisk
+from shoal.shift.populations import LevelBalance, effective_sample_size, imbalance
 from shoal.shift.transfer import TransferWeights, transfer_density_ratio, transfer_weights
+from shoal.shift.transfer_model import Transfer
 from shoal.shift.weights import ShiftWeights, logistic_weights, ratio_weights
 
 __all__ = [
@@ -18,6 +26,7 @@ __all__ = [
     "MarketRisk",
     "Segment",
     "ShiftWeights",
+    "Transfer",
     "TransferWeights",
     "effective_sample_size",
     "group_error",

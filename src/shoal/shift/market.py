@@ -24,13 +24,11 @@ from shoal.errors import ParameterError
 from shoal.params import Help, Range, check
 from shoal.schema import Schema
 from shoal.shift.assessment import MarketAssessment
-from shoal.shift.enrolment import enrolment_words, likelihood
-from shoal.shift.estimate import Estimate, Group
+from shoal.shift.estimate import Estimate, Group, unseen_levels, weight_map
 from shoal.shift.models import Fitter, check_costs, fitter_of, model_name
 from shoal.shift.people import Members, People, read_market, read_members
 from shoal.shift.populations import learn_design, meet
-from shoal.shift.prediction import Ground
-from shoal.shift.segments import unseen_levels, weight_map
+from shoal.shift.prediction import Ground, enrolment_words, likelihood
 from shoal.shift.weights import Shift, weigh
 
 __all__ = ["MarketRisk"]
@@ -49,8 +47,8 @@ class MarketRisk:
         ``"dummy"``: each covariate acts through an arbitrary function of its levels; ``"numeric"``: through a
         straight line, with fewer parameters and more need of the shift.
     model
-        None or ``"least-squares"``, ``"two-part"``, ``"log"``, ``"gamma"``, ``"tweedie"``, or a scikit-learn
-        regressor that takes `sample_weight`.
+        None or ``"least-squares"``, ``"two-part"``, ``"log"``, ``"gamma"``, ``"tweedie"``, ``"multiplicative"``, or a
+        scikit-learn regressor that takes `sample_weight`.
     response
         The cost column; needed only if the schema has several numeric sensitive columns.
     smoothing, cap, bins, limit

@@ -7,9 +7,17 @@ Health costs are skewed and often zero, so several named models stand beside pla
 - ``"two-part"``: P(cost > 0 | x), a logistic regression, times E[cost | cost > 0, x], a gamma model with log link.
 - ``"log"``: least squares on log cost, carried back by Duan's smearing factor Σ w e^r / Σ w over the residuals r.
 - ``"gamma"``, ``"tweedie"``: generalised linear models with log link (scikit-learn); Tweedie has power 1.5.
+- ``"multiplicative"``: a product of one factor for each column, e^(β₀ + βᵀx), by least squares on the costs themselves;
+  zeros are allowed, and no smearing is needed because nothing is fitted to logarithms.
 
 Any scikit-learn regressor that takes `sample_weight` may stand in their place. Rows that share their covariates are
 pooled for the named models, which changes none of their solutions.
+
+Who belongs to which market: logistic regression on counts per distinct row.
+
+With masses n₁ and n₀ of ones and zeros on each row, scaled to a sum of 1, it is `shoal.logistic` with an intercept and
+ρ = 1e-9, which only keeps the equations solvable where columns depend on each other. If ones and zeros can be told
+apart (almost) perfectly there is no maximum; `separated` says so.
 """
 
 from __future__ import annotations
@@ -17,22 +25,34 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from shoal import logistic
 from shoal.arrays import FloatArray, IntArray
 from shoal.errors import ColumnError, ParameterError
-from shoal.shift.logistic import market_logit
-from shoal.shift.tally import ratio, sums_by
+from shoal.shift.people import ratio, sums_by
 
-__all__ = ["MODELS", "Fitter", "Predictor", "check_costs", "fitter_of", "least_squares", "model_name"]
+__all__ = [
+    "MODELS",
+    "Fitter",
+    "MarketLogit",
+    "Predictor",
+    "check_costs",
+    "fitter_of",
+    "least_squares",
+    "market_logit",
+    "model_name",
+]
 
 Predictor: TypeAlias = Callable[[FloatArray], FloatArray]
 Fitter: TypeAlias = Callable[[FloatArray, IntArray, FloatArray, FloatArray], Predictor]
 """From distinct rows X, the row of each member, costs y and weights w to a prediction for any rows."""
-
+_LOGIT_RIDGE = 1e-9
+_TOLD_APART = 1e-3  # mean log-loss below which ones and zeros don't overlap; no information is log 2
 _TWEEDIE_POWER = 1.5
 _RIDGE = 1e-8  # on the scale of the mean cost: only keeps dependent columns solvable
 
@@ -63,7 +83,7 @@ def check_costs(model: Any, name: str, y: FloatArray) -> None:
             got=f"{int((y <= 0).sum())} rows at 0 or below",
             hint="Use model='two-part' or 'tweedie', which allow zeros, or least squares.",
         )
-    if word in ("two-part", "tweedie") and ((y < 0).any() or not (y > 0).any()):
+    if word in ("two-part", "tweedie", "multiplicative") and ((y < 0).any() or not (y > 0).any()):
         raise ColumnError(
             name,
             f"must be at least 0, and not all 0, for the model '{word}'",
@@ -118,12 +138,19 @@ def _fit_gamma(X: FloatArray, row: IntArray, y: FloatArray, w: FloatArray) -> Pr
 
 
 def _fit_tweedie(X: FloatArray, row: IntArray, y: FloatArray, w: FloatArray) -> Predictor:
+    return _fit_power(_TWEEDIE_POWER, X, row, y, w)
+
+
+def _fit_multiplicative(X: FloatArray, row: IntArray, y: FloatArray, w: FloatArray) -> Predictor:
+    return _fit_power(0.0, X, row, y, w)
+
+
+def _fit_power(power: float, X: FloatArray, row: IntArray, y: FloatArray, w: FloatArray) -> Predictor:
+    """A generalised linear model with log link and variance mean^power; power 0 is least squares."""
     from sklearn.linear_model import TweedieRegressor
 
-    power = {"power": _TWEEDIE_POWER, "link": "log"}
-    return _fit_glm(
-        TweedieRegressor(alpha=_RIDGE, solver="newton-cholesky", max_iter=200, tol=1e-8, **power), X, row, y, w
-    )
+    solver = {"alpha": _RIDGE, "solver": "newton-cholesky", "max_iter": 200, "tol": 1e-8}
+    return _fit_glm(TweedieRegressor(power=power, link="log", **solver), X, row, y, w)
 
 
 def _fit_glm(model: Any, X: FloatArray, row: IntArray, y: FloatArray, w: FloatArray) -> Predictor:
@@ -192,4 +219,30 @@ MODELS: dict[str, Fitter] = {
     "log": _fit_log,
     "gamma": _fit_gamma,
     "tweedie": _fit_tweedie,
+    "multiplicative": _fit_multiplicative,
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarketLogit:
+    """Coefficients, the intercept first."""
+
+    coefficients: FloatArray
+    separated: bool
+
+    def log_odds(self, X: FloatArray) -> FloatArray:
+        """βᵀx without the intercept."""
+        odds: FloatArray = X @ self.coefficients[1:]
+        return odds
+
+    def probability(self, X: FloatArray) -> FloatArray:
+        """μ(x)."""
+        return logistic.sigmoid(self.log_odds(X) + self.coefficients[0])
+
+
+def market_logit(X: FloatArray, zeros: FloatArray, ones: FloatArray) -> MarketLogit:
+    """Fit the masses `ones` against `zeros` on the rows of X."""
+    total = zeros.sum() + ones.sum()
+    rows = logistic.Matrix.with_constant(X)
+    fit = logistic.newton_logit(rows, np.multiply(ones, 1 / total), (zeros + ones) / total, ridge=_LOGIT_RIDGE)
+    return MarketLogit(coefficients=fit.coefficients, separated=fit.loss < _TOLD_APART)

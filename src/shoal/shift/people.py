@@ -3,6 +3,8 @@
 Members are held to the schema like any table. Market tables come from elsewhere (a census, another file): they need
 the quasi-identifiers and may have the weight column; whatever else they hold is left aside. Market tables are public
 demographics, so an error about them names the levels it found; an error about members never does.
+
+Sums of values by place: the one operation that tables, cells and levels share.
 """
 
 from __future__ import annotations
@@ -22,7 +24,18 @@ from shoal.frame import Frame, enter, series
 from shoal.schema import Column, Kind, Schema
 from shoal.value import canonical, unknown_levels
 
-__all__ = ["LEAST_MEMBERS", "MEMBERS", "Members", "People", "named", "read_market", "read_members", "settle"]
+__all__ = [
+    "LEAST_MEMBERS",
+    "MEMBERS",
+    "Members",
+    "People",
+    "named",
+    "ratio",
+    "read_market",
+    "read_members",
+    "sums_by",
+    "with_kinds",
+]
 
 MEMBERS = "members"
 LEAST_MEMBERS = 30
@@ -63,10 +76,10 @@ def read_members(table: Any, schema: Schema, response: str | None = None) -> Mem
     """Hold the members to the schema; a release is taken as its table."""
     frame = enter(_table_of(table), owner=MEMBERS)
     name = _response(schema, response)
-    wanted = [c for c in schema.columns if c.role in ("quasi", "weight") or c.name == name]
-    _check_columns(MEMBERS, frame, [column.name for column in wanted])
+    columns = [c for c in schema.columns if c.role in ("quasi", "weight") or c.name == name]
+    _check_columns(MEMBERS, frame, [column.name for column in columns])
     _check_quasi(schema)
-    prepared = prepare(frame.select([column.name for column in wanted]), Schema(tuple(wanted)))
+    prepared = prepare(frame.select([column.name for column in columns]), Schema(tuple(columns)))
     weights = prepared.weights()
     costs = floats(series(prepared.frame, name))
     _check_costs(name, costs)
@@ -83,15 +96,15 @@ def read_members(table: Any, schema: Schema, response: str | None = None) -> Mem
 
 
 def read_market(table: Any, schema: Schema, owner: str) -> People:
-    """Hold a market table to the quasi-identifiers of a schema whose kinds are settled."""
+    """Hold a market table to the quasi-identifiers of a schema whose kinds are known."""
     frame = enter(table, owner=owner)
     _check_columns(owner, frame, schema.quasi)
     weighted = schema.weight is not None and schema.weight in frame.columns
-    wanted = [*schema.quasi, *([schema.weight] if weighted and schema.weight else [])]
+    names = [*schema.quasi, *([schema.weight] if weighted and schema.weight else [])]
     _check_levels(owner, frame, schema)
-    relaxed = Schema(tuple(replace(schema[name], levels=None) for name in wanted))
+    relaxed = Schema(tuple(replace(schema[name], levels=None) for name in names))
     try:
-        prepared = prepare(frame.select(wanted), relaxed)
+        prepared = prepare(frame.select(names), relaxed)
     except ColumnError as error:
         raise ColumnError(error.column, f"in the {owner} {error.rule}", got=error.got, hint=error.hint) from None
     except InputError as error:
@@ -106,7 +119,7 @@ def read_market(table: Any, schema: Schema, owner: str) -> People:
     )
 
 
-def settle(table: Any, schema: Schema, owner: str) -> Schema:
+def with_kinds(table: Any, schema: Schema, owner: str) -> Schema:
     """The quasi-identifiers and the weight of `schema`, with the kinds that `table` shows where none are declared."""
     frame = enter(table, owner=owner)
     _check_quasi(schema)
@@ -194,3 +207,14 @@ def _check_levels(owner: str, frame: Frame, schema: Schema) -> None:
                 got=f"{len(strange)} others" if owner == MEMBERS else named(strange),
                 hint=f"Code all files in the same way; the schema lists {named(sorted(canonical(declared)), 12)}.",
             )
+
+
+def sums_by(place: IntArray, values: FloatArray, n: int) -> FloatArray:
+    """The sum of `values` at each of the places 0..n-1."""
+    return np.bincount(place, weights=values, minlength=n).astype(np.float64)
+
+
+def ratio(q: FloatArray, p: FloatArray) -> FloatArray:
+    """q / p, and 0 where p is 0."""
+    out: FloatArray = np.divide(q, p, out=np.zeros_like(q), where=p > 0)
+    return out

@@ -28,14 +28,12 @@ from shoal.domain.bins import midpoints, quantiles
 from shoal.errors import InputError, ParameterError
 from shoal.params import Help, Range, check
 from shoal.schema import Schema
-from shoal.shift.balance import effective_sample_size
-from shoal.shift.logistic import market_logit
-from shoal.shift.people import Members, read_market, read_members
-from shoal.shift.populations import Populations, learn_design, meet
-from shoal.shift.tally import ratio, sums_by
+from shoal.shift.models import market_logit
+from shoal.shift.people import Members, ratio, read_market, read_members, sums_by
+from shoal.shift.populations import Populations, effective_sample_size, learn_design, meet
 from shoal.shift.weights import Shift
 
-__all__ = ["TransferWeights", "transfer_density_ratio", "transfer_weights"]
+__all__ = ["Pool", "TransferOptions", "TransferWeights", "pool_of", "transfer_density_ratio", "transfer_weights"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +67,9 @@ class TransferWeights:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Transfer:
+class TransferOptions:
+    """How the densities are estimated."""
+
     method: Annotated[Literal["ratio", "logistic"], Help("how densities are estimated")] = "ratio"
     response_bins: Annotated[int, Range(low=1), Help("bins for the response")] = 10
     bins: Annotated[int, Range(low=2), Help("bins for a numeric column")] = 20
@@ -127,15 +127,46 @@ def transfer_weights(
     >>> [round(float(x), 6) for x in w.values["north"][:2]], [round(float(x), 6) for x in w.values["south"][:2]]
     ([1.0, 2.0], [1.0, 0.0])
     """
-    options = _Transfer(method=method, response_bins=response_bins, bins=bins, limit=limit)
+    options = TransferOptions(method=method, response_bins=response_bins, bins=bins, limit=limit)
     check(options)
+    return pool_of(tasks, target, new, schema, response, bins, limit).weights(options)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pool:
+    """The tables of all tasks and of the test phase, on one set of combinations."""
+
+    members: list[Members]
+    names: list[str]
+    target: str
+    schema: Schema
+    populations: Populations
+
+    def rows(self) -> IntArray:
+        """The combination of each pooled row."""
+        return _points(self.populations)
+
+    def weights(self, options: TransferOptions) -> TransferWeights:
+        """The weights of the rows of every task."""
+        return _describe(options, self.members, self.names, self.target, self.populations)
+
+
+def pool_of(
+    tasks: Mapping[str, Any], target: str, new: Any, schema: Schema, response: str | None, bins: int, limit: float
+) -> Pool:
+    """Hold the tables to the schema and bring them together."""
     _check_target(tasks, target)
     members = {name: read_members(table, schema, response) for name, table in tasks.items()}
-    settled = members[target].schema
-    test = read_market(new, settled, "new market")
-    design = learn_design(list(members.values()), settled, bins)
-    populations = meet(design, [*members.values(), test], limit)
-    return _describe(options, list(members.values()), list(members), target, populations)
+    typed = members[target].schema
+    test = read_market(new, typed, "new market")
+    design = learn_design(list(members.values()), typed, bins)
+    return Pool(
+        members=list(members.values()),
+        names=list(members),
+        target=target,
+        schema=typed,
+        populations=meet(design, [*members.values(), test], limit),
+    )
 
 
 def transfer_density_ratio(p_xy: FloatArray, p_t: FloatArray, q_x: FloatArray, p_x: FloatArray, t: int) -> FloatArray:
@@ -155,7 +186,7 @@ def transfer_density_ratio(p_xy: FloatArray, p_t: FloatArray, q_x: FloatArray, p
 
 
 def _describe(
-    options: _Transfer, members: list[Members], names: list[str], target: str, populations: Populations
+    options: TransferOptions, members: list[Members], names: list[str], target: str, populations: Populations
 ) -> TransferWeights:
     t = names.index(target)
     v = np.concatenate([table.weights for table in members])
@@ -178,7 +209,7 @@ def _describe(
     )
 
 
-def _ratio(options: _Transfer, members: list[Members], t: int, populations: Populations) -> FloatArray:
+def _ratio(options: TransferOptions, members: list[Members], t: int, populations: Populations) -> FloatArray:
     x_cell = [populations.cell[table.point] for table in populations.tables[:-1]]
     y = np.concatenate([table.costs for table in members])
     v = np.concatenate([table.weights for table in members])
@@ -194,7 +225,7 @@ def _ratio(options: _Transfer, members: list[Members], t: int, populations: Popu
     return first[cell] * _second_factor(options, t, populations)[_points(populations)]
 
 
-def _logistic(options: _Transfer, members: list[Members], t: int, populations: Populations) -> FloatArray:
+def _logistic(options: TransferOptions, members: list[Members], t: int, populations: Populations) -> FloatArray:
     y = np.concatenate([table.costs for table in members])
     v = np.concatenate([table.weights for table in members])
     z = (y - np.average(y, weights=v)) / (np.sqrt(np.cov(y, aweights=v)) or 1.0)
@@ -205,7 +236,7 @@ def _logistic(options: _Transfer, members: list[Members], t: int, populations: P
     return fit.probability(X) * _second_factor(options, t, populations)[_points(populations)]
 
 
-def _second_factor(options: _Transfer, t: int, populations: Populations) -> FloatArray:
+def _second_factor(options: TransferOptions, t: int, populations: Populations) -> FloatArray:
     """q(x | t) / p(x | t) on each combination."""
     own, new = populations.tables[t], populations.tables[-1]
     shift = Shift(method=options.method, bins=options.bins, limit=options.limit)
@@ -219,7 +250,7 @@ def _second_factor(options: _Transfer, t: int, populations: Populations) -> Floa
     return shift.factors(meeting, own.mass, new.mass)
 
 
-def _uncovered(options: _Transfer, t: int, populations: Populations) -> float:
+def _uncovered(options: TransferOptions, t: int, populations: Populations) -> float:
     own = populations.in_cells(populations.tables[t].mass)
     new = populations.in_cells(populations.tables[-1].mass)
     share = float(new[own == 0].sum() / new.sum())

@@ -28,11 +28,17 @@ from shoal.arrays import FloatArray
 from shoal.errors import InputError
 from shoal.params import Help, Range, check
 from shoal.schema import Schema
-from shoal.shift.balance import LevelBalance, balance_table, effective_sample_size
-from shoal.shift.logistic import market_logit
-from shoal.shift.people import MEMBERS, People, read_market, settle
-from shoal.shift.populations import Population, Populations, learn_design, meet
-from shoal.shift.tally import ratio
+from shoal.shift.models import market_logit
+from shoal.shift.people import MEMBERS, People, ratio, read_market, with_kinds
+from shoal.shift.populations import (
+    LevelBalance,
+    Population,
+    Populations,
+    balance_table,
+    effective_sample_size,
+    learn_design,
+    meet,
+)
 
 __all__ = ["Shift", "ShiftWeights", "logistic_weights", "ratio_weights", "weigh"]
 
@@ -305,11 +311,11 @@ def _mean(w: FloatArray, members: Population) -> float:
 
 def _weigh_tables(shift: Shift, existing: Any, new: Any, schema: Schema, members: Any) -> ShiftWeights:
     check(shift)
-    settled = settle(existing, schema, "existing market")
-    here = read_market(existing, settled, "existing market")
-    there = read_market(new, settled, "new market")
-    own: People = here if members is None else read_market(members, settled, MEMBERS)
-    design = learn_design([here, own], settled, shift.bins)
+    typed = with_kinds(existing, schema, "existing market")
+    here = read_market(existing, typed, "existing market")
+    there = read_market(new, typed, "new market")
+    own: People = here if members is None else read_market(members, typed, MEMBERS)
+    design = learn_design([here, own], typed, shift.bins)
     return weigh(shift, meet(design, [own, here, there], shift.limit), own.n_original, own.rows)
 
 

@@ -20,7 +20,7 @@ substitution, which inflates correlations, can exceed 1.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, ClassVar
 
@@ -38,6 +38,7 @@ from shoal.mask import BlindMask, Centroid, MicroPerturb, ValueSets, pair_up
 from shoal.pair import Pair
 from shoal.params import Help, Range, check
 from shoal.risk import ClassMix, class_mix
+from shoal.risk.record_linkage import Scale
 from shoal.risk.record_linkage import measure as linkage_of
 from shoal.rng import stream
 from shoal.schema import Schema
@@ -48,9 +49,11 @@ __all__ = [
     "GROUPERS",
     "LEVELS",
     "MASKS",
+    "RIVALS",
     "CampCrestStudy",
     "Point",
     "Settings",
+    "first_at",
     "group_sizes",
     "medicare",
     "run",
@@ -63,6 +66,7 @@ MASKS: dict[str, BlindMask] = {
     "published": MicroPerturb(noise="published"),
     "centred": MicroPerturb(noise="centred"),
     "exact": MicroPerturb(noise="exact"),
+    "hybrid": MicroPerturb(noise="hybrid"),
 }
 GROUPERS: dict[str, Callable[[int, float], Grouper]] = {
     "MST": lambda k, t: MST(k=k),
@@ -73,6 +77,9 @@ GROUPERS: dict[str, Callable[[int, float], Grouper]] = {
     "MDAV": lambda k, t: MDAV(k=k),
     "KMember": lambda k, t: KMember(k=k),
 }
+
+RIVALS = ("Partial CREST", "TCloseMST", "TCloseMST strict")
+"""The groupings that CREST is held against, over parts of the file too."""
 
 _NEAR = (0.5, 1.5)  # times a level: farther from every level one draw is enough
 
@@ -89,6 +96,9 @@ class Settings:
     draws: Annotated[int, Range(low=1), Help("Masked files per perturbation; the paper used 5.")] = 3
     growth: Annotated[float, Range(low=1.01, high=4), Help("Factor from one k to the next.")] = 1.3
     t: Annotated[float, Range(low=0, high=1), Help("The t of t-closeness.")] = 0.2
+    scale: Annotated[Scale, Help("Unit of numbers in linkage: their range, standard deviation, or none.")] = "range"
+    parts: Annotated[int, Range(low=0), Help("Largest number of disjoint parts for paired intervals.")] = 8
+    part_rows: Annotated[int, Range(low=20), Help("Smallest number of records of a part.")] = 200
     n: Annotated[int, Range(low=100), Flag("--rows"), Help("Number of records in the simulated file.")] = 1500
     seed: Annotated[int, Range(low=0), Help("Random seed.")] = 0
 
@@ -109,6 +119,7 @@ class Point:
     n_groups: int
     chi_square: float
     homogeneous_groups: int
+    homogeneous_share: float
     lone_groups: int
     abim: float | None
     abisd: float | None
@@ -122,7 +133,8 @@ class Point:
 class CampCrestStudy:
     """All points of a study. It counts groups of single classes: internal.
 
-    `points` come grouping by grouping, masking by masking, with growing k.
+    `points` come grouping by grouping, masking by masking, with growing k; `parts` holds those of disjoint random parts
+    of the file, for CREST and its rivals with published noise.
     """
 
     releasable: ClassVar[bool] = False
@@ -135,6 +147,7 @@ class CampCrestStudy:
     class_columns: tuple[str, ...]
     class_shares: tuple[float, ...]
     points: tuple[Point, ...]
+    parts: tuple[tuple[Point, ...], ...]
 
     @property
     def random_chi_square(self) -> int:
@@ -148,8 +161,13 @@ class CampCrestStudy:
     def at(self, level: float) -> tuple[Point, ...]:
         """The first point of each combination whose linkage is at or below `level`; those that never are, are left
         out."""
-        below = ([p for p in self.curve(g, m) if p.linkage <= level] for g in GROUPERS for m in MASKS)
-        return tuple(points[0] for points in below if points)
+        return first_at(self.points, level)
+
+    def mixes(self, grouping: str, other: str, level: float) -> tuple[list[float], list[float]]:
+        """X² of two groupings in the parts where both reach the level."""
+        found = [{p.grouping: p.chi_square for p in first_at(part, level)} for part in self.parts]
+        both = [mix for mix in found if grouping in mix and other in mix]
+        return [mix[grouping] for mix in both], [mix[other] for mix in both]
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON-safe words."""
@@ -191,7 +209,17 @@ def run(
         class_columns=class_names(bench.prepared.schema),
         class_shares=tuple(float(share) for share in bench.classes.mean(axis=0)),
         points=bench.all_points(progress),
+        parts=bench.part_points(),
     )
+
+
+def first_at(points: Sequence[Point], level: float) -> tuple[Point, ...]:
+    """The first point of each combination, k growing, whose linkage is at or below `level`."""
+    found: dict[tuple[str, str], Point] = {}
+    for p in points:
+        if p.linkage <= level:
+            found.setdefault((p.grouping, p.masking), p)
+    return tuple(found.values())
 
 
 def group_sizes(n: int, growth: float) -> Iterator[int]:
@@ -269,14 +297,25 @@ class _Bench:
         sizes = list(group_sizes(self.prepared.n, self.settings.growth))
         if not sizes:
             raise InputError("study", "needs at least four records", got=f"{self.prepared.n}")
-        points = [point for grouping in GROUPERS for point in self._sweep(grouping, sizes, progress)]
+        points = [point for grouping in GROUPERS for point in self._sweep(grouping, sizes, MASKS, progress)]
         order = list(MASKS)
         return tuple(sorted(points, key=lambda p: (list(GROUPERS).index(p.grouping), order.index(p.masking), p.k)))
 
-    def _sweep(self, grouping: str, sizes: Sequence[int], progress: Progress) -> list[Point]:
+    def part_points(self) -> tuple[tuple[Point, ...], ...]:
+        """CREST and its rivals, with published noise, on disjoint random parts of the file."""
+        n_parts = min(self.settings.parts, self.prepared.n // self.settings.part_rows)
+        order = stream(self.settings.seed, "camp-crest study", "parts").permutation(self.prepared.n)
+        return tuple(self._part(rows) for rows in np.array_split(order, n_parts)) if n_parts > 1 else ()
+
+    def _part(self, rows: IntArray) -> tuple[Point, ...]:
+        part = _Bench.of(prepare(self.prepared.frame[np.sort(rows)], self.prepared.schema), self.settings)
+        sizes = list(group_sizes(len(rows), self.settings.growth))
+        return tuple(p for grouping in ("CREST", *RIVALS) for p in part._sweep(grouping, sizes, ["published"], quiet))
+
+    def _sweep(self, grouping: str, sizes: Sequence[int], masks: Iterable[str], progress: Progress) -> list[Point]:
         """One grouping at growing k, until every masking is at or below the lowest level."""
         points: list[Point] = []
-        waiting = list(MASKS)
+        waiting = list(masks)
         before, total = list(GROUPERS).index(grouping) * len(sizes), len(GROUPERS) * len(sizes)
         for at, k in enumerate(sizes):
             progress(before + at, total)
@@ -296,10 +335,10 @@ class _Bench:
         start = time.perf_counter()
         first = self._release(grouping, masking, k, labels, 0)
         took += time.perf_counter() - start
-        measured = [_measures(first, self.classes, self.columns)]
+        measured = [self._measures(first)]
         if masking != "centroid" and _is_near(measured[0]["linkage"], self.settings.levels):
             more = (self._release(grouping, masking, k, labels, draw) for draw in range(1, self.settings.draws))
-            measured += [_measures(release, self.classes, self.columns) for release in more]
+            measured += [self._measures(release) for release in more]
         return Point(
             grouping=grouping,
             masking=masking,
@@ -309,9 +348,13 @@ class _Bench:
             n_groups=mix.n_groups,
             chi_square=mix.chi_square,
             homogeneous_groups=mix.homogeneous_groups,
+            homogeneous_share=mix.homogeneous_share,
             lone_groups=mix.lone_groups,
             **_means(measured),
         )
+
+    def _measures(self, pair: Pair) -> dict[str, Any]:
+        return _measures(pair, self.classes, self.columns, self.settings.scale)
 
     def _release(self, grouping: str, masking: str, k: int, labels: IntArray, draw: int) -> Pair:
         keys = ("camp-crest study", grouping, masking, k, draw)
@@ -320,10 +363,10 @@ class _Bench:
         return replace(self.pair, released_codes=pair_up(drawn, labels, stream(self.settings.seed, "pairing", *keys)))
 
 
-def _measures(pair: Pair, classes: FloatArray, columns: Sequence[str]) -> dict[str, Any]:
+def _measures(pair: Pair, classes: FloatArray, columns: Sequence[str], scale: Scale = "range") -> dict[str, Any]:
     loss = moments_of(pair, columns=columns)
     return {
-        "linkage": linkage_of(pair).share,
+        "linkage": linkage_of(pair, scale=scale).share,
         "abim": loss.abim,
         "abisd": loss.abisd,
         "abico": loss.abico,
@@ -384,10 +427,12 @@ def _data(table: Any, schema: Schema | None, name: str, settings: Settings) -> t
 
 
 def _paper_data(prepared: Prepared, name: str) -> str | None:
-    """Which file of the paper this is; the Pima file is known by its shape."""
+    """Which file of the paper this is; Pima and Offer, which is not at hand, are known by their number of records."""
     if name == "NMES1988":
         return "Medicare"
-    return "Diabetes" if prepared.n == 768 and len(prepared.schema.quasi) == 8 else None
+    if prepared.n == 768 and len(prepared.schema.quasi) == 8:
+        return "Diabetes"
+    return "Offer" if prepared.n == 443 else None
 
 
 def _warm_up(settings: Settings) -> None:

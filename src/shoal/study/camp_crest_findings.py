@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from shoal.report.numbers import listed, number, percent, plural
-from shoal.study.camp_crest import GROUPERS, MASKS, CampCrestStudy, Point
+from shoal.study.camp_crest import GROUPERS, MASKS, RIVALS, CampCrestStudy, Point
+from shoal.study.paired import paired
 
 __all__ = ["best", "clean", "findings"]
 
@@ -19,18 +20,16 @@ _SAME = 1e-6  # losses nearer than this are the same
 def findings(study: CampCrestStudy, level: float) -> list[str]:
     """The sentences for one level of linkage."""
     rows = study.at(level)
-    told = [
+    lines = [
         _unreached(rows),
         _best(rows),
         _loss(rows),
         _mixes(rows, study),
-        _against(rows, "Partial CREST"),
-        _against(rows, "TCloseMST"),
-        _against(rows, "TCloseMST strict"),
+        *(_against(rows, other, _over_parts(study, other, level)) for other in RIVALS),
         _homogeneous(rows),
         _price(rows),
     ]
-    return [text for text in told if text]
+    return [text for text in lines if text]
 
 
 def best(rows: Sequence[Point]) -> Point | None:
@@ -60,8 +59,8 @@ def _best(rows: Sequence[Point]) -> str:
     if found is None:
         return "Every combination has a group of a single class: none is recommended."
     return (
-        f"Best is {found.grouping} with {found.masking} (no group of one class, then least ABICO, then lowest X²), "
-        f"at k = {found.k}: linkage {percent(found.linkage)}, X² {number(found.chi_square)}, "
+        f"On this file {found.grouping} with {found.masking} comes first (no group of one class, then least ABICO, "
+        f"then lowest X²), at k = {found.k}: linkage {percent(found.linkage)}, X² {number(found.chi_square)}, "
         f"ABISD {percent(clean(found.abisd))}, ABICO {percent(clean(found.abico))}."
     )
 
@@ -88,15 +87,26 @@ def _mixes(rows: Sequence[Point], study: CampCrestStudy) -> str:
     return f"By grouping, over all maskings, X² ({about}) is: {'; '.join(said)}." if said else ""
 
 
-def _against(rows: Sequence[Point], other: str) -> str:
-    """CREST against another grouping, masking by masking."""
+def _against(rows: Sequence[Point], other: str, parts: str) -> str:
+    """CREST against another grouping, masking by masking, and over `parts` of the file."""
     by_key = {(p.grouping, p.masking): p for p in rows}
     both = [(m, by_key["CREST", m], by_key[other, m]) for m in MASKS if {("CREST", m), (other, m)} <= by_key.keys()]
     if not both:
         return ""
     lower = sum(ours.chi_square < theirs.chi_square for _, ours, theirs in both)
     said = ", ".join(f"{number(ours.chi_square)} against {number(theirs.chi_square)} ({m})" for m, ours, theirs in both)
-    return f"X² of CREST is below that of {other} with {lower} of {plural(len(both), 'masking')}: {said}."
+    return f"X² of CREST is below that of {other} with {lower} of {plural(len(both), 'masking')}: {said}.{parts}"
+
+
+def _over_parts(study: CampCrestStudy, other: str, level: float) -> str:
+    """The same contrast over disjoint parts of the file, with its interval."""
+    ours, theirs = study.mixes("CREST", other, level)
+    if len(ours) < 2:
+        return ""
+    found = paired(ours, theirs)
+    lower = "CREST" if found.difference < 0 else other
+    verdict = f"{lower} has the lower X²" if found.clear else "no clear difference"
+    return f" Over disjoint parts of the file (published noise): {found}: {verdict}."
 
 
 def _homogeneous(rows: Sequence[Point]) -> str:

@@ -5,8 +5,9 @@ with the range of gains over the eight one-record changes (5.5), and AUROC again
 file in the layout of the Pima data or a simulated one.
 
 What it adds: the same axis for models whose ε is proved and covers the whole model; the published forest when its ε has
-to cover as many queries as the test half has people; how many one-record deletions change the "0-private" structure and
-by how many noise scales an answer moves; the exact privacy loss of noise that is scaled to the leaf.
+to cover as many queries as the test half has people; the two attacks that the chapter tells as stories, carried out
+(`shoal.study.dpat_attacks`); which α grow different structures; how many one-record deletions change the "0-private"
+structure and by how many noise scales an answer moves; the exact privacy loss of noise that is scaled to the leaf.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from shoal.frame import enter, series
 from shoal.params import Help, Range, check
 from shoal.rng import stream
 from shoal.schema import Schema
-from shoal.score import AlphaTree, CertifiedForest, CertifiedTree, StableForest, StableTree
+from shoal.score import AlphaTree, CertifiedForest, CertifiedTree, StableForest, StableTree, distinct_alphas
 from shoal.score.evaluation import auroc, roc_curve
-from shoal.score.gain import alpha_gain, gain_range
 from shoal.score.model import Records
-from shoal.score.splits import Splits
+from shoal.score.splits import Splits, alpha_gain, gain_range
 from shoal.score.stable import leaf_range, stable_choice
 from shoal.score.tree import Tree, grow
+from shoal.study.dpat_attacks import Attack, on_outcome, on_value
 from shoal.study.study import Flag, Progress, quiet
 
 __all__ = ["EPSILONS", "DpatStudy", "Settings", "laplace_loss", "run"]
@@ -49,6 +50,7 @@ class Settings:
     n: Annotated[int, Range(low=100), Help("Number of records in the simulated table.")] = 768
     halves: Annotated[int, Range(low=2), Help("Number of random halves; the paper used 30.")] = 10
     deletions: Annotated[int, Range(low=1), Help("Largest number of one-record deletions to try.")] = 768
+    daves: Annotated[int, Range(low=2), Help("Number of people whose outcome is attacked.")] = 10
     seed: Annotated[int, Range(low=0), Help("Random seed of the table and the halves.")] = 0
 
 
@@ -60,6 +62,12 @@ class Curve:
     promise: str
     mean: tuple[float, ...]
     deviation: tuple[float, ...]
+    halves: tuple[tuple[float, ...], ...]
+    """AUROC of each half at each ε."""
+
+    def at(self, epsilon: float) -> list[float]:
+        """AUROC of each half at one ε."""
+        return [half[EPSILONS.index(epsilon)] for half in self.halves]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +118,10 @@ class DpatStudy:
     roc: dict[str, list[tuple[float, float]]]
     deletions: tuple[Deletions, ...]
     losses: tuple[Loss, ...]
+    hidden: str
+    on_value: tuple[Attack, ...]
+    on_outcome: tuple[Attack, ...]
+    alphas: dict[str, tuple[float, ...]]
     absent: str
 
     def curve(self, model: str) -> Curve:
@@ -119,7 +131,7 @@ class DpatStudy:
     def to_dict(self) -> dict[str, Any]:
         """The study as JSON-safe words."""
         words = {name: getattr(self, name) for name in self.__slots__ if name not in ("pictures", "settings")}
-        for name in ("splits", "curves", "deletions", "losses"):
+        for name in ("splits", "curves", "deletions", "losses", "on_value", "on_outcome"):
             words[name] = [asdict(item) for item in words[name]]
         return words | {"settings": asdict(self.settings), "epsilons": list(EPSILONS)}
 
@@ -148,6 +160,7 @@ def run(
     for i, alpha in enumerate(ALPHAS):
         deletions.append(_deletions(records, alpha, stable.max_depth, settings))
         progress(settings.halves + i + 1, total)
+    hidden, values = on_value(X, y, rules, settings.seed)
     return DpatStudy(
         settings=settings,
         data=name if table is not None else "a simulated table",
@@ -160,6 +173,10 @@ def run(
         roc=roc,
         deletions=tuple(deletions),
         losses=_losses(stable.model_[0]),
+        hidden=hidden,
+        on_value=values,
+        on_outcome=on_outcome(X, y, rules, settings.daves),
+        alphas={str(a): equal for a, equal in distinct_alphas(X, y, schema=rules).items()},
         absent=absent,
     )
 
@@ -200,6 +217,8 @@ def _models(rules: Schema, queries: int) -> dict[str, tuple[str, Callable[[float
             lambda e: StableForest(ALPHAS, e / queries, schema=rules),
         ),
         "C4.5, no privacy": ("none", lambda e: AlphaTree(1.0, schema=rules)),
+        "EDPaT, 3 cuts": ("ε a query, refuted", lambda e: StableForest(ALPHAS, e, cuts=3, schema=rules)),
+        "C4.5, 3 cuts, no privacy": ("none", lambda e: AlphaTree(1.0, cuts=3, schema=rules)),
         **_peers(),
     }
 
@@ -226,6 +245,7 @@ def _curves(
             promise=models[name][0],
             mean=tuple(float(m) for m in values.mean(axis=0)),
             deviation=tuple(float(s) for s in values.std(axis=0, ddof=1)),
+            halves=tuple(tuple(float(v) for v in half) for half in values),
         )
         for name, values in found.items()
     )

@@ -1,23 +1,15 @@
-"""What the LUDIA study found, in words: computed from its numbers, nothing claimed beyond them.
-
-Two methods on the same draws are compared by their mean difference with its interval, so that nobody "wins" by luck:
-
-    d_i = a_i − b_i,    d̄ ± t_{0.975, n−1} s_d / √n        (Student's paired interval at 95 %)
-"""
+"""What the LUDIA study found, in words: computed from its numbers, nothing claimed beyond them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-
-import numpy as np
-from scipy.special import stdtrit
 
 from shoal.report.numbers import listed, number, percent
 from shoal.study.ludia import KINDS, PAPER_METHODS, Error, LudiaStudy
 from shoal.study.ludia_inpatient import InpatientPart, LevelError
+from shoal.study.paired import paired
 
-__all__ = ["Paired", "averages", "best", "claims", "findings", "paired"]
+__all__ = ["averages", "best", "claims", "findings"]
 
 _CLOSE = 1.02
 _CONTRASTS = (
@@ -29,41 +21,6 @@ _CONTRASTS = (
     ("Crossed", "Ridge, two sets"),
 )
 _OURS = ("MP", "ER", "Ridge", "LUDIA", "LUDIA, standardised", "CUDIA")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Paired:
-    """Mean of first − second over draws, half the width of its interval, and in how many draws the first is lower."""
-
-    n: int
-    difference: float
-    half: float
-    lower: int
-
-    @property
-    def clear(self) -> bool:
-        """Whether the interval leaves out 0."""
-        return self.n > 1 and abs(self.difference) > self.half
-
-    def __str__(self) -> str:
-        if self.n < 2:
-            return "one draw: no interval"
-        return f"difference {number(self.difference)} ± {number(self.half)} over {self.n} draws, lower in {self.lower}"
-
-
-def paired(first: Sequence[float], second: Sequence[float]) -> Paired:
-    """Compare errors of two methods on the same draws.
-
-    Examples
-    --------
-    >>> from shoal.study.ludia_findings import paired
-    >>> paired([1.0, 2.0, 3.0], [2.0, 3.1, 3.9]).clear
-    True
-    """
-    d = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
-    n = len(d)
-    half = float(stdtrit(n - 1, 0.975) * d.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
-    return Paired(n=n, difference=float(d.mean()), half=half, lower=int((d < 0).sum()))
 
 
 def findings(study: LudiaStudy) -> list[str]:
@@ -177,9 +134,12 @@ def _downstream(part: InpatientPart) -> Iterator[str]:
             f"{number(effects.effects_mse)}, slope {number(effects.slope)} against {number(part.effects[0].slope)})."
         )
     trained = {e.method: e.mae for e in part.lasso if e.method != "original"}
+    first = best(trained)
+    level = [e.method for e in part.lasso if e.method not in ("original", first) and e.behind <= e.half]
     yield (
-        f"{part.data}: a lasso trained on rebuilt targets predicts best with {best(trained)} ({_said(trained, _OURS)}; "
-        f"trained on the truth {number(part.lasso[0].mae)})."
+        f"{part.data}: a lasso trained on rebuilt targets errs least with {first}; not to be told apart from it, "
+        f"person by person: {listed(level) if level else 'none'} ({_said(trained, _OURS)}; trained on the truth "
+        f"{number(part.lasso[0].mae)})."
     )
 
 
@@ -193,13 +153,13 @@ def claims(study: LudiaStudy) -> list[str]:
 
 
 def _claim_simulated(study: LudiaStudy) -> Iterator[str]:
-    wanted = [kind for kind in KINDS if kind != "FE"]
-    against = {kind: averages(study.few, kind) for kind in wanted}
-    paper = [k for k in wanted if best({m: against[k][m] for m in PAPER_METHODS}) == "LUDIA"]
-    fair = [k for k in wanted if best(against[k]).startswith("LUDIA")]
+    kinds = [kind for kind in KINDS if kind != "FE"]
+    against = {kind: averages(study.few, kind) for kind in kinds}
+    paper = [k for k in kinds if best({m: against[k][m] for m in PAPER_METHODS}) == "LUDIA"]
+    fair = [k for k in kinds if best(against[k]).startswith("LUDIA")]
     yield (
         "Paper: except for FE, LUDIA has the least error. Against the paper's own rivals (MP, ER without "
-        f"correction) this {_holds(paper, wanted)}; against all methods here it {_holds(fair, wanted)}."
+        f"correction) this {_holds(paper, kinds)}; against all methods here it {_holds(fair, kinds)}."
     )
     many = {kind: averages(study.many, kind) for kind in KINDS}
     ahead = [k for k in KINDS if many[k]["LUDIA"] < many[k]["ER"]]

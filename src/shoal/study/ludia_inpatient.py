@@ -33,6 +33,7 @@ __all__ = [
     "InpatientPart",
     "LassoError",
     "LevelError",
+    "Scatter",
     "SeedErrors",
     "inpatient_part",
     "over_seeds",
@@ -41,6 +42,8 @@ __all__ = [
 _BINS = 24
 _TEST_SHARE = 0.2
 _LASSO = 0.01
+_SHOWN = 300  # people in a scatter plot
+_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 ONE_SET: dict[str, Reconstructor] = {
     "MP": PseudoInverse(),
     "Ridge": RidgeEcological(),
@@ -82,6 +85,7 @@ class Effects:
     slope: float
     effects_mse: float
     effects_correlation: float
+    intercepts: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +95,20 @@ class LassoError:
     method: str
     mae: float
     spread: float
+    quantiles: tuple[float, ...] = ()
+    """Of the absolute error: 5, 25, 50, 75 and 95 %."""
+    behind: float = 0.0
+    """Mean difference from the error with the best rebuilt targets, person by person."""
+    half: float = 0.0
+    """Half the width of its 95 % interval."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scatter:
+    """Figure 4.6a: original values of some people, and what each method made of them from hospital means."""
+
+    original: tuple[float, ...]
+    rebuilt: dict[str, tuple[float, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +121,7 @@ class InpatientPart:
     stacked: tuple[LevelError, ...]
     bins: tuple[float, ...]
     daily: tuple[Daily, ...]
+    scatter: Scatter
     effects: tuple[Effects, ...]
     lasso: tuple[LassoError, ...]
 
@@ -191,6 +210,7 @@ def _part(stays: _Stays, methods: Mapping[str, Reconstructor], name: str, seed: 
         stacked=tuple(stacked),
         bins=bins,
         daily=daily,
+        scatter=_scatter(stays, middle, seed),
         effects=_effects(stays, middle),
         lasso=_lasso(stays, methods, seed),
     )
@@ -243,18 +263,33 @@ def _histogram(values: FloatArray, edges: FloatArray) -> FloatArray:
     return out
 
 
+def _scatter(stays: _Stays, found: Mapping[str, FloatArray], seed: int) -> Scatter:
+    some = stream(seed, "ludia study", "scatter").permutation(len(stays.y))[:_SHOWN]
+    rebuilt = {name: tuple(values[some].round(4).tolist()) for name, values in found.items()}
+    return Scatter(original=tuple(stays.y[some].round(4).tolist()), rebuilt=rebuilt)
+
+
 def _effects(stays: _Stays, found: Mapping[str, FloatArray]) -> tuple[Effects, ...]:
     if stays.days is None:
         return ()
     labels = np.unique(stays.groups[_hospital(stays)].to_numpy(), return_inverse=True)[1].reshape(-1)
     x = np.log(stays.days)
     slope, truth = _intercepts(x, stays.y, labels)
-    out = [Effects(method="original", slope=slope, effects_mse=0.0, effects_correlation=1.0)]
+    true_ones = tuple(truth.round(4).tolist())
+    out = [Effects(method="original", slope=slope, effects_mse=0.0, effects_correlation=1.0, intercepts=true_ones)]
     for name, values in found.items():
         slope, effects = _intercepts(x, values, labels)
         together = float(np.corrcoef(truth, effects)[0, 1]) if effects.std() > 0 else 0.0
         mse = float(np.mean((effects - truth) ** 2))
-        out.append(Effects(method=name, slope=slope, effects_mse=mse, effects_correlation=together))
+        out.append(
+            Effects(
+                method=name,
+                slope=slope,
+                effects_mse=mse,
+                effects_correlation=together,
+                intercepts=tuple(effects.round(4).tolist()),
+            )
+        )
     return tuple(out)
 
 
@@ -279,11 +314,24 @@ def _lasso(stays: _Stays, methods: Mapping[str, Reconstructor], seed: int) -> tu
     X = (X - X[~test].mean(axis=0)) / np.where(X[~test].std(axis=0) > 0, X[~test].std(axis=0), 1.0)
     problem = pose(coded(X[~test]), [stays.aggregate(_hospital(stays), ~test)])
     targets = {"original": stays.y[~test], **{name: m.fit(problem, seed) for name, m in methods.items()}}
-    out = []
-    for name, target in targets.items():
-        off = np.abs(Lasso(alpha=_LASSO).fit(X[~test], target).predict(X[test]) - stays.y[test])
-        out.append(LassoError(method=name, mae=float(off.mean()), spread=float(off.std())))
-    return tuple(out)
+    off = {
+        name: np.abs(Lasso(alpha=_LASSO).fit(X[~test], target).predict(X[test]) - stays.y[test])
+        for name, target in targets.items()
+    }
+    least = min((errors for name, errors in off.items() if name != "original"), key=lambda errors: float(errors.mean()))
+    return tuple(_lasso_error(name, errors, least) for name, errors in off.items())
+
+
+def _lasso_error(name: str, errors: FloatArray, least: FloatArray) -> LassoError:
+    gap = errors - least
+    return LassoError(
+        method=name,
+        mae=float(errors.mean()),
+        spread=float(errors.std()),
+        quantiles=tuple(np.quantile(errors, _QUANTILES).tolist()),
+        behind=float(gap.mean()),
+        half=float(1.96 * gap.std() / np.sqrt(len(gap))),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

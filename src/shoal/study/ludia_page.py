@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from shoal.aggregate import CAUTION
-from shoal.report.document import altair, data, draw
+from shoal.report.drawing import altair, data, draw
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
 from shoal.report.numbers import number
 from shoal.study.ludia import KINDS, METHODS, Error, LudiaStudy, Settings, run
 from shoal.study.ludia_findings import findings
-from shoal.study.ludia_inpatient import InpatientPart, LevelError
+from shoal.study.ludia_inpatient import Effects, InpatientPart, LevelError
 from shoal.study.page import colours, multiples, paragraph
 from shoal.study.study import Study
 
@@ -27,6 +27,7 @@ _COLOURS = {
     "LUDIA, standardised": "#6fb3bd",
     "CUDIA": "#6a5fa5",
 }
+_DRAWN = ("MP", "ER", "Ridge", "LUDIA", "LUDIA, standardised")
 _TABLE_4_3 = (
     ("county", "MP", "0.648 (±0.75)", "0.976 (±3.28)"),
     ("county", "ER", "0.466 (±0.45)", "0.422 (±0.87)"),
@@ -159,13 +160,72 @@ def _inpatient(part: InpatientPart) -> Html:
     head = ("Level", "Groups", "Method", "MAE", "MSE")
     rows = [_level_row(e) for e in (*part.levels, *part.stacked)]
     pieces = [rows_table(f"Table 4.3's layout, log charge, {part.n:,} stays", head, rows, numeric=(1, 3, 4))]
+    pieces.append(_scatter(part))
     if part.daily:
-        pieces += [_daily_figure(part), _effects_table(part)]
-    lasso = [[e.method, f"{number(e.mae)} (±{number(e.spread)})"] for e in part.lasso]
-    pieces.append(
-        rows_table("Figure 4.8: a lasso trained on rebuilt targets, on held-out people", ("Targets", "MAE"), lasso)
+        pieces += [_daily_figure(part), _effects_figures(part), _effects_table(part)]
+    return join([*pieces, _lasso_figure(part), _lasso_table(part)])
+
+
+def _scatter(part: InpatientPart) -> Html:
+    alt = altair()
+    ends = [{"x": min(part.scatter.original)}, {"x": max(part.scatter.original)}]
+    figures = []
+    for method in _DRAWN:
+        rows = [{"x": x, "y": y} for x, y in zip(part.scatter.original, part.scatter.rebuilt[method], strict=True)]
+        points = alt.Chart(data(alt, rows), width=200, height=170).mark_point(size=8, color=_COLOURS[method])
+        x, y = (
+            alt.X("x:Q", title="original", scale=alt.Scale(zero=False)),
+            alt.Y("y:Q", title="rebuilt", scale=alt.Scale(zero=False)),
+        )
+        line = alt.Chart(data(alt, ends)).mark_line(strokeDash=[4, 3], color="#57544c")
+        chart = points.encode(x=x, y=y) + line.encode(x=alt.X("x:Q"), y=alt.Y("x:Q"))
+        figures.append(figure(draw(chart, f"Rebuilt against original log charges, {method}"), f"{method}."))
+    words = f"Figure 4.6a: log charges of {len(part.scatter.original)} people rebuilt from hospital means."
+    return join([paragraph(words, "Dashed: perfect."), multiples(figures)])
+
+
+def _effects_figures(part: InpatientPart) -> Html:
+    shown = [e for e in part.effects if e.method in ("original", *_DRAWN)]
+    return join(
+        [
+            paragraph("Figure 4.7: one line for each hospital (at most 30), its intercept and the common slope."),
+            multiples(figure(draw(_lines(e), f"Fitted lines, {e.method}"), f"{e.method}.") for e in shown),
+        ]
     )
-    return join(pieces)
+
+
+def _lines(effects: Effects) -> Any:
+    alt = altair()
+    rows = [
+        {"x": x, "y": intercept + effects.slope * x, "hospital": i}
+        for i, intercept in enumerate(effects.intercepts[:30])
+        for x in (0.0, 3.5)
+    ]
+    lines = alt.Chart(data(alt, rows), width=200, height=170).mark_line(strokeWidth=1, color=_COLOURS[effects.method])
+    x, y = alt.X("x:Q", title="log days"), alt.Y("y:Q", title="log charge, centred")
+    return lines.encode(x=x, y=y, detail=alt.Detail("hospital:N"))
+
+
+def _lasso_figure(part: InpatientPart) -> Html:
+    alt = altair()
+    names = ("low", "q1", "median", "q3", "high")
+    rows = [{"method": e.method, **dict(zip(names, e.quantiles, strict=True))} for e in part.lasso]
+    base = alt.Chart(data(alt, rows), width=480, height=26 * len(rows))
+    y = alt.Y("method:N", sort=[e.method for e in part.lasso], title=None, axis=alt.Axis(labelLimit=0))
+    reach = base.mark_rule(color="#857e70").encode(y=y, x=alt.X("low:Q", title="absolute error"), x2=alt.X2("high:Q"))
+    box = base.mark_bar(size=12, color="#6fb3bd").encode(y=y, x=alt.X("q1:Q"), x2=alt.X2("q3:Q"))
+    middle = base.mark_tick(size=14, thickness=2, color="#0b6470").encode(y=y, x=alt.X("median:Q"))
+    caption = "Figure 4.8: absolute errors on held-out people, 5 to 95 %, quartiles and median, by the lasso's targets."
+    return figure(draw(reach + box + middle, "Absolute errors of a lasso by its training targets"), caption)
+
+
+def _lasso_table(part: InpatientPart) -> Html:
+    rows = [
+        [e.method, f"{number(e.mae)} (±{number(e.spread)})", f"{number(e.behind)} ± {number(e.half)}"]
+        for e in part.lasso
+    ]
+    head = ("Targets", "MAE", "Behind the best rebuilt targets, paired")
+    return rows_table("Figure 4.8: a lasso trained on rebuilt targets, on held-out people", head, rows)
 
 
 def _level_row(e: LevelError) -> list[Child]:

@@ -3,94 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any, TypeAlias
 
-import numpy as np
-
-from shoal.arrays import FloatArray
-from shoal.report.document import altair, data, draw
-from shoal.report.markup import Child, Html, figure, join, rows_table, tag
+from shoal.report.drawing import altair, data, draw
+from shoal.report.markup import Child, Html, figure, join, rows_table
 from shoal.report.numbers import number, percent
+from shoal.study.market_findings import checks, findings, small_risks
 from shoal.study.market_risk import MarketRiskStudy, Settings, run, summary
 from shoal.study.market_split import CODINGS, MASKS, SHIFTS
 from shoal.study.page import multiples, paragraph, rule
 from shoal.study.study import Study
 
-__all__ = ["STUDY", "Check", "checks", "findings"]
+__all__ = ["STUDY"]
 
 Curves: TypeAlias = Sequence[dict[str, Any]]
 
 _COLOURS = {"centroid": "#9a4a1f", "resample": "#0b6470", "gaussian": "#6a5fa5"}
 _SHIFT_COLOURS = {"none": "#857e70", "logistic": "#b5892b", "ratio": "#0b6470"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One number that the study was to reach."""
-
-    name: str
-    value: float
-    rule: str
-    holds: bool
-
-
-def findings(study: MarketRiskStudy) -> list[str]:
-    """The numbers that the study was to reach, and whether it did."""
-    return [f"{'holds' if c.holds else 'fails'} {c.value:.3g} ({c.rule}): {c.name}" for c in checks(study)]
-
-
-def checks(study: MarketRiskStudy) -> list[Check]:
-    """The numbers that the study was to reach."""
-    return list(_checks(study))
-
-
-def _checks(study: MarketRiskStudy) -> Iterator[Check]:
-    none, weighted = (study.values("intersection", "", 1, shift)[:, 1:].mean(axis=0) for shift in ("none", "ratio"))
-    gain = float((weighted - none).min())
-    yield _at_least("histogram intersection gained by ratio weights, least over the regions", gain, 0.0)
-    plain, shifted = (_absolute_bias(study, shift, "numeric") for shift in ("none", "ratio"))
-    yield _at_least(
-        "points of |bias| that ratio weights save, numeric coding, mean over the regions", plain - shifted, 0.0
-    )
-    small = [k for k in study.ks if k <= 200]
-    for mask, most in (("resample", 3.0), ("gaussian", 6.0)) if small else ():
-        name = f"paired bias difference of {mask} up to k = {small[-1]}, ratio weights, either coding"
-        mean = max(_change(study, mask, k).mean(axis=1).max() for k in small)
-        worst = max(_change(study, mask, k).max() for k in small)
-        yield _at_most(f"{name}, mean of its size over the regions", float(mean), most)
-        yield _at_most(f"{name}, worst region", float(worst), most)
-    if 200 in study.ks:
-        yield from _centroid_checks(study)
-
-
-def _centroid_checks(study: MarketRiskStudy) -> Iterator[Check]:
-    bias = float(np.abs(study.difference("bias", "centroid", 200, "ratio")[:, 1:].mean(axis=0)).max())
-    fit = float(study.values("r_squared", "centroid", 200, "ratio")[:, 1:].mean())
-    ruined = bias > 10 or fit < 0
-    rule = "more than 10 points, or R² below 0"
-    yield Check(name="paired bias difference of centroid at k = 200, dummy coding", value=bias, rule=rule, holds=ruined)
-    yield Check(name="R² of centroid at k = 200, dummy coding", value=fit, rule=rule, holds=ruined)
-
-
-def _at_least(name: str, value: float, least: float) -> Check:
-    return Check(name=name, value=value, rule=f"greater than {least:g}", holds=value > least)
-
-
-def _at_most(name: str, value: float, most: float) -> Check:
-    return Check(name=name, value=value, rule=f"at most {most:g} points", holds=value <= most)
-
-
-def _absolute_bias(study: MarketRiskStudy, shift: str, coding: str) -> float:
-    return float(np.abs(study.values("bias", "", 1, shift, coding)[:, 1:].mean(axis=0)).mean())
-
-
-def _change(study: MarketRiskStudy, mask: str, k: int) -> FloatArray:
-    """Size of the mean paired difference of each coding (down) and region (across)."""
-    means = [study.difference("bias", mask, k, "ratio", coding)[:, 1:].mean(axis=0) for coding in CODINGS]
-    sizes: FloatArray = np.abs(np.array(means))
-    return sizes
 
 
 def _heading(study: MarketRiskStudy) -> str:
@@ -105,6 +36,7 @@ def _figures(study: MarketRiskStudy) -> dict[str, Html]:
         "Market shift without protection": _tables(study),
         "Protection without market shift": _no_shift(curves),
         "Protection and market shift": _both(study, curves),
+        "The farthest region alone": _farthest(study),
         "What happens at large k": _decay(study),
         "Re-identification": _risks(study),
     }
@@ -156,7 +88,7 @@ def _no_shift(curves: Curves) -> Html:
 def _both(study: MarketRiskStudy, curves: Curves) -> Html:
     words = (
         "Paired difference of the relative bias from the unprotected model (points, mean over the regions), R² and "
-        "histogram intersection against k, by shift. Figures 7 to 10 of the paper, for all regions together."
+        "histogram intersection against k, by shift: figures 7 to 10 of the paper, averaged over all regions."
     )
     panels = []
     for mask in MASKS:
@@ -167,6 +99,35 @@ def _both(study: MarketRiskStudy, curves: Curves) -> Html:
             panels.append(_mask_figure(curves, mask, "r_squared", "R²", coding, (-0.05, 0.05)))
         panels.append(_mask_figure(curves, mask, "intersection", "histogram intersection", "dummy", (0.0, 1.0)))
     return join([paragraph(words), multiples(panels), _difference_table(study, curves)])
+
+
+def _farthest(study: MarketRiskStudy) -> Html:
+    r = int(study.baseline_overlap.argmin()) + 1
+    words = (
+        "Figures 7 to 9 as drawn in the paper, which takes one rating area: here the region that overlaps least with "
+        f"the baseline, {study.regions[r - 1]} ({study.baseline_overlap[r - 1]:.2f}). Relative bias and R² against k, "
+        "by shift, down to the unprotected model at k = 1; a line that leaves the picture is drawn at its edge."
+    )
+    clips = {"bias": (-40.0, 40.0), "r_squared": (-0.05, 0.05)}
+    panels = [
+        _region_figure(study, r, mask, what, coding, clips[what])
+        for mask in MASKS
+        for coding in CODINGS
+        for what in ("bias", "r_squared")
+    ]
+    return join([paragraph(words), multiples(panels)])
+
+
+def _region_figure(
+    study: MarketRiskStudy, r: int, mask: str, what: str, coding: str, clip: tuple[float, float]
+) -> Html:
+    points = (
+        (shift, k, float(study.values(what, mask, k, shift, coding)[:, r].mean()))
+        for shift in SHIFTS
+        for k in (1, *study.ks)
+    )
+    title = {"bias": "relative bias (%)", "r_squared": "R²"}[what]
+    return _lines(_clipped(points, clip), None, title, f"{mask}: {title}, {coding} coding, one region", _SHIFT_COLOURS)
 
 
 def _difference_table(study: MarketRiskStudy, curves: Curves) -> Html:
@@ -226,9 +187,11 @@ def _risks(study: MarketRiskStudy) -> Html:
     words = (
         "Chance that matching on the quasi-identifiers finds a member's record, by the group formula, averaged over "
         f"{study.settings.draws} masked files. Figures 3 and 4: number of equivalence classes of the original by "
-        "chance; Figure 5: mean over the members. No chance exceeds 1/k."
+        "chance, and by the difference of resample and centroid (3d, 4d); Figure 5: mean over the members. No chance "
+        "exceeds 1/k."
     )
-    panels = [_histogram(study, k) for k in (5, 10) if k in study.ks]
+    panels = [draw_one(study, k) for k in small_risks(study) for draw_one in (_histogram, _differences)]
+    panels.append(_mean_risks(study))
     head = ("k", "1/k", *(f"mean, {mask}" for mask in MASKS), *(f"largest, {mask}" for mask in MASKS))
     rows: list[list[Child]] = [
         [
@@ -239,15 +202,31 @@ def _risks(study: MarketRiskStudy) -> Html:
         ]
         for risk in study.risks
     ]
-    better = [_better(study, k) for k in (5, 10) if k in study.ks]
     table = rows_table("Chance of re-identification", head, rows, numeric=range(8))
-    return join([paragraph(words), *panels, table, *(tag("p", text, class_="note") for text in better)])
+    return join([paragraph(words), *panels, table])
 
 
-def _better(study: MarketRiskStudy, k: int) -> str:
-    risk = study.risks[study.ks.index(k)]
-    shares = " and ".join(f"{mask} in {percent(risk.better_share(mask))}" for mask in ("resample", "gaussian"))
-    return f"At k = {k}, the chance is lower than under centroid with {shares} of the classes."
+def _differences(study: MarketRiskStudy, k: int) -> Html:
+    alt = altair()
+    edges, counts = study.risks[study.ks.index(k)].difference_histogram("resample")
+    rows = [{"bin": f"{low:+.3g}", "n": n} for low, n in zip(edges, counts, strict=True)]
+    chart = (
+        alt.Chart(data(alt, rows), width=300, height=110)
+        .mark_bar(color="#0b6470")
+        .encode(
+            x=alt.X("bin:N", sort=[row["bin"] for row in rows], title="resample less centroid, from"),
+            y=alt.Y("n:Q", title="classes"),
+        )
+    )
+    label = f"Histogram over equivalence classes of the chance under resample less that under centroid at k = {k}"
+    return figure(
+        draw(chart, label), f"Difference of the chances, class by class, k = {k}: below 0 resample is better."
+    )
+
+
+def _mean_risks(study: MarketRiskStudy) -> Html:
+    rows = [{"line": mask, "k": risk.k, "value": risk.mean[mask]} for risk in study.risks for mask in MASKS]
+    return _lines(rows, None, "mean chance", "mean chance of re-identification against k", _COLOURS)
 
 
 def _histogram(study: MarketRiskStudy, k: int) -> Html:

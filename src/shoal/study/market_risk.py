@@ -35,10 +35,9 @@ from shoal.datasets import health_survey, health_survey_schema
 from shoal.errors import InputError, ParameterError
 from shoal.params import Help, Range, check
 from shoal.schema import Schema
-from shoal.shift.tally import sums_by
-from shoal.study.market_reidentification import ClassRisks, class_risks
+from shoal.shift.people import sums_by
 from shoal.study.market_scene import PLAN, Scene, set_scene
-from shoal.study.market_split import CODINGS, MASKS, SHIFTS, SplitResult, halves, run_split
+from shoal.study.market_split import CODINGS, MASKS, SHIFTS, ClassRisks, SplitResult, class_risks, halves, run_split
 from shoal.study.study import Flag, Progress, quiet
 
 __all__ = ["KS", "MarketRiskStudy", "Settings", "run", "summary"]
@@ -279,7 +278,7 @@ def _all_splits(scene: Scene, ks: Sequence[int], settings: Settings, progress: P
     progress(0, settings.splits)
     workers = min(settings.workers or os.cpu_count() or 1, settings.splits)
     if workers == 1:
-        return [_told(run_split(scene, i, ks, settings.seed), i, settings, progress) for i in range(settings.splits)]
+        return [_counted(run_split(scene, i, ks, settings.seed), i, settings, progress) for i in range(settings.splits)]
     # Threads of a forked process can hang in Polars, and kernels on all cores in each process get in each other's way.
     with _one_thread_each(), ProcessPoolExecutor(workers, get_context("spawn"), _enter, (scene,)) as pool:
         jobs = {pool.submit(_split, i, tuple(ks), settings.seed): i for i in range(settings.splits)}
@@ -302,7 +301,7 @@ def _split(split: int, ks: tuple[int, ...], seed: int) -> SplitResult:
     return run_split(_stage[0], split, ks, seed)
 
 
-def _told(result: SplitResult, split: int, settings: Settings, progress: Progress) -> SplitResult:
+def _counted(result: SplitResult, split: int, settings: Settings, progress: Progress) -> SplitResult:
     progress(split + 1, settings.splits)
     return result
 

@@ -28,9 +28,8 @@ from shoal.errors import InputError, ParameterError
 from shoal.frame import enter, series
 from shoal.rng import stream
 from shoal.schema import Column, Schema
-from shoal.shift.people import Members, read_market, read_members
+from shoal.shift.people import Members, ratio, read_market, read_members, sums_by
 from shoal.shift.populations import learn_design
-from shoal.shift.tally import ratio, sums_by
 from shoal.value import canonical
 
 __all__ = ["PLAN", "Scene", "set_scene", "simulate_regions"]

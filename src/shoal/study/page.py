@@ -12,7 +12,8 @@ import polars as pl
 
 from shoal.errors import FileError
 from shoal.files import write_table, write_text
-from shoal.report.document import altair, data, document
+from shoal.report.drawing import altair, data
+from shoal.report.layout import document
 from shoal.report.markup import Child, Html, tag
 from shoal.study.study import Study
 

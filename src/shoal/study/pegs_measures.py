@@ -17,7 +17,15 @@ import polars as pl
 from shoal.arrays import FloatArray, IntArray
 from shoal.logistic import Matrix, newton_logit, sigmoid
 
-__all__ = ["Regression", "conditional_gaps", "intruder", "marginal_gaps", "pair_variation", "rank_ties", "regressions"]
+__all__ = [
+    "Regression",
+    "conditional_gaps",
+    "intruder",
+    "marginal_gaps",
+    "pair_variation",
+    "rank_ties",
+    "regressions",
+]
 
 AGE, STAY, CHARGE, SEVERITY, KIND, CATEGORY, SEX, ZIP = (
     "age_yrs", "los", "charge", "sev", "cat", "mdc", "sex", "patzip",
@@ -147,8 +155,8 @@ def intruder(original: pl.DataFrame, synthetic: pl.DataFrame) -> tuple[float, fl
     modes = synthetic.group_by([*keys, CATEGORY]).len().sort(["len", CATEGORY], descending=[True, False])
     modes = modes.group_by(keys, maintain_order=True).first().select(*keys, pl.col(CATEGORY).alias("guess"))
     common = str(synthetic[CATEGORY].mode().sort()[0])
-    told = original.join(modes, on=keys, how="left").with_columns(pl.col("guess").fill_null(common))
-    wrong = float((told["guess"] != told[CATEGORY]).to_numpy().mean())
+    guessed = original.join(modes, on=keys, how="left").with_columns(pl.col("guess").fill_null(common))
+    wrong = float((guessed["guess"] != guessed[CATEGORY]).to_numpy().mean())
     also = [AGE, STAY, ZIP]
     means = synthetic.group_by(also).agg(pl.col(CHARGE).mean().alias("guess"))
     near = original.join(means, on=also, how="left").with_columns(pl.col("guess").fill_null(synthetic[CHARGE].mean()))

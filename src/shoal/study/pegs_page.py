@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoal.report.document import altair, data, draw
+from shoal.report.drawing import altair, data, draw
 from shoal.report.markup import Child, Html, figure, join, rows_table
 from shoal.report.numbers import number
 from shoal.study.page import colours, multiples, paragraph, rule
 from shoal.study.pegs import (
+    EPSILONS,
     HISTOGRAMS,
     POOL_EPSILON,
     POOLED,
     ROW_METHODS,
     TABLE_METHODS,
+    VARIANT_EPSILONS,
+    VARIANTS,
     PegsStudy,
     Point,
     Settings,
@@ -50,6 +53,8 @@ def findings(study: PegsStudy) -> list[str]:
     return [
         _price(study),
         *_reset(study),
+        _variants_said(study),
+        _diverse_said(study),
         _imputation(study),
         _said_equal(study),
         _designs(study),
@@ -71,32 +76,77 @@ def _price(study: PegsStudy) -> str:
 
 
 def _reset(study: PegsStudy) -> list[str]:
-    plain, reset = study.curve("PeGS"), study.curve("PeGS with reset")
-    wins = [p.epsilon_per_row for p, r in zip(plain, reset, strict=True) if r.marginal_mae < p.marginal_mae]
-    low, high = (_at(curve, 1.0).marginal_mae for curve in (reset, plain))
-    first = (
-        f"At ε = 1 per row, PeGS with reset (blocks of 10) has a mean difference of margins of {low:.4f}, PeGS of "
-        f"{high:.4f}: "
-        f"{'as in the paper, reset is better' if low < high else 'unlike in the paper, reset is not better'} there."
-    )
-    where = ", ".join(number(epsilon) for epsilon in wins if epsilon is not None) or "none"
-    return [first, f"Reset is better in margins at these ε per row: {where}.", _starts(study)]
+    return [_contrast(study, "", "uniform start rows"), _contrast(study, POOLED, _POOL), _starts()]
 
 
-def _starts(study: PegsStudy) -> str:
-    """The paper's contrast once more, from start rows that look like people rather than uniform noise."""
-    plain, reset = study.curve(f"PeGS{POOLED}"), study.curve(f"PeGS with reset{POOLED}")
-    said = ", ".join(
-        f"ε = {number(p.epsilon_per_row or 0)}: {p.marginal_mae:.4f} and {r.marginal_mae:.4f}"
-        for p, r in zip(plain, reset, strict=True)
-        if (p.epsilon_per_row or 0) >= HIGH
+_POOL = f"start rows drawn from noisy margins (a pool that costs ε = {number(POOL_EPSILON)} once)"
+
+
+def _contrast(study: PegsStudy, tail: str, starts: str) -> str:
+    """The paper's contrast of PeGS and reset from one sort of starts, with intervals."""
+    both = list(zip(study.curve(f"PeGS{tail}"), study.curve(f"PeGS with reset{tail}"), strict=True))
+    plain = [p for p, r in both if _difference(p, r)[0] > _difference(p, r)[1]]
+    reset = [p for p, r in both if -_difference(p, r)[0] > _difference(p, r)[1]]
+    said = "; ".join(
+        f"ε = {number(p.epsilon_per_row or 0)}: {p.marginal_mae:.4f} and {r.marginal_mae:.4f} (reset minus PeGS "
+        f"{_difference(p, r)[0]:+.4f} ± {_difference(p, r)[1]:.4f})"
+        for p, r in both
+        if (p.epsilon_per_row or 0) in (1.0, *(e for e in EPSILONS if e >= HIGH))
     )
-    better = sum(p.marginal_mae < r.marginal_mae for p, r in zip(plain, reset, strict=True))
     return (
-        "Uniform start rows still show after one pass, so the contrast above depends on them. With start rows drawn "
-        f"from noisy margins (a pool that costs ε = {number(POOL_EPSILON)} once), PeGS is better in margins at "
-        f"{better} of {len(plain)} values of ε; differences of margins of PeGS and with reset at high ε per row: "
-        f"{said}, means of {study.settings.draws} file(s) each."
+        f"PeGS against reset (blocks of 10) with {starts}: mean difference of margins. {said}; 95% intervals over "
+        f"{both[0][0].n_files} file(s) each. Reset is better beyond its interval at ε = {_listed(reset)} per row, PeGS "
+        f"at ε = {_listed(plain)}."
+    )
+
+
+def _difference(p: Point, r: Point) -> tuple[float, float]:
+    """Reset minus plain in mean difference of margins, and half the width of its 95% interval (Welch)."""
+    from scipy.stats import t
+
+    v, w = (point.marginal_spread**2 / point.n_files for point in (p, r))
+    if min(p.n_files, r.n_files) < 2 or v + w == 0:
+        return r.marginal_mae - p.marginal_mae, float("nan")
+    df = (v + w) ** 2 / (v**2 / (p.n_files - 1) + w**2 / (r.n_files - 1))
+    return r.marginal_mae - p.marginal_mae, float(t.ppf(0.975, df) * (v + w) ** 0.5)
+
+
+def _listed(points: list[Point]) -> str:
+    return ", ".join(number(p.epsilon_per_row or 0) for p in points) or "none"
+
+
+def _starts() -> str:
+    return (
+        "The paper has reset ahead at small ε and PeGS slightly ahead at large ones. Uniform start rows still show "
+        "after one pass and no longer after ten rows of reset, so at large ε the contrast depends on them: compare "
+        "the two sentences above."
+    )
+
+
+def _variants_said(study: PegsStudy) -> str:
+    said = "; ".join(
+        f"{name} {_at_of(study, name, 1.0).marginal_mae:.4f}, {_at_of(study, name, 10.0).marginal_mae:.4f}, "
+        f"{_at_of(study, name, 100.0).marginal_mae:.4f}"
+        for name in VARIANTS
+    )
+    plain = [_at(study.curve(f"PeGS{POOLED}"), epsilon).marginal_mae for epsilon in VARIANT_EPSILONS]
+    return (
+        f"Other blocks, all from realistic starts, mean difference of margins at ε = 1, 10 and 100 per row: {said}; as "
+        f"published {', '.join(f'{value:.4f}' for value in plain)}."
+    )
+
+
+def _at_of(study: PegsStudy, method: str, epsilon: float) -> Point:
+    return next(p for p in study.variants if p.method == method and p.epsilon_per_row == epsilon)
+
+
+def _diverse_said(study: PegsStudy) -> str:
+    first, last = study.by_diversity[0], study.by_diversity[-1]
+    return (
+        f"l-diverse PeGS has no ε. From l = {number(first.diversity or 0)} to {number(last.diversity or 0)} the mean "
+        f"difference of margins grows from {first.marginal_mae:.4f} to {last.marginal_mae:.4f}, and the intruder "
+        f"misses the category in {first.category_missed:.0%} and {last.category_missed:.0%} of cases: entropy "
+        "in every block is paid for by every column, sensitive or not."
     )
 
 
@@ -162,45 +212,114 @@ def _figures(study: PegsStudy) -> dict[str, Html]:
     return {
         "By row: what each row costs, and the file": _rows_table(study),
         "Histograms (figure 3.5)": _histograms(study),
-        "Margins and conditionals (figures 3.6, 3.7)": _maps(
-            study, (("marginal_mse", "Margins, mean squared"), ("marginal_mae", "Margins, mean absolute"),
-                    ("age_mae", "Given age, mean absolute"), ("zip_mae", "Given ZIP, mean absolute")), log=True
+        "One row, step by step (table 3.3)": _trace(study),
+        "Margins (figure 3.6)": _maps(
+            study, (("marginal_mse", "Margins, mean squared"), ("marginal_mae", "Margins, mean absolute")), log=True
         ),
-        "Rank correlations (figures 3.8, 3.9)": _maps(
-            study, (("marginal_tau", "Margins, tau-b"), ("marginal_rho", "Margins, Spearman"),
-                    ("age_rho", "Given age, Spearman"), ("zip_rho", "Given ZIP, Spearman"))
+        "Conditionals (figure 3.7)": _maps(
+            study, (("age_mse", "Given age, mean squared"), ("age_mae", "Given age, mean absolute"),
+                    ("zip_mse", "Given ZIP, mean squared"), ("zip_mae", "Given ZIP, mean absolute")), log=True
+        ),
+        "Rank correlations of margins (figure 3.8)": _maps(
+            study, (("marginal_tau", "Margins, tau-b"), ("marginal_rho", "Margins, Spearman"))
+        ),
+        "Rank correlations of conditionals (figure 3.9)": _maps(
+            study, (("age_tau", "Given age, tau-b"), ("age_rho", "Given age, Spearman"),
+                    ("zip_tau", "Given ZIP, tau-b"), ("zip_rho", "Given ZIP, Spearman"))
         ),
         "Regression (figures 3.10, 3.11)": join([_maps(
             study, (("linear_distance", "Linear, Σ |Δβ/β|"), ("linear_errors", "Linear, in standard errors"),
                     ("logistic_distance", "Logistic, Σ |Δβ/β|"), ("logistic_errors", "Logistic, in standard errors")),
                     log=True
-        ), _coefficients(study)]),
+        ), _coefficient_plots(study), _coefficients(study)]),
         "Intruder (figure 3.12)": _maps(
             study, (("category_missed", "Category missed"), ("charge_error", "Error of charge (thousand $)"),
                     ("unique_share", "Unique on age, sex, ZIP"))
         ),
+        "l-diverse PeGS": _diverse(study),
+        "Other blocks, row by row": _variants(study),
         "At equal ε for the data set": _equal(study),
     }  # fmt: skip
 
 
-def _rows_table(study: PegsStudy) -> Html:
-    head = (
-        "Method",
-        "ε per row",
-        "ε of the file",
-        "Margins",
-        "Given age",
-        "Two-way TV",
-        "Linear, s.e.",
-        "Category missed",
-        "Unique",
+def _trace(study: PegsStudy) -> Html:
+    words = (
+        "A start row from the pool, and the row after each draw, at ε = 10 per row. Each line is made of the start and "
+        "of the last line, so showing all of them costs no more than the row."
     )
+    names = ("Drawn", *study.names)
+    return join([paragraph(words), rows_table("How one row comes about", names, [list(row) for row in study.trace])])
+
+
+def _diverse(study: PegsStudy) -> Html:
+    head = ("l", "Margins", "Given age", "Two-way TV", "Linear, s.e.", "Category missed", "Unique")
+    rows: list[list[Child]] = [[number(p.diversity or 0), *_row(p)[3:]] for p in study.by_diversity]
+    words = (
+        "Every distribution that a value is drawn from has entropy of at least log l. No ε is promised. l can't exceed "
+        "the number of levels of any column, which is 2 here. Realistic starts."
+    )
+    return join([paragraph(words), rows_table("l-diversity", head, rows, numeric=range(7))])
+
+
+def _variants(study: PegsStudy) -> Html:
+    rows = [_row(p) for p in study.variants]
+    rows += [_row(p) for p in study.curve(f"PeGS{POOLED}") if p.epsilon_per_row in VARIANT_EPSILONS]
+    words = (
+        "Virtual records by noisy margins, virtual records on the lowest cells first, and keys by one min-hash of all "
+        "other columns in place of parents; everything else as in PeGS with realistic starts."
+    )
+    return join([paragraph(words), rows_table("Other blocks", _HEAD, rows, numeric=range(1, 9))])
+
+
+_HEAD = (
+    "Method",
+    "ε per row",
+    "ε of the file",
+    "Margins",
+    "Given age",
+    "Two-way TV",
+    "Linear, s.e.",
+    "Category missed",
+    "Unique",
+)
+
+
+def _coefficient_plots(study: PegsStudy) -> Html:
+    """Figure 3.11: coefficients beside the original's, at a small and at a large ε."""
+    sorts = (("logistic", "logistic_coefficients", study.original_logistic),
+             ("linear", "coefficients", study.original_coefficients))  # fmt: skip
+    return multiples(
+        _coefficient_plot(study, what, field, original, epsilon)
+        for what, field, original in sorts
+        for epsilon in (0.1, 10.0)
+    )
+
+
+def _coefficient_plot(study: PegsStudy, what: str, field: str, original: tuple[float, ...], epsilon: float) -> Html:
+    alt = altair()
+    rows = [
+        {"term": term, "value": value / own, "line": p.method}
+        for p in study.by_row
+        if p.epsilon_per_row == epsilon
+        for term, value, own in zip(_TERMS, getattr(p, field), original, strict=True)
+    ]
+    chart = alt.Chart(data(alt, rows), width=230, height=160).mark_point(filled=True, size=45, opacity=0.8)
+    chart = chart.encode(
+        x=alt.X("term:N", title=None, sort=list(_TERMS), axis=alt.Axis(labelAngle=-30)),
+        y=alt.Y("value:Q", title="coefficient / original's", axis=alt.Axis(tickCount=4, format="~g")),
+        color=colours(_COLOURS, list(ROW_METHODS), 2),
+    )
+    words = f"{what.capitalize()} model at ε = {number(epsilon)} per row"
+    return figure(draw(chart + rule(1.0), f"Coefficients: {words}"), f"{words}. Dashed: the original.")
+
+
+def _rows_table(study: PegsStudy) -> Html:
     rows = [_row(point) for method in ROW_METHODS for point in study.curve(method)]
     rows += [_row(study.resample), _row(study.uniform)]
     caption = (
         "Mean absolute differences of margins and conditionals; TV: mean total variation over all pairs of columns"
     )
-    return rows_table(caption, head, rows, numeric=range(1, 9))
+    return rows_table(caption, _HEAD, rows, numeric=range(1, 9))
 
 
 def _row(p: Point) -> list[Child]:

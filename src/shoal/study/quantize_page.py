@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.report.document import altair, data, draw
+from shoal.report.drawing import altair, data, draw
 from shoal.report.markup import Html, figure, join, rows_table, tag
 from shoal.report.numbers import number, percent
 from shoal.study.page import paragraph

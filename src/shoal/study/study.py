@@ -56,6 +56,10 @@ STUDIES = {
         "pegs_page",
         "Synthesis by PeGS: risk and utility by row as published, and at equal ε for the whole data set.",
     ),
+    "transfer": Entry(
+        "transfer_page",
+        "Learning one task from the rows of another: alone, pooled, or by transfer weights.",
+    ),
     "quantize": Entry(
         "quantize_page",
         "Outliers found, pushed back and stirred: recall, distortion, cluster shape and linkage after each step.",

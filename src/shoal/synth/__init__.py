@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from shoal.synth.bootstrap import MarginalBootstrap
     from shoal.synth.combining import Combined, combine
+    from shoal.synth.contingency import ContingencyTable
     from shoal.synth.imputation import PerturbedImputation
     from shoal.synth.multiple import MultipleImputation
     from shoal.synth.pegs import PeGS
-    from shoal.synth.store import load
-    from shoal.synth.synthesizer import Model, Price, Synthesizer
+    from shoal.synth.synthesizer import Model, Price, Synthesizer, load
 
 __all__ = [
     "Combined",
+    "ContingencyTable",
     "MarginalBootstrap",
     "Model",
     "MultipleImputation",
@@ -32,6 +33,7 @@ __all__ = [
 
 _HOME = {
     "Combined": "combining",
+    "ContingencyTable": "contingency",
     "MarginalBootstrap": "bootstrap",
     "Model": "synthesizer",
     "MultipleImputation": "multiple",
@@ -40,7 +42,7 @@ _HOME = {
     "Price": "synthesizer",
     "Synthesizer": "synthesizer",
     "combine": "combining",
-    "load": "store",
+    "load": "synthesizer",
 }
 
 

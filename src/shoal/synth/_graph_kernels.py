@@ -33,6 +33,7 @@ class Wiring(NamedTuple):
     map_at: IntArray
     table_at: IntArray  # cells of the tables
     sizes: IntArray
+    level_at: IntArray  # levels of the columns, all numbered together
     member: IntArray  # columns of the cliques
     member_at: IntArray
     stride: IntArray  # of each member within its clique
@@ -66,6 +67,7 @@ def wired(tree: Junction, regions: tuple[Region, ...]) -> Wiring:
         map_at=_offsets([len(part) for part in tables]),
         table_at=_offsets([tree.cells(region) for region in regions]),
         sizes=_whole(sizes),
+        level_at=_offsets(list(sizes)),
         member=_whole([i for clique in tree.cliques for i in clique]),
         member_at=_offsets([len(clique) for clique in tree.cliques]),
         stride=_whole([s for part in strides for s in part]),
@@ -96,6 +98,22 @@ def _offsets(lengths: list[int]) -> IntArray:
 def calibrated(w: Wiring, theta: FloatArray, total: float) -> FloatArray:
     """The margins of all cliques: potentials multiplied, collected towards the roots, then spread (Hugin)."""
     Q = w.above.size
+    psi = _products(w, theta)
+    for q in range(Q - 1, -1, -1):
+        if w.above[q] >= 0:
+            _collect(w, psi, q)
+    for q in range(Q):
+        if w.above[q] >= 0:
+            _spread(w, psi, q)
+        else:
+            _scale(psi, w.cell_at[q], w.cell_at[q + 1], total)
+    return psi
+
+
+@njit(cache=True, nogil=True)
+def _products(w: Wiring, theta: FloatArray) -> FloatArray:
+    """exp of the summed potentials of every clique, the largest 1."""
+    Q = w.above.size
     psi = np.zeros(w.cell_at[Q])
     for r in range(w.home.size):
         first, at, table = w.cell_at[w.home[r]], w.map_at[r], w.table_at[r]
@@ -107,16 +125,17 @@ def calibrated(w: Wiring, theta: FloatArray, total: float) -> FloatArray:
             top = max(top, psi[c])
         for c in range(w.cell_at[q], w.cell_at[q + 1]):
             psi[c] = np.exp(psi[c] - top)
-    for q in range(Q - 1, -1, -1):
-        if w.above[q] >= 0:
-            _collect(w, psi, q)
-    for q in range(Q):
-        if w.above[q] >= 0:
-            _spread(w, psi, q)
-        else:
-            part = psi[w.cell_at[q] : w.cell_at[q + 1]]
-            part *= total / max(part.sum(), _TINY)
     return psi
+
+
+@njit(cache=True, nogil=True)
+def _scale(psi: FloatArray, first: int, end: int, total: float) -> None:
+    mass = 0.0
+    for c in range(first, end):
+        mass += psi[c]
+    factor = total / max(mass, _TINY)
+    for c in range(first, end):
+        psi[c] *= factor
 
 
 @njit(cache=True, nogil=True)
@@ -124,7 +143,11 @@ def _collect(w: Wiring, psi: FloatArray, q: int) -> None:
     message = np.zeros(w.sep_at[q + 1] - w.sep_at[q])
     for c in range(w.cell_at[q], w.cell_at[q + 1]):
         message[w.inner[c]] += psi[c]
-    message /= max(message.max(), _TINY)
+    top = _TINY
+    for s in range(message.size):
+        top = max(top, message[s])
+    for s in range(message.size):
+        message[s] /= top
     first, at = w.cell_at[w.above[q]], w.outer_at[q]
     for c in range(w.outer_at[q + 1] - at):
         psi[first + c] *= message[w.outer[at + c]]
@@ -161,13 +184,16 @@ def descend(
 ) -> tuple[FloatArray, float]:
     """Lower Σ precision (μ − y)² / 2 over the potentials; gives them and the step it ended with."""
     mu = _margins(w, calibrated(w, theta, total))
-    loss = 0.5 * (precision * (mu - y) ** 2).sum()
+    loss = _misfit(precision, mu, y)
     for _ in range(steps):
-        slope = precision * (mu - y)
-        trial = theta - step * slope
+        trial = np.empty(theta.size)
+        for c in range(theta.size):
+            trial[c] = theta[c] - step * (precision[c] * (mu[c] - y[c]))
         mu2 = _margins(w, calibrated(w, trial, total))
-        loss2 = 0.5 * (precision * (mu2 - y) ** 2).sum()
-        if loss - loss2 >= 0.5 * (slope * (mu - mu2)).sum() > 0.0:
+        loss2, promised = _misfit(precision, mu2, y), 0.0
+        for c in range(theta.size):
+            promised += precision[c] * (mu[c] - y[c]) * (mu[c] - mu2[c])
+        if loss - loss2 >= 0.5 * promised > 0.0:
             close = loss - loss2 < 1e-5 * max(loss, 1.0)
             theta, mu, loss, step = trial, mu2, loss2, 1.1 * step
             if close:
@@ -178,28 +204,38 @@ def descend(
 
 
 @njit(cache=True, nogil=True)
+def _misfit(precision: FloatArray, mu: FloatArray, y: FloatArray) -> float:
+    total = 0.0
+    for c in range(mu.size):
+        total += precision[c] * ((mu[c] - y[c]) * (mu[c] - y[c]))
+    return 0.5 * total
+
+
+@njit(cache=True, nogil=True)
 def pairs_with(w: Wiring, psi: FloatArray, i: int) -> FloatArray:
     """The tables of column i (rows) with every column, side by side; zeros for columns that no path leads to.
 
     The table of column i and a separator, T, is passed from clique to clique along the tree.
     """
     Q = w.above.size
-    T = np.zeros((w.sizes[i], w.sep_at[Q]))
-    out = np.zeros((w.sizes[i], w.sizes.sum()))
-    came = np.full(Q, -2)  # the edge through which a clique was reached, −1 for the first; edge q leads to q's parent
-    queue = np.empty(Q, dtype=np.int64)
+    T, out = np.zeros((w.sizes[i], w.sep_at[Q])), np.zeros((w.sizes[i], w.level_at[w.sizes.size]))
+    came = np.empty(Q, dtype=np.int64)  # the edge through which a clique was reached, −1 for the first, −2 not yet
+    for q in range(Q):
+        came[q] = -2
+    queue, edges = np.empty(Q, dtype=np.int64), np.empty(Q, dtype=np.int64)  # edge q leads to q's parent
     queue[0], came[w.of[i]] = w.of[i], -1
     n_queue = 1
     for k in range(Q):
         if k < n_queue:
             q = queue[k]
-            first = n_queue
+            n_edges = 0
             for other in range(Q):
                 if came[other] == -2 and (w.above[other] == q or w.above[q] == other):
                     came[other] = other if w.above[other] == q else q
-                    queue[n_queue] = other
+                    queue[n_queue], edges[n_edges] = other, came[other]
                     n_queue += 1
-            _pass_on(w, psi, i, q, came[q], came[queue[first:n_queue]], T, out)
+                    n_edges += 1
+            _pass_on(w, psi, i, q, came[q], edges[:n_edges], T, out)
     return out
 
 
@@ -209,12 +245,9 @@ def _pass_on(
 ) -> None:
     """From T of edge e (or column i itself) to the tables of i with q's columns, and T of the edges ahead."""
     C, first = w.sizes[i], w.cell_at[q]
-    at = np.cumsum(w.sizes) - w.sizes
-    members = [m for m in range(w.member_at[q], w.member_at[q + 1]) if w.of[w.member[m]] == q]
     own = _member(w, q, i)
     if own < 0:
-        for s in range(w.sep_at[e], w.sep_at[e + 1]):
-            T[:, s] /= max(T[:, s].sum(), _TINY)
+        _normalise(T, w.sep_at[e], w.sep_at[e + 1])
     J = np.zeros(C)
     for c in range(w.cell_at[q + 1] - first):
         low, high = 0, C
@@ -223,12 +256,32 @@ def _pass_on(
             high = low + 1
             J[low] = psi[first + c]
         else:
-            J[:] = psi[first + c] * T[:, _separator(w, q, e, c)]
-        for m in members:
-            cell = at[w.member[m]] + (c // w.stride[m]) % w.sizes[w.member[m]]
-            out[low:high, cell] += J[low:high]
+            s = _separator(w, q, e, c)
+            for x in range(C):
+                J[x] = psi[first + c] * T[x, s]
+        for m in range(w.member_at[q], w.member_at[q + 1]):
+            if w.of[w.member[m]] == q:
+                level = (c // w.stride[m]) % w.sizes[w.member[m]]
+                _add(out, low, high, w.level_at[w.member[m]] + level, J)
         for edge in edges:
-            T[low:high, _separator(w, q, edge, c)] += J[low:high]
+            _add(T, low, high, _separator(w, q, edge, c), J)
+
+
+@njit(cache=True, nogil=True)
+def _normalise(T: FloatArray, first: int, end: int) -> None:
+    """Make the columns from `first` up to `end` sum to one."""
+    for s in range(first, end):
+        mass = 0.0
+        for x in range(len(T)):
+            mass += T[x, s]
+        for x in range(len(T)):
+            T[x, s] /= max(mass, _TINY)
+
+
+@njit(cache=True, nogil=True)
+def _add(table: FloatArray, low: int, high: int, column: int, J: FloatArray) -> None:
+    for x in range(low, high):
+        table[x, column] += J[x]
 
 
 @njit(cache=True, nogil=True)

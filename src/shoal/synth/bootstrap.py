@@ -3,7 +3,12 @@
 The simplest synthesizer, and the floor that any other must clear: margins are right, all ties between columns are gone.
 With ε, discrete Laplace noise of scale M/ε is put on the margins once (one record counts once in each of M tables, so
 L1 = M; a person with m rows: m times that), and everything drawn afterwards is free. With ``epsilon=None`` margins are
-exact, and nothing is promised.
+exact, and nothing is promised; ``bayesian=True`` then draws each file's shares from their posterior (the Bayesian
+bootstrap, Rubin 1981; table 3.1 of the thesis),
+
+    p ~ Dirichlet(n_1, …, n_C),
+
+so that files differ as much as the sampling of the records leaves open. A level that nobody has stays empty.
 """
 
 from __future__ import annotations
@@ -22,13 +27,11 @@ from shoal.errors import ParameterError
 from shoal.method import Telling
 from shoal.params import Help, Range
 from shoal.schema import Schema
-from shoal.synth.claims import assumptions, dp_claim
-from shoal.synth.domain import Missing, settle
-from shoal.synth.margins import NoisyTables
-from shoal.synth.pegs import can_pay, charge
-from shoal.synth.spend import Purse, total_budget
-from shoal.synth.synthesizer import Model, Price, Synthesizer
-from shoal.synth.tables import one_way
+from shoal.synth.domain import Missing, encode_table
+from shoal.synth.parents import Ties
+from shoal.synth.spend import Purse, can_pay, charge, total_budget
+from shoal.synth.synthesizer import Model, Price, Synthesizer, assumptions, dp_claim
+from shoal.synth.tables import NoisyTables, one_way
 
 __all__ = ["BootstrapModel", "MarginalBootstrap"]
 
@@ -43,6 +46,8 @@ class MarginalBootstrap(Synthesizer):
         Privacy loss of the data set, once. None: exact margins and no claim.
     delta
         None: pure ε. A number: (ε, δ) by zCDP accounting.
+    bayesian
+        Whether each file draws its shares anew from their posterior; only without ε.
     bins, missing, rows_per_person
         As in `PeGS`.
 
@@ -74,6 +79,7 @@ class MarginalBootstrap(Synthesizer):
 
     epsilon: Annotated[float | None, Range(above=0), Help("privacy loss for the data set; none: no claim")] = 1.0
     delta: Annotated[float | None, Range(above=0, below=1), Help("none: pure epsilon; a number: zCDP")] = None
+    bayesian: Annotated[bool, Help("draw the shares of each file from their posterior; without epsilon")] = False
     bins: Annotated[int, Range(low=1, high=10_000), Help("bins for a numeric column with bounds")] = 16
     missing: Annotated[Missing, Help("missing values: a separate level, or refused")] = "level"
     rows_per_person: Annotated[
@@ -82,6 +88,9 @@ class MarginalBootstrap(Synthesizer):
 
     def price(self, rows: int | None = None) -> Price:
         """What the margins cost; rows are free."""
+        if self.bayesian and self.epsilon is not None:
+            hint = "Noisy margins are shares of no sample. Set epsilon to none, or leave bayesian out."
+            raise ParameterError("MarginalBootstrap", "bayesian needs exact margins", hint=hint)
         if self.epsilon is None:
             words = "Margins are exact: no price, and no promise."
             return Price(per_row=None, per_block=None, per_data_set=None, shares={}, words=words)
@@ -95,18 +104,24 @@ class MarginalBootstrap(Synthesizer):
             can_pay(account, stated)
         unit = ProtectedUnit(rows=self.rows_per_person, held=schema.unit is not None)
         options: dict[str, Any] = {"bins": self.bins, "missing": self.missing, "owner": "MarginalBootstrap"}
-        settled = settle(table, schema, public=stated is not None, unit=unit, rng=rng, **options)
-        counts = one_way(settled.codes, settled.domain.sizes)
+        encoded = encode_table(table, schema, public=stated is not None, unit=unit, rng=rng, **options)
+        counts = one_way(encoded.codes, encoded.domain.sizes)
         if stated is None or self.epsilon is None:
-            shares, total = [table / table.sum() for table in counts], float(settled.n)
+            shares, total = [table / table.sum() for table in counts], float(encoded.n)
             return BootstrapModel(
-                shares=shares, total=total, domain=settled.domain, spent=None, claims=(), notes=settled.notes
+                shares=shares,
+                total=total,
+                domain=encoded.domain,
+                spent=None,
+                claims=(),
+                notes=encoded.notes,
+                bayesian=self.bayesian,
             )
         purse = Purse(left=total_budget(self.epsilon, self.delta, unit))
         charge(account, stated, "MarginalBootstrap: noisy margins")
         noisy, variance = purse.tables("one-way tables", counts, purse.left)
         tables = NoisyTables(one=tuple(noisy), one_variance=variance)
-        shares, total = tables.margins([axis.has_missing for axis in settled.domain.axes])
+        shares, total = tables.margins([axis.missing_cell for axis in encoded.domain.axes])
         claim = dp_claim(
             stated,
             scope="per data set",
@@ -115,7 +130,7 @@ class MarginalBootstrap(Synthesizer):
             given=assumptions(unit),
         )
         return BootstrapModel(
-            shares=shares, total=total, domain=settled.domain, spent=stated, claims=(claim,), notes=settled.notes
+            shares=shares, total=total, domain=encoded.domain, spent=stated, claims=(claim,), notes=encoded.notes
         )
 
 
@@ -133,14 +148,16 @@ class BootstrapModel(Model):
         spent: Budget | None,
         claims: Sequence[Claim],
         notes: Sequence[str],
+        bayesian: bool = False,
     ) -> None:
+        self.bayesian = bayesian
         self.shares, self._total, self.domain = tuple(shares), max(1, round(total)), domain
         self._spent, self._claims, self.notes = spent, tuple(claims), tuple(notes)
 
     @property
-    def independent(self) -> bool:
-        """True: margins are all there is."""
-        return True
+    def ties(self) -> Ties:
+        """None: margins are all there is."""
+        return Ties(independent=len(self.shares) > 1, by_design=True)
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -166,14 +183,23 @@ class BootstrapModel(Model):
         """Draw rows of cells."""
         if start is not None:
             raise ParameterError("sample", "start rows have no effect here: rows are drawn exactly", hint="Omit it.")
-        columns = [rng.choice(len(share), n, p=share) for share in self.shares]
+        shares = [_posterior(share * self._total, rng) for share in self.shares] if self.bayesian else self.shares
+        columns = [rng.choice(len(share), n, p=share) for share in shares]
         return np.asfortranarray(np.column_stack(columns)).astype(np.int64)
 
     def _body(self) -> dict[str, Any]:
-        return {"shares": [[float(f"{v:.9g}") for v in share] for share in self.shares], "total": self._total}
+        shares = [[float(f"{v:.9g}") for v in share] for share in self.shares]
+        return {"shares": shares, "total": self._total, "bayesian": self.bayesian}
 
     @classmethod
     def from_body(cls, words: Mapping[str, Any], **rest: Any) -> BootstrapModel:
         """Read the model back from what `save` wrote."""
         shares = [np.array(share, dtype=np.float64) for share in words["shares"]]
-        return cls(shares=[share / share.sum() for share in shares], total=words["total"], **rest)
+        bayesian = words.get("bayesian", False)
+        return cls(shares=[share / share.sum() for share in shares], total=words["total"], bayesian=bayesian, **rest)
+
+
+def _posterior(counts: FloatArray, rng: Generator) -> FloatArray:
+    """Shares drawn from Dirichlet(counts); a count of 0 stays at 0."""
+    drawn = np.where(counts > 0, rng.gamma(np.maximum(counts, 1e-300)), 0.0)
+    return np.asarray(drawn / drawn.sum(), dtype=np.float64)

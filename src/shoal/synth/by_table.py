@@ -3,14 +3,25 @@
 The argument: every table counts each record once, so a set of T tables changes by 1 in T cells when a record is added
 or removed; OpenDP prices that (a person with m rows: `shoal.dp.unit`). Choices of pairs or parents are noisy maxima
 with scores of bounded sensitivity. What is bought later may depend on earlier answers, its price is fixed before
-(`measuring`). Prices add, and the sum is the stated ε (or ρ, converted to ε and δ). Everything after the noise is
+(see below). Prices add, and the sum is the stated ε (or ρ, converted to ε and δ). Everything after the noise is
 post-processing.
+
+Everything that the fit of a chain looks at: one-way tables, choice of pairs, tables of pairs; from one purse.
+
+A small share of the budget (`spend.SHARES`) buys the one-way tables. Which pairs are measured is said by the
+caller, or by the public rule `spend.n_pairs`: all, some that noisy maxima choose for a tenth of the budget, or
+none. Pairs share what is left by their numbers of cells. Where the rule decides and the account is zCDP, that is done
+with half of it; the other half then goes where a chain fitted to the noisy tables leaves most open, and both
+measurements of a pair are averaged.
+
+Only `Purse` sees counts, and every purchase is at a price that was set before, by public numbers and noisy tables.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -19,21 +30,36 @@ from shoal.claim import Claim
 from shoal.domain import Domain
 from shoal.dp import Budget, ProtectedUnit
 from shoal.errors import ParameterError
-from shoal.synth.chain import Chain, fit_chain
-from shoal.synth.claims import DATA_CHOSEN, assumptions, dp_claim
-from shoal.synth.domain import Settled
-from shoal.synth.margins import NoisyTables
-from shoal.synth.measure import measure
-from shoal.synth.parents import Parents, all_pairs, by_mutual_information, choose_parents
-from shoal.synth.spend import Purse
-from shoal.synth.synthesizer import Model
-from shoal.synth.tables import block_counts, keys, one_way
-from shoal.synth.ties import Ties, ties_found
+from shoal.synth.chain import Chain, fit_chain, unexplained
+from shoal.synth.domain import EncodedTable
+from shoal.synth.parents import (
+    LARGEST,
+    Parents,
+    Ties,
+    all_pairs,
+    by_mutual_information,
+    choose_pairs,
+    choose_parents,
+    ties_found,
+)
+from shoal.synth.spend import SHARES, Purse, by_cells, by_gain, n_pairs
+from shoal.synth.synthesizer import DATA_CHOSEN, Model, assumptions, dp_claim
+from shoal.synth.tables import NoisyTables, block_counts, keys, mean_of_two, one_way, pair_counts
 
 if TYPE_CHECKING:
     from shoal.synth.pegs import PeGS
 
-__all__ = ["ChainModel", "ConditionalsModel", "TableModel", "fit_chain_model", "fit_conditionals", "table_claims"]
+__all__ = [
+    "ChainModel",
+    "ConditionalsModel",
+    "TableModel",
+    "fit_chain_model",
+    "fit_conditionals",
+    "measure",
+    "table_claims",
+]
+
+Pair: TypeAlias = tuple[int, int]
 
 
 class TableModel(Model):
@@ -49,7 +75,7 @@ class TableModel(Model):
         total: float,
         ties: Ties = Ties(),  # noqa: B008, a frozen value
     ) -> None:
-        self.ties = ties
+        self._ties = ties
         self.domain, self._spent, self._claims = domain, spent, tuple(claims)
         self.notes, self._total = tuple(notes), max(1, round(total))
 
@@ -69,14 +95,9 @@ class TableModel(Model):
         return all(claim.basis == "proved" for claim in self._claims)
 
     @property
-    def independent(self) -> bool:
-        """Whether no tie between columns was found: rows are then drawn as if columns had nothing to do with it."""
-        return self.ties.independent
-
-    @property
-    def epsilon_needed(self) -> float | None:
-        """Where columns came out independent: about the ε at which ties could be told from noise."""
-        return self.ties.epsilon_needed
+    def ties(self) -> Ties:
+        """Whether ties between columns were found."""
+        return self._ties
 
     @property
     def total(self) -> int:
@@ -100,7 +121,7 @@ class ChainModel(TableModel):
         return self.chain.draw(n, rng)
 
     def _body(self) -> dict[str, Any]:
-        return {"chain": self.chain.to_dict(), "ties": self.ties.to_dict()}
+        return {"chain": self.chain.to_dict(), "ties": self._ties.to_dict()}
 
     @classmethod
     def from_body(cls, words: Mapping[str, Any], **rest: Any) -> ChainModel:
@@ -168,36 +189,36 @@ class ConditionalsModel(TableModel):
 
 
 def fit_chain_model(
-    pegs: PeGS, settled: Settled, parents: Parents, purse: Purse, rng: Generator, unit: ProtectedUnit
+    pegs: PeGS, encoded: EncodedTable, parents: Parents, purse: Purse, rng: Generator, unit: ProtectedUnit
 ) -> ChainModel:
     """Measure one-way tables and pairs, and build the chain."""
-    measured, basis_lost = measure(pegs, settled, parents, purse, rng)
-    can_miss = [axis.has_missing for axis in settled.domain.axes]
-    chain = fit_chain(measured, can_miss, rng, 1 if pegs.design == "tree" else None)
-    told = f"{len(measured.pairs)} of {len(all_pairs(len(settled.domain.axes)))} pairs of columns were measured"
+    measured, basis_lost = measure(pegs, encoded, parents, purse, rng)
+    missing = [axis.missing_cell for axis in encoded.domain.axes]
+    chain = fit_chain(measured, missing, rng, 1 if pegs.design == "tree" else None)
+    told = f"{len(measured.pairs)} of {len(all_pairs(len(encoded.domain.axes)))} pairs of columns were measured"
     claims, spent = table_claims(pegs, unit, basis_lost)
-    tied = sum(len(link.parents) for link in chain.links)
-    ties = ties_found(pegs, measured.margins(can_miss), measured.one_variance, tied)
+    tied = [(link.column, parent) for link in chain.links for parent in link.parents]
+    ties = ties_found(pegs, encoded.domain, measured.margins(missing), measured.one_variance, tied)
     return ChainModel(
         chain=chain,
         ties=ties,
-        domain=settled.domain,
+        domain=encoded.domain,
         spent=spent,
         claims=claims,
-        notes=(*ties.notes, *settled.notes, told),
+        notes=(*ties.notes, *encoded.notes, told),
     )
 
 
 def fit_conditionals(
-    pegs: PeGS, settled: Settled, parents: Parents, purse: Purse, rng: Generator, unit: ProtectedUnit
+    pegs: PeGS, encoded: EncodedTable, parents: Parents, purse: Purse, rng: Generator, unit: ProtectedUnit
 ) -> ConditionalsModel:
     """Noise once on every cell of the M tables of a column given its key; clip, normalise."""
-    sizes, codes = settled.domain.sizes, settled.codes
+    sizes, codes = encoded.domain.sizes, encoded.codes
     first, choice, rest = purse.left.split([1, 2, 7])
     one, one_variance = purse.tables("one-way tables", one_way(codes, sizes), first)
-    can_miss = [axis.has_missing for axis in settled.domain.axes]
+    missing = [axis.missing_cell for axis in encoded.domain.axes]
     alone = NoisyTables(one=tuple(one), one_variance=one_variance)
-    shares, total = alone.margins(can_miss)
+    shares, total = alone.margins(missing)
     how_many = min(parents.how_many or 1, len(sizes) - 1)
     if parents.given is not None:
         found, rest = dict(parents.given), rest + choice
@@ -217,10 +238,10 @@ def fit_conditionals(
         blocks=blocks,
         passes=pegs.passes or 5,
         total=total,
-        domain=settled.domain,
+        domain=encoded.domain,
         spent=spent,
         claims=claims,
-        notes=settled.notes,
+        notes=encoded.notes,
     )
 
 
@@ -253,3 +274,85 @@ def table_claims(pegs: PeGS, unit: ProtectedUnit, chosen_from_data: bool) -> tup
         given=assumptions(unit, *more),
     )
     return (claim,), budget
+
+
+def measure(
+    pegs: PeGS, encoded: EncodedTable, parents: Parents, purse: Purse, rng: Generator
+) -> tuple[NoisyTables, bool]:
+    """Measure one-way tables and pairs; the second value says whether the choice of pairs cost the claim its proof."""
+    sizes, codes = encoded.domain.sizes, encoded.codes
+    missing = [axis.missing_cell for axis in encoded.domain.axes]
+    first, choice, _ = purse.left.split(SHARES[purse.left.definition])
+    one, one_variance = purse.tables("one-way tables", one_way(codes, sizes), first)
+    alone = NoisyTables(one=tuple(one), one_variance=one_variance)
+    shares, total = alone.margins(missing)
+    by_rule = n_pairs(shares, total, math.sqrt(one_variance), purse.left)
+    pairs, basis_lost = _pairs(pegs, parents, codes, shares, total, by_rule, purse, choice)
+    if not pairs:
+        return _margins_again(alone, codes, purse), basis_lost
+    looks_twice = purse.left.definition == "zcdp" and len(pairs) > 1 and _is_open(pegs, parents)
+    first_look, second_look = purse.left.split([1, int(looks_twice)])
+    tables = _bought(alone, codes, purse, pairs, by_cells([sizes[i] * sizes[j] for i, j in pairs], first_look))
+    if looks_twice:
+        tables = _second_look(tables, codes, purse, unexplained(tables, missing, rng), second_look)
+    return tables, basis_lost
+
+
+def _margins_again(alone: NoisyTables, codes: IntArray, purse: Purse) -> NoisyTables:
+    """Without pairs, the rest of the budget goes to the margins."""
+    again, w = purse.tables("one-way tables, once more", one_way(codes, alone.sizes), purse.left)
+    v = alone.one_variance
+    both = [mean_of_two(a, v, b, w) for a, b in zip(alone.one, again, strict=True)]
+    return NoisyTables(one=tuple(mean for mean, _ in both), one_variance=both[0][1])
+
+
+def _second_look(
+    tables: NoisyTables, codes: IntArray, purse: Purse, spread: Mapping[Pair, FloatArray], price: Budget
+) -> NoisyTables:
+    """Spend `price` where the first look leaves most open."""
+    pairs = list(spread)
+    prices = by_gain([spread[pair] for pair in pairs], [1 / tables.variance(*pair) for pair in pairs], price)
+    return _bought(tables, codes, purse, pairs, prices)
+
+
+def _bought(
+    tables: NoisyTables, codes: IntArray, purse: Purse, pairs: Sequence[Pair], prices: Sequence[Budget]
+) -> NoisyTables:
+    """`tables` with every pair that has a price measured (once more)."""
+    priced = {pair: price for pair, price in zip(pairs, prices, strict=True) if not price.empty}
+    counts = [pair_counts(codes, tables.sizes, i, j) for i, j in priced]
+    noisy, variances = purse.apart("pair table", counts, list(priced.values()))
+    return tables.joined(dict(zip(priced, noisy, strict=True)), dict(zip(priced, variances, strict=True)))
+
+
+def _is_open(pegs: PeGS, parents: Parents) -> bool:
+    """Whether the design leaves it to us which pairs matter."""
+    return pegs.design == "pairs" and parents.choose == "private" and not parents.how_many
+
+
+def _pairs(
+    pegs: PeGS,
+    parents: Parents,
+    codes: IntArray,
+    shares: Sequence[FloatArray],
+    total: float,
+    by_rule: int,
+    purse: Purse,
+    choice: Budget,
+) -> tuple[list[Pair], bool]:
+    """The pairs to measure, and whether their choice cost the claim its proof."""
+    sizes = [len(share) for share in shares]
+    if parents.given is not None:
+        return _as_pairs(parents.given), False
+    if parents.choose == "mutual-information":
+        return _as_pairs(by_mutual_information(codes, sizes, parents.how_many or 2)), True
+    M = len(sizes)
+    forced = M - 1 if pegs.design == "tree" else (parents.how_many or 0) * (M - 1)
+    n_chosen = forced or by_rule
+    if n_chosen >= len(all_pairs(M)):
+        return [(i, j) for i, j in all_pairs(M) if sizes[i] * sizes[j] <= LARGEST], False
+    return (choose_pairs(codes, shares, total, n_chosen, purse, choice) if n_chosen else []), False
+
+
+def _as_pairs(parents: Mapping[int, tuple[int, ...]]) -> list[Pair]:
+    return sorted({(min(i, j), max(i, j)) for i, found in parents.items() for j in found})

@@ -10,7 +10,7 @@ fitting over a *pool* of rows drawn from the blocks before, so all parents are f
 Noise is told from signal by empirical Bayes. Let D be the noisy table of (j, i) minus what the chain expects so far
 (m). D = truth + noise with the pair's known variance s²; the truth is given a prior N(0, t m^g), and t and
 g ∈ {0, 1, 2} are the most likely ones. A pair becomes a parent if that explains D better than noise alone (by `_CLEAR`
-in log likelihood), strongest first, and its wanted margin is m plus what `shrinkage` believes of D. Pairs that say
+in log likelihood), strongest first, and its wanted margin is m plus what `tables.believed` keeps of D. Pairs that say
 nothing new are left out. `unexplained` gives t m^g for all pairs: where another measurement would help.
 
 Everything here looks at noisy tables only: post-processing, without a price. Rows drawn from a chain are exact draws
@@ -26,8 +26,7 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import AnyArray, FloatArray, Generator, IntArray
-from shoal.synth.margins import NoisyTables
-from shoal.synth.shrinkage import believed
+from shoal.synth.tables import NoisyTables, believed
 
 __all__ = ["Chain", "Link", "fit_chain", "unexplained"]
 
@@ -102,20 +101,24 @@ class Chain:
         return cls(total=words["total"], links=tuple(Link.from_dict(link) for link in words["links"]))
 
 
-def fit_chain(tables: NoisyTables, can_miss: Sequence[bool], rng: Generator, most_parents: int | None = None) -> Chain:
+def fit_chain(
+    tables: NoisyTables, missing: Sequence[int | None], rng: Generator, most_parents: int | None = None
+) -> Chain:
     """Build the chain from noisy tables; at most `most_parents` for each column (1 makes a tree)."""
-    shares, total = tables.margins(can_miss)
+    shares, total = tables.margins(missing)
     limit = len(shares) if most_parents is None else most_parents
     blocks = _blocks(tables, shares, total, rng, limit, POOL)
     return Chain(links=tuple(block.link() for block in blocks), total=total)
 
 
-def unexplained(tables: NoisyTables, can_miss: Sequence[bool], rng: Generator) -> dict[tuple[int, int], FloatArray]:
+def unexplained(
+    tables: NoisyTables, missing: Sequence[int | None], rng: Generator
+) -> dict[tuple[int, int], FloatArray]:
     """For every measured pair the variance t m^g of its cells around what a chain expects without it.
 
     For a parent that is what the chain expected before it was added, for other pairs what it expects in the end.
     """
-    shares, total = tables.margins(can_miss)
+    shares, total = tables.margins(missing)
     blocks = _blocks(tables, shares, total, rng, len(shares), _SKETCH)
     judged = [(j, block.i, prior) for block in blocks for j, prior in block.priors.items()]
     return {(min(i, j), max(i, j)): prior if i < j else prior.T for i, j, prior in judged}

@@ -71,7 +71,7 @@ def _touched(domain: Domain, rows: pl.DataFrame) -> BoolArray:
     columns = {name: rows[name] for name in rows.columns}
     out = np.zeros(rows.shape, dtype=np.bool_)
     for rule in domain.rules:
-        broken = rule.broken(columns)
+        broken = rule.broken(columns, domain.codes)
         for name in rule.columns:
             out[:, domain.names.index(name)] |= broken
     return out

@@ -11,42 +11,53 @@ cell that is there because somebody has one. Cells, types, order and missing cel
 alone. A column without a public domain is an error that names the remedy. Values that break the schema are an error
 too, raised before anything is computed or paid: whoever sees it learns that the table breaks the schema, and claims say
 so.
+
+Synthetic rows in the kind of dataframe that the data came in.
+
+Types are those of the domain, whichever rows were drawn: where a column can have missing values, pandas gets its
+nullable types (Int64, boolean), so that one missing value doesn't turn whole numbers into floats; a date is a
+`datetime.date`. A model that is read from a file gives Polars frames: the file says nothing of the dataframe that the
+data came in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, cast
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 
-from shoal.arrays import Generator, IntArray
-from shoal.conform import check_columns, prepare
+from shoal.arrays import FloatArray, Generator, IntArray
+from shoal.conform import as_written, check_columns, prepare
 from shoal.domain import Axis, Domain
+from shoal.domain.absence import coded, numbers
 from shoal.domain.declared import content_of, declared_kind, each_of, numbers_of
+from shoal.domain.domain import with_codes_as_levels
 from shoal.dp import ProtectedUnit
 from shoal.dp.unit import rows_within
 from shoal.errors import ColumnError, InputError, SchemaError
 from shoal.frame import Backend, Frame, enter, series
 from shoal.schema import Column, Schema
 from shoal.schema.constraint import Rule
-from shoal.synth.output import backend_of
 from shoal.value import canonical
 
-__all__ = ["Missing", "Settled", "settle"]
+__all__ = ["EncodedTable", "Missing", "backend_of", "encode_table", "give"]
 
 Missing = Literal["level", "refuse"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class EncodedTable:
     """A table held to its public domain: the cells of its rows, and what was done, in words."""
 
     domain: Domain
     codes: IntArray
     notes: tuple[str, ...]
+    places: Mapping[int, FloatArray] = field(default_factory=dict)
+    """Where in its bin each number lies, by the position of its column; NaN where there is none."""
 
     @property
     def n(self) -> int:
@@ -54,7 +65,7 @@ class Settled:
         return len(self.codes)
 
 
-def settle(
+def encode_table(
     table: Any,
     schema: Schema,
     *,
@@ -64,7 +75,7 @@ def settle(
     owner: str,
     unit: ProtectedUnit | None = None,
     rng: Generator | None = None,
-) -> Settled:
+) -> EncodedTable:
     """Hold a table to the public domain that its schema declares.
 
     Parameters
@@ -90,12 +101,14 @@ def settle(
         return _read_from(frame, schema, kept, notes, bins, missing, backend_of(table))
     axes = tuple(each_of(lambda column: Axis.declare(column, bins, missing), kept))
     domain = Domain(axes=axes, rules=_rules(schema, axes), backend=backend_of(table))
-    codes, rows = _cells(frame, schema, kept, domain)
+    codes, rows, places = _cells(frame, schema, kept, domain)
     if schema.unit is not None and unit is not None and rng is not None:
         persons = canonical(content_of(frame, schema.unit)).gather(pl.Series(rows))
-        codes = codes[rows_within(persons, codes, unit.rows, int(rng.integers(2**63)))]
+        stay = rows_within(persons, codes, unit.rows, int(rng.integers(2**63)))
+        codes, places = codes[stay], {i: place[stay] for i, place in places.items()}
         notes.append(f"{schema.unit}: of a person with more rows, {unit.rows} are kept at random")
-    return Settled(domain=domain, codes=np.asfortranarray(codes), notes=(*notes, *_rule_notes(kept)))
+    found = (*notes, *_rule_notes(kept))
+    return EncodedTable(domain=domain, codes=np.asfortranarray(codes), notes=found, places=places)
 
 
 def _rules(schema: Schema, axes: Sequence[Axis]) -> tuple[Rule, ...]:
@@ -104,17 +117,20 @@ def _rules(schema: Schema, axes: Sequence[Axis]) -> tuple[Rule, ...]:
     return tuple(rule for rule in schema.rules if names.issuperset(rule.columns))
 
 
-def _cells(frame: Frame, schema: Schema, kept: Sequence[Column], domain: Domain) -> tuple[IntArray, IntArray]:
-    """The cells of the rows that the rules for missing numbers leave, and the places of these rows."""
+def _cells(
+    frame: Frame, schema: Schema, kept: Sequence[Column], domain: Domain
+) -> tuple[IntArray, IntArray, dict[int, FloatArray]]:
+    """The cells of the rows that the rules for missing numbers leave, where these rows stand, and their places in
+    bins."""
     check_columns(frame, schema)
     if len(frame) == 0:
         raise InputError("table", "must have at least one row", got="0 rows")
     contents = {column.name: content_of(frame, column.name) for column in kept}
     staying = np.ones(len(frame), dtype=np.bool_)
     for column in kept:
-        if column.missing == "error" or declared_kind(column) != "numeric":
+        if column.missing in ("error", "level") or declared_kind(column) != "numeric":
             continue
-        values = numbers_of(contents[column.name])
+        values = _numbers(contents[column.name], column)
         if column.missing == "drop":
             staying &= ~np.isnan(values)
         else:
@@ -126,26 +142,37 @@ def _cells(frame: Frame, schema: Schema, kept: Sequence[Column], domain: Domain)
             "table", "must have at least one row after those with missing numbers are dropped", got="0 rows"
         )
     left = {name: content.gather(pl.Series(rows)) for name, content in contents.items()}
-    return domain.encode_columns(left, len(rows)), rows
+    codes = domain.encode_columns(left, len(rows))
+    numeric = [(i, axis) for i, axis in enumerate(domain.axes) if axis.levels is None and axis.edges is not None]
+    return codes, rows, {i: axis.places(left[axis.name], codes[:, i]) for i, axis in numeric}
+
+
+def _numbers(content: pl.Series, column: Column) -> FloatArray:
+    """The numbers of a column; NaN where one is absent, for whatever reason."""
+    own = replace(column, kind="numeric")
+    return numbers(coded(content, own), own) if own.missing_codes else numbers_of(content)
 
 
 def _read_from(
     frame: Frame, schema: Schema, kept: list[Column], notes: list[str], bins: int, missing: Missing, backend: Backend
-) -> Settled:
+) -> EncodedTable:
     """A table with a domain that is partly read from it: for what carries no claim."""
     prepared = prepare(frame, _all_sensitive(schema, kept))
-    contents = [(series(prepared.frame, column.name), prepared.schema[column.name]) for column in kept]
+    written = as_written(prepared.frame, prepared.schema)
+    contents = [(series(written, column.name), prepared.schema[column.name]) for column in kept]
     axes = [_learnt(content, column, bins, missing) for content, column in contents]
     domain = Domain(axes=tuple(axes), rules=_rules(schema, axes), backend=backend)
-    return Settled(domain=domain, codes=domain.encode(prepared.frame), notes=(*notes, *_rule_notes(kept)))
+    return EncodedTable(domain=domain, codes=domain.encode(written), notes=(*notes, *_rule_notes(kept)))
 
 
 def _released(schema: Schema) -> tuple[list[Column], list[str]]:
     """The columns that can be synthesised, and words about those that can't."""
     kept, notes = [], []
-    for column in schema.columns:
+    for column in map(with_codes_as_levels, schema.columns):
         declared = column.levels is not None or column.bounds is not None or column.edges is not None
-        if column.role in ("quasi", "sensitive") or (column.role == "other" and declared):
+        if column.derived:
+            notes.append(f"{column.name}: left out, as it follows from {' and '.join(column.derived)}")
+        elif column.role in ("quasi", "sensitive") or (column.role == "other" and declared):
             kept.append(column)
         elif column.role in ("other", "weight"):
             why = "it has no public domain" if column.role == "other" else "a synthetic row stands for itself"
@@ -181,7 +208,7 @@ def _rule_notes(columns: list[Column]) -> list[str]:
     for column in columns:
         if column.missing == "drop":
             said.append(f"{column.name}: rows with a missing number are left out, as the schema says")
-        elif column.missing != "error":
+        elif column.missing not in ("error", "level"):
             said.append(f"{column.name}: a missing number is replaced by the declared one, as the schema says")
     return said
 
@@ -191,3 +218,51 @@ def _learnt(content: pl.Series, column: Column, bins: int, missing: Missing) -> 
     if axis.n_known == 0:
         raise ColumnError(column.name, "has no values to derive levels from")
     return axis
+
+
+def backend_of(table: Any) -> Backend:
+    """Which kind of dataframe `table` is."""
+    if isinstance(table, nw.DataFrame):
+        return "narwhals"
+    if isinstance(table, pl.LazyFrame):
+        return "lazy"
+    module = type(table).__module__.split(".")[0].lstrip("_")
+    known = {"polars", "pandas", "pyarrow", "duckdb"}
+    if module not in known:
+        raise InputError("table", "must be a pandas, Polars or PyArrow table or a DuckDB relation", got=module)
+    return cast(Backend, module)
+
+
+def give(rows: pl.DataFrame, backend: Backend, nullable: Collection[str] = ()) -> Any:
+    """The rows as a dataframe of that kind; `nullable` are the columns that can have missing values."""
+    if backend == "lazy":
+        return rows.lazy()
+    if backend == "pandas":
+        return _to_pandas(rows, nullable)
+    if backend == "pyarrow":
+        return rows.to_arrow()
+    if backend == "duckdb":
+        import duckdb
+
+        return duckdb.from_arrow(rows.to_arrow())
+    return nw.from_native(rows) if backend == "narwhals" else rows
+
+
+def _to_pandas(rows: pl.DataFrame, nullable: Collection[str]) -> Any:
+    out = rows.to_pandas()
+    for column in rows:
+        if column.name in nullable and column.dtype in (pl.Int64, pl.Boolean):
+            out[column.name] = _with_missing(column)
+        elif column.dtype == pl.Date:  # pandas has no such type, and would write a time of day
+            out[column.name] = np.array(column.to_list(), dtype=object)
+    return out
+
+
+def _with_missing(column: pl.Series) -> Any:
+    """A column of pandas' nullable type, exact where a float would not be."""
+    import pandas as pd
+
+    whole = column.dtype == pl.Int64
+    values = pd.array(column.fill_null(0 if whole else False).to_numpy(), dtype="Int64" if whole else "boolean")
+    values[column.is_null().to_numpy()] = pd.NA
+    return values

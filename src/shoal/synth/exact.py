@@ -2,24 +2,78 @@
 
 In PeGS by row the draw is the protection, so it must have exactly the stated probabilities and nobody may repeat it. A
 draw below `total` takes 64 random bits and rejects those at the uneven end, so that no number is favoured.
+`ModelByRow` is what models share that draw so: they charge for every row, and what they were fitted to stays inside.
 """
 
 from __future__ import annotations
 
 import math
 import os
+from abc import abstractmethod
 from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 
 from shoal.arrays import Generator, IntArray
+from shoal.domain import Domain
 from shoal.errors import ParameterError
+from shoal.rng import fresh_seed, stream
+from shoal.synth.constraints import satisfying
+from shoal.synth.synthesizer import Model
 
-__all__ = ["GRAIN", "below", "check_weights", "pick_cell", "virtual_records"]
+__all__ = ["GRAIN", "ModelByRow", "below", "check_weights", "pick_cell", "uniform_starts", "virtual_records"]
 
 GRAIN = 1 << 20  # a record weighs this much, so that α is a fraction of a record
 _MOST_WEIGHT = 1 << 61
 _ALL = np.uint64(2**64 - 1)
+
+
+class ModelByRow(Model):
+    """What models share that charge for every draw: what was fitted stays inside, without noise."""
+
+    rows_are_free: ClassVar[bool] = False
+    account: Any
+    _units: int
+    _seeded: bool
+
+    @property
+    def releasable(self) -> bool:
+        """False: it holds what was fitted to the data without noise."""
+        return False
+
+    @property
+    def total(self) -> None:
+        """Not told: it would be exact."""
+        return
+
+    def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+        """Draw rows of cells."""
+        return self._walk(n, start, rng, None)
+
+    def _sample(self, n: int, start: IntArray | None, seed: int | None) -> pl.DataFrame:
+        units = self._charge(n)
+        self._seeded |= seed is not None
+        rng = stream(fresh_seed() if seed is None else seed, "synth", "sample")
+        exact = None if seed is None else rng
+        drawn = satisfying(self.domain, lambda m: self._walk(m, start, rng, exact), n, rng, rows_are_free=False)
+        self._units += units
+        return drawn
+
+    @abstractmethod
+    def _charge(self, n: int) -> int:
+        """Pay for `n` rows; return how many units of the price they are."""
+
+    @abstractmethod
+    def _walk(self, n: int, start: IntArray | None, rng: Generator, exact: Generator | None) -> IntArray:
+        """Draw rows of cells, by the system's entropy or by `exact`."""
+
+
+def uniform_starts(domain: Domain, n: int, start: IntArray | None, rng: Generator) -> IntArray:
+    """Start rows: drawn from the public ones given, or uniformly from the domain."""
+    rows = domain.uniform(n, rng) if start is None else start[rng.integers(0, len(start), n)]
+    return np.asfortranarray(rows.copy())
 
 
 def virtual_records(epsilon: float, draws: int) -> int:

@@ -1,4 +1,4 @@
-"""Everything that the graphical design looks at, in five steps from one purse; see `graph_plan` for the shares.
+"""Everything that the graphical design looks at, in five steps from one purse; see `junction` for the shares.
 
 1. A twentieth of the budget buys one-way tables; from the noisy number of records follows the plan.
 2. More one-way tables; the model is fitted to them.
@@ -14,7 +14,7 @@
    much less than the noise they would have, nothing more is looked at. Else all pairs are measured, with half of the
    money by their cells, and the other half goes where most is open. What is left buys all tables once more. With little
    noise under pure ε all pairs are measured at once in place of steps 3 and 4.
-5. Pairs that the junction tree can't hold are *wanted* as e plus what shrinkage believes of their deviation.
+5. Pairs that the junction tree can't hold have the target e plus what shrinkage believes of their deviation.
 
 Promise: only `Purse` sees counts, at prices that are fixed before each look by public numbers and noisy answers, and
 parts of a budget add up to it exactly. So ε (or ρ) is that of adaptive composition. Everything else is post-processing.
@@ -32,15 +32,12 @@ import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.dp import Budget
-from shoal.synth.allocation import MOST_CELLS, by_cells, by_gain
-from shoal.synth.domain import Settled
-from shoal.synth.graph_plan import CHOOSING, FIRST, Plan, blur, planned, prices, typical_error
+from shoal.synth.domain import EncodedTable
 from shoal.synth.graphical import Graphical, Sightings, fit_graphical
-from shoal.synth.junction import Region, adjacency, fitting
+from shoal.synth.junction import CHOOSING, FIRST, Plan, Region, adjacency, blur, fitting, planned, prices, typical_error
 from shoal.synth.parents import Parents, all_pairs, by_mutual_information
-from shoal.synth.shrinkage import believed
-from shoal.synth.spend import Purse
-from shoal.synth.tables import distance, pair_counts
+from shoal.synth.spend import MOST_CELLS, Purse, by_cells, by_gain
+from shoal.synth.tables import believed, distance, pair_counts
 
 if TYPE_CHECKING:
     from shoal.synth.pegs import PeGS
@@ -61,20 +58,20 @@ _FAR = 1e15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What was measured and made of it: the model, the pairs that it can't hold as they are wanted, clear ties."""
+    """What was measured and made of it: the model, the targets of pairs that it can't hold, clear ties."""
 
     model: Graphical
     seen: Sightings
-    wanted: Mapping[Pair, FloatArray]
-    n_clear: int
+    targets: Mapping[Pair, FloatArray]
+    clear: tuple[Pair, ...]
     blur: float
 
 
-def measure_graph(pegs: PeGS, settled: Settled, parents: Parents, purse: Purse) -> tuple[Found, bool]:
+def measure_graph(pegs: PeGS, encoded: EncodedTable, parents: Parents, purse: Purse) -> tuple[Found, bool]:
     """Measure and fit; the second value says whether the choice of pairs cost the claim its proof."""
-    look = _Look(settled, purse)
+    look = _Look(encoded, purse)
     plan = look.begin()
-    named = _named(parents, settled)
+    named = _named(parents, encoded)
     if named is not None:
         look.measure_all(named, purse.left * Fraction(4, 5))
     elif plan.at_once and parents.how_many is None and look.affords_all:
@@ -89,20 +86,20 @@ def measure_graph(pegs: PeGS, settled: Settled, parents: Parents, purse: Purse) 
     return look.found(), parents.choose == "mutual-information"
 
 
-def _named(parents: Parents, settled: Settled) -> list[Pair] | None:
+def _named(parents: Parents, encoded: EncodedTable) -> list[Pair] | None:
     """Pairs that are not to be chosen privately."""
     given = parents.given
     if given is None and parents.choose == "mutual-information":
-        given = by_mutual_information(settled.codes, settled.domain.sizes, parents.how_many or 2)
+        given = by_mutual_information(encoded.codes, encoded.domain.sizes, parents.how_many or 2)
     return None if given is None else sorted({(min(i, j), max(i, j)) for i, of in given.items() for j in of})
 
 
 class _Look:
     """The state of one fit: what was seen, and the model of it."""
 
-    def __init__(self, settled: Settled, purse: Purse) -> None:
-        self.codes, self.sizes, self.purse = settled.codes, settled.domain.sizes, purse
-        self.can_miss = [axis.has_missing for axis in settled.domain.axes]
+    def __init__(self, encoded: EncodedTable, purse: Purse) -> None:
+        self.codes, self.sizes, self.purse = encoded.codes, encoded.domain.sizes, purse
+        self.missing = [axis.missing_cell for axis in encoded.domain.axes]
         self.all = purse.left
         self.seen = Sightings(sizes=self.sizes)
         self.inside: list[Region] = [(i,) for i in range(len(self.sizes))]
@@ -126,7 +123,7 @@ class _Look:
         if self.pairs:
             self._one_way("one-way tables, again", self.all * (plan.one_way - FIRST))
         self.total = self.seen.total()
-        self.empty = [self._noise_cell(i, can) for i, can in enumerate(self.can_miss)]
+        self.empty = [self._noise_cell(i, cell) for i, cell in enumerate(self.missing)]
         return plan
 
     def choose(self, n_picks: int, plan: Plan) -> None:
@@ -197,10 +194,10 @@ class _Look:
         model = self._model
         expected = model.pair_tables()
         outside = [pair for pair in self.seen.pairs if pair not in self.inside]
-        wanted = {pair: table for pair in outside if (table := self._believed(pair, expected[pair])) is not None}
+        targets = {pair: table for pair in outside if (table := self._believed(pair, expected[pair])) is not None}
         alone = self._independent()
         clear = [pair for pair in alone if pair in self.inside and self._judged(pair, alone[pair])[2] > _CLEAR]
-        return Found(model=model, seen=self.seen, wanted=wanted, n_clear=len(clear) + len(wanted), blur=self.b)
+        return Found(model=model, seen=self.seen, targets=targets, clear=(*clear, *targets), blur=self.b)
 
     @property
     def _model(self) -> Graphical:
@@ -212,7 +209,12 @@ class _Look:
 
     def _fit(self, steps: int) -> None:
         self.model = fit_graphical(
-            self.seen, self.inside, total=self.total, steps=steps, before=self.model, empty=self.empty
+            self.seen.shrunk(self.total),
+            self.inside,
+            total=self.total,
+            steps=steps,
+            before=self.model,
+            empty=self.empty,
         )
 
     def _one_way(self, what: str, money: Budget) -> None:
@@ -232,11 +234,12 @@ class _Look:
     def _cells(self, region: Region) -> int:
         return math.prod(self.sizes[i] for i in region)
 
-    def _noise_cell(self, i: int, can_miss: bool) -> BoolArray:
+    def _noise_cell(self, i: int, missing: int | None) -> BoolArray:
         """The missing cell, if its count can't be told from noise."""
         table, deviation = self.seen.tables[i,], math.sqrt(self.seen.variance[i,])
         gone = np.zeros(len(table), dtype=np.bool_)
-        gone[-1] = can_miss and len(table) > 1 and table[-1] < _SEEN * deviation
+        if missing is not None and len(table) > 1:
+            gone[missing] = table[missing] < _SEEN * deviation
         return gone
 
     def _distances(self, expected: Mapping[Pair, FloatArray]) -> IntArray:

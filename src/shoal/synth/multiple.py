@@ -5,8 +5,9 @@ model plus normal noise with the residual variance, categories from a multinomia
 (costs) are regressed as normal scores, and drawn scores go back through the quantiles of the column
 (``scores="normal"``);
 ``scores="raw"`` is the paper's plain version, which clips at the range and so moves the mean. For each of the K
-tables the models are fitted anew to a bootstrap resample, and the linear model's σ² and β are drawn from their
-posterior,
+tables the models are fitted anew to a bootstrap resample (or, with ``resample="bayesian"``, to rows drawn with
+probabilities p ~ Dirichlet(1, …, 1): the approximate Bayesian bootstrap of Rubin and Schenker, 1986), and the linear
+model's σ² and β are drawn from their posterior,
 
     σ² ~ RSS / χ²_{n−p},    β ~ N(β̂, σ² (XᵀX)⁻¹),
 
@@ -30,16 +31,17 @@ from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.claim import Claim
 from shoal.conform import floats
 from shoal.domain import Axis, Domain
+from shoal.domain.declared import numbers_of
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.frame import enter, series
 from shoal.method import Telling
 from shoal.params import ColumnNames, Help, Range
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
-from shoal.synth.domain import settle
-from shoal.synth.output import give
-from shoal.synth.regression import indicator_block, solve_logistic
+from shoal.synth.domain import encode_table, give
+from shoal.synth.imputation import indicator_block, solve_logistic
 from shoal.synth.synthesizer import Model, Price, Synthesizer
+from shoal.value import codes_of, text_of
 
 __all__ = ["MultipleImputation", "MultipleModel", "linear_draw"]
 
@@ -58,6 +60,8 @@ class MultipleImputation(Synthesizer):
         Names of the columns to synthesise; None: all.
     scores
         ``"normal"`` keeps the margin of skewed numbers; ``"raw"`` is as published.
+    resample
+        How a table's rows are drawn again before it is fitted: ``"bootstrap"`` or ``"bayesian"``, which spreads more.
     fit_rows
         Rows that logistic models are fitted to; more take longer and fit better.
 
@@ -92,6 +96,7 @@ class MultipleImputation(Synthesizer):
     K: Annotated[int, Range(low=2), Help("number of synthetic tables")] = 5
     columns: Annotated[Sequence[str] | None, Help("columns to synthesise; none: all"), ColumnNames()] = None
     scores: Annotated[Literal["normal", "raw"], Help("regress numbers as normal scores, or as they are")] = "normal"
+    resample: Annotated[Literal["bootstrap", "bayesian"], Help("how rows are resampled for each table")] = "bootstrap"
     fit_rows: Annotated[int, Range(low=10), Help("number of rows to fit logistic models to")] = 3_000
 
     def price(self, rows: int | None = None) -> Price:
@@ -100,20 +105,21 @@ class MultipleImputation(Synthesizer):
         return Price(per_row=None, per_block=None, per_data_set=None, shares={}, words=words)
 
     def _fit(self, table: Any, schema: Schema, account: Any, rng: Generator) -> MultipleModel:
-        settled = settle(table, schema, bins=1, missing="level", public=False, owner="MultipleImputation")
-        named = settled.domain.names if self.columns is None else tuple(self.columns)
-        targets = [settled.domain.position(name, "columns") for name in named]
-        content = _content(table, settled.domain)
-        if len(next(iter(content.values()))) != settled.n:
+        encoded = encode_table(table, schema, bins=1, missing="level", public=False, owner="MultipleImputation")
+        named = encoded.domain.names if self.columns is None else tuple(self.columns)
+        targets = [encoded.domain.position(name, "columns") for name in named]
+        content = _content(table, encoded.domain)
+        if len(next(iter(content.values()))) != encoded.n:
             raise ParameterError("MultipleImputation", "rows with missing numbers must be dropped beforehand")
         return MultipleModel(
-            domain=settled.domain,
+            domain=encoded.domain,
             content=content,
             targets=targets,
             K=self.K,
             fit_rows=self.fit_rows,
             raw=self.scores == "raw",
-            notes=settled.notes,
+            bayesian=self.resample == "bayesian",
+            notes=encoded.notes,
         )
 
 
@@ -132,7 +138,9 @@ class MultipleModel(Model):
         fit_rows: int,
         raw: bool,
         notes: Sequence[str],
+        bayesian: bool = False,
     ) -> None:
+        self._bayesian = bayesian
         self.domain, self.K, self.notes, self._raw = domain, K, tuple(notes), raw
         self._content, self._targets, self._fit_rows = content, list(targets), fit_rows
 
@@ -183,7 +191,7 @@ class MultipleModel(Model):
     def _drawn(self, n: int, rng: Generator) -> dict[int, FloatArray]:
         kept = [j for j in range(len(self.domain.axes)) if j not in self._targets]
         out = {j: self._content[j] for j in kept}
-        resample = rng.integers(0, self.total, self.total)
+        resample = _resampled(self.total, self._bayesian, rng)
         done = list(kept)
         for j in sorted(self._targets, key=lambda j: self.domain.axes[j].kind == "numeric"):
             out[j] = self._column(j, done, out, resample, n, rng)
@@ -205,9 +213,10 @@ class MultipleModel(Model):
 
     def _number(self, axis: Axis, X: FloatArray, y: FloatArray, new: FloatArray, rng: Generator) -> FloatArray:
         """First who has a number at all, then the number, from those who have one."""
-        has = ~np.isnan(y)
+        kind = _kind_of_absence(y)
+        has = kind == 0
         if not has.any():
-            return np.full(len(new), np.nan)
+            return y[rng.integers(0, len(y), len(new))]
         if self._raw:
             drawn = _bounded(linear_draw(X[has], y[has], new, rng), axis)
         else:
@@ -215,8 +224,8 @@ class MultipleModel(Model):
         if has.all():
             return drawn
         rows = rng.permutation(len(y))[: self._fit_rows]
-        absent = _logistic_draw(X[rows], (~has[rows]).astype(np.int64), new, rng) > 0
-        return np.where(absent, np.nan, drawn)
+        absent = _logistic_draw(X[rows], kind[rows], new, rng)
+        return np.where(absent == 0, drawn, np.where(absent == 1, np.nan, _REASON * np.maximum(absent - 1, 1)))
 
     def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
         """Draw rows of cells."""
@@ -224,6 +233,13 @@ class MultipleModel(Model):
 
     def _body(self) -> dict[str, Any]:
         raise GuaranteeError("MultipleModel", "can't be saved: it holds the data")
+
+
+def _resampled(n: int, bayesian: bool, rng: Generator) -> IntArray:
+    """Rows drawn again with equal probabilities, or with probabilities from their posterior."""
+    if not bayesian:
+        return rng.integers(0, n, n)
+    return rng.choice(n, n, p=rng.dirichlet(np.ones(n))).astype(np.int64)
 
 
 def linear_draw(X: FloatArray, y: FloatArray, new: FloatArray, rng: Generator) -> FloatArray:
@@ -285,7 +301,7 @@ def _regressors(
 
 def _standard(values: FloatArray, original: FloatArray) -> FloatArray:
     """A number by the original's mean and deviation; a missing one is the mean, with an indicator beside it."""
-    absent, known = np.isnan(values), original[~np.isnan(original)]
+    absent, known = _kind_of_absence(values) > 0, original[_kind_of_absence(original) == 0]
     mean, spread = (float(known.mean()), float(known.std()) or 1.0) if len(known) else (0.0, 1.0)
     place = np.where(absent, 0.0, (values - mean) / spread)
     return np.column_stack([place, absent]) if len(known) < len(original) else place[:, None]
@@ -296,8 +312,28 @@ def _content(table: Any, domain: Domain) -> dict[int, FloatArray]:
     out = {}
     for j, axis in enumerate(domain.axes):
         content = series(frame, axis.name)
-        out[j] = floats(content) if axis.kind == "numeric" else axis.encode(content).astype(np.float64)
+        out[j] = _numbers(content, axis) if axis.kind == "numeric" else axis.encode(content).astype(np.float64)
     return out
+
+
+_REASON = -1e300
+"""The number of the first reason of a column; the second is twice it."""
+
+
+def _numbers(content: pl.Series, axis: Axis) -> FloatArray:
+    """Numbers, NaN where one is missing, and a number far below for each reason."""
+    if not axis.reasons:
+        return floats(content)
+    place = codes_of(content, pl.Series([text_of(reason) for reason in axis.reasons], dtype=pl.String))
+    is_reason = (place >= 0) & (place < len(axis.reasons))
+    values = numbers_of(content.set(pl.Series(is_reason), None))
+    return np.where(is_reason, _REASON * (place + 1), values)
+
+
+def _kind_of_absence(values: FloatArray) -> IntArray:
+    """0 for a number, 1 for a missing one, 2 and more for the reasons."""
+    reason = np.where(values <= _REASON, np.round(values / _REASON) + 1, 0.0)
+    return np.where(np.isnan(values), 1, reason).astype(np.int64)
 
 
 def _bounded(values: FloatArray, axis: Axis) -> FloatArray:
@@ -309,7 +345,9 @@ def _bounded(values: FloatArray, axis: Axis) -> FloatArray:
 
 def _values(axis: Axis, drawn: FloatArray, original: FloatArray) -> pl.Series:
     if axis.kind == "numeric":
-        known = original[~np.isnan(original)]
+        known, kind = original[_kind_of_absence(original) == 0], _kind_of_absence(drawn)
+        drawn = np.where(kind == 0, drawn, np.nan)
         held = np.clip(drawn, known.min(), known.max()) if axis.whole and len(known) else drawn
-        return pl.Series(axis.name, held).fill_nan(None).cast(axis.dtype)
+        values = pl.Series(axis.name, held).fill_nan(None).cast(pl.Int64 if axis.whole else pl.Float64)
+        return axis.with_reasons(values, kind - 2) if axis.reasons else values
     return axis.decode(drawn.astype(np.int64))

@@ -1,11 +1,20 @@
-"""Which columns a column's building block is conditioned on, and who chose them."""
+"""Which columns a column's building block is conditioned on, and who chose them.
+
+Whether synthetic columns are tied to each other at all, as a fact that programs can read.
+
+With few records or a small ε no pair of columns stands out of its noise. Rows are then drawn from margins alone: ages
+and diagnoses are those of the data, but who has which is chance. That must be said first, not in a footnote, and with
+the ε that would change it: the least at which the public rule `spend.n_pairs` would measure a pair, from the noisy
+margins and number of records. All of it follows from noisy tables.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -13,19 +22,30 @@ from shoal.arrays import FloatArray, IntArray
 from shoal.domain import Domain
 from shoal.dp import Budget
 from shoal.errors import ParameterError
-from shoal.synth.allocation import expected_noise
-from shoal.synth.spend import Purse
+from shoal.record import Record
+from shoal.synth.spend import Purse, expected_noise, n_pairs, total_budget
 from shoal.synth.tables import check_keys, dependence, distance, mutual_information, n_keys, pair_counts
 
 if TYPE_CHECKING:
     from shoal.synth.pegs import PeGS
 
-__all__ = ["Choose", "Parents", "all_pairs", "by_mutual_information", "choose_pairs", "choose_parents"]
+__all__ = [
+    "Choose",
+    "Parents",
+    "Ties",
+    "all_pairs",
+    "by_mutual_information",
+    "choose_pairs",
+    "choose_parents",
+    "ties_found",
+]
 
-Choose = Literal["private", "given", "mutual-information"]
+Choose = Literal["private", "given", "mutual-information", "min-hash"]
 LARGEST = 200_000  # cells of one building block table, unless parents are named
 DEPENDENCE_SENSITIVITY = 5
 _FAR = 1e15  # records: a cost beyond is as good as any
+_STEP, _MOST = 1.25, 1e4
+_MOST_NAMED = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +80,7 @@ def all_pairs(n: int) -> list[tuple[int, int]]:
 
 
 def choose_pairs(
-    codes: IntArray, shares: Sequence[FloatArray], total: float, wanted: int, purse: Purse, price: Budget
+    codes: IntArray, shares: Sequence[FloatArray], total: float, n_chosen: int, purse: Purse, price: Budget
 ) -> list[tuple[int, int]]:
     """Choose pairs by noisy maxima: first a spanning tree, then the strongest of the rest.
 
@@ -72,11 +92,11 @@ def choose_pairs(
     if not pairs:
         return []
     far = np.array([_distance(codes, sizes, i, j, shares, total) for i, j in pairs], dtype=np.int64)
-    cost = expected_noise([sizes[i] * sizes[j] for i, j in pairs], wanted, purse.left - price)
+    cost = expected_noise([sizes[i] * sizes[j] for i, j in pairs], n_chosen, purse.left - price)
     scores = far - np.minimum(np.rint(cost), _FAR).astype(np.int64)
     chosen: list[tuple[int, int]] = []
     group = list(range(len(sizes)))
-    for part in price.split(wanted):
+    for part in price.split(n_chosen):
         joining = [k for k, (i, j) in enumerate(pairs) if group[i] != group[j]]
         open_pairs = joining or [k for k, pair in enumerate(pairs) if pair not in chosen]
         if not open_pairs:
@@ -134,3 +154,78 @@ def _scores(codes: IntArray, sizes: Sequence[int], measure: object) -> FloatArra
 
 def _distance(codes: IntArray, sizes: Sequence[int], i: int, j: int, shares: Sequence[FloatArray], total: float) -> int:
     return distance(pair_counts(codes, sizes, i, j), np.outer(shares[i], shares[j]) * total)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ties(Record):
+    """Whether synthetic columns are tied to each other at all.
+
+    Parameters
+    ----------
+    independent
+        Whether every column is independent of every other.
+    by_design
+        Whether the method leaves ties out, whatever the data are.
+    epsilon_needed
+        Where noise left no tie: about the ε at which there would be one (None: not within 10,000).
+    alone
+        Columns that are tied to no other, where some are tied.
+    """
+
+    independent: bool = False
+    by_design: bool = False
+    epsilon_needed: float | None = None
+    alone: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The warning, if there is one to give."""
+        if self.independent:
+            return (f"Columns are independent of each other: {self._why}.",)
+        if self.alone:
+            said = ", ".join(self.alone[:_MOST_NAMED]) + (" and more" if len(self.alone) > _MOST_NAMED else "")
+            few = "is" if len(self.alone) == 1 else "are"
+            return (
+                f"{said} {few} independent of all other columns: no tie of theirs stood out of the noise. Don't study "
+                "their relations in these rows; a larger ε or fewer columns would keep more.",
+            )
+        return ()
+
+    @property
+    def _why(self) -> str:
+        study = "Single columns can be studied in these rows, relations between columns can't"
+        if self.by_design:
+            return f"this method draws each on its own. {study}; PeGS keeps relations"
+        remedy = (
+            "more records or fewer levels would be needed"
+            if self.epsilon_needed is None
+            else f"about ε = {self.epsilon_needed:.2g} would be needed with these records"
+        )
+        return f"no tie between two of them stood out of the noise. {study}; {remedy}"
+
+    @classmethod
+    def from_dict(cls, words: Mapping[str, Any]) -> Ties:
+        """Read the facts back from a model's words; older models don't have them."""
+        found = dict(words.get("ties", {}))
+        return cls(**found | {"alone": tuple(found.get("alone", ()))})
+
+
+def ties_found(
+    pegs: PeGS,
+    domain: Domain,
+    margins: tuple[Sequence[FloatArray], float],
+    one_variance: float,
+    tied: Iterable[tuple[int, int]],
+) -> Ties:
+    """The facts about a model with the ties `tied`, from its margins and number of records."""
+    shares, total = margins
+    held = {i for pair in tied for i in pair}
+    if held or len(shares) < 2:
+        return Ties(alone=tuple(name for i, name in enumerate(domain.names) if held and i not in held))
+    epsilon = pegs.epsilon
+    while epsilon < _MOST:
+        epsilon *= _STEP
+        deviation = math.sqrt(one_variance) * pegs.epsilon / epsilon
+        if n_pairs(shares, total, deviation, total_budget(epsilon, pegs.delta)):
+            return Ties(independent=True, epsilon_needed=float(f"{epsilon:.2g}"))
+    return Ties(independent=True)

@@ -9,10 +9,10 @@ Which tables, `design` says:
 
 - ``"graph"``, the default: tables of single columns and of pairs that the exponential mechanism chooses, or of all
   pairs where the noise is small; one *graphical model* weighs all of them together, and rows are polished towards its
-  tables. See `graph_measuring`.
+  tables. See `graph_measure`.
 - ``"pairs"``: tables of single columns and of pairs; from these a `chain` of blocks, each column given those before it.
   Rows are exact draws of the chain. All pairs are measured where the noise allows it, with δ twice: the second time
-  where the first leaves most open. Otherwise the most telling ones, chosen by noisy maxima. See `allocation`.
+  where the first leaves most open. Otherwise the most telling ones, chosen by noisy maxima. See `spend`.
 - ``"tree"``: the same with M − 1 chosen pairs that form a tree and one parent for each column.
 - ``"conditionals"``: M tables, each column given a key of its parents, discrete Laplace noise of scale M/ε on every
   cell, and `passes` rounds of Gibbs sampling: the plain version.
@@ -28,13 +28,13 @@ entropy reaches log l; that carries no differential-privacy claim.
 
 Promised: the stated ε under adding or removing one person with up to `rows_per_person` rows, if the domain is public,
 and start rows and parents are public or privately chosen. Parents chosen by plain mutual information void it (see
-`shoal.synth.claims.DATA_CHOSEN`).
+`shoal.synth.synthesizer.DATA_CHOSEN`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from shoal.arrays import Generator
@@ -43,15 +43,19 @@ from shoal.errors import ParameterError
 from shoal.method import Telling
 from shoal.params import Help, Range
 from shoal.schema import Schema
-from shoal.synth.domain import Missing, Settled, settle
+from shoal.synth.by_row import fit_by_row, row_price
+from shoal.synth.domain import EncodedTable, Missing, encode_table
 from shoal.synth.parents import Choose, Parents
-from shoal.synth.spend import Purse, total_budget
+from shoal.synth.spend import SHARES, Purse, can_pay, charge, total_budget
 from shoal.synth.synthesizer import Model, Price, Synthesizer
+from shoal.synth.within import with_fine_tables
 
 __all__ = ["PeGS"]
 
 Scope = Literal["dataset", "sample"]
 Design = Literal["graph", "pairs", "tree", "conditionals"]
+Numbers = Literal["fine", "even"]
+Smoothing = Literal["uniform", "margin", "maximum-entropy"]
 _PLANS = {
     "graph": {"first one-way tables": 1, "choice of pairs": 2, "one-way and pair tables": 17},
     "conditionals": {"one-way tables": 1, "choice of parents": 2, "building blocks": 7},
@@ -79,18 +83,27 @@ class PeGS(Synthesizer):
         public rule. Names must come from public knowledge.
     choose
         How parents (or pairs) are chosen: ``"private"`` (from noisy tables, or by noisy maxima, paid from ε),
-        ``"given"`` (by `parents`), ``"mutual-information"`` (as published; it voids the claim).
+        ``"given"`` (by `parents`), ``"mutual-information"`` (as published; it voids the claim), ``"min-hash"`` (no
+        parents: keys are `parents` random hash functions of all other columns; with ``scope="sample"``).
     passes
         Rounds of Gibbs sampling; None: 5 for ``"conditionals"``, 1 with ``scope="sample"``, where more passes
         share the same ε.
     block
         Rows of a block with reset (``scope="sample"``): ε then pays for a block. It must stay small against the
         number of keys, as every visited block becomes uniform.
+    smoothing
+        Where virtual records go (``scope="sample"``): ``"uniform"``, α on every cell, as published; ``"margin"``, more
+        on common levels, by noisy margins that cost ε once; ``"maximum-entropy"``, only on cells of fewer than α
+        records. α is the least on any cell, so ε is the same.
     diversity
         l of l-diversity (``scope="sample"``), in place of ε: every distribution that is drawn from has entropy at least
         log l. No differential-privacy claim.
     bins
         Bins of a numeric column that has bounds and no edges. More bins are finer and noisier.
+    numbers
+        How a number is drawn from its bin, with ``scope="dataset"``: ``"fine"`` buys one fine table of each numeric
+        column for a twelfth of the budget, so that spikes, heaps and the range stay (see `shoal.synth.within`);
+        ``"even"`` spreads numbers evenly.
     missing
         ``"level"``: a missing value is a cell of its own, in every column, whether or not the data have one;
         ``"refuse"``: it is an error. None: "level" with ``scope="dataset"``, where a missing cell that can't be told
@@ -143,8 +156,10 @@ class PeGS(Synthesizer):
     choose: Annotated[Choose, Help("how parents are chosen")] = "private"
     passes: Annotated[int | None, Range(low=1), Help("rounds of Gibbs sampling")] = None
     block: Annotated[int | None, Range(low=1), Help("rows per block with reset")] = None
+    smoothing: Annotated[Smoothing, Help("where virtual records go, row by row")] = "uniform"
     diversity: Annotated[float | None, Range(low=1), Help("l of l-diversity, in place of epsilon")] = None
     bins: Annotated[int, Range(low=1, high=10_000), Help("bins for a numeric column with bounds")] = 16
+    numbers: Annotated[Numbers, Help("how a number is drawn from its bin")] = "fine"
     missing: Annotated[Missing | None, Help("missing values: a separate level, or refused")] = None
     rows_per_person: Annotated[
         int, Range(low=1), Help("largest number of rows per person, all covered by one epsilon")
@@ -162,8 +177,6 @@ class PeGS(Synthesizer):
         self._check_combination()
         if self.scope == "dataset":
             return self._data_set_price()
-        from shoal.synth.by_row import row_price
-
         return row_price(self, rows)
 
     def _data_set_price(self) -> Price:
@@ -176,12 +189,11 @@ class PeGS(Synthesizer):
             f"{name} {part}" for name, part in shares.items()
         )
         words = f"{words}; where nothing is chosen or no pair measured, the other tables get that share"
+        words += "; numbers within their bins take a twelfth of all, if there are any" if self.numbers == "fine" else ""
         return Price(per_row=None, per_block=None, per_data_set=stated, shares=shares, words=f"{words}.")
 
     def _plan(self, budget: Budget) -> dict[str, int]:
         """What is bought, with its share of the budget."""
-        from shoal.synth.allocation import SHARES
-
         if self.design in _PLANS:
             return _PLANS[self.design]
         return dict(zip(("one-way tables", "choice of pairs", "pair tables"), SHARES[budget.definition], strict=True))
@@ -189,8 +201,6 @@ class PeGS(Synthesizer):
     def _fit(self, table: Any, schema: Schema, account: Any, rng: Generator) -> Model:
         self._check_combination()
         if self.scope == "sample":
-            from shoal.synth.by_row import fit_by_row
-
             return fit_by_row(self, table, schema, account, rng)
         from shoal.synth.by_graph import fit_graph
         from shoal.synth.by_table import fit_chain_model, fit_conditionals
@@ -199,44 +209,39 @@ class PeGS(Synthesizer):
         can_pay(account, stated)
         unit = self.unit(schema)
         purse = Purse(left=total_budget(self.epsilon, self.delta, unit))
-        settled = self._settled(table, schema, rng, public=True)
-        parents = Parents.of(self, settled.domain)
+        encoded = self._encoded(table, schema, rng, public=True)
+        parents = Parents.of(self, encoded.domain)
         charge(account, stated, f"PeGS, design {self.design}: synthetic rows, as many as wanted")
+        if self.numbers == "fine":
+            encoded = replace(encoded, domain=with_fine_tables(encoded, purse))
         fit = {"graph": fit_graph, "conditionals": fit_conditionals}.get(self.design, fit_chain_model)
-        return fit(self, settled, parents, purse, rng, unit)
+        return fit(self, encoded, parents, purse, rng, unit)
 
     def unit(self, schema: Schema) -> ProtectedUnit:
         """Who is protected."""
         return ProtectedUnit(rows=self.rows_per_person, held=schema.unit is not None)
 
-    def _settled(self, table: Any, schema: Schema, rng: Generator, *, public: bool) -> Settled:
+    def _encoded(self, table: Any, schema: Schema, rng: Generator, *, public: bool) -> EncodedTable:
         missing = self.missing or ("level" if self.scope == "dataset" else "refuse")
         options: dict[str, Any] = {"bins": self.bins, "missing": missing, "owner": "PeGS"}
-        return settle(table, schema, public=public, unit=self.unit(schema), rng=rng, **options)
+        return encode_table(table, schema, public=public, unit=self.unit(schema), rng=rng, **options)
 
     def _check_combination(self) -> None:
         """Parameters that speak of the other scope are an error, not ignored."""
         if self.choose == "given" and not isinstance(self.parents, Mapping):
             raise ParameterError("PeGS", "choose='given' needs parents by column name")
+        by_row = {"block": None, "diversity": None, "smoothing": "uniform"}
         if self.scope == "dataset":
-            for name in ("block", "diversity"):
-                if getattr(self, name) is not None:
+            for name, silent in by_row.items():
+                if getattr(self, name) != silent:
                     raise ParameterError("PeGS", f"{name} belongs to scope='sample'", hint="Set the scope.")
+            if self.choose == "min-hash":
+                raise ParameterError("PeGS", "choose='min-hash' belongs to scope='sample'", hint="Set the scope.")
         elif self.delta is not None:
             raise ParameterError(
                 "PeGS", "delta belongs to scope='dataset'", hint="Row by row, ε is pure.", parameter="delta"
             )
-        elif self.block is not None and self.diversity is not None:
-            raise ParameterError("PeGS", "block and diversity can't be combined", parameter="block")
-
-
-def can_pay(account: Any, price: Budget) -> None:
-    """Refuse before anything is read if the account can't pay."""
-    if account is not None and not account.affords(price):
-        account.charge(price, purpose="PeGS")  # raises: it says what is left
-
-
-def charge(account: Any, price: Budget, purpose: str) -> None:
-    """Charge the account, if there is one."""
-    if account is not None:
-        account.charge(price, purpose=purpose)
+        elif self.diversity is not None and (self.block is not None or self.smoothing != "uniform"):
+            raise ParameterError("PeGS", "diversity can't be combined with block or smoothing", parameter="diversity")
+        elif self.choose == "min-hash" and isinstance(self.parents, Mapping):
+            raise ParameterError("PeGS", "choose='min-hash' takes a number of hash functions as parents")

@@ -3,13 +3,17 @@
 A `Synthesizer` says what it will cost (`price`) before it looks at anything, and `fit` charges an account before it
 computes. The `Model` that it gives draws rows (`sample`), says what is promised (`claims`) and what has been spent
 (`spent`), and is saved as JSON.
+
+The promises of synthetic rows, in sentences that a steward can quote.
+
+Models as JSON files, and back.
 """
 
 from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,21 +21,29 @@ from typing import Any, ClassVar
 import polars as pl
 
 from shoal.arrays import Generator, IntArray
-from shoal.claim import Claim
+from shoal.claim import Basis, Claim, Kind
 from shoal.domain import Domain
-from shoal.dp import Budget
-from shoal.errors import GuaranteeError, ParameterError
+from shoal.dp import Budget, ProtectedUnit
+from shoal.dp.unit import FIT_STOPS
+from shoal.errors import FileError, GuaranteeError, ParameterError
 from shoal.files import write_text
 from shoal.method import Method
 from shoal.params import check
+from shoal.record import html_table
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
 from shoal.synth.constraints import satisfying
-from shoal.synth.output import give
+from shoal.synth.domain import give
+from shoal.synth.parents import Ties
 
-__all__ = ["Model", "Price", "Synthesizer"]
+__all__ = ["DATA_CHOSEN", "Model", "Price", "Synthesizer", "assumptions", "dp_claim", "load"]
 
 FORMAT = "shoal synthetic model 1"
+DATA_CHOSEN = (
+    "Parents were chosen by plain mutual information from the data. One record can change that choice, and then "
+    "no finite "
+    "epsilon holds; the number is the paper's, and Shoal does not vouch for it."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,15 +149,25 @@ class Model(ABC):
     def releasable(self) -> bool:
         """Whether the model itself, not only its rows, may leave the secure environment."""
 
+    def _repr_html_(self) -> str:
+        """The model as a notebook shows it: what it promises of its rows."""
+        rows = [(claim.basis, f"{claim.kind} {claim.value:.4g}", claim.statement) for claim in self.claims]
+        return html_table(f"{type(self).__name__}, spent: {self.spent}", rows, ("basis", "what", "meaning"))
+
+    @property
+    def ties(self) -> Ties:
+        """Whether columns are tied to each other, and if not, why."""
+        return Ties()
+
     @property
     def independent(self) -> bool:
         """Whether columns are drawn without any tie between them."""
-        return False
+        return self.ties.independent
 
     @property
     def epsilon_needed(self) -> float | None:
         """Where columns came out independent: about the ε at which they would not."""
-        return None
+        return self.ties.epsilon_needed
 
     @property
     @abstractmethod
@@ -233,3 +255,88 @@ class Model(ABC):
         if not isinstance(n, int) or isinstance(n, bool) or n < 1:
             raise ParameterError("sample", "n must be a whole number, at least 1", got=repr(n)[:60])
         return n
+
+
+def assumptions(unit: ProtectedUnit | None, *more: str) -> tuple[str, ...]:
+    """What must be true for a claim about synthetic rows; without a unit any two data sets are neighbours."""
+    neighbours = ("Any two data sets are neighbours.",) if unit is None else unit.assumptions
+    return (
+        *neighbours,
+        "Levels, bounds, edges, missing rules, rules between columns and all parameters were chosen from public "
+        "knowledge; types and order of the columns follow from them.",
+        "The number of rows to draw was not taken from the private table.",
+        FIT_STOPS,
+        *more,
+    )
+
+
+def _dp_kind(budget: Budget) -> Kind:
+    """The literature's name of what a budget promises."""
+    return "epsilon-DP" if budget.definition == "pure" else "(epsilon, delta)-DP"
+
+
+def dp_claim(budget: Budget, *, scope: str, basis: Basis, statement: str, given: Sequence[str]) -> Claim:
+    """A differential-privacy claim of that size."""
+    return Claim(
+        kind=_dp_kind(budget),
+        value=budget.epsilon,
+        scope=scope,
+        basis=basis,
+        statement=statement,
+        assumptions=tuple(given),
+    )
+
+
+def load(path: str | Path, account: Any = None) -> Model:
+    """Read a model that `Model.save` wrote.
+
+    A model whose rows were charged to an account needs `account` again: without it, it refuses to draw, so that no
+    row escapes.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, shoal
+    >>> from shoal.synth import MarginalBootstrap, load
+    >>> table = shoal.datasets.health_survey(500, seed=1).select("gender")
+    >>> schema = shoal.Schema.of(quasi=["gender"], levels={"gender": ["female", "male"]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     place = pathlib.Path(folder, "model.json")
+    ...     MarginalBootstrap(epsilon=1.0).fit(table, schema).save(place)
+    ...     load(place).sample(3).columns
+    ['gender']
+    """
+    words = _read(Path(path))
+    if not isinstance(words, dict) or words.get("format") != FORMAT or words.get("kind") not in _kinds():
+        raise FileError(str(path), f"must be a model saved by Shoal ({FORMAT})")
+    spent = words["spent"]
+    model: Model = _kinds()[words["kind"]].from_body(
+        words,
+        domain=Domain.from_dict(words["domain"]),
+        spent=None if spent is None else Budget.from_dict(spent),
+        claims=[Claim.from_dict(claim) for claim in words["claims"]],
+        notes=tuple(words["notes"]),
+    )
+    if not model.rows_are_free:
+        model.account = account  # type: ignore[attr-defined]
+        model.detached = account is None and bool(words.get("accounted", True))
+    return model
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileError(str(path), "must be a readable file", got=error.strerror or "") from None
+    except ValueError:
+        raise FileError(str(path), "must be a JSON file") from None
+
+
+def _kinds() -> dict[str, Any]:
+    from shoal.synth.bootstrap import BootstrapModel
+    from shoal.synth.by_graph import GraphModel
+    from shoal.synth.by_row import RowModel
+    from shoal.synth.by_table import ChainModel, ConditionalsModel
+    from shoal.synth.contingency import ContingencyModel
+
+    models = (ChainModel, ConditionalsModel, GraphModel, RowModel, BootstrapModel, ContingencyModel)
+    return {model.kind: model for model in models}

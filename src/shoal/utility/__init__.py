@@ -7,24 +7,34 @@ them. Nothing here is a guarantee: these are measured numbers, with an interval 
 from __future__ import annotations
 
 from shoal.utility.assessment import UtilityReport, assess
-from shoal.utility.distinguish import Propensity, propensity
-from shoal.utility.energy import EnergyDistance, energy_distance
-from shoal.utility.intersection import BootstrapIntersection, bootstrap_intersection, histogram_intersection
-from shoal.utility.marginal import Marginals, marginals
+from shoal.utility.distinguish import EnergyDistance, Propensity, energy_distance, propensity
+from shoal.utility.intersection import (
+    BootstrapIntersection,
+    TotalVariation,
+    bootstrap_intersection,
+    histogram_intersection,
+    total_variation,
+)
+from shoal.utility.marginal import Marginals, Ranks, marginals, ranks
 from shoal.utility.moment import Moments, moments
-from shoal.utility.rank import Ranks, ranks
+from shoal.utility.quality import ColumnScore, PairScore, Quality, quality
 from shoal.utility.regress import Regression, regression
-from shoal.utility.variation import TotalVariation, total_variation
+from shoal.utility.usefulness import Trained, Usefulness, usefulness
 
 __all__ = [
     "BootstrapIntersection",
+    "ColumnScore",
     "EnergyDistance",
     "Marginals",
     "Moments",
+    "PairScore",
     "Propensity",
+    "Quality",
     "Ranks",
     "Regression",
     "TotalVariation",
+    "Trained",
+    "Usefulness",
     "UtilityReport",
     "assess",
     "bootstrap_intersection",
@@ -33,7 +43,9 @@ __all__ = [
     "marginals",
     "moments",
     "propensity",
+    "quality",
     "ranks",
     "regression",
     "total_variation",
+    "usefulness",
 ]

@@ -10,17 +10,20 @@ from shoal.errors import InputError
 from shoal.pair import Pair
 from shoal.record import Record
 from shoal.rng import stream
-from shoal.utility.cells import grid
 from shoal.utility.design import WIDEST, Code, design_width
-from shoal.utility.distinguish import Propensity, distinguish
-from shoal.utility.energy import EnergyDistance, spread_apart
-from shoal.utility.intersection import BootstrapIntersection, histogram_intersection_of, intersect, resample
-from shoal.utility.marginal import Marginals, compare
+from shoal.utility.distinguish import EnergyDistance, Propensity, distinguish, spread_apart
+from shoal.utility.intersection import (
+    BootstrapIntersection,
+    TotalVariation,
+    histogram_intersection_of,
+    intersect,
+    resample,
+    vary,
+)
+from shoal.utility.marginal import Marginals, Ranks, agree, compare
 from shoal.utility.moment import Moments, moments_of
-from shoal.utility.rank import Ranks, agree
 from shoal.utility.regress import Regression, regression_of, targets
-from shoal.utility.tables import Both, both_columns, row_weights
-from shoal.utility.variation import TotalVariation, vary
+from shoal.utility.tables import Both, both_columns, grid, row_weights
 
 __all__ = ["UtilityReport", "assess"]
 
@@ -29,6 +32,21 @@ _DRAWS = 10
 _MOST_PAIRS = 300
 _MOST_ROWS_PROPENSITY = 20_000
 _MOST_ROWS_ENERGY = 2000
+_TELLING = 0.7  # of the joint distribution, which a bootstrap preserves; of a table of unique rows 1 − 1/e
+_FOLDS = 0  # the seed of the people that regressions are tested on: the same for every release of a file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairsKept(Record):
+    """How much of the distribution of two quasi-identifiers is preserved: over all pairs, and of the worst one."""
+
+    mean: float
+    worst: float
+
+    @property
+    def words(self) -> str:
+        """Both in percent."""
+        return f"{self.mean:.1%} ({self.worst:.1%})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +89,17 @@ class UtilityReport(Record):
     notes: tuple[str, ...]
     unmeasured: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def pairs_kept(self) -> PairsKept | None:
+        """What to read instead of the joint distribution where that is too wide to tell; None where it isn't.
+
+        It is too wide where even a bootstrap preserves less than 70 % of it, as where nearly every row is unique.
+        """
+        pairs = self.total_variation.two_way
+        if pairs.mean is None or pairs.largest is None or self.bootstrap_intersection.value >= _TELLING:
+            return None
+        return PairsKept(mean=1 - pairs.mean, worst=1 - pairs.largest)
+
     def summary(self) -> dict[str, float | None]:
         """One number per measure, for tables and maps; may leave the secure environment."""
         model, moments = self.regression, self.moments
@@ -105,7 +134,7 @@ def assess(pair: Pair, seed: int = 0) -> UtilityReport:
     pair
         Original and release, from `shoal.pair.Pair.of`.
     seed
-        Repeats every draw: bootstraps, random parts, the split of the people.
+        Repeats every draw: bootstraps, random parts. The people that a regression is tested on are always the same.
 
     Notes
     -----
@@ -137,7 +166,7 @@ def _assess(pair: Pair, seed: int) -> UtilityReport:
     variation = vary(cells, *ones, most_pairs=_MOST_PAIRS, rng=stream(seed, "total variation"))
     distinguished = distinguish(pair, columns, True, _MOST_ROWS_PROPENSITY, seed)
     apart = spread_apart(pair, columns, _MOST_ROWS_ENERGY, seed)
-    regression = _regression(pair, columns, seed)
+    regression = _regression(pair, columns)
     report = UtilityReport(
         n_original=pair.original.n,
         n_released=len(pair.released),
@@ -190,13 +219,13 @@ def _weighted_intersection(pair: Pair) -> float | None:
     return histogram_intersection_of(pair, weighted=True, bins=_BINS) if _has_weights(pair) else None
 
 
-def _regression(pair: Pair, columns: Sequence[Both], seed: int) -> Regression | None:
+def _regression(pair: Pair, columns: Sequence[Both]) -> Regression | None:
     if not targets(columns):
         return None
     quasi = [column for column in columns if column.role == "quasi"]
     coding: Code = "dummy" if design_width(quasi, _BINS) <= WIDEST else "numeric"
     try:
-        return regression_of(pair, coding=coding, bins=_BINS, seed=seed)
+        return regression_of(pair, coding=coding, bins=_BINS, seed=_FOLDS)
     except InputError:  # no response in any row of positive weight: nothing to regress, the rest still holds
         return None
 

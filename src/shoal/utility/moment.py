@@ -14,8 +14,9 @@ numeric sensitive columns. What decays first as groups grow is the link between 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from shoal.record import Record
 from shoal.schema import Role, Schema
 from shoal.utility.tables import Both, both_columns, quasi_columns, row_weights, side_by_side
 
-__all__ = ["ColumnMoments", "Moments", "moments", "moments_of"]
+__all__ = ["ColumnMoments", "FreshMoments", "Moments", "moments", "moments_of"]
 
 _TINY = 1e-12  # relative size below which a number is rounding error
 
@@ -45,6 +46,20 @@ class ColumnMoments(Record):
     mean_bias: float | None
     deviation_bias: float | None
     mean_shift: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreshMoments(Record):
+    """What a fresh sample of as many rows is expected to lose, on average over the same columns and pairs.
+
+    An estimate is off by √(2/π) of its standard error: that of a mean is s/√n, that of a deviation s/√(2n) and that of
+    a correlation (1 − r²)/√n, the latter two for normal columns; n counts weighted rows by (Σw)²/Σw².
+    """
+
+    abim: float | None
+    abisd: float | None
+    correlation_difference: float | None
+    response_correlation_difference: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +83,8 @@ class Moments(Record):
     sse_sst
         Mean squared distance between a released row's quasi-identifiers and its person's, over the total variance:
         the information loss of microaggregation. None where no row's source is known.
+    fresh
+        What a fresh sample of the same people would lose.
     """
 
     columns: tuple[ColumnMoments, ...]
@@ -86,6 +103,7 @@ class Moments(Record):
     mean_similarity: float | None
     sse_sst: float | None
     weighted: bool
+    fresh: FreshMoments | None = None
 
 
 def moments(
@@ -142,7 +160,9 @@ def moments_of(pair: Pair, *, columns: Sequence[str] | None = None, weighted: bo
     chosen = _choose(both_columns(pair), columns)
     original = _side(chosen, [column.numbers()[0] for column in chosen], original_weights)
     released = _side(chosen, [column.numbers()[1] for column in chosen], released_weights)
-    return _compare(chosen, original, released, information_loss(pair), weighted)
+    found = _compare(chosen, original, released, information_loss(pair), weighted)
+    n = float(released_weights.sum()) ** 2 / float((released_weights**2).sum())
+    return replace(found, fresh=_fresh(chosen, original, released, n))
 
 
 def information_loss(pair: Pair) -> float | None:
@@ -239,6 +259,21 @@ def _compare(
     )
 
 
+def _fresh(columns: Sequence[Both], original: _Side, released: _Side, n: float) -> FreshMoments:
+    """The loss to expect of a fresh sample of `n` rows."""
+    off = math.sqrt(2 / (math.pi * n))
+    centers, scales = _places([column.coding for column in columns])
+    means = np.abs(centers + scales * original.means)
+    varying = (means > _TINY * original.sizes) & ~original.is_flat
+    r, _, response = _correlations(columns, original, released)
+    return FreshMoments(
+        abim=_mean(off * (scales * original.deviations)[varying] / means[varying]),
+        abisd=off / math.sqrt(2) if (~original.is_flat).any() else None,
+        correlation_difference=_mean(off * (1 - r**2)),
+        response_correlation_difference=_mean(off * (1 - r[response] ** 2)),
+    )
+
+
 def _column(column: Both, j: int, original: _Side, released: _Side) -> ColumnMoments:
     coding = column.coding
     mean = coding.center + coding.scale * original.means[j]
@@ -288,14 +323,16 @@ def _squared_error(coding: Coding, original: FloatArray, released: FloatArray) -
     """Mean squared distance of one column's points (see `Encoder.points`)."""
     if coding.unordered:
         return float(np.mean(original != released)) * 2.0 / _spread(coding)
-    steps = coding.standardise(original) - np.nan_to_num(coding.standardise(released), nan=0.0)
-    return float(np.mean(steps**2))
+    before, after = (
+        np.nan_to_num(coding.standardise(coding.present(codes)), nan=0.0) for codes in (original, released)
+    )
+    return float(np.mean((before - after) ** 2))
 
 
 def _variance(coding: Coding, original: FloatArray) -> float:
     if coding.unordered:
         return _gini(coding) / _spread(coding)
-    return float(np.mean(coding.standardise(original) ** 2))
+    return float(np.nanmean(coding.standardise(coding.present(original)) ** 2))
 
 
 def _spread(coding: Coding) -> float:

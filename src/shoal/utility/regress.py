@@ -26,8 +26,7 @@ from shoal.pair import Pair
 from shoal.record import Interval, Record
 from shoal.rng import stream
 from shoal.schema import Schema
-from shoal.utility.design import Code, Design, Layout, designs
-from shoal.utility.least_squares import Fit, least_squares
+from shoal.utility.design import Code, Design, Fit, Layout, designs, least_squares
 from shoal.utility.tables import Both, both_columns, check_share, check_whole, row_weights, side_by_side
 
 __all__ = ["Coefficient", "Prediction", "Regression", "interval_overlap", "regression", "regression_of", "targets"]

@@ -3,10 +3,18 @@
 Utility compares distributions, so most measures need no link between rows. `side_by_side` therefore also takes a
 release of another length than the original (a synthetic one); then no row's source is known, and what needs it is
 left out.
+
+Both tables on one grid: each column cut into cells, so that shares can be compared.
+
+A categorical column has one cell per level. A numeric one whose original has at most 50 distinct values has one cell
+per value, and a released number counts where the nearest of them is (ties go down): a centroid is rounded to the
+nearest level. Any other numeric column is cut at the quantiles of the original into `bins` cells. Missing is a cell of
+its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +22,9 @@ import numpy as np
 
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.conform import floats, prepare
+from shoal.design import joint_cells
+from shoal.domain import Axis
+from shoal.domain.bins import midpoints, quantiles
 from shoal.encode import Coding, Encoder
 from shoal.errors import ColumnError, ParameterError, SchemaError
 from shoal.frame import enter, series
@@ -21,14 +32,21 @@ from shoal.pair import NOBODY, Pair
 from shoal.schema import Role, Schema
 
 __all__ = [
+    "MOST_VALUES",
     "Both",
+    "Cells",
     "both_columns",
+    "cells_of",
     "check_share",
     "check_whole",
+    "counts",
+    "grid",
     "is_linked",
+    "joint",
     "quasi_columns",
     "row_weights",
     "sample_rows",
+    "shares",
     "side_by_side",
 ]
 
@@ -66,7 +84,7 @@ class Both:
 
     def _present(self, codes: FloatArray) -> FloatArray:
         levels = self.coding.levels
-        return codes if levels is None else np.where(codes >= len(levels), np.nan, codes)
+        return self.coding.present(codes) if levels is None else np.where(codes >= len(levels), np.nan, codes)
 
 
 def quasi_columns(pair: Pair) -> tuple[Both, ...]:
@@ -136,3 +154,71 @@ def _zip(role: Role, encoder: Encoder, original: FloatArray, released: FloatArra
         Both(name=coding.name, role=role, coding=coding, original=original[:, j], released=released[:, j])
         for j, coding in enumerate(encoder.codings)
     )
+
+
+MOST_VALUES = 50
+"""A numeric column with more distinct values in the original is cut into bins."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cells:
+    """One column, or a combination of some, as cell numbers from 0 to `size` - 1."""
+
+    name: str
+    role: Role
+    original: IntArray
+    released: IntArray
+    size: int
+    binned: bool = False
+
+
+def grid(columns: Iterable[Both], weights: FloatArray, bins: int) -> tuple[Cells, ...]:
+    """Cut every column into cells; `weights` are the original's, for weighted quantiles."""
+    return tuple(cells_of(column, weights, bins) for column in columns)
+
+
+def cells_of(column: Both, weights: FloatArray, bins: int, most_values: int = MOST_VALUES) -> Cells:
+    """Cut one column into cells."""
+    if column.coding.levels is not None:
+        return Cells(
+            name=column.name,
+            role=column.role,
+            original=column.original.astype(np.int64),
+            released=column.released.astype(np.int64),
+            size=column.coding.axis.size,
+        )
+    original, released = column.numbers()
+    values = np.unique(original[~np.isnan(original)])
+    binned = len(values) > most_values
+    axis = Axis.cut(column.name, quantiles(original, weights, bins) if binned else midpoints(values))
+    return Cells(
+        name=column.name,
+        role=column.role,
+        original=_with_reasons(column.coding, axis, column.original, original),
+        released=_with_reasons(column.coding, axis, column.released, released),
+        size=axis.size + len(column.coding.absent),
+        binned=binned,
+    )
+
+
+def _with_reasons(coding: Coding, axis: Axis, codes: FloatArray, numbers: FloatArray) -> IntArray:
+    """The bin of each number, then a cell for a missing value and one for each reason."""
+    reason = coding.reason(codes)
+    return np.where(reason > 0, axis.size + reason - 1, axis.bins(numbers))
+
+
+def joint(columns: Sequence[Cells]) -> Cells:
+    """The combinations of cells that occur in either table, numbered from 0."""
+    tables = [np.column_stack([c.original for c in columns]), np.column_stack([c.released for c in columns])]
+    (original, released), size = joint_cells(tables)
+    return Cells(name="joint", role="quasi", original=original, released=released, size=size)
+
+
+def counts(cells: IntArray, size: int, weights: FloatArray) -> FloatArray:
+    """The weight in each cell."""
+    return np.bincount(cells, weights=weights, minlength=size).astype(np.float64, copy=False)
+
+
+def shares(cells: IntArray, size: int, weights: FloatArray) -> FloatArray:
+    """The share of the weight in each cell."""
+    return counts(cells, size, weights) / float(weights.sum())

@@ -1,10 +1,9 @@
 """Who may use the workbench, and which files may be opened by their path.
 
-On loopback only this machine can connect, so no token is asked for and any file may be named that the person who
-started the workbench can read. Bound to anything else, a token is needed, and a path is taken only if it lies beneath
-a folder that was opened for it. Links are followed before that is decided, so no link leads out of the folder.
-
-On a machine with several users, loopback is open to all of them: give a token there too.
+On loopback only this machine can connect, and any file may be named that the person who started the workbench can read;
+`shoal web` asks for a token there too, since all who can log in to the machine can reach it. Bound to anything else, a
+token is always needed, and a path is taken only if it lies beneath a folder that was opened for it. Links are followed
+before that is decided, so no link leads out of the folder.
 """
 
 from __future__ import annotations

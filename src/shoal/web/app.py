@@ -6,18 +6,19 @@ elsewhere and nothing is reported to anybody.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from fastapi import FastAPI
+from starlette.staticfiles import StaticFiles
 
 from shoal.web.access import Access
-from shoal.web.controller import Controller
+from shoal.web.controller import UPLOAD_LIMIT, Controller
 from shoal.web.jobs import Jobs
 from shoal.web.middleware import Guard
+from shoal.web.project import Recent
 from shoal.web.routes import add_routes
 from shoal.web.workspace import Room
 
@@ -40,6 +41,10 @@ class WebSettings:
         Names under which it answers; empty for any.
     models, ledger
         A folder of score models (None for no score page), and the ledger that charges for their answers.
+    upload_limit
+        The most bytes that an uploaded file may have.
+    recent
+        Whether the projects saved last are remembered in the user's own folder.
     """
 
     access: Access
@@ -47,17 +52,16 @@ class WebSettings:
     hosts: tuple[str, ...] = LOOPBACK
     models: Path | None = None
     ledger: str = "sqlite:///ledger.db"
+    upload_limit: int = UPLOAD_LIMIT
+    recent: bool = False
 
 
 def create_web_app(settings: WebSettings, controller: Controller | None = None) -> FastAPI:
     """The application around a controller (None: one of its own); its room is removed when it stops."""
-    from nicegui import ui
-
     from shoal.web.pages import add_pages
-    from shoal.web.pages.look import FAVICON
 
     service = _service(settings)
-    controller = _shop(settings) if controller is None else controller
+    controller = _controller(settings) if controller is None else controller
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -72,24 +76,21 @@ def create_web_app(settings: WebSettings, controller: Controller | None = None) 
     add_routes(app, controller)
     if service is not None:
         app.mount("/service", service)
-    add_pages(controller)
-    logging.getLogger("nicegui").setLevel(logging.ERROR)
-    ui.run_with(
-        app,
-        title="Shoal",
-        favicon=FAVICON,
-        language="en-US",
-        tailwind=False,
-        reconnect_timeout=10.0,
-        show_welcome_message=False,
-        binding_refresh_interval=None,
-    )
+    app.mount("/static", StaticFiles(packages=[("shoal.web", "static")]), name="static")
+    add_pages(app, controller)
     return app
 
 
-def _shop(settings: WebSettings) -> Controller:
+def _controller(settings: WebSettings) -> Controller:
     room = Room.create(settings.folder)
-    return Controller(room=room, jobs=Jobs(room), access=settings.access, scores=settings.models is not None)
+    return Controller(
+        room=room,
+        jobs=Jobs(room),
+        access=settings.access,
+        scores=settings.models is not None,
+        upload_limit=settings.upload_limit,
+        recent=Recent.of_user() if settings.recent else Recent(None),
+    )
 
 
 def _service(settings: WebSettings) -> FastAPI | None:

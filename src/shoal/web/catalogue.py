@@ -240,7 +240,7 @@ def _lacks_sensitive(schema: Schema, kinds: tuple[str | None, ...], what: str) -
 
 
 def _lacks_domain(schema: Schema) -> str:
-    released = [c for c in schema.columns if c.role in ("quasi", "sensitive", "other", "weight")]
+    released = [c for c in schema.columns if c.role in ("quasi", "sensitive", "time", "other", "weight")]
     bare = [column.name for column in released if not (column.levels or column.bounds or column.edges)]
     if not bare:
         return ""

@@ -12,16 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from shoal.comparison.write import COMPARISON
+from shoal.comparison.page import COMPARISON
 from shoal.errors import FileError, GuaranteeError, ParameterError
-from shoal.files import atomic_folder
-from shoal.files.archive import write_zip
-from shoal.files.atomic import replacing, sha256
-from shoal.release.contents import require_whole
-from shoal.release.handover import handover
-from shoal.release.layout import inside_of
+from shoal.files import atomic
+from shoal.files.atomic import replacing, sha256, write_zip
+from shoal.release.contents import handover, require_whole
+from shoal.release.folders import inside_of, staged
 from shoal.release.manifest import read_manifest
-from shoal.release.staging import staged
 from shoal.web.job import Job
 
 __all__ = ["bundle", "hand_over"]
@@ -110,7 +107,7 @@ def _staged(job: Job, place: Path, overwrite: bool) -> Iterator[tuple[Path, ...]
         with staged(place, overwrite=overwrite) as stages:
             yield stages
     else:
-        with atomic_folder.staged(place, COMPARISON, overwrite=overwrite) as stage:
+        with atomic.staged(place, COMPARISON, overwrite=overwrite) as stage:
             yield (stage,)
 
 

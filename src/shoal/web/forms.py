@@ -10,12 +10,13 @@ from __future__ import annotations
 import dataclasses
 import math
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from shoal.errors import ParameterError
 from shoal.method import Family
+from shoal.method import Method as Registered
 from shoal.params import ColumnNames, Parameter, build, number, parameters
 from shoal.recipe import Recipe, known_method, read_recipe
 from shoal.web.recoding import read_step, split_steps
@@ -163,7 +164,7 @@ def _rows(given: Any) -> int | None:
 
 
 def _field(parameter: Parameter, *, required: bool) -> Field:
-    options = [option for option in _options(parameter.type) if option is not type(None)]
+    options = _asked(option for option in _options(parameter.type) if option is not type(None))
     ends = parameter.range
     return Field(
         name=parameter.name,
@@ -181,6 +182,12 @@ def _field(parameter: Parameter, *, required: bool) -> Field:
         optional=type(None) in _options(parameter.type),
         required=required,
     )
+
+
+def _asked(options: Iterable[Any]) -> list[Any]:
+    """The types that a form asks for: a method is given by its name."""
+    found = list(options)
+    return [str] if any(isinstance(option, type) and issubclass(option, Registered) for option in found) else found
 
 
 _PLAIN: dict[Any, FieldKind] = {bool: "flag", int: "whole", float: "number", str: "text"}
@@ -206,7 +213,7 @@ def _names_columns(parameter: Parameter) -> bool:
 def _each(parameter: Parameter, options: Sequence[Any]) -> FieldKind | None:
     """How to ask for the value of one column."""
     mapping = next((option for option in options if _is_mapping(option)), None)
-    return None if mapping is None else _EACH.get(parameter.name) or _PLAIN[get_args(mapping)[1]]
+    return None if mapping is None else _EACH.get(parameter.name) or _PLAIN.get(get_args(mapping)[1], "text")
 
 
 def _single(options: Sequence[Any]) -> FieldKind | None:
@@ -264,8 +271,8 @@ def _step(owner: str, field: Field, column: str, words: Any) -> Any:
     try:
         return read_step(words)
     except ParameterError as error:
-        told = {"got": error.got, "hint": error.hint, "field": field.name, "column": column}
-        raise FieldError(f"{owner}, step of '{column}'", error.rule, **told) from None
+        facts = {"got": error.got, "hint": error.hint, "field": field.name, "column": column}
+        raise FieldError(f"{owner}, step of '{column}'", error.rule, **facts) from None
 
 
 def _settled(field: Field | None, value: Any) -> Any:

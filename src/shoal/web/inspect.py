@@ -29,6 +29,8 @@ PREVIEW_COLUMNS = 50
 LONGEST_CELL = 120
 MOST_COLUMNS = 3_000
 MOST_DISTINCT = 10_000
+BINS = 20
+MOST_LEVELS = 12
 MOST_CELLS = 20_000_000  # beyond it the proposal and the scan look at evenly spaced rows
 
 _MARK_BYTES = 1 << 16
@@ -48,6 +50,8 @@ class ColumnView(Record):
         Empty cells; None before the whole file was read.
     n_distinct
         Different values, counted up to 10,000; None before the whole file was read.
+    shape, ordered
+        Its distribution as shares: of equal bins of a number (`ordered`), or of its most frequent values. For inside.
 
     Examples
     --------
@@ -61,11 +65,13 @@ class ColumnView(Record):
     type: str
     n_missing: int | None = None
     n_distinct: int | None = None
+    shape: tuple[float, ...] = ()
+    ordered: bool = False
 
     @classmethod
     def from_dict(cls, words: Mapping[str, Any]) -> ColumnView:
         """Read a view back from its words."""
-        return cls(**words)
+        return cls(**{**words, "shape": tuple(words["shape"])})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +162,7 @@ def open_file(
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str = ".",
+    sheet: str | None = None,
     *,
     tell: Callable[[Opened], None] | None = None,
     keep: Path | None = None,
@@ -164,7 +171,7 @@ def open_file(
 
     Parameters
     ----------
-    path, delimiter, encoding, decimal
+    path, delimiter, encoding, decimal, sheet
         As for `shoal.read_table`.
     tell
         Called with the first stage of a large file, as soon as it is there.
@@ -194,10 +201,11 @@ def open_file(
     (90, ['whole number', 'whole number'], 'quasi')
     """
     from shoal.files import read_source
-    from shoal.web.file_head import first_look, width
+    from shoal.web.table_reading import first_look, width
 
     file = Path(path)
     asked: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
+    asked |= {} if sheet is None else {"sheet": sheet}
     stamp = stamp_of(file)
     _check_size(file, width(file, delimiter))
     if tell is not None and (first := first_look(file, asked)) is not None:
@@ -278,7 +286,29 @@ def _count(column: pl.Series, looked_at: pl.Series) -> ColumnView:
         return _view(column)
     n_missing = column.null_count() + (int(column.is_nan().sum()) if column.dtype.is_float() else 0)
     n_distinct = looked_at.n_unique() - bool(looked_at.null_count())
-    return replace(_view(column), n_missing=n_missing, n_distinct=min(n_distinct, MOST_DISTINCT))
+    shares, ordered = _shape(looked_at)
+    return replace(
+        _view(column), n_missing=n_missing, n_distinct=min(n_distinct, MOST_DISTINCT), shape=shares, ordered=ordered
+    )
+
+
+def _shape(column: pl.Series) -> tuple[tuple[float, ...], bool]:
+    """The distribution of a column in a few shares, and whether they are of bins in order."""
+    ordered = column.dtype.is_numeric() or column.dtype.is_temporal()
+    counts = _binned(column) if ordered else column.drop_nulls().value_counts(sort=True)["count"].to_numpy()
+    whole = max(1.0, float(counts.sum()))
+    return tuple(round(float(count) / whole, 4) for count in counts[: BINS if ordered else MOST_LEVELS]), ordered
+
+
+def _binned(column: pl.Series) -> Any:
+    import numpy as np
+
+    values = column.to_physical().cast(float, strict=False).drop_nulls().to_numpy()
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return np.zeros(0)
+    low, high = np.quantile(values, (0.005, 0.995))
+    return np.histogram(np.clip(values, low, high), bins=BINS if high > low else 1)[0]
 
 
 def _step(frame: pl.DataFrame) -> int:
@@ -303,7 +333,7 @@ def _judged(opened: Opened, frame: pl.DataFrame) -> Opened:
 
 
 def _kept(opened: Opened, source: Source, keep: Path | None) -> Opened:
-    from shoal.web.table_cache import keep_table
+    from shoal.web.table_reading import keep_table
 
     place = None if keep is None else keep_table(source, keep)
     return replace(opened, kept=None if place is None else str(place))

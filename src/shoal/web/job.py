@@ -1,10 +1,10 @@
-"""One job as it stands: a small record, on disk as ``job.json``, and its larger result beside it."""
+"""One job as it stands: a small record, on disk as ``job.json``, with its result, and what each kind is asked for."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -12,8 +12,9 @@ from typing import Any, Literal, get_args
 
 from shoal.files.atomic import write_text
 from shoal.web.error_text import Failure
+from shoal.web.inspect import Opened
 
-__all__ = ["Job", "Kind", "State", "read_job", "write_job"]
+__all__ = ["Job", "Kind", "State", "read_job", "to_compare", "to_look", "to_open", "to_release", "write_job"]
 
 Kind = Literal["open", "look", "release", "compare"]
 State = Literal["queued", "running", "done", "failed", "cancelled"]
@@ -31,8 +32,8 @@ class Job:
         Its name, what it does (open, look, release, compare), and where it works.
     state
         queued, running, done, failed or cancelled; the last three are final.
-    step, step_share
-        What it is doing, and how much of all is done before it (0 to 1; None: unknown).
+    step, step_share, seconds_left
+        What it is doing, how much of all is done before it (0 to 1), and how long the rest should take (None: unknown).
     made, started, ended
         When, in seconds since 1970.
     error
@@ -53,6 +54,7 @@ class Job:
     state: State = "queued"
     step: str = ""
     step_share: float | None = None
+    seconds_left: float | None = None
     made: float = 0.0
     started: float | None = None
     ended: float | None = None
@@ -86,6 +88,7 @@ class Job:
             "state": self.state,
             "step": self.step,
             "step_share": self.step_share,
+            "seconds_left": self.seconds_left,
             "made": self.made,
             "started": self.started,
             "ended": self.ended,
@@ -138,3 +141,96 @@ def _loaded(file: Path) -> dict[str, Any] | None:
 def _read(file: Path, stamp: tuple[int, int, int]) -> dict[str, Any]:
     words: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return words
+
+
+Words = Mapping[str, Any]
+
+
+def to_open(
+    path: str | Path,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str = ".",
+    sheet: str | None = None,
+) -> dict[str, Any]:
+    """The words of a job that opens a file."""
+    return {"path": str(path), "delimiter": delimiter, "encoding": encoding, "decimal": decimal, "sheet": sheet}
+
+
+def to_look(opened: Opened, schema: Words) -> dict[str, Any]:
+    """The words of a job that says what doesn't fit, who is alone, through which columns, and what would help."""
+    return {"opened": opened.slim().to_dict(), "schema": dict(schema)}
+
+
+def to_release(
+    opened: Opened,
+    schema: Words,
+    recipe: Words,
+    *,
+    format: str | None = None,
+    preset: str | None = None,
+    accept: bool = False,
+    seed: int | None = None,
+    account: bool = True,
+    limit: float | None = None,
+    sample: int | None = None,
+) -> dict[str, Any]:
+    """The words of a job that makes a release.
+
+    Parameters
+    ----------
+    opened, schema, recipe
+        The file, its schema in words and the recipe in words.
+    format
+        Ending of the table: csv, tsv, parquet, dta, sav, xpt; None: as the input's where that can be written.
+    preset, accept
+        Rules that the table is held to, and whether to release although a check of them fails.
+    seed
+        None when you publish: a secret one is drawn.
+    account, limit
+        Whether a synthesis is charged to the account beside the file, and the epsilon that may ever be spent, set by
+        the first run (None: 10).
+    sample
+        For a trial: run on so many rows, drawn at random. What a trial makes is never written elsewhere.
+    """
+    return {
+        "opened": opened.slim().to_dict(),
+        "schema": dict(schema),
+        "recipe": dict(recipe),
+        "format": format,
+        "preset": preset,
+        "accept": accept,
+        "seed": seed,
+        "account": account,
+        "limit": limit,
+        "sample": sample,
+    }
+
+
+def to_compare(
+    opened: Opened,
+    schema: Words,
+    recipes: Sequence[Words] | None = None,
+    *,
+    also: Sequence[Words] = (),
+    time_limit: float = 120.0,
+    risk_limit: float = 0.05,
+    workers: int | None = None,
+    seed: int | None = None,
+    store: str = "",
+) -> dict[str, Any]:
+    """The words of a job that compares recipes (None: the default ones for schema and table) and some others `also`.
+
+    Finished recipes are kept in a folder of the room that `store` names, and are not run again.
+    """
+    return {
+        "opened": opened.slim().to_dict(),
+        "schema": dict(schema),
+        "recipes": None if recipes is None else [dict(recipe) for recipe in recipes],
+        "also": [dict(recipe) for recipe in also],
+        "time_limit": time_limit,
+        "risk_limit": risk_limit,
+        "workers": workers,
+        "seed": seed,
+        "store": store,
+    }

@@ -2,6 +2,8 @@
 
 Run by `shoal.web.jobs`; the first line on standard input is the job's folder. Exit codes are those
 of the command line, and 28 where the disk is so full that not even that could be written.
+
+A job opens a file, looks how exposed it is, makes a release, or compares recipes.
 """
 
 from __future__ import annotations
@@ -15,21 +17,28 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shoal.errors import ParameterError
 from shoal.processes import follow_parent
 from shoal.progress import Pace, listening
 from shoal.web.error_text import DISK_FULL, Failure, explain, is_disk_full, without_paths
+from shoal.web.inspect import Opened, open_file
 from shoal.web.job import Job, read_job, write_job, write_result
 
 if TYPE_CHECKING:
-    from shoal.release.forecast import Forecast
+    from shoal.dp import Account
+    from shoal.files import Source
+    from shoal.recipe import Recipe
+    from shoal.release import Release
+    from shoal.release.cost import Forecast
+    from shoal.schema import Schema
 
-__all__ = ["Progress", "do", "main"]
+__all__ = ["ACTIONS", "Progress", "compare", "do", "look", "main", "open_table", "release"]
 
 _CODES = {"parameter": 2, "guarantee": 3, "input": 4, "internal": 1}
 
@@ -53,7 +62,7 @@ def do(folder: Path) -> int:
         request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
         progress = Progress(job)
         with _temporary(folder / "temporary"), listening(progress.heard):
-            result = _deed(request["kind"])(request["words"], folder, progress)
+            result = ACTIONS[request["kind"]](request["words"], folder, progress)
         write_result(folder, result)
         write_job(progress.ended(state="done", step_share=1.0))
     except Exception as error:
@@ -98,12 +107,13 @@ class Progress:
 
     def _write(self, share: float) -> None:
         self._written = time.monotonic()
-        self._job = replace(self._job, step=self._pace.step, step_share=share)
+        left = self._pace.seconds_left if self._pace.knows_step else None
+        self._job = replace(self._job, step=self._pace.step, step_share=share, seconds_left=left)
         write_job(self._job)
 
     def ended(self, **parts: Any) -> Job:
         """The job at its end."""
-        return replace(self._job, step="", ended=time.time(), **parts)
+        return replace(self._job, step="", seconds_left=None, ended=time.time(), **parts)
 
 
 _BEAT = 0.5  # seconds between two shares of a step that are written
@@ -135,19 +145,7 @@ def _temporary(folder: Path) -> Iterator[None]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-Deed = Callable[[Mapping[str, Any], Path, Progress], Mapping[str, Any]]
-
-
-def _deed(kind: str) -> Deed:
-    from shoal.web import actions
-
-    known: dict[str, Deed] = {
-        "open": actions.open_table,
-        "look": actions.look,
-        "release": actions.release,
-        "compare": actions.compare,
-    }
-    return known[kind]
+Action = Callable[[Mapping[str, Any], Path, Progress], Mapping[str, Any]]
 
 
 def _fail(job: Job, words: Mapping[str, Any], error: Exception) -> int:
@@ -179,3 +177,179 @@ def _is_asked() -> bool:
 
 def _leave(signum: int, frame: object) -> None:
     sys.exit(128 + signum)  # so that folders in the making are removed
+
+
+Words = Mapping[str, Any]
+
+
+def open_table(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
+    """Look at a file; the first stage is written as soon as it is there."""
+
+    def tell(opened: Opened) -> None:
+        write_result(folder, opened.to_dict())
+        say("reading all rows", 0.3)
+
+    say("reading")
+    _run_query(words)
+    reading = {name: value for name, value in words.items() if name not in ("database", "sql")}
+    return open_file(**reading, tell=tell, keep=folder).to_dict()
+
+
+def _run_query(words: Words) -> None:
+    """The rows of a query, where one is asked for, as the file that is then opened."""
+    if "sql" not in words:
+        return
+    from shoal.files import read_source
+
+    read_source(words["database"], sql=words["sql"]).frame.write_parquet(words["path"])
+
+
+def look(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
+    """What doesn't fit its schema, all of it; who is alone with their quasi-identifiers, and what would help.
+
+    The first is written as soon as it is there.
+    """
+    from shoal.web.exposure import exposure, problems, standing
+
+    source, schema = _table(words, say)
+    say("counting")
+    found: dict[str, Any] = {"quasi": list(schema.quasi), "problems": problems(source.frame, schema)}
+    found |= exposure(source.frame, schema)
+    write_result(folder, found)
+    return found | standing(source.frame, schema)
+
+
+def release(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
+    """Make a release and write it to ``release`` in the job's folder."""
+    from shoal.release import make
+    from shoal.release.cost import forecast
+    from shoal.web.findings import view_of
+    from shoal.web.forms import read_words
+
+    source, schema = _sampled(*_table(words, say), words.get("sample"))
+    recipe = read_words(words["recipe"])
+    held = {"preset": words.get("preset"), "accept": words.get("accept", False)}
+    say.expect(forecast(len(source.frame), schema, recipe))
+    with _account(source, recipe, words) as book:
+        made = make(source, schema, recipe, seed=words.get("seed"), account=book, progress=say, **held)
+        spent = None if book is None else _spent(book)
+    target = made.write(folder / "release", format=words.get("format") or _format(source), progress=say)
+    say("drawing")
+    return {**_result(made, target), "account": spent, "sample": words.get("sample"), "view": view_of(made)}
+
+
+def compare(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
+    """Compare recipes; finished ones are kept in the room, so that none is run twice."""
+    from shoal.comparison import compare as run
+
+    source, schema = _table(words, say)
+    recipes = _recipes(words, source, schema)
+    found = run(
+        source.frame,
+        schema,
+        recipes,
+        seed=words.get("seed"),
+        jobs=words.get("workers"),
+        time_limit=words.get("time_limit", 120.0),
+        folder=folder.parent.parent / "compared" / words.get("store", ""),
+        progress=say,
+    )
+    limit = float(words.get("risk_limit", 0.05))
+    target = found.write(folder / "comparison", limit=limit)
+    return {
+        **found.to_dict(),
+        "recommendation": found.recommendation(limit),
+        "risk_limit": limit,
+        "folder": str(target),
+        "files": {"page": str(target / "comparison.html"), "table": str(target / "comparison.csv")},
+    }
+
+
+def _recipes(words: Words, source: Source, schema: Schema) -> list[Recipe]:
+    """The recipes that were named, or the default ones for this table; then the others, each once."""
+    from shoal.comparison import default_recipes
+    from shoal.web.forms import read_words
+
+    named = words.get("recipes")
+    chosen = list(default_recipes(schema, source.frame)) if named is None else [read_words(entry) for entry in named]
+    for recipe in map(read_words, words.get("also", ())):
+        if recipe not in chosen:
+            chosen.append(recipe)
+    return chosen
+
+
+def _table(words: Words, say: Progress) -> tuple[Source, Schema]:
+    from dataclasses import replace
+
+    from shoal.files.column_types import with_dates
+    from shoal.schema import Schema
+    from shoal.web.table_reading import source_of
+
+    schema = Schema.from_dict(words["schema"])
+    say("reading")
+    source = source_of(Opened.from_dict(words["opened"]))
+    return replace(source, frame=with_dates(source.frame, schema.formats)), schema
+
+
+def _sampled(source: Source, schema: Schema, n: int | None) -> tuple[Source, Schema]:
+    """The table, or for a trial some of its rows."""
+    from shoal.sampling import sample_of
+
+    return (source if n is None else replace(source, frame=sample_of(source.frame, schema, n))), schema
+
+
+def _account(source: Source, recipe: Recipe, words: Words) -> AbstractContextManager[Account | None]:
+    from shoal.release.cost import account_of
+
+    if not words.get("account", True) or words.get("sample") is not None:
+        return nullcontext()
+    return account_of(Path(source.path), recipe, _limit(words.get("limit")))
+
+
+def _limit(given: Any) -> float | None:
+    """The limit of an account, which a form may give as text."""
+    if given in (None, "", "none"):
+        return None
+    try:
+        return float(given)
+    except (TypeError, ValueError):
+        raise ParameterError("limit", "must be a number", got=repr(given)[:40]) from None
+
+
+def _spent(book: Account) -> dict[str, str]:
+    return {"path": str(book.path), "spent": str(book.spent), "left": str(book.left)}
+
+
+def _format(source: Source) -> str:
+    from shoal.release.folders import FORMATS
+
+    return source.format if source.format in FORMATS else "csv"
+
+
+def _result(made: Release, target: Path) -> dict[str, Any]:
+    """What the page shows of a release."""
+    from shoal.frame import enter
+    from shoal.release.folders import inside_of, is_table
+
+    table = next(path for path in target.iterdir() if is_table(path.name))
+    return {
+        "rows": len(made.source_rows),
+        "rows_before": len(enter(made.original)),
+        "columns": len(enter(made.table).columns),
+        "synthetic": made.model is not None,
+        "recipe": made.recipe.to_dict(),
+        "recipe_text": str(made.recipe),
+        "claims": [claim.to_dict() for claim in made.claims],
+        "notes": list(made.notes),
+        "folder": str(target),
+        "files": {
+            "table": str(table),
+            "report": str(target / "report.html"),
+            "manifest": str(target / "manifest.json"),
+            "internal_report": str(inside_of(target) / "report.html"),
+            "replay": str(inside_of(target) / "replay.toml"),
+        },
+    }
+
+
+ACTIONS: dict[str, Action] = {"open": open_table, "look": look, "release": release, "compare": compare}

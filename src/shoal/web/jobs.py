@@ -82,7 +82,7 @@ class Jobs:
         room.before_close(self.close)
 
     def start(self, kind: Kind, words: Mapping[str, Any]) -> str:
-        """Ask for a job; gives its id at once. See `shoal.web.job_request` for the words of each kind."""
+        """Ask for a job; gives its id at once. See `shoal.web.job` for the words of each kind."""
         if kind not in get_args(Kind):
             raise ParameterError("job", f"kind must be one of {', '.join(get_args(Kind))}", got=repr(kind)[:40])
         with self._lock:
@@ -225,9 +225,9 @@ class Jobs:
         if job.state == "cancelled":
             return job
         with suppress(OSError, ValueError):
-            told = read_job(job.folder)
-            if told.is_over:
-                return told
+            written = read_job(job.folder)
+            if written.is_over:
+                return written
         return replace(job, state="failed", step="", step_share=None, ended=time.time(), error=self._silent(code))
 
     def _silent(self, code: int) -> Failure:

@@ -8,7 +8,8 @@ Three checks, before any page is built:
 - **Token.** Where one is set, a browser shows it once, by the link that `shoal web` prints or by the form, and gets a
   cookie that scripts can't read.
 
-What is answered is kept out of caches and frames of others.
+What is answered is kept out of caches and frames of others. The form that asks for the token is plain
+HTML, without a script.
 """
 
 from __future__ import annotations
@@ -23,13 +24,19 @@ from starlette.requests import Request, cookie_parser
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from shoal.report.markup import Html, join, tag
 from shoal.web.access import Access
-from shoal.web.pages.login import login_page
+from shoal.web.pages.screen import STYLE
 
-__all__ = ["Guard"]
+__all__ = ["Guard", "login_page"]
 
 LONGEST_FORM = 4096
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
+)
 HEADERS = {
+    "Content-Security-Policy": POLICY,
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "SAMEORIGIN",
@@ -76,7 +83,7 @@ class Guard:
         return None
 
     def _knows(self, scope: Scope) -> bool:
-        if self.access.token is None:
+        if self.access.token is None or scope.get("path", "").startswith("/static/"):
             return True
         shown = cookie_parser(_header(scope, b"cookie")).get(self._cookie, "")  # of a machine's other programs too
         return secrets.compare_digest(shown.encode(), self._pass.encode())
@@ -132,3 +139,31 @@ def _with_headers(send: Send) -> Send:
         await send(message)
 
     return sending
+
+
+def login_page(*, wrong: bool) -> str:
+    """The page; `wrong` says that the token just given was not the right one."""
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("title", "Shoal workbench"),
+        STYLE,
+    )
+    return f"<!DOCTYPE html>\n{tag('html', head, tag('body', _body(wrong)), lang='en')}\n"
+
+
+def _body(wrong: bool) -> Html:
+    said = tag("p", "That token is not valid.", class_="problem", role="alert") if wrong else None
+    field = Html('<input id="token" name="token" type="password" autocomplete="off" required autofocus>')
+    form = tag(
+        "form",
+        tag("label", "Token", for_="token"),
+        field,
+        tag("button", "Enter", class_="main", type="submit"),
+        method="post",
+        action="/login",
+        class_="login",
+    )
+    words = tag("p", "The command that started the workbench printed the token.")
+    return tag("main", tag("h1", "Shoal workbench"), join([words, said, form]), class_="sheet")

@@ -18,7 +18,18 @@ from shoal.coarsening.steps import Bins, Cap, DatePart, Prefix, Round, Star, Ste
 from shoal.errors import ParameterError
 from shoal.params import number
 
-__all__ = ["CHOICES", "Choice", "begun", "choice_of", "choices_for", "read_step", "show_part", "split_steps"]
+__all__ = [
+    "CHOICES",
+    "Choice",
+    "begun",
+    "choice_of",
+    "choices_for",
+    "read_step",
+    "show_part",
+    "split_steps",
+    "table_rows",
+    "table_text",
+]
 
 _NUMBERS = ("whole number", "number")
 _DATES = ("date", "time")
@@ -114,7 +125,7 @@ def show_part(name: str, value: Any) -> str:
     if value is None or isinstance(value, str):
         return "" if value in (None, "none") else str(value)
     if name == "rows":
-        return _as_csv(value)
+        return table_text(value)
     if isinstance(value, list | tuple):
         return (" to " if name == "within" else "; ").join(map(_digits, value))
     return _digits(value)
@@ -130,7 +141,7 @@ def _read(name: str, value: Any) -> Any:
     if not isinstance(value, str):
         return value
     if name == "rows":
-        return _from_csv(value)
+        return table_rows(value)
     if name == "edges":
         return tuple(number(part.strip()) for part in value.split(";") if part.strip())
     return tuple(number(part.strip()) for part in value.split(" to ")) if name == "within" else number(value.strip())
@@ -144,7 +155,7 @@ def _check_whole(words: Mapping[str, Any]) -> None:
             raise ParameterError("step", f"{entry.name} must be given")
 
 
-def _from_csv(text: str) -> tuple[tuple[str, ...], ...]:
+def table_rows(text: str) -> tuple[tuple[str, ...], ...]:
     """The table with the delimiter by which all its rows have as many columns, and more than one."""
     try:
         tables = [_parsed(text, delimiter) for delimiter in ";\t,"]
@@ -158,7 +169,8 @@ def _parsed(text: str, delimiter: str) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(row) for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row)
 
 
-def _as_csv(rows: Any) -> str:
+def table_text(rows: Any) -> str:
+    """A hierarchy table as text that `table_rows` reads back."""
     out = io.StringIO()
     csv.writer(out, delimiter=";", lineterminator="\n").writerows(rows)
     return out.getvalue()

@@ -16,13 +16,16 @@ from fastapi import FastAPI, Request, Response
 from starlette.requests import ClientDisconnect
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse
 
-from shoal.errors import ShoalError
+from shoal.errors import InputError, ShoalError
 from shoal.recipe import recipe_toml
 from shoal.web.controller import Controller
 from shoal.web.error_text import is_disk_full
 from shoal.web.export import bundle
 from shoal.web.forms import read_words
 from shoal.web.job import Job
+from shoal.web.project import ENDING, script_of
+from shoal.web.recoding import table_text
+from shoal.web.workspace import plain_name
 
 __all__ = ["add_routes"]
 
@@ -50,21 +53,58 @@ def add_routes(app: FastAPI, controller: Controller) -> None:
         except (ShoalError, OSError):
             return PlainTextResponse("This result is not available yet.", 404)
 
+    _add_texts(app, controller)
+
+
+def _add_texts(app: FastAPI, controller: Controller) -> None:
+    """What can be taken along as text."""
+
     @app.get("/b/{bench}/schema.toml")
     async def schema(bench: str) -> Response:
-        return _told(lambda: controller.schema(bench).to_toml(), "schema.toml")
+        return _text_file(lambda: controller.schema(bench).to_toml(), "schema.toml")
+
+    @app.get("/b/{bench}/project.shoal")
+    def project(bench: str) -> Response:
+        return _text_file(
+            lambda: controller.project_text(bench), f"{_stem(controller, bench)}.shoal", "application/json"
+        )
+
+    @app.get("/b/{bench}/script.sh")
+    def script(bench: str) -> Response:
+        return _text_file(lambda: script_of(controller.bench(bench)), "what-was-done.sh", "text/x-shellscript")
+
+    @app.get("/b/{bench}/hierarchy.csv")
+    def hierarchy(bench: str, column: str) -> Response:
+        return _text_file(lambda: _hierarchy(controller, bench, column), "hierarchy.csv", "text/csv")
 
     @app.get("/b/{bench}/recipe.toml")
     async def recipe(bench: str) -> Response:
-        return _told(lambda: recipe_toml(read_words(controller.recipe(bench))), "recipe.toml")
+        return _text_file(lambda: recipe_toml(read_words(controller.recipe(bench))), "recipe.toml")
+
+
+def _stem(controller: Controller, bench: str) -> str:
+    found = controller.find(bench)
+    return plain_name(str(found.notes.get("name", ""))).partition(".")[0] if found else "project"
+
+
+def _hierarchy(controller: Controller, bench: str, name: str) -> str:
+    from shoal.web.pages.column_panel import hierarchy_rows
+
+    opened, words = controller.opened(bench), (controller.bench(bench).schema or {}).get("columns", {})
+    view = next((column for column in opened.columns if column.name == name), None) if opened else None
+    if opened is None or view is None:
+        raise InputError("hierarchy", "must be of a column of the file")
+    return table_text(hierarchy_rows(opened, view, words.get(name, {})))
 
 
 async def _receive(request: Request, controller: Controller, name: str) -> Response:
     place = None
     try:
         place = controller.room.receive(name)
-        await _write(request, place)
-        return JSONResponse({"next": f"/b/{controller.open(place).id}/columns"}, 201)
+        await _write(request, place, controller.upload_limit)
+        begin = controller.open_project if place.suffix == ENDING else controller.open
+        bench = await asyncio.to_thread(begin, place)
+        return JSONResponse({"next": f"/b/{bench.id}/columns"}, 201)
     except BaseException as error:
         if place is not None:
             controller.room.forget(place)
@@ -76,15 +116,31 @@ async def _receive(request: Request, controller: Controller, name: str) -> Respo
 def _not_kept(error: Exception) -> Response:
     if isinstance(error, ClientDisconnect):
         return JSONResponse({"problem": "The upload was interrupted."}, 400)
+    if isinstance(error, ShoalError) and not is_disk_full(error):
+        return JSONResponse({"problem": str(error)}, 413 if isinstance(error, TooLargeError) else 400)
     full = is_disk_full(error)
     return JSONResponse({"problem": FULL if full else "The file could not be stored."}, 507 if full else 500)
 
 
-async def _write(request: Request, place: Path) -> None:
+class TooLargeError(InputError):
+    """An upload beyond the limit."""
+
+
+def _check_size(n: int, limit: int) -> None:
+    if n > limit:
+        hint = "Open it by its path, or start the workbench with a larger --upload-limit."
+        raise TooLargeError("upload", f"must have at most {limit / 1e9:g} GB", hint=hint)
+
+
+async def _write(request: Request, place: Path, limit: int) -> None:
     """Pieces of some megabytes, each written by a thread, so that other pages go on."""
+    declared = request.headers.get("content-length", "")
+    _check_size(int(declared) if declared.isdigit() else 0, limit)
     with place.open("wb") as file:
-        piece = bytearray()
+        piece, n = bytearray(), 0
         async for chunk in request.stream():
+            n += len(chunk)
+            _check_size(n, limit)
             piece += chunk
             if len(piece) >= PIECE:
                 await asyncio.to_thread(file.write, bytes(piece))
@@ -106,16 +162,16 @@ def _zip(internal: bool) -> Callable[[Job], Response]:
     return lambda job: _existing(bundle(job, internal=internal), filename=name, media_type="application/zip")
 
 
-def _told(text: Callable[[], str], name: str) -> Response:
+def _text_file(text: Callable[[], str], name: str, kind: str = "application/toml") -> Response:
     try:
-        return _download(text(), name)
+        return _download(text(), name, kind)
     except ShoalError as error:
         return PlainTextResponse(str(error), 404)
 
 
-def _download(text: str, name: str) -> Response:
+def _download(text: str, name: str, kind: str) -> Response:
     disposition = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
-    return Response(text, media_type="application/toml", headers=disposition)
+    return Response(text, media_type=kind, headers=disposition)
 
 
 _RESULTS: dict[str, Callable[[Job], Response]] = {

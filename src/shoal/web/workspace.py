@@ -20,7 +20,7 @@ from functools import cached_property
 from pathlib import Path
 
 from shoal.errors import FileError
-from shoal.web.sessions import Sessions
+from shoal.web.session import Sessions
 
 __all__ = ["Room", "plain_name"]
 

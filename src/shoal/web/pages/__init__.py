@@ -1,17 +1,61 @@
 """The pages of the workbench, one file each."""
 
+from functools import partial
+
+from fastapi import FastAPI, Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+
 from shoal.web.controller import Controller
-from shoal.web.pages.columns import add_columns
-from shoal.web.pages.compare import add_compare
-from shoal.web.pages.method import add_method
-from shoal.web.pages.results import add_results
-from shoal.web.pages.scores import add_scores
-from shoal.web.pages.start import add_start
+from shoal.web.pages.columns import ColumnsPage
+from shoal.web.pages.compare import ComparePage
+from shoal.web.pages.file import FilePage
+from shoal.web.pages.jobs import HistoryPage, JobsPage, MissingPage, ScoresPage
+from shoal.web.pages.live import Page, serve
+from shoal.web.pages.method import MethodPage
+from shoal.web.pages.result import ResultPage
+from shoal.web.pages.screen import document
 
 __all__ = ["add_pages"]
 
+_ALONE: dict[str, type[Page]] = {"/": FilePage, "/jobs": JobsPage, "/scores": ScoresPage}
+_ROOMS: dict[str, type[Page]] = {
+    "columns": ColumnsPage,
+    "method": MethodPage,
+    "compare": ComparePage,
+    "result": ResultPage,
+    "history": HistoryPage,
+}
 
-def add_pages(controller: Controller) -> None:
-    """Register every page."""
-    for add in (add_start, add_columns, add_method, add_results, add_compare, add_scores):
-        add(controller)
+
+def add_pages(app: FastAPI, controller: Controller) -> None:
+    """Add every page to `app`, and one for what isn't there."""
+    for path, page in _ALONE.items():
+        serve(app, path, partial(_alone, controller, page))
+    for name, room in _ROOMS.items():
+        serve(app, f"/b/{{bench}}/{name}", partial(_of_bench, controller, room))
+    serve(app, "/b/{bench}/result/{job}", partial(_of_job, controller))
+    _add_missing(app, controller)
+
+
+def _alone(controller: Controller, page: type[Page], request: Request) -> Page:
+    return page(controller, query=request.query_params)
+
+
+def _of_bench(controller: Controller, room: type[Page], request: Request) -> Page:
+    return room(controller, request.path_params["bench"], request.query_params)
+
+
+def _of_job(controller: Controller, request: Request) -> Page:
+    bench, job = (request.path_params[name] for name in ("bench", "job"))
+    return ResultPage(controller, bench, request.query_params, job=job)
+
+
+def _add_missing(app: FastAPI, controller: Controller) -> None:
+    @app.exception_handler(404)
+    async def missing(request: Request, _: Exception) -> Response:
+        if "text/html" not in request.headers.get("accept", ""):
+            return PlainTextResponse("There is no such page.", 404)
+        page = MissingPage(controller)
+        return HTMLResponse(
+            document(page, request.cookies.get("theme", "")), 404, headers={"Cache-Control": "no-store"}
+        )

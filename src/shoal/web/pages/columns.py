@@ -1,61 +1,58 @@
-"""The second page: what each column is, with the proposal, the identifier scan and the first rows beside it."""
+"""The second room: what each column is, on a grid with its shape, its problems and its part in who stands out."""
 
 from __future__ import annotations
 
+import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
-
-from nicegui import ui
+from urllib.parse import urlencode
 
 from shoal.errors import SchemaError, ShoalError
-from shoal.report.markup import Html, join, rows_table, tag
+from shoal.report.markup import Child, Html, join, tag
+from shoal.report.numbers import count, percent, plural
 from shoal.schema import Kind, Role, Schema
-from shoal.web.controller import Controller
 from shoal.web.inspect import ColumnView, Opened
+from shoal.web.pages import charts
+from shoal.web.pages.bench_page import BenchPage, first_rows
+from shoal.web.pages.column_panel import draw_panel, panel_entries
 from shoal.web.pages.domain import read_domain, show_domain
-from shoal.web.pages.preview import first_rows
-from shoal.web.pages.screen import Block, problem, screen
-from shoal.web.pages.waiting import BEAT, waiting, watching
+from shoal.web.pages.live import Act
+from shoal.web.pages.screen import field, problem, select
+from shoal.web.pages.standing import helps, remedy, standing_now
+from shoal.web.recoding import read_step
 
-__all__ = ["add_columns"]
+__all__ = ["ColumnsPage"]
 
 ROLES = {
-    "identifier": "identifies a person, never released",
-    "quasi": "known to others, masked",
+    "identifier": "names a person; never released",
+    "quasi": "known to others; masked",
     "sensitive": "must not be disclosed",
     "weight": "survey weight",
-    "unit": "identifies the rows of one person",
-    "household": "identifies the people of one household, never released",
+    "unit": "names the rows of one person",
+    "household": "names the people of one household",
+    "time": "when something happened; unchanged",
     "other": "published unchanged",
 }
-AT_ONCE = 50
+KINDS = {"": "as in the data", **{kind: kind for kind in get_args(Kind)}}
+MISSING = {
+    "error": "Stop",
+    "level": "Keep as a level of its own",
+    "drop": "Drop those rows",
+    "median": "Fill in the median",
+}
+AT_ONCE = 60
 
 
-def add_columns(controller: Controller) -> None:
-    """Add the page ``/b/{bench}/columns``."""
+class ColumnsPage(BenchPage):
+    """The grid, with filter, bulk edit, and what would help most beside it."""
 
-    @ui.page("/b/{bench}/columns")
-    def columns(bench: str) -> None:
-        with screen("Columns", bench=bench, step="columns", scores=controller.scores):
-            waiting(controller, bench, lambda opened: _Columns(controller, bench, opened))
+    room, name = "columns", "Columns"
 
-
-class _Columns:
-    """What one visitor of the page sees and does."""
-
-    def __init__(self, controller: Controller, bench: str, opened: Opened) -> None:
-        self.controller, self.bench, self.opened = controller, bench, opened
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
         self.wrong: dict[str, str] = {}
-        self.first = 0
-        Block(self._heading)
-        self.state = Block(self._state, live=True)
-        self.exposure = Block(self._exposure)
-        self.table = Block(self._table, on_change=self._changed, on_press=self._pressed)
-        self.preview = Block(lambda: first_rows(self.opened, self._roles()))
-        self.load = Block(self._load, on_change=self._changed)
-        ui.timer(BEAT, self.exposure.redraw)
-        watching(controller, bench, self._redraw)
+        self.typed: dict[str, str] = {}
 
     @property
     def words(self) -> Mapping[str, Any]:
@@ -63,133 +60,382 @@ class _Columns:
         bench = self.controller.find(self.bench)
         return (bench.schema or {}).get("columns", {}) if bench else {}
 
-    def _roles(self) -> dict[str, str]:
-        return {
-            column.name: str(self.words.get(column.name, {}).get("role", "other")) for column in self.opened.columns
-        }
+    def body(self, opened: Opened) -> Html:
+        """Heading, what is to be settled, the grid and what stands beside it."""
+        found, current = self.controller.exposure(self.bench)
+        problems = found.get("problems", [])
+        coarsens = "coarsen" in self.controller.recipe(self.bench)
+        aside = [self._panel(opened), standing_now(found, current=current), helps(found, coarsens=coarsens)]
+        return join(
+            [
+                self._heading(opened, problems),
+                self._settle(opened, problems, counted=bool(found)),
+                tag(
+                    "div",
+                    self._grid(opened, found),
+                    tag("aside", *aside, class_="aside-panel"),
+                    class_="grid-and-aside",
+                ),
+                first_rows(opened, {name: str(words.get("role", "other")) for name, words in self.words.items()}),
+                self._more(),
+            ]
+        )
 
-    def _heading(self) -> Html:
-        opened = self.opened
-        size = f"{opened.name}: {opened.n_rows:,} rows, {opened.n_columns:,} columns."
-        lead = "Shoal proposes a role for each column. The roles decide what is protected, so please review them."
+    # The top
+
+    def _heading(self, opened: Opened, problems: Sequence[Any]) -> Html:
         notes = [tag("p", note, class_="note") for note in opened.notes]
-        return join([tag("h1", "Roles of the columns"), tag("p", f"{size} {lead}", class_="lead"), *notes])
+        lead = "The roles decide what is protected. Shoal has proposed them; please look through them."
+        ready = not problems and self._has_quasi()
+        method = tag("a", "Continue to the method", href=f"/b/{self.bench}/method", class_="button main")
+        blocked = tag("span", "Continue to the method", class_="button main", aria_disabled="true")
+        down = tag("a", "Download the schema", href=f"/b/{self.bench}/schema.toml", class_="button")
+        actions = tag("div", method if ready else blocked, down, class_="actions")
+        return join(
+            [
+                tag("div", tag("div", tag("h1", "Columns"), tag("p", lead, class_="lead")), actions, class_="split"),
+                *notes,
+            ]
+        )
 
-    def _state(self) -> Html:
-        if self.wrong:
-            return join(problem(text) for text in self.wrong.values())
+    def _has_quasi(self) -> bool:
+        return any(words.get("role") == "quasi" for words in self.words.values())
+
+    def _settle(self, opened: Opened, problems: Sequence[Mapping[str, Any]], *, counted: bool) -> Html:
+        """Everything that keeps the table from being used, in one place, with remedies for all of it."""
+        if not self._has_quasi():
+            said = "No column has the role quasi, so nothing would be masked. Give it to those that others may know."
+            return tag("p", said, class_="problem", role="alert")
         try:
-            schema = self.controller.schema(self.bench)
+            self.controller.schema(self.bench)
         except ShoalError as error:
             return problem(error) or Html("")
-        return join([_verdict(schema), self._actions(bool(schema.quasi))])
-
-    def _exposure(self) -> Html:
-        """How exposed the table is by the roles as they stand, counted in the background."""
-        try:
-            job = (
-                self.controller.look(self.bench)
-                if not self.wrong and self.controller.schema(self.bench).quasi
-                else None
-            )
-        except ShoalError:
-            job = None
-        if job is None or job.state == "failed":
-            return problem(str(job.error)) or Html("") if job else Html("")
-        return tag("p", _alone(job.result) if job.result else "Counting unique records…", class_="note")
-
-    def _actions(self, ready: bool) -> Html:
-        method, toml = f"/b/{self.bench}/method", f"/b/{self.bench}/schema.toml"
-        onward = tag("a", "Continue to the method", href=method, class_="button main") if ready else None
-        return tag("div", onward, tag("a", "Download the schema", href=toml, class_="button"), class_="actions")
-
-    def _table(self) -> Html:
-        columns = self.opened.columns[self.first : self.first + AT_ONCE]
-        rows = [self._row(self.first + i, column) for i, column in enumerate(columns)]
-        head = ["column", "role", "kind", "public range or levels", "where missing", "why"]
-        table = rows_table("Columns", head, rows, kind="columns", quiet=True)
-        return join([tag("h2", "Columns"), table, self._pages()])
-
-    def _pages(self) -> Html | None:
-        n = len(self.opened.columns)
-        if n <= AT_ONCE:
-            return None
-        shown = f"Columns {self.first + 1:,} to {min(self.first + AT_ONCE, n):,} of {n:,}"
-        back = tag("button", "Earlier", data_do="page", data_of=str(self.first - AT_ONCE), disabled=not self.first)
-        last = self.first + AT_ONCE >= n
-        more = tag("button", "Later", data_do="page", data_of=str(self.first + AT_ONCE), disabled=last)
-        return tag("div", back, tag("span", shown), more, class_="actions")
-
-    def _row(self, i: int, column: ColumnView) -> list[Html | str]:
-        name, words = column.name, self.words.get(column.name, {})
-        domain = tag(
-            "input",
-            type="text",
-            name=f"{i}.domain",
-            value=show_domain(words, numbers=_is_number(column)),
-            class_="domain",
-            placeholder="0 to 120, or a; b; c",
-            aria_label=f"public range or levels of {name}",
+        general = [problem(one["rule"]) for one in problems if not one["column"]]
+        missing = [one["column"] for one in problems if self._is_missing(opened, one["column"])]
+        all_at_once = self._all_missing(missing) if len(missing) > 1 else None
+        named = [one for one in problems if one["column"]]
+        if not problems:
+            said = f"The schema is valid. {self._counts()}." if counted else f"Checking the table… {self._counts()}."
+            return tag("p", said, class_="fine")
+        n = f"{plural(len(named), 'column')} to settle, marked below."
+        return tag(
+            "div", tag("p", tag("strong", n)) if named else None, all_at_once, *general, class_="problem", role="alert"
         )
+
+    def _all_missing(self, names: Sequence[str]) -> Html:
+        words = f"{len(names)} of them have missing numbers and no rule for these. For all of them at once:"
+        presses = [
+            remedy(MISSING[way], {name: {"missing": way} for name in names}) for way in ("level", "drop", "median")
+        ]
+        return tag("div", tag("p", words), tag("div", *presses, class_="actions"))
+
+    def _counts(self) -> str:
+        counts = {role: sum(words.get("role") == role for words in self.words.values()) for role in ROLES}
+        return "; ".join(f"{n} {role} ({ROLES[role]})" for role, n in counts.items() if n)
+
+    def _is_missing(self, opened: Opened, name: str) -> bool:
+        view = next((column for column in opened.columns if column.name == name), None)
+        words = self.words.get(name, {})
+        return (
+            bool(view and view.n_missing)
+            and words.get("missing", "error") == "error"
+            and words.get("kind") != "nominal"
+        )
+
+    # The grid
+
+    def _grid(self, opened: Opened, found: Mapping[str, Any]) -> Html:
+        shown = self._filtered(opened, found)
+        first = self._first(len(shown))
+        rows = [self._row(i, column, opened, found) for i, column in shown[first : first + AT_ONCE]]
+        heads = ["column", "shape", "role", "makes unique", "kind", "where missing", "public range or levels", "why"]
+        every = tag("input", type="checkbox", data_all=True, aria_label="select all columns shown")
+        head = tag("tr", tag("td", every), *(tag("th", text, scope="col") for text in heads))
+        caption = tag("caption", "Columns", class_="heard")
+        table = tag("table", caption, tag("thead", head), tag("tbody", *rows), class_="columns")
+        area = tag("div", table, class_="scroll tall", tabindex="0", role="group", aria_label="Columns")
+        return tag(
+            "div", self._filter(len(shown), len(opened.columns)), self._bulk(), area, self._pages(len(shown), first)
+        )
+
+    def _first(self, n: int) -> int:
+        given = self.query.get("from", "0")
+        return min(int(given) if given.isdigit() else 0, max(0, n - 1)) // AT_ONCE * AT_ONCE
+
+    def _filtered(self, opened: Opened, found: Mapping[str, Any]) -> list[tuple[int, ColumnView]]:
+        text, role = self.query.get("q", "").lower(), self.query.get("role", "")
+        troubled = {one["column"] for one in found.get("problems", [])}
         return [
-            join([name, tag("span", _facts(column), class_="type")]),
-            _choice(f"{i}.role", f"role of {name}", {role: role for role in get_args(Role)}, str(words.get("role"))),
-            _choice(f"{i}.kind", f"kind of {name}", _KINDS, str(words.get("kind") or "")),
-            domain,
-            _choice(f"{i}.missing", f"where {name} is missing", _MISSING, str(words.get("missing", "error"))),
-            tag("span", *self._findings(name), self._reason(name), class_="why"),
+            (i, column)
+            for i, column in enumerate(opened.columns)
+            if text in column.name.lower()
+            and (role != "to settle" or column.name in troubled)
+            and (role in ("", "to settle") or self.words.get(column.name, {}).get("role") == role)
         ]
 
-    def _findings(self, name: str) -> list[Html]:
-        found = [finding for finding in (self.opened.scan or {}).get("findings", ()) if finding["column"] == name]
+    def _filter(self, shown: int, n: int) -> Html:
+        roles = {"": "all roles", "to settle": "to settle", **{role: role for role in get_args(Role)}}
+        text = tag(
+            "input",
+            type="search",
+            name="q",
+            value=self.query.get("q", ""),
+            placeholder="Find a column",
+            aria_label="Find a column",
+        )
+        chosen = select("role", roles, self.query.get("role", ""), aria_label="Role to show")
+        said = f"{count(n)} columns" if shown == n else f"{count(shown)} of {count(n)} columns"
+        return tag(
+            "form",
+            text,
+            chosen,
+            tag("button", "Show", type="submit"),
+            tag("span", said, class_="note"),
+            method="get",
+            class_="filter",
+        )
+
+    def _bulk(self) -> Html:
+        choices = {"": "role: leave", **{role: f"role: {role}" for role in get_args(Role)}}
+        kinds = {"": "kind: leave", **{kind: f"kind: {kind}" for kind in get_args(Kind)}}
+        ways = {"": "missing: leave", **{way: f"missing: {words.lower()}" for way, words in MISSING.items()}}
+        return tag(
+            "form",
+            tag("strong", "", data_count=True),
+            select("role", choices, "", aria_label="role of the selected columns"),
+            select("kind", kinds, "", aria_label="kind of the selected columns"),
+            select("missing", ways, "", aria_label="where the selected columns are missing"),
+            tag("button", "Apply to the selected", type="submit", class_="main"),
+            id="bulk",
+            class_="bulk",
+            hidden=True,
+            data_do="bulk",
+            data_among=True,
+        )
+
+    def _pages(self, n: int, first: int) -> Html | None:
+        if n <= AT_ONCE:
+            return None
+        said = f"Columns {first + 1:,} to {min(first + AT_ONCE, n):,} of {n:,}"
+        earlier = self._link("Earlier", {"from": str(max(0, first - AT_ONCE))}) if first else None
+        later = self._link("Later", {"from": str(first + AT_ONCE)}) if first + AT_ONCE < n else None
+        return tag("div", earlier, tag("span", said), later, class_="actions")
+
+    def _link(self, words: str, query: Mapping[str, str], **marks: Any) -> Html:
+        kept = {name: value for name, value in {**self.query, **query}.items() if value}
+        return tag("a", words, href=f"/b/{self.bench}/columns?{urlencode(kept)}", **{"class_": "button", **marks})
+
+    def _row(self, i: int, column: ColumnView, opened: Opened, found: Mapping[str, Any]) -> Html:
+        name, words = column.name, self.words.get(column.name, {})
+        troubles = [self._trouble(one, opened) for one in found.get("problems", []) if one["column"] == name]
+        troubles += [problem(self.wrong[name]) or Html("")] if name in self.wrong else []
+        box = tag("input", type="checkbox", data_select=True, value=name, aria_label=f"select {name}")
+        edit = self._link("More", {"column": name}, class_="quiet", aria_label=f"more about {name}")
+        roles = {role: role for role in get_args(Role)}
+        cells: list[Child] = [
+            charts.spark(column.shape, ordered=column.ordered, label=f"distribution of {name}"),
+            select(f"{i}.role", roles, words.get("role"), aria_label=f"role of {name}"),
+            self._part(words, found, name),
+            select(f"{i}.kind", KINDS, words.get("kind") or "", aria_label=f"kind of {name}"),
+            self._missing(i, column, words),
+            self._domain(i, column, words),
+            tag("div", *self._findings(opened, name), self._reason(opened, name), class_="why"),
+        ]
+        head = join([tag("strong", name), " ", edit, tag("span", _facts(column), class_="type")])
+        kind = "trouble own" if troubles else None
+        row = [tag("td", box), tag("th", head, scope="row"), *(tag("td", cell) for cell in cells)]
+        drawn = tag("tr", *row, class_=kind, data_key=f"row {name}")
+        if not troubles:
+            return drawn
+        wide = tag("td", *troubles, colspan=str(len(row) - 1))
+        return join([drawn, tag("tr", tag("td"), wide, class_="trouble settle", data_key=f"trouble {name}")])
+
+    def _missing(self, i: int, column: ColumnView, words: Mapping[str, Any]) -> Child:
+        chosen = words.get("missing", "error")
+        codes = words.get("missing_codes")
+        also = tag("span", f"codes: {', '.join(map(str, codes))}", class_="type") if codes else None
+        name = f"{i}.missing"
+        return join([select(name, MISSING, chosen, aria_label=f"where {column.name} is missing"), also])
+
+    def _domain(self, i: int, column: ColumnView, words: Mapping[str, Any]) -> Html:
+        name = f"{i}.domain"
+        return tag(
+            "input",
+            type="text",
+            name=name,
+            value=self.typed.get(name, show_domain(words, numbers=_is_number(column))),
+            class_="domain",
+            placeholder="0 to 120, or a; b; c",
+            aria_label=f"public range or levels of {column.name}",
+            aria_invalid="true" if name in self.typed else None,
+        )
+
+    def _part(self, words: Mapping[str, Any], found: Mapping[str, Any], name: str) -> Child:
+        share = found.get("contribution", {}).get(name)
+        if words.get("role") != "quasi" or share is None:
+            return tag("span", "–", class_="soft")
+        freed = found.get("freed", {}).get(name, 0)
+        label = f"{name}: {percent(share)} of who is alone; {count(freed)} fewer without it"
+        return tag("span", charts.bullet(None, share, None, label), percent(share), class_="part-of", title=label)
+
+    def _trouble(self, one: Mapping[str, Any], opened: Opened) -> Html:
+        name = one["column"]
+        words = f"{one['rule'][:1].upper()}{one['rule'][1:]}" + (f": {one['got']}." if one["got"] else ".")
+        presses = (
+            [remedy("Declare " + ", ".join(map(str, one["fix"].values())), {name: one["fix"]})] if one["fix"] else []
+        )
+        if self._is_missing(opened, name):
+            ways = ("level", "drop", "median")
+            presses += [remedy(MISSING[way], {name: {"missing": way}}) for way in ways]
+        declared = {entry: None for entry in ("bounds", "levels") if self.words.get(name, {}).get(entry)}
+        if declared and not presses:
+            presses.append(remedy("Remove the declared range or levels", {name: declared}))
+        return tag("div", tag("p", words, class_="flag"), tag("div", *presses, class_="remedies"), class_="settle")
+
+    def _findings(self, opened: Opened, name: str) -> list[Html]:
+        found = [finding for finding in (opened.scan or {}).get("findings", ()) if finding["column"] == name]
         return [tag("span", f"Looks like: {finding['identifier']}.", class_="flag") for finding in found]
 
-    def _reason(self, name: str) -> str:
-        return str((self.opened.proposal or {}).get("reasons", {}).get(name, ""))
+    def _reason(self, opened: Opened, name: str) -> str:
+        return str((opened.proposal or {}).get("reasons", {}).get(name, ""))
 
-    def _load(self) -> Html:
-        entry = tag("textarea", name="schema", rows="4", class_="wide", placeholder="[columns.age]", id="schema-text")
-        label = tag("label", tag("span", "Paste a schema in TOML, to replace the one above", class_="name"), entry)
-        return tag("details", tag("summary", "I already have a schema"), label)
+    # Beside the grid
 
-    def _changed(self, name: str, value: str) -> None:
-        if name == "schema":
-            self._take(
-                "schema", lambda: self.controller.set_schema(self.bench, _read(value)) if value.strip() else None
-            )
+    def _panel(self, opened: Opened) -> Html | None:
+        name = self.query.get("column", "")
+        view = next((column for column in opened.columns if column.name == name), None)
+        if view is None:
+            return None
+        close = self._link("Close", {"column": ""}, class_="quiet")
+        names = [column.name for column in opened.columns if column.name != name]
+        panel = draw_panel(self.bench, opened, view, self.words.get(name, {}), names)
+        return tag(
+            "section",
+            tag("div", tag("h2", name), close, class_="split"),
+            problem(self.wrong.get("panel")),
+            panel,
+            class_="card panel",
+        )
+
+    # The bottom
+
+    def _more(self) -> Html:
+        bench = self.controller.bench(self.bench)
+        rules = (bench.schema or {}).get("rules", [])
+        shown = self.typed.get("rules") or (_rules_toml(rules) if rules else "")
+        hint = "Public knowledge about the world, kept by every method, in TOML."
+        area = tag("textarea", shown, name="rules", rows="7", class_="wide code", placeholder=_RULES)
+        entry = tag(
+            "textarea",
+            self.typed.get("schema", ""),
+            name="schema",
+            rows="5",
+            class_="wide code",
+            placeholder="[columns.age]",
+            id="schema-text",
+        )
+        return tag(
+            "div",
+            tag(
+                "details",
+                tag("summary", f"Rules between columns ({len(rules)})"),
+                problem(self.wrong.get("rules")),
+                field("Rules", area, hint),
+                open="rules" in self.wrong,
+            ),
+            tag(
+                "details",
+                tag("summary", "I already have a schema"),
+                problem(self.wrong.get("schema")),
+                field("Paste a schema in TOML, to replace the one above", entry),
+                open="schema" in self.wrong,
+            ),
+        )
+
+    # What a person does
+
+    def press(self, act: Act) -> None:
+        """A field of a row, a remedy, a bulk edit, the panel, rules or a schema."""
+        done = {"remedy": self._remedied, "bulk": self._bulk_edit, "panel": self._panel_edit, "recode": self._recoded}
+        if act.do in done:
+            self._take(act.do if act.do != "remedy" else "", lambda: done[act.do](act))
+        elif act.name in ("schema", "rules"):
+            self._take(act.name, lambda: self._pasted(act.name, str(act.value)), act.name, str(act.value))
+        elif act.name:
+            self._entered(act)
+
+    def _entered(self, act: Act) -> None:
+        opened = self.opened
+        place, _, entry = act.name.partition(".")
+        if opened is None or not place.isdigit() or int(place) >= len(opened.columns):
             return
-        place, _, entry = name.partition(".")
-        column = self.opened.columns[int(place)]
-        self._take(column.name, lambda: self._change(column, entry, value))
+        column = opened.columns[int(place)]
 
-    def _change(self, column: ColumnView, entry: str, value: str) -> None:
-        self.controller.change_column(self.bench, column.name, _entries(column, entry, value))
+        def change() -> None:
+            self.controller.change_column(self.bench, column.name, _entries(column, entry, str(act.value)))
 
-    def _take(self, what: str, change: Any) -> None:
-        """Make a change, or keep what is wrong with it on the screen until it is mended."""
-        self.wrong.pop(what, None)
+        self._take(column.name, change, act.name, str(act.value))
+
+    def _take(self, what: str, change: Any, name: str = "", typed: str = "") -> None:
+        """Make a change, or show what is wrong with it beside what was typed."""
         try:
             change()
         except ShoalError as error:
-            self.wrong[what] = str(error)
-        self._redraw()
+            if not what:
+                raise
+            self.wrong["panel" if what == "panel" else what] = str(error)
+            if name:
+                self.typed[name] = typed
 
-    def _redraw(self) -> None:
-        self.state.redraw()
-        self.preview.redraw()
-        if not self.wrong:  # else what is wrong would be taken out of its field
-            self.table.redraw()
+    def _remedied(self, act: Act) -> None:
+        entries = json.loads(act.of)
+        self.controller.change_columns(self.bench, entries, _said(entries))
 
-    def _pressed(self, do: str, of: str) -> None:
-        if do == "page":
-            self.first = min(max(0, int(of)), len(self.opened.columns) - 1)
-            self.wrong.clear()  # what was not taken is no longer to be seen
-            self.state.redraw()
-            self.table.redraw()
+    def _bulk_edit(self, act: Act) -> None:
+        given = {name: str(act.fields[name]) for name in ("role", "kind", "missing") if act.fields.get(name)}
+        names = [str(name) for name in act.fields.get("selected", ()) if str(name) in self.words]
+        if given and names:
+            entries = {name: dict(given) for name in names}
+            self.controller.change_columns(self.bench, entries, _said(entries))
+
+    def _panel_edit(self, act: Act) -> None:
+        name = act.of
+        if name in self.words:
+            self.controller.change_column(self.bench, name, panel_entries(act.fields, self.words[name]))
+
+    def _recoded(self, act: Act) -> None:
+        """Put a change in front of the recipe's coarseners."""
+        one = json.loads(act.of)
+        step = read_step({key: value for key, value in one["step"].items() if value is not None})
+        chain = list(self.controller.recipe(self.bench).get("coarsen", []))
+        none: dict[str, Any] = {"method": "recode", "steps": {}}
+        first = chain.pop(0) if chain and chain[0].get("method") == "recode" else none
+        said = dict(step) if isinstance(step, Mapping) else step.to_dict()
+        steps = {**dict(first["steps"]), str(one["column"]): said}
+        words = {"coarsen": [{**first, "steps": steps}, *chain]}
+        self.controller.change_recipe(self.bench, words, f"recipe: {one['words']}")
+        self.said, self.sort = f"Added to the recipe: {one['words']}.", "fine"
+
+    def _pasted(self, name: str, text: str) -> None:
+        if name == "rules":
+            self.controller.change_rules(self.bench, _toml(text).get("rules", []) if text.strip() else [])
+        elif text.strip():
+            self.controller.set_schema(self.bench, Schema.from_dict(_toml(text)))
 
 
-_KINDS = {"": "as in the data", **{kind: kind for kind in get_args(Kind)}}
-_MISSING = {"error": "stop", "drop": "drop the row", "median": "fill in the median"}
+_RULES = """[[rules]]
+when = { admission = ["newborn"] }
+then = { age = { max = 0 } }
+
+[[rules]]
+order = ["admitted", "discharged"]"""
+
+
+def _said(entries: Mapping[str, Mapping[str, Any]]) -> str:
+    """A change of some columns in a few words."""
+    first = next(iter(entries.values()))
+    which = next(iter(entries)) if len(entries) == 1 else f"{len(entries)} columns"
+    return f"{which}: {', '.join(f'{name} {value}' for name, value in first.items())}"
 
 
 def _facts(column: ColumnView) -> str:
@@ -201,20 +447,8 @@ def _facts(column: ColumnView) -> str:
     return ", ".join(parts)
 
 
-def _alone(found: Mapping[str, Any]) -> str:
-    names = ", ".join(found["quasi"][:6]) + ("…" if len(found["quasi"]) > 6 else "")
-    said = f"At present, {found['alone']:.1%} of the records are unique in their combination of {names}"
-    return f"{said}; the smallest class holds {found['smallest']:,}."
-
-
 def _is_number(column: ColumnView) -> bool:
     return column.type in ("whole number", "number")
-
-
-def _choice(name: str, label: str, options: Mapping[str, str], chosen: str) -> Html:
-    entries = dict(options) if chosen in options else {**options, chosen: chosen}
-    drawn = [tag("option", words, value=value, selected=value == chosen) for value, words in entries.items()]
-    return tag("select", *drawn, name=name, aria_label=label)
 
 
 def _entries(column: ColumnView, entry: str, value: str) -> dict[str, Any]:
@@ -224,20 +458,17 @@ def _entries(column: ColumnView, entry: str, value: str) -> dict[str, Any]:
     if entry == "kind":
         other = {"numeric": "levels", "ordinal": "bounds", "nominal": "bounds"}.get(value)
         return {"kind": value or None, **({other: None} if other else {})}
-    return {entry: value}
+    return {entry: value} if entry in ("role", "missing") else {}
 
 
-def _read(text: str) -> Schema:
+def _toml(text: str) -> dict[str, Any]:
     try:
-        return Schema.from_dict(tomllib.loads(text))
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SchemaError("schema", f"must be TOML ({error})") from None
 
 
-def _verdict(schema: Schema) -> Html:
-    if not schema.quasi:
-        said = "No column has the role quasi, so nothing would be masked. Give it to the columns that others may know."
-        return tag("p", said, class_="problem", role="alert")
-    counts = {role: sum(column.role == role for column in schema.columns) for role in ROLES}
-    said = "; ".join(f"{n} {role} ({ROLES[role]})" for role, n in counts.items() if n)
-    return tag("p", f"The schema is valid. {said}.", class_="fine")
+def _rules_toml(rules: Sequence[Mapping[str, Any]]) -> str:
+    import tomli_w
+
+    return tomli_w.dumps({"rules": [dict(rule) for rule in rules]})

@@ -1,116 +1,241 @@
-"""The fifth page: many recipes on one risk-utility map, and a click that takes one of them."""
+"""The fifth room: many recipes on one risk-utility map, large and pressable; three lines of advice; use one of them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
-
-from nicegui import ui
 
 from shoal.comparison import Comparison, Outcome
 from shoal.errors import ParameterError, ShoalError
-from shoal.report.markup import Html, join, rows_table, tag
-from shoal.web.controller import Controller
+from shoal.recipe import FAMILIES
+from shoal.report.markup import Child, Html, join, rows_table, tag
+from shoal.report.numbers import ABSENT, number, percent, plural
+from shoal.web.controller import title_of
 from shoal.web.inspect import Opened
 from shoal.web.job import Job
-from shoal.web.pages.screen import Block, field, problem, screen
-from shoal.web.pages.waiting import BEAT, progress_of, waiting, watching
+from shoal.web.pages import charts
+from shoal.web.pages.bench_page import BenchPage, progress_of
+from shoal.web.pages.live import Act
+from shoal.web.pages.screen import accepted_risk, field, problem
 
-__all__ = ["add_compare"]
+__all__ = ["ComparePage"]
 
-SAID = 2  # lines of the recommendation; the page below has all of it
-
-
-def add_compare(controller: Controller) -> None:
-    """Add the page ``/b/{bench}/compare``."""
-
-    @ui.page("/b/{bench}/compare")
-    def compare(bench: str) -> None:
-        with screen("Compare", bench=bench, step="compare", scores=controller.scores):
-            waiting(controller, bench, lambda opened: _Compare(controller, bench, opened))
+SAID = 3
 
 
-class _Compare:
-    """What one visitor of the page sees and does."""
+class ComparePage(BenchPage):
+    """The map of the newest comparison; what is pressed there is told beside it."""
 
-    def __init__(self, controller: Controller, bench: str, opened: Opened) -> None:
-        self.controller, self.bench, self.error = controller, bench, ""
-        self.answers: dict[str, Any] = {"limit": "5", "seconds": "120"}
-        Block(_heading)
-        self.form = Block(self._form, on_change=self._changed, on_press=self._pressed)
-        self.progress = Block(self._progress)
-        self.state = Block(self._state, on_press=self._pressed, live=True)
-        self.result = Block(self._result, on_press=self._pressed)
-        self.seen: tuple[Any, ...] = ()
-        ui.timer(BEAT, self._beat)
-        watching(controller, bench, self._redraw)
+    room, name = "compare", "Compare"
 
-    def _beat(self) -> None:
-        """Draw only what has changed: a finished comparison stands still."""
-        job = self.job
-        now = (job.id, job.state, job.step, job.is_over or int(job.seconds)) if job else ()
-        if now != self.seen:
-            self.seen = now
-            self._redraw()
-
-    def _redraw(self) -> None:
-        for block in (self.form, self.progress, self.state, self.result):
-            block.redraw()
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.error = ""
 
     @property
     def job(self) -> Job | None:
         """The newest comparison of this file."""
         return self.controller.newest(self.bench, "compare") if self.controller.find(self.bench) else None
 
-    @property
-    def _running(self) -> bool:
+    def body_facts(self) -> Any:
+        """How far the comparison is."""
+        return self.job
+
+    def body(self, opened: Opened) -> Html:
+        """The map first; the form is above it only while there is none."""
         job = self.job
-        return job is not None and not job.is_over
-
-    def _form(self) -> Html:
-        limit = tag("input", type="number", name="limit", value=self.answers["limit"], min="0.1", max="100", step="any")
-        seconds = tag("input", type="number", name="seconds", value=self.answers["seconds"], min="1", step="1")
-        fields = tag(
-            "div",
-            field("Re-identification of at most (%)", limit, "Limit for the recommendation."),
-            field("Seconds per recipe", seconds, "A recipe that takes longer is stopped and reported."),
-            class_="fields",
-        )
-        press = tag("button", "Compare", class_="main", data_do="start", disabled=self._running)
-        return tag("div", fields, tag("div", press, class_="actions"), class_="card")
-
-    def _progress(self) -> Html:
-        return progress_of(self.job) if self.job and not self.job.is_over else Html("")
-
-    def _state(self) -> Html:
-        job = self.job
-        if self.error or job is None:
-            return problem(self.error) or Html("")
-        if job.state in ("queued", "running"):
-            stop = tag("button", "Cancel", class_="warn", data_do="cancel", data_of=job.id)
-            return tag("div", stop, class_="actions")
-        if job.state == "cancelled":
-            said = "Cancelled. Finished recipes are saved: press Compare to resume."
-            return tag("p", said, class_="note")
-        return problem(str(job.error or "")) or Html("")
-
-    def _result(self) -> Html:
-        job = self.job
-        if job is None or job.state != "done" or job.result is None:
-            return Html("")
-        said = [tag("p", line) for line in job.result["recommendation"].split("\n")[:SAID]]
-        words = tag("div", *said, class_="fine")
-        page = f"/jobs/{job.id}/comparison.html"
-        frame = tag("iframe", src=page, title="Risk-utility map", class_="report")
-        alone = tag("p", tag("a", "Open in a new tab", href=page, target="_blank", rel="noopener"))
-        return join([tag("h2", "Recommendation"), words, self._table(job), tag("h2", "The map"), alone, frame])
-
-    def _table(self, job: Job) -> Html:
+        done = job is not None and job.state == "done" and job.result is not None
+        if job is None or not done:
+            return join([_heading(), self._form(job), self._state(job), self._runs()])
         found = Comparison.from_dict(job.result or {})
-        front = {outcome.name for outcome in found.front}
-        ranked = sorted(found.outcomes, key=lambda one: (not one.is_done, one.name not in front, one.risk))
-        rows = [_row(outcome, outcome.name in front) for outcome in ranked]
-        head = ["recipe", "risk", "kept", "seconds", "", ""]
-        return rows_table("Recipes", head, rows, numeric=[1, 2, 3], quiet=True)
+        return join([self._result(found), self._runs(), self._form(job)])
+
+    def _form(self, job: Job | None) -> Html:
+        running = job is not None and not job.is_over
+        limit = 100 * self.controller.risk_limit(self.bench)
+        risk = tag("input", type="number", name="limit", value=f"{limit:g}", min="0.1", max="100", step="any")
+        seconds = tag("input", type="number", name="seconds", value="120", min="1", step="1")
+        press = tag("button", "Compare", type="submit", class_="main", disabled=running)
+        return tag(
+            "form",
+            tag("h2", "Compare the usual recipes and those you tried"),
+            tag(
+                "div",
+                field("Accepted risk (%)", risk, "Limit for the recommendation."),
+                field("Seconds per recipe", seconds, "A recipe that takes longer is stopped and reported."),
+                class_="fields",
+            ),
+            problem(self.error),
+            tag("div", press, class_="actions"),
+            data_do="start",
+            class_="card",
+        )
+
+    def _state(self, job: Job | None) -> Html | None:
+        if job is None:
+            return None
+        if job.state in ("queued", "running"):
+            stop = tag("button", "Cancel", type="button", class_="warn", data_do="cancel", data_of=job.id)
+            return tag("div", progress_of(job), tag("div", stop, class_="actions"), class_="card")
+        if job.state == "cancelled":
+            return tag("p", "Cancelled. Finished recipes are kept: press Compare to resume.", class_="note")
+        return problem(str(job.error or ""))
+
+    def _result(self, found: Comparison) -> Html:
+        limit = self.controller.risk_limit(self.bench)
+        best = found.best(limit)
+        picked = self._picked(found, best)
+        advice = found.recommendation(limit).split("\n")
+        more = tag("details", tag("summary", "All of the advice"), *(tag("p", line) for line in advice[SAID:]))
+        return join(
+            [
+                tag("div", tag("h1", "Compare"), accepted_risk(limit), class_="split"),
+                tag(
+                    "div",
+                    tag("figure", _legend(found), self._map(found, limit, best, picked), class_="map"),
+                    tag("aside", self._about(found, picked, best), class_="aside-panel"),
+                    class_="grid-and-aside",
+                ),
+                tag("div", *(tag("p", line) for line in advice[:SAID]), more, class_="fine advice"),
+                self._table(found, best),
+            ]
+        )
+
+    def _picked(self, found: Comparison, best: Outcome | None) -> Outcome | None:
+        name = str(self.controller.bench(self.bench).notes.get("picked", ""))
+        return next((one for one in found.outcomes if one.name == name and one.is_done), best)
+
+    def _map(self, found: Comparison, limit: float, best: Outcome | None, picked: Outcome | None) -> Html:
+        front = {one.name for one in found.front}
+        dots = [
+            charts.Dot(
+                risk=one.risk,
+                utility=one.utility,
+                number=str(place),
+                family=FAMILIES.index(one.family) if one.family in FAMILIES else len(FAMILIES),
+                words=f"{place}. {one.name}: {percent(one.risk)} found, {percent(one.utility)} kept",
+                name=one.name,
+                on_front=one.name in front,
+                chosen=one == picked,
+                best=one == best,
+            )
+            for place, one in enumerate(found.outcomes, start=1)
+            if one.is_done
+        ]
+        label = f"Risk-utility map of {plural(len(dots), 'recipe')}; the same numbers are in the table below"
+        return charts.risk_map(dots, label, limit=limit, mark=found.reference.get("second_sample"))
+
+    def _about(self, found: Comparison, one: Outcome | None, best: Outcome | None) -> Html:
+        if one is None:
+            return tag(
+                "div", tag("p", "No recipe meets the accepted risk. Press a dot to read about it."), class_="card"
+            )
+        place = found.outcomes.index(one) + 1
+        mark = tag("p", "Recommended", class_="verdict good") if one == best else None
+        facts = [
+            ("Found", percent(one.risk)),
+            ("Guessed", percent(one.risks.get("guessed"))),
+            ("Kept", percent(one.utility)),
+            ("Proved", one.proof or ABSENT),
+            ("Seconds", f"{one.seconds:.1f}"),
+        ]
+        rows = [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts]
+        use = tag(
+            "button",
+            "Use this",
+            type="button",
+            class_="main",
+            data_do="use",
+            data_of=one.name,
+            aria_label=f"Use {one.name}",
+        )
+        return tag(
+            "div",
+            tag("h2", f"{place}. {one.name}"),
+            mark,
+            tag("dl", *rows, class_="facts"),
+            _against(one, best),
+            tag("div", use, class_="actions"),
+            class_="card",
+            aria_live="polite",
+        )
+
+    def _table(self, found: Comparison, best: Outcome | None) -> Html:
+        front = {one.name for one in found.front}
+        numbered = list(enumerate(found.outcomes, start=1))
+        ranked = sorted(numbered, key=lambda pair: (not pair[1].is_done, pair[1].name not in front, _risk(pair[1])))
+        rows = [_row(place, one, one.name in front, one == best) for place, one in ranked]
+        head = ["recipe", "found", "guessed", "kept", "proved", "seconds", "", ""]
+        table = rows_table("Recipes", head, rows, numeric=[1, 2, 3, 5], quiet=True)
+        return join([tag("h2", "All recipes"), table])
+
+    # Runs
+
+    def _runs(self) -> Html | None:
+        """The releases made of this file, and how two of them differ."""
+        runs = [
+            job
+            for job in self.controller.jobs_of(self.bench)
+            if job.kind == "release" and job.state == "done" and job.result
+        ]
+        if not runs:
+            return None
+        rows = [self._run(job, i) for i, job in enumerate(runs)]
+        head = ["run", "rows", "found", "kept", "", "compare"]
+        table = rows_table("Your runs", head, rows, numeric=[1, 2, 3], quiet=True)
+        both = [job for job in runs if job.id in (self.query.get("a"), self.query.get("b"))]
+        return join([tag("h2", "Your runs"), tag("form", table, _differ(len(runs)), method="get"), _difference(both)])
+
+    def _run(self, job: Job, i: int) -> list[Child]:
+        view = (job.result or {})["view"]
+        link = tag("a", title_of(job), href=f"/b/{self.bench}/result/{job.id}")
+        boxes = [
+            tag(
+                "label",
+                tag("input", type="radio", name=side, value=job.id, checked=self.query.get(side, "") == job.id),
+                f" {side}",
+            )
+            for side in ("a", "b")
+        ]
+        written = self.controller.bench(self.bench).notes.get("written", {}).get(job.id)
+        return [
+            link,
+            f"{view['lost']['out']:,}",
+            percent(view["risk"][0]["value"]),
+            percent(view["use"][0]["value"]),
+            "written" if written else "",
+            tag("span", *boxes, class_="sides"),
+        ]
+
+    # What a person does
+
+    def press(self, act: Act) -> None:
+        """Start, stop, pick, use, or set the accepted risk."""
+        try:
+            if act.do == "start":
+                self._start(act.fields)
+            elif act.do == "cancel":
+                self.controller.jobs.cancel(act.of)
+            elif act.do == "pick":
+                self.controller.note(self.bench, "picked", act.of)
+            elif act.do == "use":
+                self._use(act.of)
+            elif act.name == "risk_limit":
+                self.controller.set_risk_limit(self.bench, act.value)
+        except ShoalError as error:
+            self.error = str(error)
+
+    def _start(self, fields: Mapping[str, Any]) -> None:
+        self.controller.set_risk_limit(self.bench, fields.get("limit"))
+        try:
+            seconds = float(str(fields.get("seconds")))
+        except ValueError:
+            raise ParameterError("comparison", "seconds must be a number") from None
+        if seconds < 1:
+            raise ParameterError("comparison", "the time must be at least one second")
+        if self.job is None or self.job.is_over:  # pressed twice, or in another tab
+            limit = self.controller.risk_limit(self.bench)
+            self.controller.compare(self.bench, risk_limit=limit, time_limit=seconds)
 
     def _use(self, name: str) -> None:
         """Take a recipe by its name: another tab may have begun a new comparison meanwhile."""
@@ -118,34 +243,8 @@ class _Compare:
         chosen = next((outcome for outcome in found if outcome.name == name), None)
         if chosen is None:
             raise ParameterError("comparison", "is being run again", hint="Wait until it is finished, then choose.")
-        self.controller.change_recipe(self.bench, chosen.recipe.to_dict())
-        ui.navigate.to(f"/b/{self.bench}/method")
-
-    def _changed(self, name: str, value: str) -> None:
-        self.answers[name] = value
-
-    def _start(self) -> None:
-        try:
-            limit, seconds = float(self.answers["limit"]) / 100, float(self.answers["seconds"])
-        except ValueError:
-            raise ParameterError("comparison", "both limits must be numbers") from None
-        if not 0 < limit <= 1 or seconds < 1:
-            raise ParameterError("comparison", "the limit must be 0 to 100 percent, the time at least one second")
-        if not self._running:  # pressed twice, or in another tab
-            self.controller.compare(self.bench, risk_limit=limit, time_limit=seconds)
-
-    def _pressed(self, do: str, of: str) -> None:
-        self.error = ""
-        try:
-            if do == "start":
-                self._start()
-            elif do == "cancel":
-                self.controller.jobs.cancel(of)
-            elif do == "use":
-                self._use(of)
-        except ShoalError as error:
-            self.error = str(error)
-        self._redraw()
+        self.controller.change_recipe(self.bench, chosen.recipe.to_dict(), f"recipe from the comparison: {name}")
+        self.go = f"/b/{self.bench}/method"
 
 
 def _heading() -> Html:
@@ -153,12 +252,74 @@ def _heading() -> Html:
         "Which method, which k? A grid of recipes is run, and each is measured in the same way. The comparison "
         "reveals facts about the original table and is internal."
     )
-    return join([tag("h1", "Compare methods"), tag("p", lead, class_="lead")])
+    return join([tag("h1", "Compare"), tag("p", lead, class_="lead")])
 
 
-def _row(outcome: Outcome, on_front: bool) -> list[Html | str]:
-    use = tag("button", "Use", class_="quiet", data_do="use", data_of=outcome.name, aria_label=f"Use {outcome.name}")
-    if not outcome.is_done:
-        return [outcome.name, "", "", "", f"{outcome.state}: {outcome.reason}", Html("")]
-    mark = "on the front" if on_front else ""
-    return [outcome.name, f"{outcome.risk:.1%}", f"{outcome.utility:.3f}", f"{outcome.seconds:.1f}", mark, use]
+def _legend(found: Comparison) -> Html:
+    used = [family for family in FAMILIES if any(one.family == family for one in found.outcomes)]
+    items = [tag("span", tag("i", "", class_=f"swatch family-{FAMILIES.index(family)}"), family) for family in used]
+    words = "Upper left is best; filled dots are on the front; the ring marks the recommended one. Press a dot."
+    return tag("div", *items, tag("span", words, class_="soft"), class_="legend")
+
+
+def _risk(one: Outcome) -> float:
+    return one.risk if one.is_done else 1.0
+
+
+def _row(place: int, one: Outcome, on_front: bool, best: bool) -> list[Child]:
+    name = f"{place}. {one.name}"
+    if not one.is_done:
+        return [name, "", "", "", "", "", f"{one.state}: {one.reason}", ""]
+    use = tag(
+        "button", "Use", type="button", class_="small", data_do="use", data_of=one.name, aria_label=f"Use {one.name}"
+    )
+    mark = "recommended" if best else "on the front" if on_front else ""
+    return [
+        name,
+        percent(one.risk),
+        percent(one.risks.get("guessed")),
+        percent(one.utility),
+        one.proof or ABSENT,
+        f"{one.seconds:.1f}",
+        mark,
+        use,
+    ]
+
+
+def _against(one: Outcome, best: Outcome | None) -> Html | None:
+    """How a picked recipe differs from the recommended one."""
+    if best is None or one == best:
+        return None
+    risk, kept = one.risk - best.risk, one.utility - best.utility
+    words = f"Against the recommended: {_more(risk)} found, {_more(kept)} kept."
+    return tag("p", words, class_="note")
+
+
+def _more(change: float) -> str:
+    return "as many" if abs(change) < 5e-5 else f"{percent(abs(change))} {'more' if change > 0 else 'less'}"
+
+
+def _differ(n: int) -> Html | None:
+    return (
+        tag("div", tag("button", "Show the difference of a and b", type="submit"), class_="actions") if n > 1 else None
+    )
+
+
+def _difference(both: list[Job]) -> Html | None:
+    if len(both) != 2:
+        return None
+    views = [(job.result or {})["view"] for job in both]
+    rows: list[list[Child]] = []
+    for part in ("risk", "use"):
+        second = {one["name"]: one for one in views[1][part]}
+        for one in views[0][part]:
+            other = second.get(one["name"])
+            say = percent if one["shows"] == "share" else number
+            rows.append([one["name"], say(one["value"]), say(other["value"]) if other else ABSENT])
+    recipes = [title_of(job) for job in both]
+    return join(
+        [
+            tag("h3", "Difference"),
+            rows_table("Difference of two runs", ["measure", *recipes], rows, numeric=[1, 2], quiet=True),
+        ]
+    )

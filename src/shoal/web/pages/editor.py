@@ -15,8 +15,7 @@ from shoal.recipe import known_method
 from shoal.report.markup import Html, join, tag
 from shoal.web.catalogue import Method, methods
 from shoal.web.forms import Field, FieldError, read
-from shoal.web.pages.controls import control, option
-from shoal.web.pages.lines import Columns, change_line, draw_lines
+from shoal.web.pages.lines import Columns, change_line, control, draw_lines, option
 from shoal.web.pages.screen import field as labelled
 
 __all__ = ["Fault", "Slot", "add_slot", "change_slot", "draw_slots", "fault", "remove_slot", "slots_of", "words_of"]
@@ -119,7 +118,7 @@ def draw_slots(slots: Sequence[Slot], columns: Columns, wrong: Fault | None = No
         seen.add(slot.family)
     last = slots[-1].family
     more = {"mask": "Add another mask", "coarsen": "Add another step"}.get(last)
-    drawn.append(tag("button", more, data_do="add", data_of=last) if more else Html(""))
+    drawn.append(tag("button", more, type="button", data_do="add", data_of=last) if more else Html(""))
     return join(drawn)
 
 
@@ -128,7 +127,9 @@ def _draw(place: int, slot: Slot, columns: Columns, *, first: bool, wrong: Fault
     method = _method(slot.family, slot.method)
     options = [option(entry.name, entry.title, entry.name == slot.method) for entry in methods(slot.family)]
     choose = tag("select", *options, name=f"{place}.method", aria_label=LEGENDS[slot.family])
-    remove = None if first else tag("button", "Remove", class_="quiet", data_do="remove", data_of=str(place))
+    remove = (
+        None if first else tag("button", "Remove", type="button", class_="quiet", data_do="remove", data_of=str(place))
+    )
     asked = [entry for entry in method.fields if entry.minimum is None or entry.minimum != entry.maximum]
     faults = {wrong.field: wrong.column} if wrong else {}
     inputs = [_field(place, slot, entry, columns, faults.get(entry.name)) for entry in asked]
@@ -191,13 +192,13 @@ def _field(place: int, slot: Slot, entry: Field, columns: Columns, wrong: str | 
             return None
         value, asked = None if isinstance(value, Mapping) else value, replace(entry, kind=entry.single)
     entered = control(asked, f"{place}.{entry.name}", value, columns.names, wrong=wrong == "")
-    return labelled(entry.label, entered, _told(entry.help))
+    return labelled(entry.label, entered, _help_text(entry.help))
 
 
 def _lines(place: int, slot: Slot, entry: Field, columns: Columns, wrong: str | None) -> Html:
     return draw_lines(f"{place}.{entry.name}", entry, _value(slot, entry), columns, wrong)
 
 
-def _told(help: str) -> str:
+def _help_text(help: str) -> str:
     """What a parameter does, without the words that only a command line needs."""
     return help.replace(", name/name", "").replace("or column=radius/...", "or one per column below")

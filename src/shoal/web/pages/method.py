@@ -1,203 +1,220 @@
-"""The third page: what the release is for, by which method, and the same as a command line."""
+"""The third room: what the release is for, by which method, what that costs, and the same as a command line."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, cast
 
-from nicegui import ui
-
+from shoal.compliance import PRESETS
 from shoal.errors import ShoalError
 from shoal.method import Family
-from shoal.recipe import command_line
+from shoal.recipe import command_line, kind_of
 from shoal.report.markup import Html, join, tag
+from shoal.report.numbers import count
 from shoal.schema import Schema
-from shoal.web.catalogue import Goal, goals
-from shoal.web.controller import Controller
+from shoal.web.catalogue import Goal, goal, goals
 from shoal.web.forms import read_words
 from shoal.web.inspect import Opened
+from shoal.web.pages.bench_page import BenchPage
 from shoal.web.pages.editor import add_slot, change_slot, draw_slots, fault, remove_slot, slots_of, words_of
 from shoal.web.pages.lines import Columns
-from shoal.web.pages.screen import Block, field, problem, screen
-from shoal.web.pages.waiting import waiting, watching
+from shoal.web.pages.live import Act
+from shoal.web.pages.screen import field, problem, select
 
-__all__ = ["add_method"]
+__all__ = ["MethodPage"]
 
 FORMATS = {"": "same as the input", **{name: name for name in ("csv", "tsv", "parquet", "dta", "sav", "xpt")}}
-PRESETS = {
-    "": "none",
-    "safe-harbor": "safe-harbor",
-    "limited-data-set": "limited-data-set",
-    "cms": "cms: classes of 11",
-    "internal-5": "internal-5: risk at most 0.2",
-    "public-11": "public-11: risk at most 1/11",
-    "public-20": "public-20: risk at most 0.05",
-}
+RULES = {"": "none", **{one.name: one.name if one.k == 1 else f"{one.name}: k = {one.k}" for one in PRESETS.values()}}
 UPLOADED = (
     "The privacy account of a file is stored next to it. An uploaded file is deleted when the workbench stops, "
     "and its account with it. To keep the account, open the file by its path."
 )
-
 CHANGED = "The schema or recipe has just been changed in another tab. Review it, then try again."
+SAMPLE = 5_000
+BYTES_PER_CELL = 260  # at the peak: Generalize takes 2.5 GB for a million rows of ten columns, others less
 
 
-def add_method(controller: Controller) -> None:
-    """Add the page ``/b/{bench}/method``."""
+class MethodPage(BenchPage):
+    """Goals as cards that match the recipe, the recipe's form, and what a run will take."""
 
-    @ui.page("/b/{bench}/method")
-    def method(bench: str) -> None:
-        with screen("Method", bench=bench, step="method", scores=controller.scores):
-            waiting(controller, bench, lambda opened: _Method(controller, bench, opened))
+    room, name = "method", "Method"
 
-
-class _Method:
-    """What one visitor of the page sees and does."""
-
-    def __init__(self, controller: Controller, bench: str, opened: Opened) -> None:
-        self.controller, self.bench, self.opened, self.refusal, self.is_left = controller, bench, opened, "", False
-        self.seen = self._facts()
-        Block(_heading)
-        self.goals = Block(self._goals, on_change=self._goal_chosen)
-        self.form = Block(self._form, on_change=self._changed, on_press=self._pressed)
-        self.more = Block(self._more, on_change=self._noted)
-        self.end = Block(self._end, on_press=self._pressed, live=True)
-        watching(controller, bench, self._redraw)
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.refusal = ""
 
     @property
     def words(self) -> Any:
         """The recipe as it stands, in words."""
         return self.controller.recipe(self.bench)
 
+    def body(self, opened: Opened) -> Html:
+        """Goals, form, output, and the way on."""
+        lead = "Choose what the release must preserve. Every part of the recipe can be changed below."
+        return join(
+            [
+                tag("h1", "Method"),
+                tag("p", lead, class_="lead"),
+                self._goals(),
+                tag(
+                    "div",
+                    tag("div", self._form(opened), self._more(opened)),
+                    tag("aside", self._end(opened), class_="aside-panel sticky"),
+                    class_="grid-and-aside",
+                ),
+            ]
+        )
+
     def _goals(self) -> Html:
-        now = self.controller.bench(self.bench).goal or goals()[0].name
-        legend = tag("legend", "What should the release preserve?")
+        now = self.controller.goal(self.bench)
         try:
             schema = self.controller.schema(self.bench)
         except ShoalError:
             schema = Schema(())
-        cards = [_card(goal, goal.name == now, goal.lacks(schema)) for goal in goals()]
-        return tag("fieldset", legend, *cards, class_="goals")
+        cards = [_card(one, one == now, one.lacks(schema)) for one in goals()]
+        own = [] if now is not None else [self._own()]
+        legend = tag("legend", "What should the release preserve?")
+        return tag("fieldset", legend, *own, *cards, class_="goals")
 
-    def _form(self) -> Html:
-        undo = not self.controller.bench(self.bench).can_undo
-        back = tag("button", "Undo", data_do="undo", disabled=undo)
+    def _own(self) -> Html:
+        """The card of a recipe that is no goal's: it says what is run, and leads back."""
+        before = goal(self.controller.bench(self.bench).goal or goals()[0].name)
+        radio = tag("input", type="radio", name="goal", value="", checked=True)
+        try:
+            title = read_words(self.words).title
+        except ShoalError:
+            title = "not complete yet"
+        back = tag(
+            "button", f"Reset to “{before.title}”", type="button", class_="small", data_do="reset", data_of=before.name
+        )
+        label = tag("label", radio, tag("strong", "Your own recipe"), tag("span", title))
+        return tag("div", label, back, class_="goal own")
+
+    def _form(self, opened: Opened) -> Html:
         slots = slots_of(self.words)
-        columns = Columns.of(self.opened, (self.controller.bench(self.bench).schema or {}).get("columns", {}))
-        forms = draw_slots(slots, columns, fault(slots))
-        return join([tag("h2", "Method"), forms, tag("div", back, class_="actions")])
+        columns = Columns.of(opened, (self.controller.bench(self.bench).schema or {}).get("columns", {}))
+        return join([tag("h2", "Recipe"), draw_slots(slots, columns, fault(slots))])
 
-    def _more(self) -> Html:
-        notes = self.controller.bench(self.bench).notes
-        entries = [field("Write the table as", _select("format", FORMATS, notes.get("format")))]
-        if "coarsen" in self.words:
+    def _more(self, opened: Opened) -> Html:
+        asked = self.controller.bench(self.bench).now.asked
+        entries = [field("Write the table as", select("format", FORMATS, asked.get("format") or ""))]
+        kind = kind_of(self.words)
+        asks = kind.asks if kind else ()
+        if "preset" in asks:
             held = "The finished table must meet these rules, or nothing is written."
-            entries.append(field("Preset of rules", _select("preset", PRESETS, notes.get("preset")), held))
-        if "synthesize" in self.words:
+            entries.append(field("Preset of rules", select("preset", RULES, asked.get("preset") or ""), held))
+        if "limit" in asks:
             spent = "Total epsilon that may ever be spent on this file; fixed by the first run, 10 by default."
-            limit = tag("input", name="limit", type="number", min="0", step="any", value=str(notes.get("limit") or ""))
+            limit = tag("input", name="limit", type="number", min="0", step="any", value=str(asked.get("limit") or ""))
             entries.append(field("Limit of the privacy account", limit, spent))
-        uploaded = "synthesize" in self.words and self.controller.room.holds(Path(self.opened.path))
+        uploaded = "limit" in asks and self.controller.room.holds(Path(opened.path))
         note = tag("p", UPLOADED, class_="problem") if uploaded else None
         return tag("fieldset", tag("legend", "Output"), tag("div", *entries, class_="fields"), note, class_="method")
 
-    def _end(self) -> Html:
+    def _end(self, opened: Opened) -> Html:
         wrong = fault(slots_of(self.words))
         if wrong:
-            return tag("p", wrong.words, class_="problem", role="alert")
-        run = tag("button", "Run", class_="main", data_do="run")
+            return tag("div", tag("h2", "Run"), tag("p", wrong.words, class_="problem", role="alert"), class_="card")
+        seen = self._seen()
+        run = tag("button", "Run", type="button", class_="main", data_do="run", data_of=seen, data_once=True)
+        n = opened.n_rows or 0
+        trial = f"Try on {count(SAMPLE)} rows first"
+        sample = (
+            tag("button", trial, type="button", data_do="sample", data_of=seen, data_once=True)
+            if n > 2 * SAMPLE
+            else None
+        )
         compare = tag("a", "Compare with others", href=f"/b/{self.bench}/compare", class_="button")
         save = tag("a", "Download the recipe", href=f"/b/{self.bench}/recipe.toml", class_="button")
-        return join(
-            [
-                problem(self.refusal),
-                tag("div", run, compare, save, class_="actions"),
-                tag("h2", "On the command line"),
-                self._line(),
-            ]
+        found, _ = self.controller.exposure(self.bench)
+        unsettled = len(found.get("problems", []))
+        blocked = f"{unsettled} problem{'s' if unsettled > 1 else ''} of the columns must be settled first."
+        settle = tag(
+            "p", blocked, " ", tag("a", "Settle them", href=f"/b/{self.bench}/columns?role=to+settle"), class_="problem"
+        )
+        return tag(
+            "div",
+            tag("h2", "Run"),
+            settle if unsettled else None,
+            problem(self.refusal),
+            self._forecast(opened),
+            tag("div", run, sample, compare, class_="actions"),
+            tag("h3", "On the command line"),
+            self._line(opened),
+            tag("div", save, class_="actions"),
+            class_="card",
         )
 
-    def _line(self) -> Html:
-        uploaded = self.controller.room.holds(Path(self.opened.path))
-        file = self.opened.name if uploaded else self.opened.path
+    def _forecast(self, opened: Opened) -> Html:
+        found = self.controller.forecast(self.bench)
+        if found is None:
+            return tag("p", "The forecast needs a schema that is whole.", class_="note")
+        memory = BYTES_PER_CELL * (opened.n_rows or 0) * opened.n_columns + 4e8
+        words = f"Takes {found} and up to {memory / 1e9:.1g} GB of memory on {count(opened.n_rows or 0)} rows."
+        return tag("p", words, class_="forecast")
+
+    def _line(self, opened: Opened) -> Html:
+        uploaded = self.controller.room.holds(Path(opened.path))
+        file = opened.name if uploaded else opened.path
         asked = self.controller.asked(self.bench)
         try:
-            line = command_line(
-                read_words(self.words), file, "schema.toml", "release", reading=self.opened.asked, **asked
-            )
+            line = command_line(read_words(self.words), file, "schema.toml", "release", reading=opened.asked, **asked)
         except ShoalError as error:
             return tag("p", f"This recipe can only be written as a recipe file. {error}", class_="note")
-        copy = tag("button", "Copy", class_="quiet", data_copy="command")
+        copy = tag("button", "Copy", type="button", class_="quiet", data_copy="command")
         return join([tag("pre", line, class_="command", id="command", tabindex="0"), copy])
 
-    def _goal_chosen(self, _: str, value: str) -> None:
-        self.refusal = ""
-        self.controller.choose_goal(self.bench, value)
-        self._redraw()
+    def _seen(self) -> str:
+        """What a press would run, as this page shows it: another tab may have changed it meanwhile."""
+        return str(self.controller.room.sessions.revision_of_draft(self.bench))
 
-    def _changed(self, name: str, value: Any) -> None:
-        if self._is_stale():
-            return
-        self.controller.change_recipe(self.bench, words_of(change_slot(slots_of(self.words), name, value)))
-        self._redraw()
-
-    def _noted(self, name: str, value: str) -> None:
-        self.controller.note(self.bench, name, _number(value) if name == "limit" else value or None)
-        self._redraw()
-
-    def _pressed(self, do: str, of: str) -> None:
-        if self.is_left or self._is_stale():
-            return
+    def press(self, act: Act) -> None:
+        """Take a goal, change the recipe or an answer, or run."""
         slots = slots_of(self.words)
-        if do == "run":
-            self._run()
-        elif do == "undo":
-            self.controller.undo(self.bench)
-        elif do in ("add", "remove"):
-            changed = add_slot(slots, cast(Family, of)) if do == "add" else remove_slot(slots, int(of))
-            self.controller.change_recipe(self.bench, words_of(changed))
-        self._redraw()
+        if act.name == "goal" and act.value:
+            self.controller.choose_goal(self.bench, str(act.value))
+        elif act.do == "reset":
+            self.controller.choose_goal(self.bench, act.of)
+        elif act.name in ("format", "preset", "limit"):
+            value = _number(str(act.value)) if act.name == "limit" else act.value or None
+            self.controller.ask(self.bench, act.name, value)
+        elif act.do in ("run", "sample"):
+            self._run(act)
+        elif act.do in ("add", "remove"):
+            changed = add_slot(slots, cast(Family, act.of)) if act.do == "add" else remove_slot(slots, int(act.of))
+            self.controller.change_recipe(self.bench, words_of(changed), f"recipe: one method {_DONE[act.do]}")
+        elif act.name:
+            changed = change_slot(slots, act.name, act.value)
+            what = f"recipe: {act.name.partition('.')[2]} {str(act.value)[:40]}"
+            self.controller.change_recipe(self.bench, words_of(changed), what)
 
-    def _run(self) -> None:
+    def _run(self, act: Act) -> None:
+        if act.of != self._seen():
+            self.refusal = CHANGED
+            return
         try:
-            job = self.controller.run(self.bench)
+            job = self.controller.run(self.bench, SAMPLE if act.do == "sample" else None)
         except ShoalError as error:
             self.refusal = str(error)
             return
-        self.is_left = True  # a second press would run, and charge, it twice
-        ui.navigate.to(f"/b/{self.bench}/results/{job}")
-
-    def _facts(self) -> tuple[Any, ...]:
-        """What would be run."""
-        return self.words, self.controller.bench(self.bench).schema, self.controller.asked(self.bench)
-
-    def _is_stale(self) -> bool:
-        """Whether another tab has changed what would be run before this page could show it; then it is said."""
-        stale = self.seen != self._facts()
-        self.refusal = CHANGED if stale else ""
-        if stale:
-            self._redraw()
-        return stale
-
-    def _redraw(self) -> None:
-        self.seen = self._facts()
-        for block in (self.goals, self.form, self.more, self.end):
-            block.redraw()
+        self.go = f"/b/{self.bench}/result/{job}"
 
 
-def _heading() -> Html:
-    lead = "Choose what the release must preserve. You can change the method and its parameters below."
-    return join([tag("h1", "Goal and method"), tag("p", lead, class_="lead")])
+_DONE = {"add": "added", "remove": "removed"}
 
 
-def _card(goal: Goal, chosen: bool, lacks: str) -> Html:
-    radio = tag("input", type="radio", name="goal", value=goal.name, checked=chosen)
+def _card(one: Goal, chosen: bool, lacks: str) -> Html:
+    radio = tag("input", type="radio", name="goal", value=one.name, checked=chosen)
     needs = tag("span", f"Required first: {lacks}", class_="lacks") if lacks else None
-    return tag("label", radio, tag("strong", goal.title), tag("span", goal.words), needs, class_="goal")
-
-
-def _select(name: str, options: dict[str, str], chosen: Any) -> Html:
-    drawn = [tag("option", words, value=value, selected=value == (chosen or "")) for value, words in options.items()]
-    return tag("select", *drawn, name=name)
+    return tag(
+        "label",
+        radio,
+        tag("strong", one.title),
+        tag("span", one.words),
+        needs,
+        class_="goal",
+        data_key=f"goal {one.name}",
+    )
 
 
 def _number(text: str) -> float | None:

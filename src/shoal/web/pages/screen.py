@@ -1,115 +1,54 @@
-"""The frame of every page, and how its blocks speak with the server.
-
-A page is a few blocks of HTML made by `shoal.report.markup`, which can't forget to escape. A block's fields carry
-names and its buttons a ``data-do``; what a person changes or presses reaches one handler of the block. NiceGUI
-carries the events and replaces blocks; it draws nothing itself.
-"""
+"""The document around a page: head, header with the five rooms, the parts, and what is said at the edge."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from inspect import isawaitable
-from typing import Any
-
-from nicegui import ui
+from typing import TYPE_CHECKING, Any
 
 from shoal.errors import ShoalError
-from shoal.report.markup import Html, join, tag
-from shoal.web.controller import GoneError
-from shoal.web.pages.look import FAVICON, script, style
+from shoal.report.markup import Html, tag
 
-__all__ = ["Block", "field", "problem", "screen"]
+if TYPE_CHECKING:
+    from shoal.web.pages.live import Page
 
-STEPS = (("columns", "Columns"), ("method", "Method"), ("results", "Results"), ("compare", "Compare"))
-_CHANGE = """(e) => {
-  const at = e.target;
-  const chosen = at.multiple ? [...at.selectedOptions].map((option) => option.value) : at.value;
-  const long = chosen.length > LONGEST && !at.multiple;
-  at.setCustomValidity(long ? 'This is too long: at most LONGEST characters.' : '');
-  if (long) at.reportValidity();
-  else if (at.name) emit(at.name, at.type === 'checkbox' ? at.checked : chosen);
-}""".replace("LONGEST", "250000")  # a message of more than a million bytes would end the connection
-_PRESS = """(e) => {
-  const button = e.target.closest('[data-do]');
-  if (button && !button.disabled) emit(button.dataset.do, button.dataset.of || '');
-}"""
+__all__ = ["FAVICON", "STYLE", "accepted_risk", "document", "field", "notice", "problem", "select"]
 
-
-@contextmanager
-def screen(title: str, *, bench: str = "", step: str = "", scores: bool = False) -> Iterator[None]:
-    """The page around what is built inside: skip link, header with the steps, and the main part."""
-    ui.add_head_html(f"<style>{style()}</style>")
-    ui.add_body_html(f"<script>{script()}</script>")
-    ui.page_title(f"{title} · Shoal")
-    ui.html(_top(bench, step, scores), sanitize=False)
-    with ui.element("main").classes("sheet").props("id=main"):
-        yield
-
-
-class Block:
-    """A part of a page that is drawn as a whole and can be drawn again.
-
-    Parameters
-    ----------
-    draw
-        Makes the HTML.
-    on_change
-        Called with the name and the value of a field that was changed.
-    on_press
-        Called with the ``data-do`` and ``data-of`` of a button that was pressed.
-    live
-        Whether a reader who listens is told when it changes.
-    """
-
-    def __init__(
-        self,
-        draw: Callable[[], Html],
-        *,
-        on_change: Callable[[str, Any], Any] | None = None,
-        on_press: Callable[[str, str], Any] | None = None,
-        live: bool = False,
-    ) -> None:
-        self._draw = draw
-        self._shown = draw()
-        self._html = ui.html(self._shown, sanitize=False)
-        if live:
-            self._html.props("aria-live=polite")
-        if on_change:
-            self._html.on("change", lambda event: _heed(on_change, event), js_handler=_CHANGE)
-        if on_press:
-            self._html.on("click", lambda event: _heed(on_press, event), js_handler=_PRESS)
-
-    def redraw(self) -> None:
-        """Draw it again, if it would look different."""
-        made = self._draw()
-        if made != self._shown:
-            self._shown = made
-            self._html.set_content(made)
+ROOMS = (("columns", "Columns"), ("method", "Method"), ("result", "Result"), ("compare", "Compare"))
+STYLE = Html('<link rel="stylesheet" href="/static/style.css"><link rel="icon" href="/static/shoal.svg">')
+_HEAD = Html(
+    '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+    '<meta name="color-scheme" content="light dark">'
+)
+_SCRIPT = Html('<script type="module" src="/static/app.js"></script>')
+_SURE = Html(
+    '<dialog id="sure" aria-labelledby="sure-text"><p id="sure-text"></p><div class="actions">'
+    '<button type="button" value="yes" class="warn">Yes, do it</button>'
+    '<button type="button" value="no" autofocus>No</button></div></dialog>'
+)
+_SAID = Html(
+    '<div id="said" class="said" role="alert" hidden><p></p>'
+    '<button type="button" class="quiet" data-close>Close</button></div>'
+)
+FAVICON = Html(
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" aria-hidden="true">'
+    '<rect width="32" height="32" rx="7" fill="#0b6470"/><g fill="#fff">'
+    '<path d="M5 11c4-4 9-4 12 0-3 4-8 4-12 0zm12 0 4-3v6z"/>'
+    '<path d="M10 21c4-4 9-4 12 0-3 4-8 4-12 0zm12 0 4-3v6z"/></g></svg>'
+)
 
 
-def _heed(handler: Callable[..., Any], event: Any) -> Any:
-    """Hand an event on; no error of it goes unsaid, whether it comes at once or later."""
-    try:
-        done = handler(*event.args)
-    except ShoalError as error:
-        return _excuse(error)
-    return _heeded(done) if isawaitable(done) else None
+def document(page: Page, theme: str = "") -> str:
+    """The whole page as HTML."""
+    stamp = page.stamp if page.status == 200 else None  # what isn't there doesn't change either
+    parts = [tag("div", part, id=name, class_=f"part {name}") for name, part in page.parts().items()]
+    main = tag("main", *parts, id="main", class_="sheet", tabindex="-1")
+    skip = tag("a", "Skip to the content", href="#main", class_="skip")
+    body = tag("body", skip, _header(page), main, _SAID, _SURE)
+    marks: dict[str, Any] = {"lang": "en", "data_stamp": stamp, "data_theme": theme if theme in _THEMES else None}
+    head = tag("head", _HEAD, tag("title", page.title), STYLE, _SCRIPT)
+    return f"<!DOCTYPE html>\n{tag('html', head, body, **marks)}\n"
 
 
-async def _heeded(done: Awaitable[Any]) -> None:
-    try:
-        await done
-    except ShoalError as error:
-        _excuse(error)
-
-
-def _excuse(error: ShoalError) -> None:
-    """A page whose file was forgotten in another tab says so when it is built anew; else the error is shown."""
-    if isinstance(error, GoneError):
-        ui.navigate.reload()
-    else:
-        ui.notify(str(error), type="negative", timeout=0, close_button="Close", multi_line=True)
+_THEMES = ("light", "dark")
 
 
 def problem(error: str | ShoalError | None) -> Html | None:
@@ -117,24 +56,49 @@ def problem(error: str | ShoalError | None) -> Html | None:
     return tag("p", str(error), class_="problem", role="alert") if error else None
 
 
+def notice(words: str) -> Html:
+    """What went well."""
+    return tag("p", words, class_="fine", role="status")
+
+
 def field(label: str, control: Html, help: str = "") -> Html:
     """A control with its name above and its help below."""
     return tag("label", tag("span", label, class_="name"), control, tag("span", help, class_="help") if help else None)
 
 
-def _top(bench: str, step: str, scores: bool) -> Html:
-    brand = tag("a", Html(FAVICON), "Shoal", href="/", class_="brand", aria_label="Shoal: open a file")
-    links = [_link("/", "File", step == "file")]
-    links += [_step(bench, name, words, step) for name, words in STEPS]
-    aside = [tag("a", "Jobs", href="/jobs")]
-    if scores:
-        aside.append(tag("a", "Scores", href="/scores"))
-    nav = tag("nav", tag("ol", *links, class_="steps"), aria_label="Steps")
-    inner = tag("div", brand, nav, tag("div", *aside, class_="aside"), class_="inner")
-    return join([tag("a", "Skip to the content", href="#main", class_="skip"), tag("header", inner, class_="top")])
+def select(name: str, options: dict[str, str], chosen: Any, **marks: Any) -> Html:
+    """A choice of one among some; what is chosen is among them even if it is none of them."""
+    now = "" if chosen is None else str(chosen)
+    entries = options if now in options else {**options, now: now}
+    drawn = [tag("option", words, value=value, selected=value == now) for value, words in entries.items()]
+    return tag("select", *drawn, name=name, **marks)
 
 
-def _step(bench: str, name: str, words: str, here: str) -> Html:
+def _header(page: Page) -> Html:
+    brand = tag("a", FAVICON, "Shoal", href="/", class_="brand", aria_label="Shoal: files")
+    links = [_link("/", "File", page.room == "file")]
+    links += [_room(page.bench, name, words, page.room) for name, words in ROOMS]
+    nav = tag("nav", tag("ol", *links, class_="rooms"), aria_label="Rooms")
+    return tag("header", tag("div", brand, nav, _aside(page), class_="inner"), class_="top")
+
+
+def _aside(page: Page) -> Html:
+    links = []
+    if page.bench:
+        links.append(_plain(f"/b/{page.bench}/history", "History", page.room == "history"))
+    links.append(_plain("/jobs", "Jobs", page.room == "jobs"))
+    if page.controller.scores:
+        links.append(_plain("/scores", "Scores", page.room == "scores"))
+    words = [Html("&#9681;"), tag("span", "Light or dark", class_="heard")]
+    theme = tag("button", *words, type="button", class_="quiet icon", data_theme_to=True, title="Light or dark")
+    return tag("div", *links, theme, class_="aside")
+
+
+def _plain(href: str, words: str, here: bool) -> Html:
+    return tag("a", words, href=href, aria_current="page" if here else None)
+
+
+def _room(bench: str, name: str, words: str, here: str) -> Html:
     if not bench:
         return tag("li", tag("span", words, aria_disabled="true"))
     return _link(f"/b/{bench}/{name}", words, name == here)
@@ -142,3 +106,18 @@ def _step(bench: str, name: str, words: str, here: str) -> Html:
 
 def _link(href: str, words: str, here: bool) -> Html:
     return tag("li", tag("a", words, href=href, aria_current="page" if here else None))
+
+
+def accepted_risk(limit: float) -> Html:
+    """The field for the risk that is accepted, which holds in every room."""
+    entry = tag(
+        "input",
+        type="number",
+        name="risk_limit",
+        value=f"{100 * limit:g}",
+        min="0.1",
+        max="100",
+        step="any",
+        aria_label="Accepted risk in percent",
+    )
+    return tag("label", "Accepted risk ", entry, " %", class_="inline")

@@ -1,0 +1,134 @@
+"""Schema packs for linked health tables of a known layout: the OMOP common data model, and CMS's synthetic claims.
+
+A pack gives each known field its role. Fields that the files lack are left out of the schema; fields that the pack
+doesn't know have no role, and the run stops until somebody gives them one (`also`).
+
+Of OMOP the tables person, visit_occurrence, condition_occurrence and drug_exposure (CDM 5.4); of the CMS Data
+Entrepreneurs' Synthetic Public Use File (DE-SynPUF) the beneficiary summary and the inpatient and outpatient claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shoal.frame import enter
+from shoal.schema import LinkedSchema
+
+__all__ = ["omop_schema", "synpuf_schema"]
+
+_Roles = Mapping[str, Sequence[str]]
+_OMOP: dict[str, tuple[dict[str, Any], _Roles]] = {
+    "person": (
+        {"key": "person_id"},
+        {
+            "quasi": ("gender_concept_id", "year_of_birth", "race_concept_id", "ethnicity_concept_id"),
+            "identifier": (
+                *("month_of_birth", "day_of_birth", "birth_datetime", "location_id", "provider_id", "care_site_id"),
+                *("person_source_value", "gender_source_value", "gender_source_concept_id", "race_source_value"),
+                *("race_source_concept_id", "ethnicity_source_value", "ethnicity_source_concept_id"),
+            ),
+        },
+    ),
+    "visit_occurrence": (
+        {"key": "visit_occurrence_id", "parent": "person", "link": "person_id", "summaries": ["count"]},
+        {
+            "time": ("visit_start_date",),
+            "quasi": ("visit_concept_id",),
+            "other": ("visit_type_concept_id", "admitted_from_concept_id", "discharged_to_concept_id"),
+            "identifier": (
+                *("visit_start_datetime", "visit_end_date", "visit_end_datetime", "provider_id", "care_site_id"),
+                *("visit_source_value", "visit_source_concept_id", "admitted_from_source_value"),
+                *("discharged_to_source_value", "preceding_visit_occurrence_id"),
+            ),
+        },
+    ),
+    "condition_occurrence": (
+        {"key": "condition_occurrence_id", "parent": "person", "link": "person_id"},
+        {
+            "time": ("condition_start_date",),
+            "sensitive": ("condition_concept_id",),
+            "other": ("condition_type_concept_id", "condition_status_concept_id"),
+            "identifier": (
+                *("condition_start_datetime", "condition_end_date", "condition_end_datetime", "stop_reason"),
+                *("provider_id", "visit_occurrence_id", "visit_detail_id", "condition_source_value"),
+                *("condition_source_concept_id", "condition_status_source_value"),
+            ),
+        },
+    ),
+    "drug_exposure": (
+        {"key": "drug_exposure_id", "parent": "person", "link": "person_id"},
+        {
+            "time": ("drug_exposure_start_date",),
+            "sensitive": ("drug_concept_id",),
+            "other": ("drug_type_concept_id", "refills", "quantity", "days_supply", "route_concept_id"),
+            "identifier": (
+                *("drug_exposure_start_datetime", "drug_exposure_end_date", "drug_exposure_end_datetime"),
+                *("verbatim_end_date", "stop_reason", "sig", "lot_number", "provider_id", "visit_occurrence_id"),
+                *("visit_detail_id", "drug_source_value", "drug_source_concept_id", "route_source_value"),
+                "dose_unit_source_value",
+            ),
+        },
+    ),
+}
+_CLAIM: _Roles = {
+    "time": ("CLM_FROM_DT",),
+    "quasi": ("ADMTNG_ICD9_DGNS_CD",),
+    "sensitive": ("CLM_PMT_AMT", *(f"ICD9_DGNS_CD_{i}" for i in range(1, 11))),
+    "other": ("SEGMENT", "NCH_PRMRY_PYR_CLM_PD_AMT", "CLM_UTLZTN_DAY_CNT", "CLM_DRG_CD"),
+    "identifier": (
+        *("CLM_THRU_DT", "PRVDR_NUM", "AT_PHYSN_NPI", "OP_PHYSN_NPI", "OT_PHYSN_NPI"),
+        *("CLM_ADMSN_DT", "NCH_BENE_DSCHRG_DT"),
+    ),
+}
+_SYNPUF: dict[str, tuple[dict[str, Any], _Roles]] = {
+    "beneficiaries": (
+        {"key": "DESYNPUF_ID"},
+        {
+            "quasi": ("BENE_BIRTH_DT", "BENE_SEX_IDENT_CD", "BENE_RACE_CD", "SP_STATE_CODE"),
+            "sensitive": ("SP_CHF", "SP_DIABETES", "SP_CNCR", "SP_COPD", "SP_DEPRESSN", "MEDREIMB_IP", "MEDREIMB_OP"),
+            "identifier": ("BENE_DEATH_DT", "BENE_COUNTY_CD"),
+        },
+    ),
+    "inpatient": ({"key": "CLM_ID", "parent": "beneficiaries", "link": "DESYNPUF_ID", "summaries": ["count"]}, _CLAIM),
+    "outpatient": ({"key": "CLM_ID", "parent": "beneficiaries", "link": "DESYNPUF_ID", "summaries": ["count"]}, _CLAIM),
+}
+
+
+def omop_schema(tables: Mapping[str, Any], also: Mapping[str, Mapping[str, str]] | None = None) -> LinkedSchema:
+    """The schema of OMOP tables: years of birth, concepts and start dates stay, sources and end dates go.
+
+    Parameters
+    ----------
+    tables
+        The tables by their OMOP names, of any dataframe type; ``person`` and at least one other.
+    also
+        Roles of further fields: ``{"person": {"region": "quasi"}}``.
+
+    Examples
+    --------
+    >>> import polars as pl, shoal
+    >>> person = pl.DataFrame({"person_id": [1], "gender_concept_id": [8507], "year_of_birth": [1980]})
+    >>> visits = pl.DataFrame({"visit_occurrence_id": [1], "person_id": [1], "visit_start_date": ["2020-01-01"]})
+    >>> shoal.datasets.omop_schema({"person": person, "visit_occurrence": visits})["person"].known
+    ('gender_concept_id', 'year_of_birth')
+    """
+    return _packed(_OMOP, tables, also or {})
+
+
+def synpuf_schema(tables: Mapping[str, Any], also: Mapping[str, Mapping[str, str]] | None = None) -> LinkedSchema:
+    """The schema of CMS's synthetic claims: ``beneficiaries``, ``inpatient``, ``outpatient``; see `omop_schema`."""
+    return _packed(_SYNPUF, tables, also or {})
+
+
+def _packed(
+    pack: Mapping[str, tuple[dict[str, Any], _Roles]], tables: Mapping[str, Any], also: Mapping[str, Mapping[str, str]]
+) -> LinkedSchema:
+    """The known fields that the tables have, and those that somebody decided on."""
+    made = {}
+    for name in (name for name in pack if name in tables):
+        links, roles = pack[name]
+        there = enter(tables[name]).columns
+        known = {field: role for role, fields in roles.items() for field in fields} | dict(also.get(name, {}))
+        made[name] = {**links, "columns": {field: {"role": role} for field, role in known.items() if field in there}}
+    return LinkedSchema.of(**made)

@@ -1,0 +1,323 @@
+"""The engine on Spark: the rows stay on the executors, functions go to them through Arrow.
+
+A relation is a query over temporary views. A function that is handed over runs on Python workers (`mapInArrow` by
+batches, `applyInArrow` by cells), which must have Shoal installed. Spark may run a task twice, after a failure or for
+speed: every function here is pure, nothing is drawn, charged or counted by one, and a written file has the same bytes
+whoever writes it. What is computed once is kept on the executors' disks; what is lost there is computed again, to the
+same rows.
+
+It works with classic sessions and with Spark Connect (``sc://``), on a session that is there or one of its own.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import pickle
+import re
+import sys
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from shoal.engine.csv_types import Dialect, csv_types
+from shoal.engine.engine import MARK, Batch, Part, Relation, Types
+from shoal.engine.inputs import Inputs
+from shoal.engine.marks import marked
+from shoal.engine.parquet_parts import n_parts, part_numbers, write_part
+from shoal.engine.sql import SqlEngine
+from shoal.errors import FileError, InputError, ParameterError, ShoalError
+
+__all__ = ["SparkEngine"]
+
+_FILE = "#file"
+_SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(256 << 20),
+}
+
+
+class SparkEngine(SqlEngine):
+    """Spark through PySpark.
+
+    Parameters
+    ----------
+    master
+        Where Spark runs: ``local[4]``, ``spark://host:7077``, ``yarn``, or ``sc://host`` for Spark Connect; None: what
+        the environment says (`spark-submit`), else this machine.
+    session
+        A session to work on, which is left open at the end; None: one of its own.
+    memory
+        Memory of an executor of a session of its own, such as ``"4GB"``.
+    """
+
+    name = "spark"
+    quote = "`"
+    set_of = "array_sort(collect_set({0}))"
+    spread = "pmod(xxhash64({0}), 2147483647)"
+    first = "min_by({0}, {1})"
+    anti = "LEFT ANTI JOIN"
+    semi = "LEFT SEMI JOIN"
+
+    def __init__(self, *, master: str | None = None, session: Any = None, memory: str | None = None) -> None:
+        self._own = session is None
+        self._spark = _started(master, memory) if session is None else session
+        self._before = {name: self._spark.conf.get(name, None) for name in _SETTINGS}
+        for name, value in _SETTINGS.items():
+            self._spark.conf.set(name, value)
+        self._prefix, self._numbers = f"shoal_{uuid.uuid4().hex[:8]}", count()
+        self._views: list[str] = []
+        self._kept: list[Any] = []
+        self._inputs: list[Inputs] = []
+        self._dialect = Dialect(
+            name=self._name, match="regexp_like({0}, r'{1}')", moment="TIMESTAMP_NTZ", has_times=False
+        )
+
+    def scan(self, inputs: Inputs) -> Relation:
+        """The rows of Parquet or CSV files, which every executor must be able to read."""
+        self._inputs.append(inputs)
+        files = [file.resolve().as_uri() for file in inputs.files]
+        reader = self._spark.read.option("recursiveFileLookup", "true")
+        with self._reporting():
+            if inputs.delimiter is None:
+                return self.cleaned(self.of_frame(reader.parquet(*files).select(*self._columns(inputs.columns))))
+            texts = ", ".join(f"{self._name(name)} STRING" for name in inputs.columns)
+            options = {"header": True, "sep": inputs.delimiter, "quote": '"', "escape": '"', "multiLine": True}
+            frame = reader.options(**options, mode="FAILFAST", nullValue="").schema(texts).csv(files)
+        raw = self.of_frame(frame)
+        return self.cleaned(self._relation(csv_types(raw.plan, inputs.columns, self._row, self._dialect)))
+
+    def forget(self, inputs: Inputs) -> None:
+        """No longer hold the files to be unchanged."""
+        self._inputs.remove(inputs)
+
+    def of_frame(self, frame: Any) -> Relation:
+        """A Spark DataFrame of the session as a relation."""
+        view = self._view(frame)
+        return self._relation(f"SELECT * FROM {view}")
+
+    def adopted(self, table: Any) -> Relation:
+        """A DataFrame of the session."""
+        return self.cleaned(self.of_frame(table))
+
+    def native(self, relation: Relation, order: str) -> Any:
+        """A DataFrame, not computed yet."""
+        return self._spark.sql(f"SELECT * FROM ({relation.plan}) ORDER BY {self._name(order)}").drop(order)
+
+    def keep(self, relation: Relation) -> Relation:
+        """The same, kept on the executors' disks."""
+        return Relation(plan=f"SELECT * FROM {self._keep(self._spark.sql(relation.plan))}", types=relation.types)
+
+    def map(self, relation: Relation, function: Batch, types: Types) -> Relation:
+        """What a function makes of batches."""
+        made = self._spark.sql(relation.plan).mapInArrow(_of_batches(function, types), _struct(types))
+        return Relation(plan=f"SELECT * FROM {self._keep(made)}", types=dict(types))
+
+    def apply(self, relation: Relation, cell: str, function: Batch, types: Types) -> Relation:
+        """What a function makes of each cell, on the worker that gets it."""
+        grouped = self._spark.sql(relation.plan).groupBy(*self._columns([cell]))
+        made = grouped.applyInArrow(_of_cell(function, types), _struct(types))
+        return Relation(plan=f"SELECT * FROM {self._keep(made)}", types=dict(types))
+
+    def write(self, relation: Relation, folder: Path, key: str) -> tuple[Part, ...]:
+        """Write each file on a worker; `folder` must be one that all of them see."""
+        parts, place = n_parts(self._length(relation)), str(folder.resolve())
+        types = {**relation.types, MARK: pl.Int64(), _FILE: pl.Int64()}
+        found = self.map(relation, _numbered(key, parts), types)
+        told = {"name": pl.String(), "rows": pl.Int64(), "sha256": pl.String()}
+        written = self.collect(self.apply(found, _FILE, _writing(place), told)).sort("name")
+        lost = [name for name in written["name"] if not (folder / name).is_file()]
+        if lost:
+            raise FileError(str(folder), "must be a folder that the driver and all executors share", got=lost[0])
+        return tuple(Part(**row) for row in written.iter_rows(named=True))
+
+    def close(self) -> None:
+        """Drop views and what was kept; end the session if it is its own."""
+        for frame in self._kept:
+            frame.unpersist()
+        for view in self._views:
+            self._spark.catalog.dropTempView(view)
+        for name, value in self._before.items():
+            self._spark.conf.set(name, value) if value is not None else self._spark.conf.unset(name)
+        if self._own:
+            self._spark.stop()
+
+    def _keep(self, frame: Any) -> str:
+        from pyspark import StorageLevel
+
+        kept = frame.persist(StorageLevel.DISK_ONLY)
+        self._kept.append(kept)
+        return self._view(kept)
+
+    def _view(self, frame: Any) -> str:
+        view = f"{self._prefix}_{next(self._numbers)}"
+        with self._reporting():
+            frame.createOrReplaceTempView(view)
+        self._views.append(view)
+        return view
+
+    def _fetch(self, query: str) -> pl.DataFrame:
+        with self._reporting():
+            found = pl.from_arrow(self._spark.sql(query).toArrow())
+        for inputs in self._inputs:
+            inputs.require_unchanged()
+        assert isinstance(found, pl.DataFrame)
+        return found
+
+    def _row(self, query: str) -> tuple[Any, ...]:
+        return self._fetch(query).row(0)
+
+    def _relation(self, query: str) -> Relation:
+        with self._reporting():
+            schema = _arrow(self._spark.sql(query).schema)
+        return Relation(plan=query, types=dict(pl.DataFrame(schema.empty_table()).schema))
+
+    def _stored(self, frame: pl.DataFrame) -> str:
+        table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
+        return self._view(self._spark.createDataFrame(table, schema=_struct(frame.schema)))
+
+    def _columns(self, names: Sequence[str]) -> list[Any]:
+        return [self._name(name) for name in names]
+
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
+        """Turn Spark's errors, whose messages may quote cells, into Shoal's; a worker's come back as they are."""
+        from pyspark.errors import PySparkException
+
+        try:
+            yield
+        except PySparkException as error:
+            for inputs in self._inputs:
+                inputs.require_unchanged()
+            raise _told(error) from None
+
+
+def _started(master: str | None, memory: str | None) -> Any:
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise ParameterError(
+            "engine", "spark must be installed", hint="Install it with: pip install 'shoal[spark]'; it needs Java 17."
+        ) from None
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName("shoal")
+    if master is not None:
+        builder = builder.remote(master) if master.startswith("sc://") else builder.master(master)
+    if memory is not None:
+        builder = builder.config("spark.executor.memory", _of_java(memory))
+        builder = builder.config("spark.driver.memory", _of_java(memory))
+    try:
+        return _configured(builder, master).getOrCreate()
+    except Exception:  # the message holds paths and settings, and is a page long
+        raise FileError(
+            master or "Spark", "must be a Spark that can be reached", hint="Is Java 17 installed, and the master right?"
+        ) from None
+
+
+def _configured(builder: Any, master: str | None) -> Any:
+    """Without pages and bars; on one machine, as many shuffled parts as it has use for."""
+    builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
+    if master is None or master.startswith("local"):
+        builder = builder.config("spark.sql.shuffle.partitions", str(2 * (os.cpu_count() or 2)))
+    return builder
+
+
+def _of_java(memory: str) -> str:
+    """``4GB`` as Java spells it: ``4g``."""
+    number, unit = re.fullmatch(r"([0-9.]+) ?([MGT])i?B", memory).groups()  # type: ignore[union-attr]
+    return f"{int(float(number) * 1024)}{ {'M': 'k', 'G': 'm', 'T': 'g'}[unit] }"
+
+
+def _numbered(key: str, parts: int) -> Batch:
+    def batch(rows: pl.DataFrame) -> pl.DataFrame:
+        found = marked(key)(rows)
+        return found.with_columns(pl.Series(_FILE, part_numbers(found[MARK], parts)))
+
+    return batch
+
+
+def _writing(folder: str) -> Batch:
+    def cell(rows: pl.DataFrame) -> pl.DataFrame:
+        part = write_part(rows.drop(_FILE), int(rows[_FILE][0]), Path(folder))
+        return pl.DataFrame({"name": [part.name], "rows": [part.rows], "sha256": [part.sha256]})
+
+    return cell
+
+
+def _of_batches(function: Batch, types: Types) -> Any:
+    schema = _schema(types)
+
+    def batches(found: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in found:
+            if len(batch):
+                yield from _table(function, pl.DataFrame(batch), types, schema).to_batches()
+
+    return batches
+
+
+def _of_cell(function: Batch, types: Types) -> Any:
+    schema = _schema(types)
+
+    def cell(found: pa.Table) -> pa.Table:
+        rows = pl.DataFrame(found)
+        return _table(function, rows.sort(rows.columns), types, schema)
+
+    return cell
+
+
+def _table(function: Batch, rows: pl.DataFrame, types: Types, schema: pa.Schema) -> pa.Table:
+    """What a function makes, on a worker; an error of Shoal travels in the message of the task's."""
+    try:
+        made = function(rows).select(list(types)).cast(dict(types))  # type: ignore[arg-type]
+    except ShoalError as error:
+        raise RuntimeError(f"{_TOKEN}{base64.b64encode(pickle.dumps(error)).decode()}.") from None
+    return made.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(schema)
+
+
+_TOKEN = "shoal-error:"
+
+
+def _told(error: Exception) -> ShoalError:
+    found = re.search(f"{_TOKEN}([A-Za-z0-9+/=]+)\\.", str(error))
+    if found:
+        carried = pickle.loads(base64.b64decode(found[1]))
+        if isinstance(carried, ShoalError):
+            return carried
+    kind = type(error).__name__.removesuffix("Exception")
+    return InputError(
+        "Spark",
+        f"can't do this ({kind})",
+        hint="Are all files whole and seen by every executor, and are Shoal and PyArrow installed on them?",
+    )
+
+
+def _schema(types: Types) -> pa.Schema:
+    empty = pl.DataFrame(schema=dict(types)).to_arrow(compat_level=pl.CompatLevel.oldest())
+    plain = [pa.field(field.name, _small(field.type)) for field in empty.schema]
+    return pa.schema(plain)
+
+
+def _small(kind: pa.DataType) -> pa.DataType:
+    """The type that Spark has for it."""
+    if pa.types.is_large_list(kind):
+        return pa.list_(_small(kind.value_type))
+    return pa.string() if pa.types.is_large_string(kind) else kind
+
+
+def _struct(types: Types) -> Any:
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(_schema(types))
+
+
+def _arrow(schema: Any) -> pa.Schema:
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return to_arrow_schema(schema)

@@ -1,0 +1,214 @@
+"""Linked tables held to their schema: every key unique, every event somebody's, nothing before birth.
+
+All that is wrong is said at once, by table, column, rule and remedy, and never by a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.arrays import BoolArray, IntArray
+from shoal.conform import check_columns
+from shoal.errors import ColumnError, InputError, Problems, ProblemsError, SchemaError
+from shoal.files.column_types import as_dates
+from shoal.frame import enter, series
+from shoal.schema import LinkedSchema, LinkedTable
+
+__all__ = ["Collection"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collection:
+    """Linked tables that fit together.
+
+    Parameters
+    ----------
+    schema
+        What the tables are.
+    tables
+        The tables by name.
+    parents
+        For each row of a table of events, the place of its row in the parent.
+    persons
+        For each row of a table, the place of its person.
+    given
+        The tables as they came in.
+    """
+
+    schema: LinkedSchema
+    tables: Mapping[str, pl.DataFrame] = field(repr=False)
+    parents: Mapping[str, IntArray] = field(repr=False)
+    persons: Mapping[str, IntArray] = field(repr=False)
+    given: Mapping[str, Any] = field(repr=False)
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any], schema: LinkedSchema) -> Collection:
+        """Hold tables to their schema.
+
+        Raises
+        ------
+        SchemaError
+            A table or a column is missing or has no role.
+        ColumnError
+            A key is missing or repeated, an event is nobody's, or lies before its person's birth.
+        ProblemsError
+            Several of these at once: all of them.
+        """
+        _check_names(given, schema)
+        problems = Problems()
+        frames = dict(_each(problems, lambda name: (name, _frame(given[name], schema[name])), given, ""))
+        problems.settle()
+        _each(problems, lambda table: _check_key(frames[table.name], table), schema.tables, "name")
+        problems.settle()
+        linked = _each(problems, lambda table: (table.name, _links(frames, schema, table)), schema.events, "name")
+        problems.settle()
+        parents = dict(linked)
+        persons = {schema.persons.name: np.arange(len(frames[schema.persons.name]))}
+        for table in schema.events:
+            persons[table.name] = persons[str(table.parent)][parents[table.name]]
+        made = cls(schema=schema, tables=frames, parents=parents, persons=persons, given=given)
+        _each(problems, made._check_births, schema.events, "name")
+        problems.settle()
+        return made
+
+    @property
+    def n_persons(self) -> int:
+        """Number of persons."""
+        return len(self.tables[self.schema.persons.name])
+
+    @property
+    def n_events(self) -> int:
+        """Number of rows in the tables of events."""
+        return sum(len(self.tables[table.name]) for table in self.schema.events)
+
+    def with_columns(self, name: str, columns: Mapping[str, pl.Series]) -> Collection:
+        """The same with other content in columns of one table."""
+        changed = self.tables[name].with_columns([one.alias(column) for column, one in columns.items()])
+        return replace(self, tables={**self.tables, name: changed})
+
+    def kept(self, name: str, keep: BoolArray) -> Collection:
+        """The same without some rows of a table of events, and without what hangs on them."""
+        tables, parents, persons = dict(self.tables), dict(self.parents), dict(self.persons)
+        place = np.where(keep, np.cumsum(keep) - 1, -1)
+        tables[name] = tables[name].filter(pl.Series(keep))
+        parents[name], persons[name] = parents[name][keep], persons[name][keep]
+        made = replace(self, tables=tables, parents=parents, persons=persons)
+        for child in self.schema.events:
+            if child.parent == name:
+                at = place[made.parents[child.name]]
+                made = made.kept(child.name, at >= 0)
+                made = replace(made, parents={**made.parents, child.name: at[at >= 0]})
+        return made
+
+    def of_persons(self, keep: BoolArray) -> Collection:
+        """The same without the events of some persons; the table of persons stays as it is."""
+        made = self
+        for table in self.schema.events:
+            if table.parent == self.schema.persons.name:
+                made = made.kept(table.name, keep[made.persons[table.name]])
+        return made
+
+    def given_to(self, name: str, persons: IntArray) -> Collection:
+        """The same with the rows of a table right below the persons in other persons' hands."""
+        owners = {**self.persons, name: persons}
+        for table in self.schema.events:
+            if table.name != name and table.parent != self.schema.persons.name:
+                owners[table.name] = owners[str(table.parent)][self.parents[table.name]]
+        return replace(self, persons=owners, parents={**self.parents, name: persons})
+
+    def _check_births(self, table: LinkedTable) -> None:
+        birth = self.schema.persons.birth
+        if birth is None:
+            return
+        born = _days(self.tables[self.schema.persons.name][birth]).gather(self.persons[table.name])
+        for name in table.columns.time:
+            early = int((_days(self.tables[table.name][name]) < born).sum())
+            if early:
+                hint = "Correct the dates, or leave birth out of the schema if it is not exact."
+                raise ColumnError(name, "must not lie before the person's birth", got=f"{early} rows", hint=hint)
+
+
+def _check_names(given: Any, schema: LinkedSchema) -> None:
+    if not isinstance(given, Mapping):
+        hint = "Give a mapping such as {'patients': p, 'visits': v}."
+        raise InputError("linked tables", "must be given by name", got=type(given).__name__, hint=hint)
+    problems: list[InputError] = [
+        SchemaError("schema", f"table '{table.name}' is not given", hint="Give it, or take it out of the schema.")
+        for table in schema.tables
+        if table.name not in given
+    ]
+    problems += [
+        SchemaError("schema", f"table '{name}' is given and not described", hint="Describe it, or leave it out.")
+        for name in given
+        if name not in schema
+    ]
+    Problems(problems).settle()
+
+
+def _each(problems: Problems, read: Any, items: Any, name: str) -> list[Any]:
+    """What `read` gives for each item; what is wrong is noted under the table's name."""
+    made = []
+    for item in items:
+        try:
+            made.append(read(item))
+        except (ColumnError, SchemaError, ProblemsError) as error:
+            table = getattr(item, name) if name else item
+            problems.found += [_in_table(str(table), one) for one in getattr(error, "problems", [error])]
+    return made
+
+
+def _in_table(table: str, error: InputError) -> InputError:
+    return SchemaError(f"table '{table}', {error.owner}", error.rule, got=error.got, hint=error.hint)
+
+
+def _frame(given: Any, table: LinkedTable) -> pl.DataFrame:
+    frame = enter(given)
+    check_columns(frame, table.whole)
+    read = {name: series(frame, name) for name in frame.columns if _is_read(table, name)}
+    for name, form in table.columns.formats.items():
+        if not read[name].dtype.is_temporal():
+            read[name] = as_dates(read[name], form)
+    return pl.DataFrame(list(read.values()))
+
+
+def _is_read(table: LinkedTable, name: str) -> bool:
+    return name in (table.key, table.link) or not table.columns[name].is_removed or table.parent is None
+
+
+def _check_key(frame: pl.DataFrame, table: LinkedTable) -> None:
+    problems = []
+    for name in dict.fromkeys(filter(None, (table.key, table.link))):
+        absent = frame[name].null_count()
+        if absent:
+            problems.append(ColumnError(name, "is a key and must not be missing", got=f"{absent} rows"))
+    if table.key is not None and frame[table.key].n_unique() < len(frame):
+        n = len(frame) - frame[table.key].n_unique()
+        hint = "Remove the repeated rows, or correct the key."
+        problems.append(ColumnError(table.key, "is a key and must be unique", got=f"{n} repeats", hint=hint))
+    Problems(problems).settle()
+
+
+def _links(frames: Mapping[str, pl.DataFrame], schema: LinkedSchema, table: LinkedTable) -> IntArray:
+    """The place in the parent of each row; rows that belong to nobody are an error."""
+    parent, link = schema[str(table.parent)], str(table.link)
+    keys, own = frames[parent.name][str(parent.key)], frames[table.name][link]
+    if keys.dtype != own.dtype and not (keys.dtype.is_integer() and own.dtype.is_integer()):
+        raise ColumnError(link, f"must be of the type of the key of '{parent.name}'", hint="Write both alike.")
+    place = pl.DataFrame({"key": keys, "at": np.arange(len(keys))})
+    found = pl.DataFrame({"key": own.cast(keys.dtype)}).join(place, on="key", how="left", maintain_order="left")["at"]
+    orphans = found.null_count()
+    if orphans:
+        hint = "Add the missing rows of the parent, or remove these."
+        raise ColumnError(link, f"must hold keys of table '{parent.name}'", got=f"{orphans} orphans", hint=hint)
+    return found.to_numpy().astype(np.int64)
+
+
+def _days(column: pl.Series) -> pl.Series:
+    if column.dtype.is_temporal():
+        return column.cast(pl.Date)
+    return column.cast(pl.String).str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)

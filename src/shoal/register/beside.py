@@ -1,0 +1,161 @@
+"""What a new release gives away beside earlier ones of the same people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+from shoal.fact import Fact
+from shoal.record import Record
+
+__all__ = ["Beside"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside(Record):
+    """The result of the intersection attack: for inside, but for `outside`.
+
+    Parameters
+    ----------
+    release, data, ledger
+        The number of the new release, its data set, and the ledger that it is entered in.
+    recipient, despite
+        Who gets it, and why it was released although people are left with too few candidates.
+    earlier
+        The releases that it was held against.
+    k
+        How many candidates everybody must keep.
+    people, returning, newcomers, leavers
+        Who is in the new release; who of them was in an earlier one, and who was in none; who was in one and left.
+    below, lost_before, smallest
+        How many people are left with fewer than k candidates by this release; how many had lost them to earlier ones
+        already; and the smallest number of candidates.
+    joined
+        The unchanged columns that rows can be joined by.
+    values, few_values
+        How many different sensitive values everybody must keep, and for how many people fewer are common to all of
+        their classes.
+    same_groups_as, held_back
+        The release whose groups were kept, and how many people were held back; None where nobody ever is.
+    epsilon
+        What the data set has spent in all, where it has spent any.
+    n_releases
+        How many releases the data set had by then.
+    """
+
+    releasable: ClassVar[bool] = False
+    derived: ClassVar[tuple[str, ...]] = ("holds",)
+
+    release: str
+    data: str
+    ledger: str = ""
+    recipient: str | None = None
+    despite: str | None = None
+    earlier: tuple[str, ...] = ()
+    k: int = 1
+    people: int = 0
+    returning: int = 0
+    newcomers: int = 0
+    leavers: int = 0
+    below: int = 0
+    lost_before: int = 0
+    smallest: int | None = None
+    joined: tuple[str, ...] = ()
+    values: int = 0
+    few_values: int = 0
+    same_groups_as: str | None = None
+    held_back: int | None = None
+    epsilon: str | None = None
+    n_releases: int = 0
+
+    @property
+    def holds(self) -> bool:
+        """Whether everybody keeps k candidates, and as many sensitive values as were asked for."""
+        return not self.below and not self.few_values
+
+    @property
+    def overridden(self) -> bool:
+        """Whether it was released although it doesn't hold."""
+        return not self.holds and self.despite is not None
+
+    @property
+    def found(self) -> str:
+        """What was counted, in words, for inside."""
+        said = []
+        if self.below:
+            said.append(
+                f"{self.below:,} people with fewer than {self.k} candidates, the smallest number being {self.smallest}"
+            )
+        if self.few_values:
+            said.append(f"{self.few_values:,} people with fewer than {self.values} sensitive values left")
+        return " and ".join(said)
+
+    def outside(self) -> dict[str, Any]:
+        """What the manifest says: no count."""
+        words: dict[str, Any] = {"release": self.release, "data_set": self.data, "beside": list(self.earlier)}
+        words |= {"holds": self.holds, "same_groups": self.same_groups_as is not None}
+        given = {"recipient": self.recipient, "despite": self.despite if self.overridden else None}
+        return words | {name: text for name, text in given.items() if text is not None}
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What must be said first, and may leave."""
+        if not self.overridden:
+            return ()
+        return (
+            "Beside earlier releases of the same people this table leaves some of them with fewer candidates than each "
+            f"table alone promises. It was released despite that: {self.despite}",
+        )
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """What there is to say."""
+        return (*self._told(), *self._counted(), *self._kept())
+
+    def _told(self) -> tuple[Fact, ...]:
+        if not self.earlier:
+            return ()
+        says = "release {release} of data set {data}, beside {n} earlier of the same people"
+        values = {"release": self.release, "data": self.data, "n": len(self.earlier)}
+        return (Fact(says=says, values=values, outside=True), *self._joint())
+
+    def _joint(self) -> tuple[Fact, ...]:
+        if not self.holds:
+            return ()
+        says = "everybody keeps at least {k} candidates when the tables are joined"
+        if self.lost_before:
+            says = "nobody is left with fewer than {k} candidates who was not so by earlier releases alone"
+        return (Fact(says=says, values={"k": self.k}, counts="persons", outside=True),)
+
+    def _counted(self) -> tuple[Fact, ...]:
+        if not self.earlier:
+            return ()
+        said = {"people": self.people, "returning": self.returning, "newcomers": self.newcomers}
+        says = "register: {people:,} people, {returning:,} of them released before, {newcomers:,} new; {leavers:,} left"
+        if self.lost_before:
+            says += "; {lost:,} had too few candidates before"
+        who = Fact(says=says, values={**said, "leavers": self.leavers, "lost": self.lost_before}, counts="persons")
+        if self.holds:
+            return (who,)
+        return (
+            who,
+            Fact(says="register: {found}", values={"found": self.found, "below": self.below}, counts="persons"),
+        )
+
+    def _kept(self) -> tuple[Fact, ...]:
+        if self.held_back is None:
+            return ()
+        gone = "people who would be alone beside earlier releases, as newcomers or after others left, are not in it"
+        says = f"groups are those of an earlier release; {gone}" if self.same_groups_as else gone
+        held = Fact(says="register: {held:,} people held back", values={"held": self.held_back}, counts="persons")
+        return (Fact(says=says, outside=True), held)
+
+    @classmethod
+    def from_dict(cls, words: Mapping[str, Any]) -> Beside:
+        """Read it from the words of `to_dict`."""
+        known = {field.name for field in fields(cls)}
+        given: dict[str, Any] = {
+            name: tuple(v) if isinstance(v, list) else v for name, v in words.items() if name in known
+        }
+        return cls(**given)

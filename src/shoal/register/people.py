@@ -1,0 +1,184 @@
+"""The people of one release as the register keeps them: 32 bytes each, and nothing that can be read without the key.
+
+- *mark*, 16 bytes: HMAC-SHA-256 of who it is, the same in every release;
+- *label*, 8 bytes: the group or class that the person was released in, counted from nothing but this release;
+- *signature*, 8 bytes: a keyed hash of what was released unchanged about the person (J, `columns`), so that rows of two
+  releases can be joined as an intruder would join them. Of a person with several rows the hashes are added up: the
+  order of the rows doesn't matter.
+
+People are told apart by an identifier, or by their whole row where there is none: then equal rows are numbered, and a
+row that was corrected is somebody else. A person with rows in several groups has the label of that set of groups.
+
+Whoever has the key can test guesses of identifiers. It is kept outside the ledger, and belongs to its owner alone.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from shoal.arrays import AnyArray, IntArray
+from shoal.canonical import plain
+from shoal.errors import GuaranteeError
+
+__all__ = ["BYTES", "Draft", "People", "row_hashes", "written_rows"]
+
+BYTES = 32
+"""What a person takes in the register, for each release."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class People:
+    """Marks, labels and signatures of the people of one release, in the order of their marks.
+
+    Parameters
+    ----------
+    marks
+        Two whole numbers of 64 bits for each person.
+    labels, signatures
+        One for each person.
+    """
+
+    marks: AnyArray
+    labels: AnyArray
+    signatures: AnyArray
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __repr__(self) -> str:
+        return f"People({len(self)})"
+
+    def to_bytes(self) -> bytes:
+        """32 bytes a person."""
+        return np.column_stack((self.marks, self.labels, self.signatures)).astype("<u8").tobytes()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> People:
+        """Read them back; a GuaranteeError for what can't be the marks of people."""
+        if len(content) % BYTES:
+            raise GuaranteeError("register", "the marks of a release must be whole", got=f"{len(content)} bytes")
+        table = np.frombuffer(content, dtype="<u8").reshape(-1, 4)
+        return cls(marks=table[:, :2], labels=table[:, 2], signatures=table[:, 3])
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Draft:
+    """The people of a release that is about to be written.
+
+    Parameters
+    ----------
+    key
+        The register's key.
+    marks
+        Who each of its rows belongs to, as `row_hashes` gives it, 16 bytes.
+    labels
+        The group or class of each row.
+    unchanged
+        The columns of the rows that are released as they were.
+    tied
+        Whether more than these columns ties the rows of a person to those of other releases, as linked tables do: then
+        every person is taken to carry a token.
+    """
+
+    key: bytes
+    marks: AnyArray
+    labels: IntArray
+    unchanged: pl.DataFrame
+    tied: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What is released unchanged."""
+        return tuple(sorted(self.unchanged.columns))
+
+    @cached_property
+    def people(self) -> People:
+        """The people as they are kept."""
+        first, whose = self._persons
+        labels = _of_sets(self.key, self.labels, whose, len(first))
+        return People(marks=self.marks[first], labels=labels, signatures=self.signatures(self.columns))
+
+    @property
+    def row_labels(self) -> AnyArray:
+        """The label of each row's person."""
+        return self.people.labels[self._persons[1]]
+
+    def signatures(self, columns: Sequence[str]) -> AnyArray:
+        """The signature of each person on some of the unchanged columns, in the order of `people`."""
+        first, whose = self._persons
+        rows = row_hashes(self.key, "unchanged", self.unchanged.select(sorted(columns)), len(self.labels))
+        found = np.zeros(len(first), dtype=np.uint64)
+        np.add.at(found, whose, rows[:, 0])
+        return found
+
+    @cached_property
+    def _persons(self) -> tuple[IntArray, IntArray]:
+        """The first row of each person in the order of their marks, and the person of each row."""
+        order = np.lexsort((self.marks[:, 1], self.marks[:, 0]))
+        ordered = self.marks[order]
+        is_new = np.ones(len(order), dtype=np.bool_)
+        is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+        whose = np.empty(len(order), dtype=np.int64)
+        whose[order] = np.cumsum(is_new) - 1
+        return order[is_new], whose
+
+
+def _of_sets(key: bytes, labels: IntArray, whose: IntArray, n: int) -> AnyArray:
+    """One label for each person: that of the set of groups that the rows are in."""
+    pairs = np.unique(np.column_stack((whose, labels)), axis=0)
+    hashes = {int(one): _hash(key, f"group {one}".encode())[0] for one in np.unique(pairs[:, 1])}
+    found = np.zeros(n, dtype=np.uint64)
+    np.add.at(found, pairs[:, 0], np.array([hashes[int(one)] for one in pairs[:, 1]], dtype=np.uint64))
+    return found
+
+
+def row_hashes(key: bytes, purpose: str, rows: pl.DataFrame, n: int, *, numbered: bool = False) -> AnyArray:
+    """The keyed hash of each row, as two numbers of 64 bits; if `numbered`, equal rows differ.
+
+    Parameters
+    ----------
+    purpose
+        What the hashes are for: those of two purposes have nothing in common.
+    n
+        How many rows there are, where there may be no column.
+    """
+    texts = written_rows(rows, n)
+    if numbered:
+        frame = pl.DataFrame({"text": texts})
+        again = frame.select(pl.int_range(pl.len()).over("text")).to_series()
+        texts = [f"{text}#{number}" if number else text for text, number in zip(texts, again.to_list(), strict=True)]
+    start = f"{purpose}\0".encode()
+    known: dict[str, bytes] = {}
+    digests = bytearray()
+    for text in texts:
+        digest = known.get(text)
+        if digest is None:
+            digest = known[text] = hmac.digest(key, start + text.encode(), "sha256")[:16]
+        digests += digest
+    return np.frombuffer(bytes(digests), dtype="<u8").reshape(n, 2)
+
+
+def written_rows(rows: pl.DataFrame, n: int) -> list[str]:
+    """Each row as one text that no other row has: the length of every cell is before it, and missing is not empty."""
+    if not rows.columns:
+        return [""] * n
+    cells = rows.select(_cell(plain(column)) for column in rows)
+    return cells.select(pl.concat_str(pl.all(), separator="|")).to_series().to_list()
+
+
+def _cell(column: pl.Series) -> pl.Series:
+    text = column if column.dtype == pl.String else column.cast(pl.String, strict=False)
+    frame = pl.DataFrame({"text": text})
+    said = pl.col("text").str.len_bytes().cast(pl.String) + ":" + pl.col("text")
+    return frame.select(said.fill_null("-")).to_series().alias(column.name)
+
+
+def _hash(key: bytes, content: bytes) -> tuple[int, int]:
+    digest = hmac.digest(key, content, "sha256")
+    return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:16], "little")

@@ -1,0 +1,140 @@
+"""Anonymize a relation of an engine: hold it to its schema, cut it into cells, group, mask, count, attack, claim.
+
+The rows never come together on the driver. What is claimed is counted over all of them by the engine; the attack is run
+for a keyed sample of people against all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from shoal.claim import Claim
+from shoal.engine import GROUPED, PERSONS, ROWS, Engine, Inputs, Relation
+from shoal.engine.marks import total
+from shoal.errors import GuaranteeError
+from shoal.fact import Fact
+from shoal.recipe import Progress, Recipe
+from shoal.recipe.anonymization import Anonymization
+from shoal.release.cells import CELL, GROUP, Plan, by_cells, cut, tried
+from shoal.release.promises import cell_claims
+from shoal.release.relation import settle
+from shoal.rng import branch_key
+from shoal.schema import Schema
+
+__all__ = ["EngineMade", "anonymize_relation", "check_written", "largest_share"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineMade:
+    """What a run on an engine made: masked rows with cell, group and mark (internal), and what is said of them."""
+
+    relation: Relation
+    schema: Schema
+    claims: tuple[Claim, ...]
+    facts: tuple[Fact, ...]
+    n_rows: int
+    n_groups: int
+    k: int
+
+
+def anonymize_relation(
+    engine: Engine,
+    relation: Relation,
+    schema: Schema,
+    recipe: Anonymization,
+    seed: int,
+    key: str,
+    plan: Plan,
+    progress: Progress,
+) -> EngineMade:
+    """Group and mask a relation, count what is claimed, and attack it."""
+    progress("checking the table")
+    settled = settle(engine, relation, schema)
+    progress("grouping")
+    cells = cut(engine, settled, recipe.k, key, plan)
+    trial = tried(settled, cells, recipe, seed, key)
+    progress("masking")
+    masked = by_cells(engine, settled, cells, recipe, seed, key)
+    released = [name for name in settled.relation.columns if name in settled.schema.released]
+    masked = engine.narrow(masked, released)
+    groups = engine.keep(engine.count(masked, [CELL, GROUP], settled.schema.unit))
+    smallest = engine.collect(engine.aggregate(engine.select(groups, [PERSONS]), [PERSONS], []))
+    k, n_groups = int(smallest[PERSONS].min()), int(smallest[GROUPED].sum())  # type: ignore[arg-type]
+    if k < recipe.k:
+        raise GuaranteeError("cells", f"every group must hold at least {recipe.k} persons", got=f"a group of {k}")
+    progress("measuring risk")
+    from shoal.release.sampled_attack import attack  # numba takes a fifth of a second to load
+
+    found = attack(engine, settled, cells.relation, masked, branch_key(key, "sample"))
+    share = largest_share(engine, masked, [CELL, GROUP], settled.schema.unit)
+    return EngineMade(
+        relation=masked,
+        schema=settled.schema,
+        claims=(*cell_claims(recipe, settled.schema, share, trial.caveats, found), *trial.claims),
+        facts=(*settled.facts, _cell_fact(cells.n_cells)),
+        n_rows=settled.n,
+        n_groups=n_groups,
+        k=k,
+    )
+
+
+def _cell_fact(n: int) -> Fact:
+    says = "grouped and masked in {n} cells: no group lies in two of them, and no value left its cell"
+    return Fact(says=says, values={"n": n}, counts="groups")
+
+
+def largest_share(engine: Engine, relation: Relation, by: Sequence[str], unit: str | None) -> float:
+    """The largest share of a group's rows that one person holds."""
+    groups = engine.keep(engine.count(relation, by, unit))
+    smallest = int(engine.extremes(groups, [ROWS])[ROWS][0])
+    if unit is None:
+        return 1 / smallest
+    nobody = pl.DataFrame({unit: [None]}, schema={unit: relation.types[unit]})
+    known = engine.recode(engine.select(relation, [*by, unit]), {}, nobody)
+    held = engine.keep(engine.aggregate(engine.count(known, [*by, unit]), by, [], [ROWS]))
+    most = 1 / smallest
+    for part in engine.parts(held, by, 5_000_000):
+        rows = engine.collect(engine.matching(groups, part.select(by))).select(*by, pl.col(ROWS).alias("all"))
+        both = part.join(rows, on=list(by), nulls_equal=True)
+        most = max(most, float((both[ROWS] / both["all"]).max() or 0.0))  # type: ignore[arg-type]
+    return most
+
+
+def check_written(
+    engine: Engine, made: EngineMade, released: Sequence[str], files: Sequence[Path], recipe: Recipe
+) -> None:
+    """Read the files back: they must hold exactly the released rows, in classes of k where that is claimed."""
+    written = Inputs.listed("written table", files)
+    relation, key = engine.scan(written), "00" * 32
+    same = digest(engine, engine.select(relation, released), key) == digest(
+        engine, engine.select(made.relation, released), key
+    )
+    _require(same, "must hold exactly the released rows")
+    if recipe.collapses:
+        quasi = list(made.schema.quasi)
+        counted = engine.count(relation if made.schema.unit is None else made.relation, quasi, made.schema.unit)
+        smallest = int(engine.extremes(engine.keep(counted), [PERSONS])[PERSONS][0])
+        _require(smallest >= recipe.k, f"must be {recipe.k}-anonymous")
+    engine.forget(written)
+
+
+def digest(engine: Engine, relation: Relation, key: str) -> tuple[int, int]:
+    """The number of rows and the sum of their marks modulo 2^64: equal for the same rows in any order and batches."""
+    types = {"rows": pl.Int64(), "high": pl.Int64(), "low": pl.Int64()}
+
+    def batch(rows: pl.DataFrame) -> pl.DataFrame:
+        found = total(rows, key)
+        return pl.DataFrame({"rows": [len(rows)], "high": [found >> 32], "low": [found & 0xFFFFFFFF]}, schema=types)
+
+    sums = engine.collect(engine.aggregate(engine.map(relation, batch, types), [], list(types)))
+    rows, high, low = (int(sums[name][0] or 0) for name in types)
+    return rows, ((high << 32) + low) % 2**64
+
+
+def _require(holds: bool, rule: str) -> None:
+    if not holds:
+        raise GuaranteeError("written table", rule, hint="Nothing was released.")

@@ -1,0 +1,55 @@
+"""Risk beyond single rows, before and after, for inside: of households, and of persons whose events are known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from shoal.frame import adopt, pick, series, with_columns
+from shoal.linked import Collection, JointRisk
+from shoal.risk import HouseholdRisk, households
+from shoal.risk.joined_view import measure
+from shoal.schema import Column, Schema
+
+if TYPE_CHECKING:
+    from shoal.release.release import Release
+
+__all__ = ["hierarchy_of"]
+
+_GROUP = "shoal group"
+_MOST_EVENTS = 300_000  # above that, what events give away of the original is not measured
+
+
+def hierarchy_of(release: Release) -> dict[str, Any]:
+    """``households`` and ``events``, each before and after, where the schema has them."""
+    made: dict[str, Any] = {}
+    if release.pair.schema.household is not None:
+        made["households"] = _households(release)
+    if release.linked is not None:
+        made["events"] = (_original_events(release), release.linked.joint)
+    return made
+
+
+def _households(release: Release) -> tuple[HouseholdRisk, HouseholdRisk]:
+    """On the original, and on what persons hide in: the classes of released rows, or the groups of masked ones."""
+    pair, schema = release.pair, release.pair.schema
+    before = households(pair.original.frame, schema)
+    shown = schema.quasi if release.recipe.collapses or not release.recipe.is_blind else ()
+    kept = [name for name in (schema.household, schema.unit, schema.weight) if name is not None]
+    own = pick(pair.original.frame.select(kept), pair.source_rows)
+    columns = {name: adopt(series(pair.released, name), own) for name in shown}
+    if not shown:
+        columns = {_GROUP: adopt(pl.Series(release.labels[release.source_rows]), own)}
+    told = [replace(schema[name], levels=None, bounds=None) for name in (*shown, *kept)]
+    group = [] if shown else [Column(name=_GROUP, role="quasi", kind="nominal")]
+    return before, households(with_columns(own, columns), Schema((*group, *told)))
+
+
+def _original_events(release: Release) -> JointRisk | None:
+    assert release.linked is not None
+    schema, given = release.linked.schema, release.original
+    if not isinstance(given, dict) or release.linked.joint.n_events > _MOST_EVENTS:
+        return None
+    return measure(Collection.of(given, schema), release.linked.joint.wanted)

@@ -1,0 +1,113 @@
+"""Risk beyond single rows, on the internal page: households found by a member, persons found by their events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from shoal.linked import JointRisk
+from shoal.linked.joint import Known, Knows
+from shoal.report.markup import Child, Html, rows_table, section, tag
+from shoal.report.numbers import NOT_MEASURED, between, count, percent
+from shoal.risk import HouseholdRisk
+
+__all__ = ["by_events", "by_households", "hierarchy_sections"]
+
+
+def hierarchy_sections(given: Mapping[str, Any]) -> dict[str, Html]:
+    """The sections for which something was measured: ``households`` and ``events``, each before and after."""
+    draw: dict[str, Callable[..., Html]] = {"households": by_households, "events": by_events}
+    return {name: drawn(*given[name]) for name, drawn in draw.items() if given.get(name) is not None}
+
+
+def by_households(before: HouseholdRisk, after: HouseholdRisk) -> Html:
+    """What one member gives away of the others."""
+    rows: list[tuple[Child, ...]] = [
+        ("Households found, expected", _found(before), _found(after), "By any member, or by who they are together"),
+        ("Persons in households found", _people(before), _people(after), "Who is found along with the member"),
+        ("Largest risk of a household", percent(before.largest), percent(after.largest), "0% at best, 100% at worst"),
+        (
+            "Fewest households of one composition",
+            count(before.k),
+            count(after.k),
+            "How many fit who knows all members; 1: a household like no other",
+        ),
+        ("Households like no other", _alone(before), _alone(after), "None at best"),
+    ]
+    words = (
+        "Whoever finds one member of a household has found the others. After: persons hide in the class of equal "
+        "released rows, or in the group that their row was drawn from, joined with the households of the original; "
+        "nobody outside can do that unless columns published unchanged show who lives together. The risk through "
+        "members takes them for independent and is no bound."
+    )
+    head = ("", "Before", "After", "Meaning")
+    return section(
+        "households",
+        "Households",
+        tag("p", words, class_="warning"),
+        rows_table("Households, before and after", head, rows, numeric=(1, 2), quiet=True),
+    )
+
+
+def _found(risk: HouseholdRisk) -> str:
+    return f"{count(round(risk.expected_households))} of {count(risk.n_households)}"
+
+
+def _people(risk: HouseholdRisk) -> str:
+    return f"{count(round(risk.expected_persons))} of {count(risk.n_records)}"
+
+
+def _alone(risk: HouseholdRisk) -> str:
+    return f"{count(risk.n_unique)} ({percent(risk.n_unique / max(1, risk.n_households))})"
+
+
+_KNOWS: dict[Knows, str] = {
+    "events": "events, with their dates as released",
+    "gaps": "events and the days between them, no date",
+    "order": "events in their order, no date",
+}
+_ALL = {
+    "0": "no event",
+    "1": "1 event, with its date as released",
+    "any": "all events",
+    "whole": "all events, and that nothing else happened",
+}
+
+
+def by_events(before: JointRisk | None, after: JointRisk) -> Html:
+    """What known events give away of persons, on the tables joined."""
+    was = {} if before is None else {(known.events, known.knows): known for known in before.by_events}
+    rows = [_row(known, was.get((known.events, known.knows)), after.wanted) for known in after.by_events]
+    words = (
+        f"An intruder knows the class of a person (equal quasi-identifiers, or the group) and some of the person's "
+        f"events. Fits: how many of {count(after.n_persons)} persons could be the one; {after.wanted} or more are "
+        f"wanted. The tables hold {count(after.n_events)} events. Rows of a person can be counted too: as few as "
+        f"{count(after.k_count)} of a class have equally many."
+    )
+    head = ("Knows", f"Fewer than {after.wanted} fit, before", "After", "Fewest who fit", "Counted")
+    return section(
+        "events",
+        "Known events",
+        tag("p", words, class_="warning"),
+        rows_table("Persons found by their events, tables joined", head, rows, numeric=(1, 2, 3, 4), quiet=True),
+        tag("p", _TOLERANCE.format(days=count(after.tolerance))) if after.tolerance else None,
+        tag("p", _DRAWN) if any(known.interval for known in after.by_events) else None,
+    )
+
+
+_TOLERANCE = "Gaps fit where they differ by up to {days} days, by which the method may have changed them."
+_DRAWN = "Where an interval is given, whole classes were drawn at random and counted exactly."
+
+
+def _row(known: Known, was: Known | None, wanted: int) -> tuple[Child, ...]:
+    what = _ALL.get(known.events) or f"{known.events} {_KNOWS[known.knows]}"
+    if known.k is None:
+        return what, _share(was), NOT_MEASURED, NOT_MEASURED, "too many combinations"
+    return what, _share(was), _share(known), count(known.k), f"{count(known.n_persons)} persons"
+
+
+def _share(known: Known | None) -> str:
+    if known is None or known.below_share is None:
+        return NOT_MEASURED
+    spread = between(known.interval) if known.interval else ""
+    return f"{percent(known.below_share)} {spread}".strip()

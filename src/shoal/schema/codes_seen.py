@@ -1,0 +1,152 @@
+"""Values that look like codes for an absence: −8, 97, 9999, "NA", a heap of zeros outside the range. Only asked about.
+
+A number is a candidate by its digits (−9 to −1; 7, 8, 9 and these repeated: 97, 998, 9999) or because it is 0. It is
+asked about if at least five people have it and it stands apart: below or above all others by five times the usual step
+between neighbouring values, or negative where all else is not. A text is asked about if it is a usual word for an
+absence and other cells hold something else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+
+import numpy as np
+import polars as pl
+
+from shoal.arrays import FloatArray
+from shoal.schema.evidence import Facts
+from shoal.value import Level, same_as
+
+__all__ = ["codes_seen", "question", "without_codes", "words_among_numbers"]
+
+FEWEST_PEOPLE = 5
+_FEW_NUMBERS = 20  # different values up to which numbers among texts may be codes
+_APART = 5.0  # usual steps
+_LIKE_A_CODE = re.compile(r"-[1-9]|-?(?:[789]|9[789]|99+[789]?|88+|77+)(?:\.0)?")
+_WORDS = frozenset(
+    (
+        *("na", "n/a", "n.a.", "nan", "null", "none", "nil", "-", "--", ".", "?", "n", "unknown", "unk", "missing"),
+        *("not applicable", "not available", "not known", "not stated", "not ascertained", "not in universe"),
+        *("refused", "refusal", "don't know", "dont know", "no answer", "no response", "unspecified", "undetermined"),
+    )
+)
+
+
+def codes_seen(fact: Facts) -> dict[str, int]:
+    """Values of a column that may stand for an absence, as texts, and how many cells hold each.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from shoal.schema.evidence import look
+    >>> codes_seen(look(pl.Series("income", [*range(500, 900, 10), *[-8] * 6])))
+    {'-8': 6}
+    """
+    if fact.cells.dtype.is_numeric():
+        return _numbers(fact.cells.drop_nulls())
+    return _texts(fact.cells.cast(pl.String).drop_nulls()) if fact.text else {}
+
+
+def without_codes(content: pl.Series, codes: Collection[Level]) -> pl.Series:
+    """The column with its codes as missing values; as numbers, where only texts among its codes made it texts.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> without_codes(pl.Series("income", ["1200", ".a", None]), [".a"]).to_list()
+    [1200, None, None]
+    """
+    if not codes:
+        return content
+    left = content.set(pl.Series(same_as(content, tuple(codes))), None)
+    if content.dtype != pl.String:
+        return left
+    trimmed = left.str.strip_chars()
+    for dtype in (pl.Int64, pl.Float64):
+        numbers = trimmed.cast(dtype, strict=False)
+        if numbers.null_count() == left.null_count() < len(left):
+            return numbers
+    return left
+
+
+def question(seen: Mapping[str, int]) -> str:
+    """What to ask about them, and the entry to write if the answer is yes."""
+    if not seen:
+        return ""
+    told = ", ".join(f"{value} ({n:,} cells)" for value, n in seen.items())
+    entry = ", ".join(f'"{value}" = "unknown"' for value in seen)
+    return f"Does {told} stand for an absence? If so: missing_codes = {{ {entry} }}"
+
+
+def _numbers(known: pl.Series) -> dict[str, int]:
+    counted = known.value_counts().sort(known.name)
+    values, counts = counted[known.name].cast(pl.Float64).to_numpy(), counted["count"].to_numpy()
+    ends = _ends(values)
+    rest = np.delete(values, ends)
+    if len(rest) < 2:
+        return {}
+    apart = _apart(values, ends, rest)
+    common = [place for place in apart if counts[place] >= FEWEST_PEOPLE]
+    return {f"{values[place]:g}": int(counts[place]) for place in common}
+
+
+def _ends(values: FloatArray) -> list[int]:
+    """Where the runs of likely codes lie with which the sorted values begin and end."""
+    likely = [value == 0 or _LIKE_A_CODE.fullmatch(f"{value:g}") is not None for value in values.tolist()]
+    if all(likely):
+        return []
+    return [*range(likely.index(False)), *range(len(likely) - likely[::-1].index(False), len(likely))]
+
+
+def _apart(values: FloatArray, ends: list[int], rest: FloatArray) -> list[int]:
+    """The likely codes that stand apart: negative ones, and those with a gap between them and all values before them.
+
+    Whoever is next to the others (an 8 after a 7 after 1 to 6) is one of them, and the gap is measured from there.
+    """
+    found = [place for place in ends if values[place] < 0 and rest.min() >= 0]
+    below = [place for place in ends[::-1] if 0 <= values[place] < rest.min()]
+    above = [place for place in ends if values[place] > rest.max()]
+    return sorted([*found, *_beyond_a_gap(values, below, rest), *_beyond_a_gap(values, above, rest)])
+
+
+def _beyond_a_gap(values: FloatArray, outwards: list[int], rest: FloatArray) -> list[int]:
+    step, last = float(np.median(np.diff(rest))), None
+    for i, place in enumerate(outwards):
+        value = float(values[place])
+        before = last if last is not None else float(rest.min() if value < rest.min() else rest.max())
+        if abs(value - before) >= (2 if value in (7, 8, 9) and len(rest) < 7 else _APART) * step:
+            return outwards[i:]
+        last = value
+    return []
+
+
+def words_among_numbers(fact: Facts) -> dict[str, int]:
+    """Words for an absence in a column of texts that are numbers but for these words, and how many cells hold each.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from shoal.schema.evidence import look
+    >>> words_among_numbers(look(pl.Series("income", [*map(str, range(30)), "N", "N"])))
+    {'N': 2}
+    """
+    if fact.cells.dtype != pl.String:
+        return {}
+    counted = fact.cells.drop_nulls().value_counts().sort(fact.name)
+    texts = counted[fact.name].str.strip_chars()
+    is_word = texts.str.to_lowercase().is_in(list(_WORDS))
+    numbers = texts.filter(~is_word)
+    plain = numbers.str.contains(r"^-?(?:0|[1-9]\d*)(?:\.\d+)?$")
+    if not is_word.any() or len(numbers) <= _FEW_NUMBERS or not plain.all():
+        return {}
+    return {str(value): int(n) for value, n in counted.filter(is_word).iter_rows()}
+
+
+def _texts(known: pl.Series) -> dict[str, int]:
+    counted = known.value_counts().sort(known.name)
+    words = counted.filter(counted[known.name].str.strip_chars().str.to_lowercase().is_in(list(_WORDS)))
+    if len(words) == len(counted):
+        return {}
+    common = words.filter(pl.col("count") >= FEWEST_PEOPLE)
+    return {str(value): int(n) for value, n in common.iter_rows()}

@@ -1,0 +1,356 @@
+"""What is known of columns before their roles are guessed: names, types, cells, and which follow from others.
+
+Cells tell numbers of persons, code systems, amounts and names, whatever the column is called. Each function looks at
+different values, not at rows, so that one common value decides nothing.
+
+Some columns follow from others: a description from its code, an age group from the age, a body mass index from
+height and weight.
+
+X determines Y if no value of X comes with two values of Y (a missing value counts as one). Candidates are found on a
+sample of rows, which can only propose too many, and each is verified on all rows. Nothing is said where it would be
+empty: a column in which nearly everybody differs determines everything, a constant follows from anything.
+
+A near dependency holds in at least 99 rows of 100 and leaves at most a tenth of the errors that the commonest value
+would make.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+
+from shoal.arrays import IntArray
+from shoal.errors import ColumnError
+from shoal.files.column_types import forms_of
+from shoal.record import Record
+
+__all__ = [
+    "UUID",
+    "Dependency",
+    "Facts",
+    "clinical_codes",
+    "date_forms",
+    "dependencies",
+    "is_amount",
+    "like_names",
+    "look",
+    "number_marks",
+    "personal_patterns",
+    "states",
+    "words_in",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """A column, counted once."""
+
+    name: str
+    words: tuple[str, ...]
+    cells: pl.Series  # with NaN as null
+    n_known: int
+    n_distinct: int
+    n_coded: int = 0  # cells whose code for an absence was taken out
+
+    @property
+    def text(self) -> bool:
+        """Whether it holds texts."""
+        return self.cells.dtype in (pl.String, pl.Categorical, pl.Enum)
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether it holds whole numbers."""
+        if self.cells.dtype.is_float():
+            return bool((self.cells == self.cells.round()).all())
+        return self.cells.dtype.is_integer()
+
+    @property
+    def all_distinct(self) -> bool:
+        """Whether no value comes twice."""
+        return self.n_distinct == self.n_known > 1
+
+    @property
+    def distinct_share(self) -> float:
+        """Different values for each known cell."""
+        return self.n_distinct / max(1, self.n_known)
+
+    @cached_property
+    def values(self) -> pl.Series:
+        """The different values; texts without the blanks around them."""
+        known = self.cells.drop_nulls().unique()
+        return known.cast(pl.String).str.strip_chars() if self.text else known
+
+    def has(self, *words: str) -> bool:
+        """Whether one of `words` is in the name."""
+        return any(word in words for word in self.words)
+
+    def share(self, pattern: str) -> float:
+        """The share of different texts that fit a pattern."""
+        return float(self.values.str.contains(pattern).mean() or 0.0) if self.text and len(self.values) else 0.0  # type: ignore[arg-type]
+
+
+def look(column: pl.Series, n_coded: int = 0) -> Facts:
+    """Count a column, of which `n_coded` cells had a code for an absence; one that holds lists or bytes is an error."""
+    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Duration):
+        rule = "must hold values of one simple type (numbers, text, dates or true/false)"
+        raise ColumnError(column.name, rule, got=str(column.dtype).split("(")[0])
+    cells = column.fill_nan(None) if column.dtype.is_float() else column
+    known = cells.drop_nulls()
+    return Facts(
+        name=column.name,
+        words=words_in(column.name),
+        cells=cells,
+        n_known=len(known),
+        n_distinct=known.n_unique(),
+        n_coded=n_coded,
+    )
+
+
+def words_in(name: str) -> tuple[str, ...]:
+    """The words of a name in lower case (``patientID`` gives patient, id), and the name in one piece."""
+    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)
+    return (*(part.lower() for part in parts), re.sub(r"[^a-z0-9]", "", name.lower()))
+
+
+UUID = r"^[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$"
+
+_PERSONAL = {
+    "e-mail addresses": r"^[^@\s]+@[^@\s]+\.[^@\s]+$",
+    "social security numbers": r"^\d{3}-\d{2}-\d{4}$",
+    "telephone numbers": r"^\+?[\d(][\d ()./-]{7,18}\d$",
+    "web or network addresses": r"^(?:https?://\S+|\d{1,3}(?:\.\d{1,3}){3})$",
+}
+_CLINICAL = {  # what it is, its shape, and the share of values that must have it: tags are rarer and prove more
+    "drugs of ATC": (r"^[A-DGHJLMNPRSV]\d\d[A-Z]{2}(?:\d\d)?$", 0.8),
+    "diagnoses of ICD-10": (r"^[A-TV-Z]\d[0-9AB](?:\.?[0-9A-Z]{1,4})?$", 0.8),
+    "clinical terms of SNOMED CT": (
+        r" \((?:disorder|finding|situation|procedure|morphologic abnormality|regime/therapy|person|event)\)$",
+        0.4,
+    ),
+    "drugs with their strength": (r"(?i)\b\d+(?:\.\d+)? (?:mg|ml|mcg|unt|meq|actuat|hr)\b", 0.4),
+}
+_STATES = {  # what texts say of a person, whole and in small letters
+    "treatments": "placebo|active|treated|untreated|treatment|chemotherapy|radiotherapy|chemo|radiation|surgery|drug|"
+    "drug [a-z]|standard care|usual care|intervention|vaccine|vaccinated|unvaccinated",
+    "illnesses or outcomes": "benign|malignant|positive|negative|relapse|relapsed|remission|recurrence|alive|dead|died|"
+    "death|survived|deceased|healthy|ill|sick|diseased|cancer|carcinoma|adenocarcinoma|squamous|diabetic|nondiabetic|"
+    "non-diabetic|hypertensive|abnormal|metastasis|mild|moderate|severe|critical",
+    "habits": "smoker|nonsmoker|non-smoker|ex-smoker|former smoker|current smoker|never smoked|drinker|nondrinker",
+    "credit": "default|defaulted|delinquent|charged off|fully paid|bankrupt|approved|denied",
+}
+_ICD9, _ICD9_MARKED = r"^(?:\d{3}|V\d\d|E\d{3})(?:\.\d{1,2})?$", r"^[VE]\d|\.\d"
+_NAME = r"^\p{Lu}\p{Ll}+(?:[ '’-]\p{Lu}\p{Ll}+)*\d*$"
+
+
+def personal_patterns(fact: Facts) -> tuple[str, float] | None:
+    """What of a person at least half of the texts look like, and their share."""
+    if fact.cells.dtype != pl.String or not fact.n_known:
+        return None
+    known = fact.cells.drop_nulls()
+    for what, pattern in _PERSONAL.items():
+        share = float(known.str.contains(pattern).mean() or 0.0)  # type: ignore[arg-type]
+        if share >= 0.5 and not (what == "telephone numbers" and _dates_or_ranges(fact, known)):
+            return what, share
+    return None
+
+
+def _dates_or_ranges(fact: Facts, known: pl.Series) -> bool:
+    """Whether digits with marks are rather dates (31.12.1999), plain numbers, or ranges (10000-20000), which repeat."""
+    plain = known.str.contains(r"^\d+$|^\d{4}-\d\d-\d\d|^\d{1,2}[./-]\d{1,2}[./-]\d")
+    return fact.distinct_share < 0.5 or float(plain.mean() or 0.0) > 0.5  # type: ignore[arg-type]
+
+
+def clinical_codes(fact: Facts) -> tuple[str, float] | None:
+    """Which clinical code system or term most of the different texts are shaped like, and their share."""
+    if not fact.text or fact.n_distinct < 10:
+        return None
+    for what, (pattern, enough) in _CLINICAL.items():
+        share = fact.share(pattern)
+        if share >= enough:
+            return what, share
+    share = fact.share(_ICD9)
+    marked = share >= 0.8 and fact.share(_ICD9_MARKED) >= 0.1  # three digits alone prove nothing
+    return ("diagnoses of ICD-9", share) if marked else None
+
+
+def states(fact: Facts) -> str | None:
+    """What the different texts say of a person, if at least two of them do, and half of all that are no absence."""
+    if not fact.text or fact.n_distinct > 12:
+        return None
+    texts = fact.values.str.to_lowercase()
+    for what, words in _STATES.items():
+        n = int(texts.str.contains(f"^(?:{words})$").sum())
+        if n >= 2 and n >= 0.5 * len(texts):
+            return what
+    return None
+
+
+def like_names(fact: Facts) -> bool:
+    """Whether the different texts are mostly single capitalised words, as names are, and there are many."""
+    return fact.text and fact.n_distinct >= 10 and fact.share(_NAME) >= 0.8
+
+
+def is_amount(fact: Facts, others: Sequence[Facts]) -> bool:
+    """Whether whole numbers that all differ measure something: they rise and fall with two other measures.
+
+    Numbers of persons do so with the order of rows, and with what else was numbered in that order.
+    """
+    order = pl.Series(range(len(fact.cells)))
+    if abs(_rank_correlation(fact.cells, order)) >= 0.2:
+        return False
+    measures = [other for other in others if other is not fact and _is_measure(other)]
+    return sum(abs(_rank_correlation(fact.cells, other.cells)) >= 0.4 for other in measures) >= 2
+
+
+def _is_measure(fact: Facts) -> bool:
+    return fact.cells.dtype.is_numeric() and fact.distinct_share >= 0.2
+
+
+def _rank_correlation(one: pl.Series, other: pl.Series) -> float:
+    pair = pl.DataFrame({"one": one, "other": other}).drop_nulls()
+    found = pair.select(pl.corr("one", "other", method="spearman")).item() if len(pair) >= 20 else None
+    return float(found) if found is not None and found == found else 0.0
+
+
+def number_marks(fact: Facts) -> tuple[str, str] | None:
+    """The thousands mark and the decimal mark with which all of the different texts are numbers, if one has the former.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> number_marks(look(pl.Series("cost", ["1.250,50", "80", "12.000"])))
+    ('.', ',')
+    """
+    if not fact.text or not fact.n_known:
+        return None
+    for thousands, decimal in ((",", "."), (".", ","), (" ", ","), (" ", "."), ("'", ".")):
+        mark, point = re.escape(thousands), re.escape(decimal)
+        grouped = rf"-?\d{{1,3}}(?:{mark}\d{{3}})+(?:{point}\d+)?"
+        plain = rf"-?\d{{1,3}}(?:{point}\d+)?"
+        if fact.share(rf"^(?:{grouped}|{plain})$") == 1 and fact.share(rf"^(?:{grouped})$") > 0:
+            return thousands, decimal
+    return None
+
+
+def date_forms(fact: Facts) -> tuple[str, ...]:
+    """The forms in which every cell is a date or time; compact ones only with enough values within living memory."""
+    if fact.cells.dtype.is_temporal() or fact.n_distinct < 3:
+        return ()
+    forms = forms_of(fact.values)
+    if not {"YYYYMMDD", "YYYYMM"} & set(forms):
+        return forms
+    years = fact.values.cast(pl.String).str.slice(0, 4).cast(pl.Int64)
+    return forms if fact.n_distinct >= 5 and years.is_between(1880, 2100).all() else ()
+
+
+_SAMPLE = 2_000
+_MOST_COLUMNS = 500  # whose pairs are looked at
+_MOST_PAIRED = 16  # numeric columns among which pairs are tried
+_NEAR, _ERRORS_LEFT = 0.99, 0.1
+_REPEATED = 0.3  # share of rows whose pair of values must come again
+_ROWS_EACH = 3.0  # rows for each value of what determines, on average: fewer would prove nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependency(Record):
+    """`column` follows from `of` in this share of the rows: 1 if exactly."""
+
+    column: str
+    of: tuple[str, ...]
+    share: float
+    both_ways: bool = False
+
+
+def dependencies(columns: Mapping[str, pl.Series]) -> tuple[Dependency, ...]:
+    """For each column, what determines it: single columns, the coarsest first, else a pair of numeric ones.
+
+    Cost: pairs of columns on a sample, then one count over all rows for each candidate. Of tables of more than 500
+    columns, whose pairs are too many, nothing is said.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from shoal.schema.evidence import dependencies
+    >>> code = pl.Series([1, 2, 3, 1, 2, 3] * 5)
+    >>> dependencies({"code": code, "word": code.replace_strict({1: "a", 2: "b", 3: "b"})})
+    (Dependency(column='word', of=('code',), share=1.0, both_ways=False),)
+    """
+    if len(columns) > _MOST_COLUMNS:
+        return ()
+    codes = {name: _dense(cells) for name, cells in columns.items()}
+    sizes = {name: int(code.max(initial=-1)) + 1 for name, code in codes.items()}
+    n = len(next(iter(codes.values()), ()))
+    left = [name for name, size in sizes.items() if size > 1 and size * _ROWS_EACH <= n]
+    found = [one for name in codes if sizes[name] > 1 for one in _singles(name, left, codes, sizes)]
+    single = {one.column for one in found}
+    numbers = [name for name in codes if columns[name].dtype.is_numeric() and sizes[name] > 10][:_MOST_PAIRED]
+    return (*found, *_pairs([name for name in numbers if name not in single], numbers, codes))
+
+
+def _singles(
+    name: str, left: Sequence[str], codes: Mapping[str, IntArray], sizes: Mapping[str, int]
+) -> list[Dependency]:
+    n = len(codes[name])
+    sample = slice(0, None, max(1, n // _SAMPLE))
+    made = []
+    for other in sorted(left, key=sizes.__getitem__):
+        if other == name or sizes[other] < sizes[name]:
+            continue
+        if _kept(codes[other][sample], codes[name][sample]) < _NEAR:
+            continue
+        share = _kept(codes[other], codes[name])
+        if share == 1 or _is_near(share, codes[name]):
+            both = share == 1 and sizes[other] == sizes[name]
+            made.append(Dependency(column=name, of=(other,), share=share, both_ways=both))
+    return made
+
+
+def _is_near(share: float, code: IntArray) -> bool:
+    commonest = np.bincount(code).max() / len(code)
+    return share >= _NEAR and 1 - share <= _ERRORS_LEFT * (1 - commonest)
+
+
+def _pairs(names: Sequence[str], numbers: Sequence[str], codes: Mapping[str, IntArray]) -> list[Dependency]:
+    """For each column the first pair that determines it, judged on the rows whose pair of values comes again."""
+    made: dict[str, Dependency] = {}
+    for pair in combinations(numbers, 2):
+        joined = _joined([codes[one] for one in pair])
+        again = np.flatnonzero(np.bincount(joined)[joined] > 1)
+        if len(again) < _REPEATED * len(joined):
+            continue
+        first = again[: _SAMPLE // 4]
+        for name in names:
+            if name in pair or name in made or _kept(joined[first], codes[name][first]) < _NEAR:
+                continue
+            if _is_near(_kept(joined[again], codes[name][again]), codes[name][again]):
+                made[name] = Dependency(column=name, of=pair, share=_kept(joined, codes[name]))
+    return list(made.values())
+
+
+def _kept(code: IntArray, target: IntArray) -> float:
+    """The share of rows whose target is the commonest one among rows of the same code."""
+    joined = _joined([code, target])
+    first, at, counts = np.unique(joined, return_index=True, return_counts=True)
+    best = np.zeros(int(code.max()) + 1, dtype=np.int64)
+    np.maximum.at(best, code[at], counts)
+    return float(best.sum() / len(code)) if len(first) else 1.0
+
+
+def _joined(parts: Sequence[IntArray]) -> IntArray:
+    joined = parts[0]
+    for part in parts[1:]:
+        joined = joined * (int(part.max(initial=0)) + 1) + part
+        joined = np.unique(joined, return_inverse=True)[1]
+    return joined
+
+
+def _dense(cells: pl.Series) -> IntArray:
+    """Equal values get equal numbers from 0 up; a missing value has one of its own."""
+    ranks = cells.cast(pl.String).rank("dense") if cells.dtype in (pl.Categorical, pl.Enum) else cells.rank("dense")
+    return ranks.cast(pl.Int64).fill_null(0).rank("dense").cast(pl.Int64).to_numpy() - 1

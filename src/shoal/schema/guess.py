@@ -1,0 +1,273 @@
+"""The role of a column, guessed by the first rule that decides, with its reason.
+
+Rules look at the words of the name, at the cells, and at what follows from what; see `shoal.schema.infer` for how
+guesses become a proposal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from shoal.schema import Role
+from shoal.schema.evidence import (
+    UUID,
+    Dependency,
+    Facts,
+    clinical_codes,
+    date_forms,
+    is_amount,
+    like_names,
+    personal_patterns,
+    states,
+)
+from shoal.schema.name_words import (
+    BODY,
+    CLINICAL_SHORT,
+    CODED,
+    COUNTS,
+    DESCRIBING,
+    EVENT,
+    IDENTIFIERS,
+    LENGTHS,
+    NAME_PARTS,
+    NUMBER,
+    PERSON,
+    PERSON_NUMBERS,
+    PLACE_OR_THING,
+    QUASI,
+    SENSITIVE,
+    SURVEY,
+    WEIGHTS,
+    Topic,
+)
+
+__all__ = ["Guess", "guess_roles", "says_the_same"]
+
+
+_CLINICAL = 3  # columns whose names speak plainly of findings, from which on short names do too
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guess:
+    """A role, and why."""
+
+    role: Role
+    reason: str
+    by_difference: bool = False
+
+
+def guess_roles(facts: Sequence[Facts], found: Sequence[Dependency]) -> dict[str, Guess]:
+    """The role of each column; `found` says which columns follow from others."""
+    beside = frozenset(word for fact in facts for word in fact.words)
+    clinical = sum(_speaks_of_findings(fact) for fact in facts) >= _CLINICAL
+    guesses = {fact.name: _not_amount(fact, _role(fact, beside, clinical), facts) for fact in facts}
+    return _one_each(_with_codes(facts, guesses, found))
+
+
+def _role(fact: Facts, beside: frozenset[str], clinical: bool) -> Guess:
+    """The first rule that decides; `beside` holds the words of all names, `clinical` says whether findings abound."""
+    short = (_by_short_name,) if clinical else ()
+    names = (_by_pattern, _by_key, _by_number, _by_name, _by_code, _by_date, _by_topic)
+    rules = (*names, *short, _by_states, _by_difference, _by_length)
+    weight = _by_weight(fact, beside)
+    for rule in rules:
+        guess = weight if weight is not None and rule is _by_code else rule(fact)
+        if guess is not None:
+            return guess
+    return Guess(role="quasi", reason="Undecided, so quasi, the cautious guess")
+
+
+def _by_pattern(fact: Facts) -> Guess | None:
+    found = personal_patterns(fact)
+    return (
+        None if found is None else Guess(role="identifier", reason=f"{found[1]:.0%} of its cells look like {found[0]}")
+    )
+
+
+def _by_key(fact: Facts) -> Guess | None:
+    """A column that is called after persons or events and holds keys: made-up ones, or numbers that repeat."""
+    made_up = fact.share(UUID) >= 0.95
+    event = fact.has(*EVENT)
+    if made_up and (fact.all_distinct or event):
+        return Guess(
+            role="identifier", reason="Its cells are universal identifiers (UUID)" + (", of records" if event else "")
+        )
+    if (fact.words[:-1] and not all(word in PERSON for word in fact.words)) or fact.n_distinct < 20:
+        return None
+    if not (made_up or fact.whole or fact.share(r"\d") >= 0.95):
+        return None
+    rows = fact.n_known / fact.n_distinct
+    if fact.all_distinct:
+        return Guess(role="identifier", reason="The name speaks of a person, and all values differ")
+    return Guess(role="unit", reason=f"The name speaks of a person, and its keys repeat: {rows:.1f} rows each")
+
+
+def _by_number(fact: Facts) -> Guess | None:
+    """Numbers of persons, visits and records: in pairs of words such as ``patient_nbr``, or in one word."""
+    pairs = list(zip(fact.words, fact.words[1:], strict=False))
+    person = fact.has(*PERSON_NUMBERS) or any(a in PERSON and b in NUMBER for a, b in pairs)
+    alone = all(word in NUMBER - COUNTS - CODED for word in fact.words[:-1])  # id, but neither number nor code
+    person = person or (alone and (fact.whole or fact.text))
+    if person and not fact.all_distinct and fact.n_distinct < 20:
+        return None  # too few for a number of persons, whatever it is called
+    if person and not fact.all_distinct and fact.n_known > 1:
+        rows = fact.n_known / fact.n_distinct
+        return Guess(role="unit", reason=f"The name speaks of a person's number, and it repeats: {rows:.1f} rows each")
+    if person:
+        return Guess(role="identifier", reason="The name speaks of a person's number")
+    if any(a in EVENT and b in NUMBER for a, b in pairs):
+        return Guess(role="identifier", reason="The name speaks of a record's number")
+    if fact.has(*NUMBER) and fact.distinct_share >= 0.5 and fact.n_known >= 20 and (fact.whole or fact.text):
+        share = f"{fact.distinct_share:.0%}"
+        return Guess(role="identifier", reason=f"The name speaks of a number, and {share} of its values differ")
+    return None
+
+
+def _by_name(fact: Facts) -> Guess | None:
+    named = any(word.endswith(("name", "names")) for word in fact.words)
+    if named and not any(word.startswith(tuple(PLACE_OR_THING)) for word in fact.words):
+        return Guess(role="identifier", reason="The name speaks of a name")
+    if fact.has(*NAME_PARTS) and like_names(fact):
+        return Guess(role="identifier", reason="The name speaks of a part of a name, and its texts look like names")
+    if fact.has("id") and fact.distinct_share < 0.5:  # admission_type_id: a code for the type
+        return None
+    if fact.has(*DESCRIBING) and fact.distinct_share < 0.5:  # texts that repeat are no free text
+        return None
+    if fact.n_distinct <= 2 < fact.n_known:  # has_email: whether there is one, not which
+        return None
+    return _first(fact, IDENTIFIERS, "identifier")
+
+
+def _by_weight(fact: Facts, beside: frozenset[str]) -> Guess | None:
+    if not fact.cells.dtype.is_numeric() or not fact.n_known or fact.cells.min() < 0:  # type: ignore[operator]
+        return None
+    if any(WEIGHTS.covers(word) for word in fact.words):
+        return Guess(role="weight", reason="The name speaks of a survey weight")
+    if not fact.has("weight", "weights", "wt", "wts", "wgt", "wght") or fact.has(*BODY):
+        return None
+    if fact.has(*SURVEY):
+        return Guess(role="weight", reason="The name speaks of a survey weight")
+    return _by_size(fact, beside)
+
+
+def _by_size(fact: Facts, beside: frozenset[str]) -> Guess:
+    """A body's weight or a survey's, told from its size, its digits and the columns beside it."""
+    known = fact.cells.drop_nulls().cast(pl.Float64)
+    if float(known.median()) > 400:  # type: ignore[arg-type]
+        return Guess(role="weight", reason="A weight far above any body's, so a survey weight")
+    if beside & {"height", "bmi", "hgt", "ht", "hght", "stature"}:
+        return Guess(role="quasi", reason="A weight beside a height or body mass index, so a body's")
+    if not fact.whole and abs(float(known.mean()) - 1) < 0.02:  # type: ignore[arg-type]
+        return Guess(role="weight", reason="A weight that is 1 on average, so a survey weight")
+    if float(known.quantile(0.1)) < 1:  # type: ignore[arg-type]
+        return Guess(role="weight", reason="A weight below any body's, so a survey weight")
+    if float((known != known.round(2)).mean()) > 0.5:  # type: ignore[arg-type]
+        return Guess(role="weight", reason="A weight of more than two decimals, so a survey weight")
+    return Guess(role="quasi", reason="A weight that could be a body's or a survey's, so quasi, the cautious guess")
+
+
+def _by_code(fact: Facts) -> Guess | None:
+    found = clinical_codes(fact)
+    return (
+        None if found is None else Guess(role="sensitive", reason=f"{found[1]:.0%} of its values look like {found[0]}")
+    )
+
+
+def _by_date(fact: Facts) -> Guess | None:
+    if fact.cells.dtype.is_temporal() or date_forms(fact):
+        return Guess(role="quasi", reason="Dates and times tell people apart")
+    return None
+
+
+def _by_topic(fact: Facts) -> Guess | None:
+    # Quasi first: if a name speaks of both ("age at diagnosis"), masking is the cautious guess.
+    return _first(fact, QUASI, "quasi") or _first(fact, SENSITIVE, "sensitive")
+
+
+def _speaks_of_findings(fact: Facts) -> bool:
+    return any(topic.about == CLINICAL_SHORT.about and topic.covers(word) for topic in SENSITIVE for word in fact.words)
+
+
+def _by_short_name(fact: Facts) -> Guess | None:
+    if fact.cells.dtype.is_numeric() and any(CLINICAL_SHORT.covers(word) for word in fact.words):
+        return Guess(role="sensitive", reason="A short name of a finding, beside other findings")
+    return None
+
+
+def _by_states(fact: Facts) -> Guess | None:
+    found = states(fact)
+    return None if found is None else Guess(role="sensitive", reason=f"Most of its different texts speak of {found}")
+
+
+def _by_difference(fact: Facts) -> Guess | None:
+    if fact.has(*LENGTHS) and not fact.text:
+        return None  # how long something took differs from person to person
+    enough = fact.text or (fact.whole and fact.n_known >= 20)
+    mostly_missing = fact.n_known < 20 and 2 * fact.n_known < len(fact.cells)
+    if not fact.all_distinct or not enough or mostly_missing:
+        return None
+    measure = "" if fact.text else "; if it measures something, make it quasi"
+    reason = f"All its {fact.n_known:,} values differ, as names would{measure}"
+    return Guess(role="identifier", reason=reason, by_difference=True)
+
+
+def _not_amount(fact: Facts, guess: Guess, facts: Sequence[Facts]) -> Guess:
+    """An identifier by difference alone that goes with other measures is an amount after all."""
+    if not guess.by_difference or fact.text or not is_amount(fact, facts):
+        return guess
+    reason = "All its values differ, but rise and fall with other measures: an amount, so quasi, the cautious guess"
+    return Guess(role="quasi", reason=reason)
+
+
+def _by_length(fact: Facts) -> Guess | None:
+    if fact.cells.dtype != pl.String or fact.distinct_share < 0.5 or fact.n_known < 2:
+        return None
+    if float(fact.cells.str.len_chars().mean()) < 40:  # type: ignore[arg-type]
+        return None
+    return Guess(role="identifier", reason="Long texts that mostly differ, so free text, which can hold names")
+
+
+def _first(fact: Facts, topics: tuple[Topic, ...], role: Role) -> Guess | None:
+    for topic in topics:
+        if any(topic.covers(word) for word in fact.words):
+            return Guess(role=role, reason=f"The name speaks of {topic.about}")
+    return None
+
+
+def _with_codes(facts: Sequence[Facts], guesses: Mapping[str, Guess], found: Sequence[Dependency]) -> dict[str, Guess]:
+    """Give a code and its description, each of which follows from the other, the more protective role of both."""
+    made, known = dict(guesses), {fact.name: fact for fact in facts}
+    for one in found:
+        pair = (one.column, one.of[0])
+        if len(one.of) > 1 or not says_the_same(known[pair[0]], known[pair[1]]):
+            continue
+        roles = {made[name].role for name in pair}
+        if "sensitive" in roles and roles <= {"sensitive", "quasi"}:
+            for name, other in (pair, pair[::-1]):
+                if made[name].role == "quasi":
+                    made[name] = Guess(role="sensitive", reason=f"Says the same as {other}, which is sensitive")
+    return made
+
+
+def says_the_same(one: Facts, other: Facts) -> bool:
+    """Whether two columns of which one follows from the other are a code and its description."""
+    alike = min(one.n_distinct, other.n_distinct) >= 0.8 * max(one.n_distinct, other.n_distinct)
+    return alike and (one.text or other.text) and any(fact.has(*DESCRIBING, *CODED) for fact in (one, other))
+
+
+def _one_each(guesses: Mapping[str, Guess]) -> dict[str, Guess]:
+    """Keep the first weight and the first unit: a schema has one of each."""
+    spare = {
+        "weight": Guess(role="quasi", reason="A second survey weight: a schema has one, and weights tell people apart"),
+        "unit": Guess(role="identifier", reason="A second number of persons: a schema has one unit"),
+    }
+    seen: set[str] = set()
+    kept = {}
+    for name, guess in guesses.items():
+        kept[name] = spare[guess.role] if guess.role in seen else guess
+        if guess.role in spare:
+            seen.add(guess.role)
+    return kept

@@ -1,0 +1,190 @@
+"""Pages about one opened file: they wait until it is read, and begin with the line that says how things stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shoal.errors import ShoalError
+from shoal.progress import spoken
+from shoal.report.markup import Html, join, tag
+from shoal.report.numbers import count, percent
+from shoal.web.controller import Controller, title_of
+from shoal.web.forms import read_words
+from shoal.web.inspect import Opened
+from shoal.web.job import Job
+from shoal.web.pages.live import Act, Page
+from shoal.web.pages.screen import problem
+
+__all__ = ["GONE", "OPEN", "BenchPage", "first_rows", "progress_of", "state_line"]
+
+GONE = "This file is no longer open here. Open it again."
+OPEN = tag("a", "Open a file", href="/", class_="button main")
+
+
+class BenchPage(Page):
+    """A page of a bench: state line first, then what `body` draws as soon as the file is read."""
+
+    def body(self, opened: Opened) -> Html:
+        """What is below the state line."""
+        raise NotImplementedError
+
+    def press(self, act: Act) -> None:
+        """What else can be done here."""
+
+    def body_facts(self) -> Any:
+        """What the parts depend on beside bench and file."""
+        return None
+
+    @property
+    def opened(self) -> Opened | None:
+        """The file, once it is read whole."""
+        found = self.controller.opened(self.bench)
+        return found if found is not None and found.stage == "full" else None
+
+    def parts(self) -> dict[str, Html]:
+        """State line and body, or how far the reading is."""
+        opened = self.opened
+        if opened is None:
+            return {"state": Html(""), "body": _reading(self.controller, self.bench)}
+        return {"state": state_line(self.controller, self.bench, opened), "body": self.body(opened)}
+
+    def facts(self) -> Any:
+        """The bench, how far its file is read and counted, its jobs, and what the page adds."""
+        bench = self.controller.find(self.bench)
+        if bench is None:
+            return "gone"
+        if self.opened is None:
+            job = self.controller.opening(self.bench)
+            return job, None if job is None else job.result is not None
+        jobs = _jobs(self.controller, self.bench)  # may begin to count anew, which changes the bench
+        return self.controller.room.sessions.revision(self.bench), jobs, self.body_facts()
+
+    def act(self, act: Act) -> None:
+        """Undo and redo are the same everywhere."""
+        if act.do == "undo":
+            self.controller.undo(self.bench)
+        elif act.do == "redo":
+            self.controller.redo(self.bench)
+        else:
+            self.press(act)
+
+
+def _jobs(controller: Controller, bench: str) -> list[Any]:
+    found, current = controller.exposure(bench)
+    jobs = [(job.id, job.state, job.step, job.step_share) for job in controller.jobs_of(bench)]
+    return [jobs, len(found), found.get("n_alone"), current]
+
+
+def state_line(controller: Controller, bench: str, opened: Opened) -> Html:
+    """One line: file, rows, columns, people unique now, recipe, last result, written or not; undo beside it."""
+    items = [
+        _item("File", tag("a", opened.name, href=f"/b/{bench}/columns", title=opened.path)),
+        _item("Rows", count(opened.n_rows or 0)),
+        _item("Columns", count(opened.n_columns)),
+        _item("Unique now", _unique(controller, bench)),
+        _item("Recipe", tag("a", _recipe(controller, bench), href=f"/b/{bench}/method")),
+        _item("Result", _result(controller, bench)),
+        _item("Project", _saved(controller, bench)),
+    ]
+    return tag("div", tag("dl", *items, class_="line-of-state"), _undo(controller, bench), class_="state-inner")
+
+
+def _item(name: str, value: Any) -> Html:
+    return tag("div", tag("dt", name), tag("dd", value))
+
+
+def _unique(controller: Controller, bench: str) -> Html:
+    found, current = controller.exposure(bench)
+    if found.get("problems"):
+        n = len(found["problems"])
+        return tag("a", f"{n} to settle first", href=f"/b/{bench}/columns", class_="alarm")
+    if "alone" not in found:
+        return tag("span", "counting…" if _is_counting(controller, bench) else "–", class_="soft")
+    words = f"{percent(found['alone'])} of records"
+    return tag("span", words, class_="soft" if not current else None, title=f"{count(found['n_alone'])} records")
+
+
+def _is_counting(controller: Controller, bench: str) -> bool:
+    job = controller.job(str(controller.bench(bench).notes.get("look", "")))
+    return job is not None and not job.is_over
+
+
+def _recipe(controller: Controller, bench: str) -> str:
+    try:
+        title = read_words(controller.recipe(bench)).title
+    except ShoalError:
+        return "not complete"
+    return title if len(title) < 70 else f"{title[:68]}…"
+
+
+def _result(controller: Controller, bench: str) -> Html:
+    job = controller.newest(bench, "release")
+    if job is None:
+        return tag("span", "none yet", class_="soft")
+    words = {"done": "ready", "running": "running", "queued": "waiting"}.get(job.state, job.state)
+    if job.state == "done" and job.result:
+        written = controller.bench(bench).notes.get("written", {}).get(job.id)
+        words = "trial" if job.result.get("sample") else f"written to {written}" if written else "ready, not written"
+    return tag("a", words, href=f"/b/{bench}/result/{job.id}")
+
+
+def _saved(controller: Controller, bench: str) -> Html:
+    place, saved = controller.saved(bench)
+    words = "not saved" if not place else "saved" if saved else "changed since saved"
+    return tag("a", words, href=f"/b/{bench}/history", title=place or None)
+
+
+def _undo(controller: Controller, bench: str) -> Html:
+    found = controller.bench(bench)
+    back = f"Undo: {found.now.what}" if found.past else "Nothing to undo"
+    forth = f"Redo: {found.future[0].what}" if found.future else "Nothing to redo"
+    return tag(
+        "div",
+        tag("button", "Undo", type="button", data_do="undo", disabled=not found.past, title=back),
+        tag("button", "Redo", type="button", data_do="redo", disabled=not found.future, title=forth),
+        class_="undo",
+    )
+
+
+def progress_of(job: Job) -> Html:
+    """How far a job is: its step, the time that is left, and a bar."""
+    share = {} if job.step_share is None else {"value": f"{job.step_share:.3f}", "max": "1"}
+    step = tag("strong", (job.step or job.state).capitalize())
+    left = f" · about {spoken(job.seconds_left)} left" if job.seconds_left else ""
+    done = "" if job.step_share is None else f" · {job.step_share:.0%}"
+    words = tag("p", step, f"{done}{left}", class_="steps", role="status")
+    return join([words, tag("progress", aria_label=f"Progress of {title_of(job)}", **share)])
+
+
+def _reading(controller: Controller, bench: str) -> Html:
+    job = controller.opening(bench)
+    if job is None:
+        return join([tag("h1", "Not open"), problem(GONE), OPEN])
+    if job.state in ("failed", "cancelled"):
+        back = tag("a", "Choose another file", href="/", class_="button main")
+        return join([tag("h1", "The file can't be read"), problem(str(job.error or "Reading was stopped.")), back])
+    opened = controller.opened(bench)
+    name = str(controller.bench(bench).notes.get("name", "the file"))
+    return join([tag("h1", f"Reading {name}"), progress_of(job), first_rows(opened, {}) if opened else None])
+
+
+def first_rows(opened: Opened, roles: dict[str, str]) -> Html:
+    """The table of first rows; a column without a known role is left plain."""
+    names = opened.preview_columns
+    heads = [tag("th", name, _role(roles.get(name)), scope="col", class_=roles.get(name)) for name in names]
+    body = [
+        tag("tr", *(tag("td", cell, class_=roles.get(name)) for name, cell in zip(names, row, strict=True)))
+        for row in opened.preview
+    ]
+    caption = tag("caption", f"First {len(opened.preview)} rows, as read", class_="heard")
+    table = tag("table", caption, tag("thead", tag("tr", *heads)), tag("tbody", *body), class_="preview")
+    area = tag("div", table, class_="scroll", tabindex="0", role="region", aria_label="First rows")
+    return join([tag("h2", "First rows"), _legend() if roles else None, area])
+
+
+def _role(role: str | None) -> Html | None:
+    return tag("span", role, class_="role") if role else None
+
+
+def _legend() -> Html:
+    return tag("p", "Struck out: never released. Blue: masked. Sand: must not be disclosed.", class_="note")

@@ -1,0 +1,268 @@
+"""The workbench's pictures as SVG whose colours come from the style sheet, so that they follow the theme.
+
+A picture is one image to who listens, with a label that says what it shows; a mark with a ``<title>`` says its own
+words where the pointer rests. No picture has a script or a style of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+from shoal.report.markup import Html, join, tag
+from shoal.report.numbers import number, percent
+from shoal.report.svg import Scale, bands, share_scale
+
+__all__ = ["Dot", "bars", "bullet", "curves", "distribution", "heat_map", "risk_map", "spark"]
+
+_ROOM = {"left": 46, "right": 14, "top": 12, "bottom": 40}
+
+
+def spark(shares: Sequence[float], *, ordered: bool, label: str) -> Html:
+    """A column's distribution, as small as a word: bins in order, or its values from the most frequent down."""
+    if not shares:
+        return Html("")
+    top = max(shares) or 1.0
+    drawn = [
+        _rect(x, 24 - 22 * share / top, max(1.0, wide), 22 * share / top, "bar" if ordered else "bar level")
+        for (x, wide), share in zip(bands(max(len(shares), 8), 96, gap=0.12), shares, strict=False)
+    ]
+    return _picture(96, 24, label, drawn, kind="spark")
+
+
+def bullet(before: float | None, after: float | None, limit: float | None, label: str, *, top: float = 1.0) -> Html:
+    """A bar for what is, a notch for what was, and a line for the limit; both ends are 0 and `top`."""
+    wide = 220
+    across = Scale(low=0.0, high=top or 1.0, start=1, end=wide - 1)
+    drawn = [_rect(0, 6, wide, 10, "track")]
+    if after:
+        drawn.append(_rect(0, 6, max(2.0, across(min(after, top))), 10, "after"))
+    if before is not None:
+        drawn.append(_line(across(min(before, top)), 3, across(min(before, top)), 19, "before"))
+    if limit is not None:
+        x = across(min(limit, top))
+        drawn.append(_line(x, 0, x, 22, "limit"))
+    return _picture(wide, 22, label, drawn, kind="bullet")
+
+
+def curves(before: Sequence[float], after: Sequence[float], limit: float | None, label: str) -> Html:
+    """The risk of the records in order, highest first, before and after, with the limit across."""
+    wide, high = 560, 220
+    highest = max(before[0], after[0], limit or 0.0)
+    up, across = share_scale(highest, high, 0, about=4), Scale.over(0, 1, 0, wide, about=5)
+    drawn = [*_left_axis(up, wide), *_bottom_axis(across, high, "share of the records")]
+    drawn += [_area(before, across, up, high, "before"), _area(after, across, up, high, "after")]
+    if limit is not None:
+        y = up(limit)
+        drawn += [_line(0, y, wide, y, "limit"), _text(f"limit {percent(limit)}", wide - 2, y - 5, "limit end")]
+    return _framed(wide, high, label, drawn)
+
+
+def _area(values: Sequence[float], across: Scale, up: Scale, high: float, kind: str) -> Html:
+    steps = len(values) - 1
+    points = [(across(i / steps), up(value)) for i, value in enumerate(values)]
+    line = "M" + "L".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    area = f"{line}L{points[-1][0]:.1f},{high}L0,{high}Z"
+    return join([tag("path", d=area, class_=f"area {kind}"), tag("path", d=line, class_=f"stroke {kind}")])
+
+
+def bars(rows: Sequence[Mapping[str, Any]], label: str) -> Html:
+    """Shares before and after side by side, by the names of the bands."""
+    wide, high = 430, 200
+    largest = max([0.01, *(max(row["before"], row["after"]) for row in rows)])
+    up = share_scale(largest, high, 0, about=4)
+    drawn = _left_axis(up, wide)
+    for row, (x, step) in zip(rows, bands(len(rows), wide, gap=0.24), strict=True):
+        for place, kind in enumerate(("before", "after")):
+            top = up(row[kind])
+            words = f"{row['label']}: {percent(row[kind])} {kind}"
+            drawn.append(_rect(x + place * step / 2, top, step / 2 - 1, high - top, kind, words))
+        drawn.append(_text(row["label"], x + step / 2, high + 17, "middle"))
+    return _framed(wide, high, label, drawn)
+
+
+def distribution(cells: Sequence[Mapping[str, Any]], label: str) -> Html:
+    """One column before (behind) and after (in front); cells by their names."""
+    wide, high = 300, 92
+    top = max([1e-9, *(max(cell["before"], cell["after"]) for cell in cells)])
+    drawn = []
+    for cell, (x, step) in zip(cells, bands(len(cells), wide, gap=0.16), strict=True):
+        words = f"{cell['label']}: {percent(cell['before'])} before, {percent(cell['after'])} after"
+        before, after = (high * cell[kind] / top for kind in ("before", "after"))
+        drawn.append(_rect(x, high - before, step, before, "before"))
+        drawn.append(_rect(x + step * 0.22, high - after, step * 0.56, after, "after"))
+        drawn.append(_rect(x, 0, step, high, "ask", words))
+    drawn.append(_line(0, high, wide, high, "axis"))
+    ends = [(cells[0]["label"], 0, "start"), (cells[-1]["label"], wide, "end")] if cells else []
+    drawn += [_text(str(words)[:24], x, high + 15, anchor) for words, x, anchor in ends[: 2 if len(cells) > 1 else 1]]
+    return _picture(wide, high + 20, label, drawn)
+
+
+def heat_map(names: Sequence[str], values: Sequence[Sequence[float | None]], label: str) -> Html:
+    """A square of numbers from −1 to 1, each cell as dark as its size."""
+    side, room = 26, 8 + 6.4 * max((len(_short(name)) for name in names), default=0)
+    drawn = []
+    for i, (name, row) in enumerate(zip(names, values, strict=True)):
+        drawn.append(_text(_short(name), room - 6, room + side * i + 17, "end"))
+        place = f"translate({room + side * i + 17:.0f},{room - 6:.0f}) rotate(-90)"
+        drawn.append(tag("text", _short(name), transform=place, class_="start"))
+        for j, value in enumerate(row):
+            words = f"{name} and {names[j]}: {number(value)}"
+            x, y = room + side * j, room + side * i
+            drawn.append(_rect(x, y, side - 2, side - 2, "cell"))
+            if value is not None:
+                kind = "cell after" if value >= 0 else "cell minus"
+                share = {"fill_opacity": f"{min(1.0, abs(value)):.2f}"}
+                drawn.append(_rect(x, y, side - 2, side - 2, kind, words, **share))
+    whole = room + side * len(names)
+    return _picture(whole, whole, label, drawn)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dot:
+    """One recipe on the map: where it lies, its number, its family's number, what it says, and what pressing does."""
+
+    risk: float
+    utility: float
+    number: str
+    family: int
+    words: str
+    name: str
+    on_front: bool = False
+    chosen: bool = False
+    best: bool = False
+
+
+def risk_map(dots: Sequence[Dot], label: str, *, limit: float, mark: float | None = None) -> Html:
+    """Risk across, utility up, both stretched towards the best corner; every dot can be pressed."""
+    wide, high = 760, 420
+    right = 1.12 * max([limit, 0.01, *(dot.risk for dot in dots)])
+    most_lost = 1.12 * max([0.02, 0.0 if mark is None else 1 - mark, *(1 - dot.utility for dot in dots)])
+
+    def place(risk: float, utility: float) -> tuple[float, float]:
+        return wide * sqrt(max(0.0, risk) / right), high * sqrt(max(0.0, 1 - utility) / most_lost)
+
+    x = place(limit, 1)[0]
+    drawn = [_rect(0, 0, x, high, "accepted")]
+    drawn += _map_axes(right, most_lost, wide, high)
+    drawn += [_line(x, 0, x, high, "limit"), _text(f"accepted risk {percent(limit)}", x + 6, high - 8, "limit start")]
+    if mark is not None:
+        y = place(0, mark)[1]
+        drawn += [_line(0, y, wide, y, "mark"), _text("another sample of the same size", wide - 2, y - 5, "end soft")]
+    drawn += [_steps(dots, place), *(_dot(dot, *place(dot.risk, dot.utility)) for dot in dots)]
+    return _framed(wide, high, label, drawn, role="group", bottom=46)
+
+
+_TICKS = (0, 0.0001, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)
+
+
+def _map_axes(right: float, most_lost: float, wide: float, high: float) -> list[Html]:
+    drawn = []
+    for tick in _ticks(right):
+        x = wide * sqrt(tick / right)
+        drawn += [_line(x, 0, x, high, "grid"), _text(percent(tick), x, high + 17, "middle")]
+    for tick in _ticks(most_lost):
+        y = high * sqrt(tick / most_lost)
+        drawn += [_line(0, y, wide, y, "grid"), _text(percent(1 - tick), -8, y + 4, "end")]
+    drawn.append(_text("share of records found: less is better", wide / 2, high + 36, "middle soft"))
+    drawn.append(
+        tag(
+            "text",
+            "two-way distributions kept",
+            transform=f"translate(-44,{high / 2:.0f}) rotate(-90)",
+            class_="middle soft",
+        )
+    )
+    return drawn
+
+
+def _ticks(end: float) -> list[float]:
+    """Ticks that don't run into each other."""
+    kept: list[float] = []
+    for tick in _TICKS:
+        if tick <= end and (not kept or sqrt(tick / end) - sqrt(kept[-1] / end) > 0.055):
+            kept.append(tick)
+    return kept
+
+
+def _steps(dots: Sequence[Dot], place: Any) -> Html:
+    front = sorted((dot for dot in dots if dot.on_front), key=lambda dot: (dot.risk, dot.utility))
+    if len(front) < 2:
+        return Html("")
+    points = [place(dot.risk, dot.utility) for dot in front]
+    d = f"M{points[0][0]:.1f},{points[0][1]:.1f}" + "".join(f"H{x:.1f}V{y:.1f}" for x, y in points[1:])
+    return tag("path", d=d, class_="front")
+
+
+def _dot(dot: Dot, x: float, y: float) -> Html:
+    kinds = ["dot", f"family-{dot.family}"]
+    kinds += [name for name, holds in (("on-front", dot.on_front), ("chosen", dot.chosen), ("best", dot.best)) if holds]
+    marks = [tag("title", dot.words)]
+    if dot.best:
+        marks.append(tag("circle", r="15", class_="halo"))
+    marks += [tag("circle", r="8"), tag("text", dot.number, x="11", y="-8", class_="start")]
+    return tag(
+        "g",
+        *marks,
+        class_=" ".join(kinds),
+        transform=f"translate({x:.1f},{y:.1f})",
+        tabindex="0",
+        role="button",
+        aria_label=dot.words,
+        aria_pressed=str(dot.chosen).lower(),
+        data_do="pick",
+        data_of=dot.name,
+        data_key=f"dot {dot.name}",
+    )
+
+
+def _left_axis(up: Scale, wide: float) -> list[Html]:
+    drawn = []
+    for tick in up.ticks:
+        y = up(tick)
+        drawn += [_line(0, y, wide, y, "grid"), _text(percent(tick), -8, y + 4, "end")]
+    return drawn
+
+
+def _bottom_axis(across: Scale, high: float, title: str) -> list[Html]:
+    drawn = [_line(0, high, across.end, high, "axis")]
+    drawn += [_text(percent(tick), across(tick), high + 17, "middle") for tick in across.ticks]
+    return [*drawn, _text(title, across.end / 2, high + 34, "middle soft")]
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 14 else f"{name[:13]}…"
+
+
+def _rect(x: float, y: float, wide: float, high: float, kind: str, words: str | None = None, **more: Any) -> Html:
+    box = {"x": _px(x), "y": _px(y), "width": _px(max(0.0, wide)), "height": _px(max(0.0, high))}
+    return tag("rect", tag("title", words) if words else None, **box, class_=kind, **more)
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Html:
+    return tag("line", x1=_px(x1), y1=_px(y1), x2=_px(x2), y2=_px(y2), class_=kind)
+
+
+def _text(words: str, x: float, y: float, kind: str) -> Html:
+    return tag("text", words, x=_px(x), y=_px(y), class_=kind)
+
+
+def _px(value: float) -> str:
+    return f"{round(float(value), 1) + 0.0:g}"
+
+
+def _framed(
+    wide: float, high: float, label: str, drawn: Sequence[Html], *, role: str = "img", bottom: float = 40
+) -> Html:
+    """A picture with room for its axes."""
+    left = 62 if role == "group" else _ROOM["left"]
+    inner = tag("g", *drawn, transform=f"translate({left},{_ROOM['top']})")
+    return _picture(left + wide + _ROOM["right"], _ROOM["top"] + high + bottom, label, [inner], role=role)
+
+
+def _picture(wide: float, high: float, label: str, drawn: Sequence[Html], *, kind: str = "", role: str = "img") -> Html:
+    box = {"viewBox": f"0 0 {_px(wide)} {_px(high)}", "width": _px(wide), "height": _px(high)}
+    box |= {"preserveAspectRatio": "none"} if kind == "bullet" else {}
+    return tag("svg", *drawn, **box, class_=f"chart {kind}".strip(), role=role, aria_label=label)

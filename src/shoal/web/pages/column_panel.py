@@ -1,0 +1,177 @@
+"""More about one column: codes for absences, what it follows from, and its hierarchy with live counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from shoal.coarsening.generated import ladder_for
+from shoal.coarsening.hierarchy import Hierarchy, Ladder
+from shoal.coarsening.steps import as_text
+from shoal.errors import ParameterError, ShoalError
+from shoal.params import number
+from shoal.report.markup import Html, join, rows_table, tag
+from shoal.report.numbers import count
+from shoal.schema import Column
+from shoal.web.inspect import ColumnView, Opened
+from shoal.web.pages.screen import field, problem, select
+from shoal.web.recoding import table_rows, table_text
+from shoal.web.table_reading import column_of
+
+__all__ = ["draw_panel", "hierarchy_rows", "panel_entries"]
+
+ABSENCE = {"": "not said", "unknown": "unknown", "not applicable": "not applicable", "both": "both"}
+HIERARCHIES = {
+    "": "made automatically",
+    "intervals": "intervals of growing width",
+    "edges": "intervals between edges",
+    "prefix": "shorter and shorter beginnings",
+    "dates": "parts of dates",
+    "table": "a tree, as a table",
+    "flat": "the value or nothing",
+}
+MOST_SHOWN = 12
+
+
+def draw_panel(bench: str, opened: Opened, view: ColumnView, words: Mapping[str, Any], others: Sequence[str]) -> Html:
+    """The form of one column and the levels of its hierarchy."""
+    codes = "; ".join(f"{code} = {meaning}" for code, meaning in (words.get("missing_codes") or {}).items())
+    derived = set(words.get("derived") or ())
+    options = [tag("option", name, value=name, selected=name in derived) for name in others]
+    kind, text = _shown(words.get("hierarchy"))
+    form = tag(
+        "form",
+        field(
+            "Codes that mean an absence",
+            tag(
+                "input", type="text", name="missing_codes", value=codes, placeholder="-8 = not applicable; -9 = unknown"
+            ),
+        ),
+        field("An empty cell means", select("absence", ABSENCE, words.get("absence") or "")),
+        field(
+            "Follows from",
+            tag("select", *options, name="derived", multiple=True, size="4"),
+            "Computed again from what is released of these.",
+        ),
+        field("Hierarchy", select("hierarchy", HIERARCHIES, kind)),
+        field(
+            "Its levels",
+            tag("textarea", text, name="levels", rows="4", class_="wide code", placeholder=_EXAMPLES),
+            _HELP,
+        ),
+        tag(
+            "div",
+            tag("button", "Apply", type="submit", class_="main"),
+            tag("a", "Export for ARX", href=f"/b/{bench}/hierarchy.csv?column={_quoted(view.name)}", class_="button"),
+            class_="actions",
+        ),
+        data_do="panel",
+        data_of=view.name,
+        class_="stack",
+    )
+    return join([form, _levels(opened, view, words)])
+
+
+_EXAMPLES = "5; 10; 20"
+_HELP = (
+    "Intervals: widths, 5; 10; 20. Edges: one line per level, 0; 18; 65. Beginnings: letters kept, 3; 2. "
+    "Dates: year-month; year. Tree: one line per value, finest first: Lyon;France;Europe."
+)
+
+
+def _quoted(name: str) -> str:
+    from urllib.parse import quote
+
+    return quote(name, safe="")
+
+
+def _shown(words: Mapping[str, Any] | None) -> tuple[str, str]:
+    """The kind of a hierarchy in the form, and its levels as text."""
+    given = dict(words or {})
+    kind = str(given.get("kind", ""))
+    if kind == "ages":
+        return "intervals", "5; 10; 20"
+    if kind == "intervals" and given.get("edges"):
+        return "edges", "\n".join("; ".join(map(str, some)) for some in given["edges"])
+    if kind in ("table", "tree") and "rows" in given:
+        return "table", table_text(given["rows"])
+    lists = {"intervals": "widths", "prefix": "keep", "dates": "parts"}
+    return kind, "; ".join(map(str, given.get(lists.get(kind, ""), ())))
+
+
+def panel_entries(fields: Mapping[str, Any], words: Mapping[str, Any]) -> dict[str, Any]:
+    """What the form says of a column, as entries of its words."""
+    derived = fields.get("derived") or []
+    return {
+        "missing_codes": _codes(str(fields.get("missing_codes", ""))),
+        "absence": fields.get("absence") or None,
+        "derived": list(derived) if derived else None,
+        "hierarchy": _hierarchy(str(fields.get("hierarchy", "")), str(fields.get("levels", "")), words),
+    }
+
+
+def _codes(text: str) -> dict[str, str] | None:
+    pairs = [part.partition("=") for part in text.split(";") if part.strip()]
+    if not all(equals and meaning.strip() for _, equals, meaning in pairs):
+        raise ParameterError("codes", "must each have a meaning", hint="Write -8 = not applicable; -9 = unknown.")
+    return {code.strip(): meaning.strip() for code, _, meaning in pairs} or None
+
+
+def _hierarchy(kind: str, text: str, words: Mapping[str, Any]) -> dict[str, Any] | None:
+    if not kind:
+        return None
+    parts = [number(part.strip()) for part in text.replace("\n", ";").split(";") if part.strip()]
+    made = _made(kind, text, parts) or dict(words.get("hierarchy") or {})
+    Hierarchy.of(made)
+    return made
+
+
+def _made(kind: str, text: str, parts: list[Any]) -> dict[str, Any]:
+    """The words of a hierarchy of a kind that the form knows; none for another."""
+    if kind == "edges":
+        return {"kind": "intervals", "edges": [_numbers(line) for line in text.splitlines() if line.strip()]}
+    if kind == "table":
+        return {"kind": "table", "rows": [list(row) for row in table_rows(text)]}
+    lists = {"intervals": "widths", "prefix": "keep", "dates": "parts"}
+    return {"kind": kind, lists[kind]: parts} if kind in lists else {"kind": "flat"} if kind == "flat" else {}
+
+
+def _numbers(line: str) -> list[Any]:
+    return [number(part.strip()) for part in line.split(";") if part.strip()]
+
+
+def _ladder(opened: Opened, view: ColumnView, words: Mapping[str, Any]) -> Ladder:
+    return ladder_for(column_of(opened, view.name), Column.from_dict(view.name, dict(words)))
+
+
+def hierarchy_rows(opened: Opened, view: ColumnView, words: Mapping[str, Any]) -> list[list[str]]:
+    """The hierarchy as ARX's table: one row per value, one column per level."""
+    ladder = _ladder(opened, view, words)
+    written = [as_text(label).to_list() for label in ladder.labels]
+    return [["" if cell is None else str(cell) for cell in row] for row in zip(*written, strict=True)]
+
+
+def _levels(opened: Opened, view: ColumnView, words: Mapping[str, Any]) -> Html | None:
+    """Each level: how many values it tells apart, the rarest of them, and how it writes some."""
+    try:
+        ladder = _ladder(opened, view, words)
+    except ShoalError as error:
+        return problem(error)
+    rows = [_level(ladder, level) for level in range(ladder.height + 1)]
+    head = ["level", "values", "rarest", "as written"]
+    return join([tag("h3", "Its levels, counted"), rows_table("Levels", head, rows, numeric=[0, 1, 2], quiet=True)])
+
+
+def _level(ladder: Ladder, level: int) -> list[Any]:
+    groups = ladder.groups[level]
+    counts = np.bincount(groups[ladder.codes])
+    labels = as_text(ladder.labels[level]).to_list()
+    firsts = np.unique(groups, return_index=True)[1]
+    order = sorted(range(len(firsts)), key=lambda i: -int(counts[i]))[:MOST_SHOWN]
+    shown = ", ".join(
+        f"{labels[firsts[i]] if labels[firsts[i]] is not None else 'missing'} ({count(int(counts[i]))})" for i in order
+    )
+    more = "…" if len(firsts) > MOST_SHOWN else ""
+    return [str(level), count(len(firsts)), count(int(counts[counts > 0].min())), f"{shown}{more}"]

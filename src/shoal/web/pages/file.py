@@ -1,0 +1,204 @@
+"""The first room: open a file, a sheet, a query or a project, or go on with what is open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import ShoalError
+from shoal.report.markup import Html, join, tag
+from shoal.web.job import Job
+from shoal.web.pages.live import Act, Page
+from shoal.web.pages.screen import field, problem
+from shoal.web.session import Bench
+
+__all__ = ["FilePage"]
+
+ACCEPTED = ".csv,.tsv,.txt,.gz,.parquet,.sas7bdat,.xpt,.dta,.sav,.zsav,.por,.xlsx,.xlsm,.xlsb,.xls,.ods,.shoal"
+_READING = ("delimiter", "encoding", "decimal", "sheet")
+
+
+class FilePage(Page):
+    """What can be opened, and what is."""
+
+    room, name = "file", "Files"
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.wrong: dict[str, str] = {}
+
+    def facts(self) -> Any:
+        """The files that are open, their jobs, and the recent projects."""
+        sessions = self.controller.room.sessions
+        return [(b.id, sessions.revision(b.id)) for b in self.controller.benches()], self.controller.recent.all()
+
+    def parts(self) -> dict[str, Html]:
+        """The invitation and the list."""
+        return {
+            "invitation": join([_heading(), tag("div", self._drop(), self._ways(), class_="two")]),
+            "list": join([self._open_files(), self._recent()]),
+        }
+
+    def _drop(self) -> Html:
+        most = self.controller.upload_limit
+        kinds = (
+            "CSV, TSV, Parquet, Excel, SAS, Stata, SPSS, or a project (.shoal). It stays on this machine, in a private "
+            f"folder, and is deleted when the workbench stops. At most {most / 1e9:g} GB."
+        )
+        file = tag("input", type="file", id="file", accept=ACCEPTED, aria_describedby="kinds")
+        drop = tag(
+            "label",
+            tag("strong", "Drop a file here, or choose one"),
+            tag("span", kinds, id="kinds", class_="note"),
+            file,
+            class_="drop",
+        )
+        bar = tag("progress", id="bar", hidden=True, aria_label="Uploading the file", data_most=str(most))
+        sample = tag("button", "Try it on simulated data", type="button", data_do="sample")
+        beside = tag("span", "2,000 rows of a simulated health survey.", class_="note")
+        sent = tag("p", "", id="sent", role="status", class_="note")
+        return tag("div", drop, bar, sent, tag("div", sample, beside, class_="actions"))
+
+    def _ways(self) -> Html | None:
+        if not self.controller.by_path:
+            return None
+        ways = [self._by_path()]
+        if self.controller.access.loopback:
+            ways.append(self._by_query())
+        return tag("div", *ways)
+
+    def _by_path(self) -> Html:
+        entry = tag("input", name="path", id="path", type="text", class_="wide", placeholder="/data/people.parquet")
+        label = tag("label", tag("span", "Or enter its path on this machine", class_="name"), entry)
+        words = "Best for large files: they are read in place, and only a working copy is kept in the private folder."
+        options = tag(
+            "details",
+            tag("summary", "How to read it"),
+            tag("div", *(_option(name) for name in _READING), class_="fields"),
+        )
+        line = tag("div", label, tag("button", "Open", type="submit", class_="main"), class_="line")
+        return tag(
+            "form",
+            line,
+            problem(self.wrong.get("open")),
+            tag("p", words, class_="note"),
+            options,
+            data_do="open",
+            class_="card",
+        )
+
+    def _by_query(self) -> Html:
+        base = tag("input", type="text", name="database", placeholder="sqlite:///people.db", class_="wide")
+        query = tag("textarea", name="sql", rows="3", class_="wide", placeholder="SELECT * FROM people")
+        press = tag("div", tag("button", "Run the query", type="submit"), class_="actions")
+        form = tag(
+            "form",
+            field("Database", base),
+            field("Query", query),
+            problem(self.wrong.get("query")),
+            press,
+            data_do="query",
+            class_="stack",
+        )
+        return tag("details", tag("summary", "Or from a database"), form, class_="card", open="query" in self.wrong)
+
+    def _open_files(self) -> Html | None:
+        benches = self.controller.benches()
+        if not benches:
+            return None
+        forget = tag(
+            "button",
+            "Remove all files and results",
+            type="button",
+            class_="quiet",
+            data_do="forget-all",
+            data_confirm="Remove all files and all results that were not written? This can't be undone.",
+        )
+        return join([tag("h2", "Open now"), tag("ul", *map(self._entry, benches), class_="plain files"), forget])
+
+    def _entry(self, bench: Bench) -> Html:
+        name = str(bench.notes["name"])
+        n = sum(job.kind == "release" and job.state == "done" for job in self._jobs(bench))
+        unwritten = n - len(bench.notes.get("written", {}))
+        question = f"Remove {name}"
+        question += f", and {unwritten} result{'s' if unwritten > 1 else ''} not written" if unwritten > 0 else ""
+        forget = tag(
+            "button",
+            "Remove",
+            type="button",
+            class_="quiet",
+            data_do="forget",
+            data_of=bench.id,
+            data_confirm=f"{question}? This can't be undone.",
+            aria_label=f"Remove {name} and its results",
+        )
+        link = tag("a", name, href=f"/b/{bench.id}/columns")
+        return tag("li", link, tag("span", _worked(n, len(bench.log)), class_="note"), forget, data_key=bench.id)
+
+    def _jobs(self, bench: Bench) -> tuple[Job, ...]:
+        return self.controller.jobs_of(bench.id)
+
+    def _recent(self) -> Html | None:
+        found = self.controller.recent.all()
+        if not found or not self.controller.by_path:
+            return None
+        items = [
+            tag(
+                "li",
+                tag("button", path.name, type="button", class_="quiet", data_do="project", data_of=str(path)),
+                tag("span", str(path.parent), class_="note"),
+                data_key=str(path),
+            )
+            for path in found
+        ]
+        wrong = problem(self.wrong.get("project"))
+        return join([tag("h2", "Recent projects"), wrong, tag("ul", *items, class_="plain files")])
+
+    def act(self, act: Act) -> None:
+        """Open or remove; what is wrong is said where it was asked for."""
+        try:
+            self._do(act)
+        except ShoalError as error:
+            place = act.do if act.do in ("open", "query", "project") else "open"
+            self.wrong[place] = str(error)
+            if place == "open" and not self.controller.by_path:
+                raise
+
+    def _do(self, act: Act) -> None:
+        if act.do == "open":
+            reading = {name: str(act.fields[name]) for name in _READING if act.fields.get(name)}
+            self._go(self.controller.open_by_path(str(act.fields.get("path", "")), **reading))
+        elif act.do == "query":
+            self._go(self.controller.open_query(str(act.fields.get("database", "")), str(act.fields.get("sql", ""))))
+        elif act.do == "project":
+            self._go(self.controller.open_project(self.controller.access.place(Path(act.of))))
+        elif act.do == "sample":
+            self._go(self.controller.open_sample())
+        elif act.do == "forget-all" or (act.do == "forget" and act.of):
+            self.controller.forget(act.of if act.do == "forget" else "")
+
+    def _go(self, bench: Bench) -> None:
+        self.go = f"/b/{bench.id}/columns"
+
+
+def _heading() -> Html:
+    words = "Hide each person among others, keep the shape of the data, and produce evidence that a person can sign."
+    return join([tag("h1", "Open a file"), tag("p", words, class_="lead")])
+
+
+_OPTIONS = {
+    "delimiter": ("Delimiter", "detected automatically"),
+    "encoding": ("Encoding", "detected automatically"),
+    "decimal": ("Decimal sign", "."),
+    "sheet": ("Sheet of a workbook", "the only one"),
+}
+
+
+def _option(name: str) -> Html:
+    label, usual = _OPTIONS[name]
+    return field(label, tag("input", type="text", name=name, placeholder=usual))
+
+
+def _worked(n: int, steps: int) -> str:
+    results = "no result yet" if not n else f"{n} result{'' if n == 1 else 's'}"
+    return f"{results}, {steps} step{'' if steps == 1 else 's'} in its log"

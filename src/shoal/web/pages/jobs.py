@@ -1,0 +1,200 @@
+"""All jobs of all files, and the pages beside the five rooms: the log of a file, scores, and what isn't there."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import ShoalError
+from shoal.report.markup import Html, join, rows_table, tag
+from shoal.web.controller import title_of
+from shoal.web.inspect import Opened
+from shoal.web.job import Job
+from shoal.web.pages.bench_page import BenchPage
+from shoal.web.pages.live import Act, Page
+from shoal.web.pages.screen import field, notice, problem
+from shoal.web.session import Bench
+
+__all__ = ["HistoryPage", "JobsPage", "MissingPage", "ScoresPage"]
+
+
+class JobsPage(Page):
+    """The jobs of every file, the newest first."""
+
+    room, name = "jobs", "Jobs"
+
+    def facts(self) -> Any:
+        """The jobs as they stand."""
+        return [(job.id, job.state, job.step, job.step_share) for job in self.controller.jobs_of("")]
+
+    def parts(self) -> dict[str, Html]:
+        """A table."""
+        jobs = self.controller.jobs_of("")
+        if not jobs:
+            none = tag("p", "Nothing has been run yet.", class_="lead")
+            return {"body": join([tag("h1", "Jobs"), none, tag("a", "Open a file", href="/", class_="button main")])}
+        head = ["job", "state", "step", "seconds", ""]
+        table = rows_table("Jobs", head, map(self._row, jobs), numeric=[3], quiet=True)
+        return {"body": join([tag("h1", "Jobs"), table])}
+
+    def _row(self, job: Job) -> list[Html | str]:
+        words = title_of(job)
+        name = tag("a", words, href=self._address(job))
+        stop = tag(
+            "button",
+            "Cancel",
+            type="button",
+            class_="quiet",
+            data_do="cancel",
+            data_of=job.id,
+            aria_label=f"Cancel {words}",
+        )
+        share = "" if job.step_share is None or job.is_over else f" {job.step_share:.0%}"
+        seconds = f"{job.seconds:.0f}" if job.is_over else ""
+        state = tag("span", job.state, class_=f"badge {job.state}")
+        return [name, state, f"{job.step or ''}{share}", seconds, Html("") if job.is_over else stop]
+
+    def _address(self, job: Job) -> str:
+        bench = self.controller.home(job)
+        return f"/b/{bench}/{ {'open': 'columns', 'compare': 'compare'}.get(job.kind, f'result/{job.id}') }"
+
+    def act(self, act: Act) -> None:
+        """Stop a job."""
+        if act.do == "cancel" and self.controller.job(act.of) is not None:
+            self.controller.jobs.cancel(act.of)
+
+
+class HistoryPage(BenchPage):
+    """What was done with a file: steps to go back to, the log, and the project as a file."""
+
+    room, name = "history", "History"
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.wrong = ""
+
+    def body(self, opened: Opened) -> Html:
+        """The project, the steps, the log."""
+        bench = self.controller.bench(self.bench)
+        return join(
+            [
+                tag("h1", "History"),
+                tag("div", self._project(bench), self._steps(bench), class_="two"),
+                _log(bench),
+            ]
+        )
+
+    def _project(self, bench: Bench) -> Html:
+        base = f"/b/{self.bench}"
+        words = (
+            "A project file holds schema, recipes, manifests, decisions and this history, and no data. It opens again "
+            "after the workbench has stopped, as long as its table lies where it was."
+        )
+        links = tag(
+            "div",
+            tag("a", "Download the project", href=f"{base}/project.shoal", class_="button"),
+            tag("a", "Download as a script", href=f"{base}/script.sh", class_="button"),
+            class_="actions",
+        )
+        return tag("div", tag("h2", "Project"), tag("p", words, class_="note"), self._save(bench), links, class_="card")
+
+    def _save(self, bench: Bench) -> Html | None:
+        if not self.controller.by_path:
+            return None
+        place, saved = self.controller.saved(self.bench)
+        given = place or self._beside(bench)
+        entry = field("Project file", tag("input", type="text", name="place", value=given, class_="wide"))
+        press = tag("button", "Save", type="submit", class_="main")
+        form = tag("form", tag("div", entry, press, class_="line"), problem(self.wrong), data_do="save")
+        return join([notice(f"Saved to {place}; changes are saved too.") if place and saved else None, form])
+
+    def _beside(self, bench: Bench) -> str:
+        path = str(bench.notes.get("path", ""))
+        return "" if not path or self.controller.room.holds(Path(path)) else f"{path.partition('.')[0]}.shoal"
+
+    def _steps(self, bench: Bench) -> Html:
+        past = [(draft, str(i - len(bench.past)), False) for i, draft in enumerate(bench.past)]
+        future = [(draft, str(i + 1), False) for i, draft in enumerate(bench.future)]
+        items = [_step(*one) for one in (*past, (bench.now, "", True), *future)]
+        words = "Press a step to go back to it, or forward again."
+        return tag(
+            "div",
+            tag("h2", "Steps"),
+            tag("p", words, class_="note"),
+            tag("ol", *items, class_="steps-list"),
+            class_="card",
+        )
+
+    def press(self, act: Act) -> None:
+        """Go to a step, or save."""
+        if act.do == "step":
+            steps = int(act.of) if act.of.lstrip("-").isdigit() else 0
+            for _ in range(abs(steps)):
+                (self.controller.undo if steps < 0 else self.controller.redo)(self.bench)
+        elif act.do == "save":
+            try:
+                self.controller.save_project(self.bench, str(act.fields.get("place", "")))
+            except ShoalError as error:
+                self.wrong = str(error)
+
+
+def _step(draft: Any, way: str, here: bool) -> Html:
+    words = draft.what or "as opened"
+    when = tag("span", _clock(draft.at), class_="note") if draft.at else None
+    if here:
+        return tag("li", tag("strong", words), when, aria_current="step")
+    return tag("li", tag("button", words, type="button", class_="quiet", data_do="step", data_of=way), when)
+
+
+def _log(bench: Bench) -> Html:
+    rows = [
+        [_clock(entry.at), entry.who, entry.what, tag("code", entry.command) if entry.command else ""]
+        for entry in reversed(bench.log)
+    ]
+    return join([tag("h2", "Log"), rows_table("Log", ["when", "who", "what", "command"], rows, quiet=True, kind="log")])
+
+
+def _clock(at: float) -> str:
+    return datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M:%S")
+
+
+class ScoresPage(Page):
+    """The models that are served beneath the workbench, tried with a key as any client would."""
+
+    room, name = "scores", "Scores"
+
+    def facts(self) -> Any:
+        """Nothing changes here."""
+        return self.controller.scores
+
+    def parts(self) -> dict[str, Html]:
+        """The service's own page."""
+        if not self.controller.scores:
+            none = "No models are served here. Start the workbench with --models FOLDER and --ledger URL."
+            return {"body": join([tag("h1", "Risk scores"), tag("p", none, class_="problem")])}
+        lead = "Queries made here are charged to the key that makes them. To make a key: shoal keys add."
+        frame = tag("iframe", src="/service/", title="Risk scores", class_="report")
+        return {"body": join([tag("h1", "Try a risk score"), tag("p", lead, class_="lead"), frame])}
+
+
+class MissingPage(Page):
+    """What is not there."""
+
+    name = "Not found"
+    status = 404
+
+    def facts(self) -> Any:
+        """Nothing changes here."""
+        return ""
+
+    def parts(self) -> dict[str, Html]:
+        """What to do instead."""
+        words = "There is no such page. The file or result may have been removed, or the address was cut."
+        links = tag(
+            "div",
+            tag("a", "Open a file", href="/", class_="button main"),
+            tag("a", "See all jobs", href="/jobs", class_="button"),
+            class_="actions",
+        )
+        return {"body": join([tag("h1", "Not found"), tag("p", words, class_="lead"), links])}

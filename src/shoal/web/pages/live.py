@@ -1,0 +1,145 @@
+"""Pages drawn by the server: a page is some parts, and each request draws it anew from what is stored.
+
+A page holds nothing between requests, so a reload, a second tab or a restart of the browser finds it as it is. What a
+person changes or presses is sent to the page's own address (``POST``); the answer holds its parts as they are then, and
+the browser changes what differs. Now and then the browser asks whether anything has changed (``GET`` with the stamp of
+what it shows); equal facts have equal stamps, and then nothing is drawn.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import HTMLResponse, JSONResponse
+
+from shoal.errors import ShoalError
+from shoal.report.markup import Html
+from shoal.web.controller import Controller, GoneError
+from shoal.web.pages.screen import document
+
+__all__ = ["Act", "Page", "serve"]
+
+NO_STORE = {"Cache-Control": "no-store"}
+LONGEST = 8_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """What a person did: pressed a button (`do`, `of`, with the `fields` around it) or changed a field (`name`)."""
+
+    do: str = ""
+    of: str = ""
+    name: str = ""
+    value: Any = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, words: Any) -> Act:
+        """Read what a browser sent; anything else is nothing done."""
+        given = words if isinstance(words, Mapping) else {}
+        texts = {name: str(given.get(name, "")) for name in ("do", "of", "name")}
+        fields = given.get("fields")
+        return cls(**texts, value=given.get("value"), fields=fields if isinstance(fields, Mapping) else {})
+
+
+class Page:
+    """One page as it is now.
+
+    Parameters
+    ----------
+    controller, bench, query
+        What it stands on, the bench it is about (empty for none), and the words after the address.
+    """
+
+    room = ""
+    name = ""
+    status = 200
+
+    def __init__(self, controller: Controller, bench: str = "", query: Mapping[str, str] | None = None) -> None:
+        self.controller, self.bench, self.query = controller, bench, dict(query or {})
+        self.go = ""
+        self.said = ""
+        self.sort = "problem"
+
+    @property
+    def title(self) -> str:
+        """The browser's title: the page and the file."""
+        found = self.controller.find(self.bench) if self.bench else None
+        file = f"{found.notes.get('name', '')} · " if found else ""
+        return f"{file}{self.name} · Shoal"
+
+    def parts(self) -> dict[str, Html]:
+        """The parts by name, in their order."""
+        raise NotImplementedError
+
+    def facts(self) -> Any:
+        """What the parts depend on: they are drawn anew when it changes."""
+        raise NotImplementedError
+
+    def act(self, act: Act) -> None:
+        """Do what a person asked for; a ShoalError is said."""
+
+    @property
+    def stamp(self) -> str:
+        """A short text that changes when the page does."""
+        return hashlib.sha256(repr((self.bench, self.facts())).encode()).hexdigest()[:16]
+
+
+Build = Callable[[Request], Page]
+
+
+def serve(app: FastAPI, path: str, build: Build) -> None:
+    """Answer at `path` with the page that `build` makes: as a document, as parts, or by doing something first."""
+
+    @app.get(path)
+    def show(request: Request) -> Response:
+        page = build(request)
+        seen = request.headers.get("x-shoal")
+        if seen is None:
+            theme = request.cookies.get("theme", "")
+            return HTMLResponse(document(page, theme), page.status, headers=NO_STORE)
+        return Response(status_code=204) if seen == page.stamp else JSONResponse(_answer(page), headers=NO_STORE)
+
+    @app.post(path)
+    async def change(request: Request) -> Response:
+        if "x-shoal" not in request.headers:  # a form of another site can't set it
+            return JSONResponse({"said": "Use the workbench's own page."}, 403)
+        words = await _words(request)
+        return await run_in_threadpool(_changed, build, request, Act.read(words))
+
+
+async def _words(request: Request) -> Any:
+    import json
+
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > LONGEST:
+            return None
+    try:
+        return json.loads(body)
+    except ValueError:
+        return None
+
+
+def _changed(build: Build, request: Request, act: Act) -> Response:
+    page = build(request)
+    try:
+        page.act(act)
+    except GoneError:
+        return JSONResponse({"go": str(request.url.path)}, headers=NO_STORE)
+    except ShoalError as error:
+        page.said = str(error)
+    if page.go:
+        return JSONResponse({"go": page.go}, headers=NO_STORE)
+    return JSONResponse(_answer(page) | {"said": page.said, "sort": page.sort}, headers=NO_STORE)
+
+
+def _answer(page: Page) -> dict[str, Any]:
+    stamp = page.stamp  # before the parts: a change in between is drawn by the next look
+    return {"parts": {name: str(part) for name, part in page.parts().items()}, "stamp": stamp, "title": page.title}

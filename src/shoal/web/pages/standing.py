@@ -1,0 +1,72 @@
+"""Beside the columns: who stands out by the roles as they stand, and what would help most."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from shoal.report.markup import Html, tag
+from shoal.report.numbers import count, percent, plural
+from shoal.web.pages import charts
+
+__all__ = ["helps", "remedy", "standing_now"]
+
+NO_HELP = "No change of a single column helps: so many make nearly everybody unique. Give fewer columns the role quasi."
+
+
+def standing_now(found: Mapping[str, Any], *, current: bool) -> Html:
+    """Who is alone with their quasi-identifiers, and how many the others share theirs with."""
+    heading = tag("h2", "Who stands out now")
+    if "alone" not in found:
+        words = "Counted as soon as the problems are settled." if found.get("problems") else "Counting…"
+        return tag("section", heading, tag("p", words, class_="note"), class_="card")
+    by = plural(len(found["quasi"]), "quasi-identifier")
+    figure = tag(
+        "p",
+        tag("span", percent(found["alone"]), class_="figure"),
+        f" of {count(found['records'])} records are unique in their {by}; "
+        f"the smallest class holds {count(found['smallest'])}.",
+    )
+    label = "Records by how many share their combination"
+    bands = tag("ul", *(_band(*band) for band in found["sizes"]), class_="bands", aria_label=label)
+    stale = None if current else tag("p", "Counting anew…", class_="note")
+    return tag("section", heading, figure, bands, stale, class_="card", aria_live="polite")
+
+
+def _band(name: str, share: float) -> Html:
+    picture = charts.bullet(None, share, None, f"{name}: {percent(share)}")
+    return tag("li", tag("span", name), picture, tag("span", percent(share)))
+
+
+def helps(found: Mapping[str, Any], *, coarsens: bool) -> Html | None:
+    """The changes of one column that would help most, each with a press that makes it where it can be made here."""
+    changes = found.get("changes")
+    if changes is None:
+        return None
+    heading = tag("h2", "What would help most")
+    if not changes:
+        return tag("section", heading, tag("p", NO_HELP, class_="note"), class_="card")
+    words = "Each tried by itself on the whole table, best first by people freed per detail lost."
+    items = tag("ol", *(_change(one, coarsens) for one in changes), class_="helps")
+    return tag("section", heading, tag("p", words, class_="note"), items, class_="card")
+
+
+def _change(one: Mapping[str, Any], coarsens: bool) -> Html:
+    freed, left = count(one["n_freed"]), count(one["n_alone"])
+    said = f"frees {freed}, leaves {left} unique, costs {percent(one['lost'])} of the detail"
+    return tag("li", tag("strong", one["words"]), tag("span", said, class_="type"), _press(one, coarsens))
+
+
+def _press(one: Mapping[str, Any], coarsens: bool) -> Html | None:
+    if one["action"] == "drop":
+        return remedy("Leave it out", {one["column"]: {"role": "identifier"}})
+    if not coarsens:
+        return None
+    words = json.dumps(dict(one))
+    return tag("button", "Add to the recipe", type="button", class_="small", data_do="recode", data_of=words)
+
+
+def remedy(words: str, entries: Mapping[str, Any]) -> Html:
+    """A press that changes entries of some columns."""
+    return tag("button", words, type="button", class_="small", data_do="remedy", data_of=json.dumps(entries))

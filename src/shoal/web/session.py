@@ -1,0 +1,327 @@
+"""What one browser session works on: the opened file, the schema and recipe as settled so far, the jobs, the log.
+
+A bench is a value: each change gives a new one, so that two tabs never see a half-made change, and undo is a step back
+in the list of drafts.
+
+Benches are on disk, so that a reload or a second tab finds what was there. Every change is made on the latest bench
+under one lock and written whole. The opened file, which is the large part, has a file of its own that is written only
+when it changes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from shoal.files.atomic import write_text
+from shoal.web.inspect import Opened
+
+__all__ = ["Bench", "Draft", "Entry", "Sessions"]
+
+MOST_STEPS = 60
+
+Words = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What a person has settled so far, which can be undone: schema, recipe, goal, and the answers beside them.
+
+    Parameters
+    ----------
+    what, at
+        The change that led here, in a few words, and when it was made, in seconds since 1970.
+    schema, recipe
+        Both in words (`shoal.Schema.to_dict`, recipes of `shoal.recipe`); None before there is one.
+    goal
+        The name of the goal chosen last.
+    asked
+        Answers beside the recipe, by name: the output format, rules to meet, limits.
+    """
+
+    what: str = ""
+    at: float = 0.0
+    schema: Words | None = None
+    recipe: Words | None = None
+    goal: str | None = None
+    asked: Words = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The draft as JSON-safe words."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One line of the log: who did what, when; `command` is the same on a command line, where there is one."""
+
+    at: float
+    who: str
+    what: str
+    command: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entry as JSON-safe words."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """The state of one session; build it with `new`.
+
+    Parameters
+    ----------
+    id
+        Its name in the address.
+    opened
+        The file; None before one is opened.
+    now, past, future
+        What is settled, what was before (oldest first), and what was undone (the next to redo first).
+    job_ids
+        The jobs started here, oldest first.
+    notes
+        What else is known, by name: the file's name and path, the jobs that read it and count it.
+    log
+        What was done, oldest first; undoing is an entry too, and nothing is taken out.
+
+    Examples
+    --------
+    >>> from shoal.web.session import Bench
+    >>> bench = Bench.new().changed("k = 5", recipe={"coarsen": [{"method": "mondrian", "k": 5}]})
+    >>> bench = bench.changed("k = 10", recipe={"coarsen": [{"method": "mondrian", "k": 10}]})
+    >>> bench.recipe["coarsen"][0]["k"], bench.undo().recipe["coarsen"][0]["k"], bench.undo().redo() == bench
+    (10, 5, True)
+    """
+
+    id: str
+    opened: Opened | None = None
+    now: Draft = field(default_factory=Draft)
+    past: tuple[Draft, ...] = ()
+    future: tuple[Draft, ...] = ()
+    job_ids: tuple[str, ...] = ()
+    notes: Words = field(default_factory=dict)
+    log: tuple[Entry, ...] = ()
+
+    @classmethod
+    def new(cls) -> Bench:
+        """An empty bench with a fresh name that nobody can guess."""
+        return cls(id=secrets.token_urlsafe(12))
+
+    @property
+    def schema(self) -> Words | None:
+        """The schema in words, as corrected so far; None before there is one."""
+        return self.now.schema
+
+    @property
+    def recipe(self) -> Words | None:
+        """The current recipe in words; None before one is chosen."""
+        return self.now.recipe
+
+    @property
+    def goal(self) -> str | None:
+        """The goal chosen last."""
+        return self.now.goal
+
+    @property
+    def tried(self) -> tuple[Words, ...]:
+        """The recipes that were current once, oldest first, each once, the present one last."""
+        found: list[Words] = []
+        for draft in (*self.past, self.now):
+            if draft.recipe is not None:
+                found = [*(words for words in found if words != draft.recipe), draft.recipe]
+        return tuple(found)
+
+    def with_opened(self, opened: Opened) -> Bench:
+        """Take a file; its proposal becomes the schema, unless this is the same file, looked at more closely."""
+        same = self.opened is not None and self.opened.is_same(opened)
+        if (same or self.notes.get("restored")) and self.schema is not None:
+            return replace(self, opened=opened)
+        proposed = opened.proposal["schema"] if opened.proposal else None
+        return replace(self, opened=opened, now=replace(self.now, schema=proposed), past=(), future=())
+
+    def changed(self, what: str, *, at: float = 0.0, **parts: Any) -> Bench:
+        """Settle some parts of the draft anew; what was undone is dropped. The same again is no step."""
+        after = replace(self.now, what=what, at=at, **parts)
+        if replace(after, what=self.now.what, at=self.now.at) == self.now:
+            return self
+        return replace(self, now=after, past=(*self.past, self.now)[-MOST_STEPS:], future=())
+
+    def with_columns(self, what: str, entries: Mapping[str, Words], *, at: float = 0.0) -> Bench:
+        """Change entries of some columns of the schema; an entry of None is taken out."""
+        before = {} if self.schema is None else dict(self.schema["columns"])
+        after = {name: {**before.get(name, {}), **words} for name, words in entries.items()}
+        cleaned = {name: {k: v for k, v in words.items() if v is not None} for name, words in after.items()}
+        return self.changed(what, at=at, schema={**(self.schema or {}), "columns": {**before, **cleaned}})
+
+    def undo(self) -> Bench:
+        """Back to what was before, where there is such."""
+        if not self.past:
+            return self
+        return replace(self, now=self.past[-1], past=self.past[:-1], future=(self.now, *self.future))
+
+    def redo(self) -> Bench:
+        """Forward again to what was undone."""
+        if not self.future:
+            return self
+        return replace(self, now=self.future[0], past=(*self.past, self.now), future=self.future[1:])
+
+    def with_job(self, job_id: str) -> Bench:
+        """Remember a job."""
+        return self if job_id in self.job_ids else replace(self, job_ids=(*self.job_ids, job_id))
+
+    def without_job(self, job_id: str) -> Bench:
+        """Forget a job."""
+        return replace(self, job_ids=tuple(known for known in self.job_ids if known != job_id))
+
+    def with_note(self, name: str, value: Any) -> Bench:
+        """Remember something by name."""
+        return replace(self, notes={**self.notes, name: value})
+
+    def with_entry(self, entry: Entry) -> Bench:
+        """One more line of the log."""
+        return replace(self, log=(*self.log, entry))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The bench as JSON-safe words, without the opened file; each schema is told once."""
+        drafts = [*self.past, self.now, *self.future]
+        schemas: list[Words | None] = []
+        places = [_place_of(draft.schema, schemas) for draft in drafts]
+        return {
+            "id": self.id,
+            "schemas": schemas,
+            "drafts": [{**draft.to_dict(), "schema": place} for draft, place in zip(drafts, places, strict=True)],
+            "place": len(self.past),
+            "job_ids": list(self.job_ids),
+            "notes": dict(self.notes),
+            "log": [entry.to_dict() for entry in self.log],
+        }
+
+    @classmethod
+    def from_dict(cls, words: Words, opened: Opened | None = None) -> Bench:
+        """Read a bench back from its words and its opened file."""
+        schemas, place = words["schemas"], words["place"]
+        drafts = tuple(Draft(**{**draft, "schema": schemas[draft["schema"]]}) for draft in words["drafts"])
+        return cls(
+            id=words["id"],
+            opened=opened,
+            now=drafts[place],
+            past=drafts[:place],
+            future=drafts[place + 1 :],
+            job_ids=tuple(words["job_ids"]),
+            notes=words["notes"],
+            log=tuple(Entry(**entry) for entry in words["log"]),
+        )
+
+
+def _place_of(schema: Words | None, schemas: list[Words | None]) -> int:
+    """Where a schema stands in the list; one that isn't there yet is added."""
+    for place, known in enumerate(schemas):
+        if known is schema or known == schema:
+            return place
+    schemas.append(schema)
+    return len(schemas) - 1
+
+
+class Sessions:
+    """The benches of a room.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from shoal.web.session import Sessions
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     sessions = Sessions(pathlib.Path(folder))
+    ...     bench = sessions.begin()
+    ...     _ = sessions.change(bench.id, lambda bench: bench.changed("a goal", goal="distribution"))
+    ...     print(Sessions(pathlib.Path(folder)).load(bench.id).goal, sessions.load("another"))
+    distribution None
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.RLock()
+        self._known: dict[str, Bench] = {}
+        self._revisions: dict[str, int] = {}
+        self._drafts: dict[str, int] = {}
+
+    def revision(self, id: str) -> int:
+        """How often a bench was saved: a number that changes when the bench does."""
+        return self._revisions.get(id, 0)
+
+    def revision_of_draft(self, id: str) -> int:
+        """A number that changes when what is settled does: schema, recipe, goal or answers."""
+        return self._drafts.get(id, 0)
+
+    def begin(self) -> Bench:
+        """A new bench, saved."""
+        bench = Bench.new()
+        self.save(bench)
+        return bench
+
+    def load(self, id: str) -> Bench | None:
+        """The bench of this name; None if there is none."""
+        with self._lock:
+            if id not in self._known and (bench := self._read(id)) is not None:
+                self._known[id] = bench
+            return self._known.get(id)
+
+    def save(self, bench: Bench) -> None:
+        """Write `bench`, whole or not at all."""
+        with self._lock:
+            before = self._known.get(bench.id)
+            if bench.opened is not None and (before is None or before.opened != bench.opened):
+                write_text(self._place(bench.id, "opened"), json.dumps(bench.opened.to_dict(), ensure_ascii=False))
+            words = {**bench.to_dict(), "has_opened": bench.opened is not None}
+            write_text(self._place(bench.id, "bench"), json.dumps(words, ensure_ascii=False))
+            self._known[bench.id] = bench
+            self._revisions[bench.id] = self.revision(bench.id) + 1
+            if before is None or before.now != bench.now:
+                self._drafts[bench.id] = self.revision_of_draft(bench.id) + 1
+
+    def change(self, id: str, step: Callable[[Bench], Bench]) -> Bench:
+        """Apply `step` to the latest bench of this name (a new one if there is none) and save what it gives."""
+        with self._lock:
+            before = self.load(id)
+            after = step(before or Bench(id=_checked(id)))
+            if after != before:
+                self.save(after)
+            return after
+
+    def remove(self, id: str) -> Bench | None:
+        """Forget a bench; gives what it was at last, so that nothing that belonged to it is overlooked."""
+        with self._lock:
+            last = self.load(id)
+            self._known.pop(id, None)
+            for part in ("bench", "opened"):
+                self._place(id, part).unlink(missing_ok=True)
+            return last
+
+    def all(self) -> tuple[Bench, ...]:
+        """Every bench, in the order of their names."""
+        with self._lock:
+            found = [self.load(file.name.removesuffix(".bench.json")) for file in self._folder.glob("*.bench.json")]
+        return tuple(sorted((bench for bench in found if bench is not None), key=lambda bench: bench.id))
+
+    def _read(self, id: str) -> Bench | None:
+        try:
+            words = json.loads(self._place(id, "bench").read_text(encoding="utf-8"))
+            opened = self._place(id, "opened").read_text(encoding="utf-8") if words["has_opened"] else None
+            return Bench.from_dict(words, Opened.from_dict(json.loads(opened)) if opened else None)
+        except (OSError, ValueError, KeyError):
+            return None
+
+    def _place(self, id: str, part: str) -> Path:
+        return self._folder / f"{_checked(id)}.{part}.json"
+
+
+def _checked(id: str) -> str:
+    """A name that can't lead out of the folder."""
+    if not re.fullmatch(r"[\w-]{1,64}", id, flags=re.ASCII):
+        raise ValueError("a bench's name has letters, digits, _ and - only")
+    return id

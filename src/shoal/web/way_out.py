@@ -1,0 +1,78 @@
+"""The way out of the private room: a decision is signed, a release is written to a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from shlex import join
+from typing import Any
+
+from shoal.errors import FileError
+from shoal.web.controller import Controller
+from shoal.web.export import hand_over
+from shoal.web.job import Job
+
+__all__ = ["default_folder", "default_key", "sign_release", "write_release"]
+
+DECISION = ("decision", "by", "recipient", "expires")
+
+
+def default_key() -> Path:
+    """Where a publisher's key lies if nobody says otherwise."""
+    return Path.home() / ".shoal" / "publisher.key"
+
+
+def default_folder(controller: Controller, bench: str) -> str:
+    """A folder for the release beside the file, if that lies on this machine and the folder isn't there yet."""
+    opened = controller.opened(bench)
+    if opened is None or controller.room.holds(Path(opened.path)):
+        return ""
+    beside = Path(opened.path).with_name(f"{Path(opened.path).name.partition('.')[0]}-release")
+    places = [beside, *(beside.with_name(f"{beside.name}-{i}") for i in range(2, 100))]
+    return str(next((place for place in places if not place.exists()), beside))
+
+
+def write_release(controller: Controller, bench: str, job: Job, text: str) -> Path:
+    """Write a finished release to the folder that a person typed, and remember where."""
+    place = hand_over(job, controller.release_place(text))
+    written = {**controller.bench(bench).notes.get("written", {}), job.id: str(place)}
+    controller.note(bench, "written", written)
+    controller.record(bench, f"written to {place}")
+    return place
+
+
+def sign_release(controller: Controller, bench: str, job: Job, given: Mapping[str, str]) -> None:
+    """Sign a finished release with what was decided; a folder that it was written to is signed as well."""
+    from shoal.release.sign import sign
+
+    key, password = _key(controller, given), given.get("password") or None
+    decided: dict[str, Any] = {name: given.get(name, "").strip() or None for name in DECISION}
+    sign(job.folder / "release", key, password=password, **decided)
+    written = controller.bench(bench).notes.get("written", {}).get(job.id)
+    if written is not None:
+        hand_over(job, written, overwrite=True)
+    known = controller.bench(bench).notes.get("decisions", {})
+    controller.note(bench, "decisions", {**known, job.id: {**decided, "key": str(key), "signed": True}})
+    controller.note(bench, "key", str(key))
+    words = [word for name, text in decided.items() if text for word in (f"--{name}", text)]
+    command = join(["shoal", "sign", written or "release", "--key", str(key), *words])
+    controller.record(bench, f"signed by {decided['by'] or 'an unnamed person'}", command)
+
+
+def _key(controller: Controller, given: Mapping[str, str]) -> Path:
+    """The key that was named; one is made where none is."""
+    from shoal.release.minisign import new_key
+
+    text = given.get("key", "").strip()
+    if not text:
+        raise FileError("key", "must be named", hint=f"Enter its path, for example {default_key()}.")
+    path = controller.access.place(text)
+    if not path.exists():
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(
+                str(path.parent), "must be a folder that can be written to", got=error.strerror or ""
+            ) from None
+        new_key(path, password=given.get("password") or None)
+    return path

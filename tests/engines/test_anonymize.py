@@ -1,0 +1,374 @@
+"""Anonymize on an engine: the same rows for any files, order, threads and engine; k counted; attacks exact."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.engines.conftest import cut
+
+import shoal
+from shoal.engine import Inputs, open_engine
+from shoal.engine.duckdb import DuckDBEngine
+from shoal.engine.memory import MemoryEngine
+from shoal.errors import ColumnError, GuaranteeError, InputError, ParameterError
+from shoal.recipe import Anonymization
+from shoal.release import cells, sampled_attack
+from shoal.release.cells import CELL, GROUP, Plan, by_cells
+from shoal.release.cells import cut as cut_cells
+from shoal.release.from_files import anonymize_files, mondrian_files, repeat_files
+from shoal.release.relation import settle
+
+PLAN = Plan(rows=400, sample=1000)
+KEY = "3c" * 32
+BASE = {"quasi": ["age", "zip", "ill"], "sensitive": ["cost"], "other": ["rate"]}
+SCHEMAS = {
+    "rows": shoal.Schema.of(identifier=["who"], **BASE),
+    "persons": shoal.Schema.of(unit="who", **BASE),
+}
+RECIPES = {
+    "mdav-centroid": Anonymization.of(shoal.MDAV(k=5), shoal.Centroid()),
+    "k-member-dither": Anonymization.of(shoal.KMember(k=5), shoal.GaussianDither()),
+    "chain": Anonymization.of(shoal.MDAV(k=4), [shoal.Resample(), shoal.GaussianDither(exact=True)]),
+    "mst-perturb": Anonymization.of(shoal.MST(k=5), shoal.MicroPerturb(noise="exact")),
+}
+
+
+def made(engine, inputs, schema, recipe, target, **given):
+    return anonymize_files(engine, inputs, schema, recipe, target, seed=7, key=KEY, plan=PLAN, **given)
+
+
+def released(folder):
+    return pl.concat([pl.read_parquet(path) for path in sorted(folder.glob("part-*.parquet"))])
+
+
+def multiset(frame):
+    return frame.sort(frame.columns, nulls_last=True)
+
+
+@pytest.mark.parametrize("schema", list(SCHEMAS))
+@pytest.mark.parametrize("recipe", list(RECIPES))
+def test_every_engine_writes_the_same_bytes(visits, tmp_path, schema, recipe):
+    found = {}
+    for number, (name, n_files, threads) in enumerate([("memory", 1, 0), ("duckdb", 2, 1), ("duckdb", 7, 2)]):
+        shuffled = visits.sample(fraction=1, shuffle=True, seed=number)
+        inputs = Inputs.of(cut(shuffled, tmp_path / f"in{number}", n_files))
+        engine = MemoryEngine() if name == "memory" else DuckDBEngine(threads=threads, spill=tmp_path)
+        with engine:
+            found[number] = made(engine, inputs, SCHEMAS[schema], RECIPES[recipe], tmp_path / f"out{number}")
+    assert found[0].parts == found[1].parts == found[2].parts
+    assert found[0].claims == found[1].claims == found[2].claims
+    assert found[0].k >= RECIPES[recipe].k
+    assert found[0].n_rows == len(visits)
+
+
+@pytest.mark.parametrize("batch", [7, 97])
+def test_batches_do_not_matter(visits, tmp_path, monkeypatch, batch):
+    inputs = Inputs.of(cut(visits.head(200), tmp_path / "in", 2))
+    expected = made(MemoryEngine(), inputs, SCHEMAS["persons"], RECIPES["mdav-centroid"], tmp_path / "memory")
+    monkeypatch.setattr("shoal.engine.duckdb._BATCH", batch)
+    with DuckDBEngine(spill=tmp_path) as engine:
+        found = made(engine, inputs, SCHEMAS["persons"], RECIPES["mdav-centroid"], tmp_path / "out")
+    assert found.parts == expected.parts
+
+
+def test_the_joint_distribution_is_kept_exactly_cell_by_cell(engine, visits, tmp_path):
+    inputs = Inputs.of(cut(visits, tmp_path / "in", 2))
+    recipe = Anonymization.of(shoal.KMember(k=5), shoal.GaussianDither(exact=True))
+    made(engine, inputs, SCHEMAS["rows"], recipe, tmp_path / "out")
+    names = ["age", "zip", "ill"]
+    assert multiset(released(tmp_path / "out").select(names)).equals(multiset(visits.select(names)))
+    kept = ["cost", "rate"]
+    plain = visits.select(kept).with_columns(pl.col("rate").fill_nan(None))
+    assert multiset(released(tmp_path / "out").select(kept)).cast(pl.Float64).equals(multiset(plain + 0.0))
+
+
+def test_centroids_are_k_anonymous_and_verified_so(engine, visits, tmp_path):
+    out = tmp_path / "out"
+    made(engine, Inputs.of(cut(visits, tmp_path / "in", 2)), SCHEMAS["rows"], RECIPES["mdav-centroid"], out)
+    assert shoal.risk.classes(released(out), shoal.Schema.of(**BASE)).k >= 5
+    found = shoal.verify(out, engine=engine)
+    assert found.exit_code == 5
+    (k,) = [check for check in found.checks if check.name == "k-anonymity 5"]
+    assert (k.standing, k.holds) == ("recomputed", True)
+    again = shoal.verify(out, original=tmp_path / "in", engine=engine)
+    assert {check.name: check.holds for check in again.checks if check.name in ("input", "replay", "claims")} == {
+        "input": True,
+        "replay": True,
+        "claims": True,
+    }
+
+
+def test_a_run_is_repeated_by_another_engine(visits, tmp_path):
+    inputs = Inputs.of(cut(visits, tmp_path / "in", 2))
+    with open_engine("duckdb", spill=tmp_path) as engine:
+        first = made(engine, inputs, SCHEMAS["persons"], RECIPES["k-member-dither"], tmp_path / "out")
+    again = repeat_files(MemoryEngine(), tmp_path / "out.internal" / "replay.toml", tmp_path / "again")
+    assert again.parts == first.parts
+    visits.head(100).write_parquet(tmp_path / "in" / "0.parquet")
+    with pytest.raises(InputError, match="exact input files"):
+        repeat_files(MemoryEngine(), tmp_path / "out.internal" / "replay.toml", tmp_path / "third")
+
+
+def test_nothing_of_a_cell_is_in_the_release(engine, visits, tmp_path):
+    out = tmp_path / "out"
+    done = made(engine, Inputs.of(cut(visits, tmp_path / "in", 2)), SCHEMAS["persons"], RECIPES["chain"], out)
+    assert released(out).columns == ["age", "zip", "rate", "ill", "cost"]
+    words = json.loads((out / "manifest.json").read_text())
+    assert words["files"] == {part.name: part.sha256 for part in done.parts}
+    assert {path.name for path in out.iterdir()} == {"manifest.json", *words["files"]}
+    text = (out / "manifest.json").read_text()
+    assert KEY not in text
+    assert '"seed"' not in text
+    assert "cells" not in words["notes"]
+    assert (tmp_path / "out.internal" / "replay.toml").stat().st_mode & 0o777 == 0o600
+
+
+def labelled(engine, table, schema, recipe, plan=PLAN):
+    settled = settle(engine, engine.of(table), schema)
+    placed = cut_cells(engine, settled, recipe.k, KEY, plan)
+    return engine.collect(by_cells(engine, settled, placed, recipe, 7, KEY)), placed
+
+
+def test_persons_are_not_split_and_groups_hold_k_of_them(engine, visits):
+    rows, placed = labelled(engine, visits, SCHEMAS["persons"], RECIPES["k-member-dither"])
+    assert placed.n_cells > 3
+    known = rows.drop_nulls("who")
+    assert known.group_by("who").agg(pl.col(CELL).n_unique(), pl.col(GROUP).n_unique())[CELL].max() == 1
+    nobody = rows["who"].is_null().sum()
+    persons = rows.group_by(CELL, GROUP).agg(pl.col("who").drop_nulls().n_unique() + pl.col("who").is_null().sum())
+    assert persons["who"].min() >= 5
+    assert int(persons["who"].sum()) == visits["who"].drop_nulls().n_unique() + nobody
+
+
+def test_small_cells_join_and_overfull_ones_are_cut(engine):
+    table = pl.DataFrame({"q": [1] * 3000 + [2] * 3, "x": range(3003)})
+    schema, recipe = shoal.Schema.of(quasi=["q"], other=["x"]), Anonymization.of(shoal.MDAV(k=5), shoal.Resample())
+    rows, placed = labelled(engine, table, schema, recipe, Plan(rows=300, sample=3003))
+    sizes = rows.group_by(CELL).len()["len"]
+    assert placed.n_cells > 5
+    assert sizes.max() < 900
+    assert sizes.min() >= 10
+
+
+@pytest.mark.parametrize("schema", list(SCHEMAS))
+def test_the_attack_on_everybody_is_that_of_one_machine(engine, visits, monkeypatch, schema):
+    monkeypatch.setattr(sampled_attack, "TARGETS", 10_000)
+    rules, recipe = SCHEMAS[schema], RECIPES["chain"]
+    table = visits.with_columns(pl.Series("rate", np.arange(len(visits)) * 1.0))  # no two rows are equal
+    settled = settle(engine, engine.of(table), rules)
+    placed = cut_cells(engine, settled, recipe.k, KEY, PLAN)
+    masked = engine.keep(by_cells(engine, settled, placed, recipe, 7, KEY))
+    found = sampled_attack.attack(engine, settled, placed.relation, masked, cells.branch_key(KEY, "sample"))
+    rows = engine.collect(masked).sort("rate")
+    expected = shoal.risk.reidentification(table, rows.select(*rules.quasi, "cost", "rate"), rules)
+    assert found.n_targets == len(table)
+    assert found.expected == pytest.approx(expected.expected, rel=1e-9)
+
+
+def test_the_attack_on_a_sample_covers_everybodys_rate(visits, monkeypatch):
+    rules, recipe, engine = SCHEMAS["rows"], RECIPES["k-member-dither"], MemoryEngine()
+    settled = settle(engine, engine.of(visits), rules)
+    placed = cut_cells(engine, settled, recipe.k, KEY, PLAN)
+    masked = by_cells(engine, settled, placed, recipe, 7, KEY)
+    key = cells.branch_key(KEY, "sample")
+    monkeypatch.setattr(sampled_attack, "TARGETS", 10_000)
+    everybody = sampled_attack.attack(engine, settled, placed.relation, masked, key)
+    monkeypatch.setattr(sampled_attack, "TARGETS", 500)
+    some = sampled_attack.attack(engine, settled, placed.relation, masked, key)
+    assert some.sampled
+    assert not everybody.sampled
+    assert some.interval[0] <= everybody.expected <= some.interval[1]
+    assert everybody.expected <= 1 / 5
+
+
+@pytest.mark.parametrize("rule", ["drop", "median", 30])
+def test_missing_numbers_by_rule(engine, visits, tmp_path, rule):
+    table = visits.with_columns(pl.when(pl.col("cost") == 0).then(None).otherwise("age").alias("age"))
+    schema = shoal.Schema.of(identifier=["who"], missing={"age": rule}, **BASE)
+    recipe = Anonymization.of(shoal.MDAV(k=5), shoal.GaussianDither(exact=True))
+    done = made(engine, Inputs.of(cut(table, tmp_path / "in", 2)), schema, recipe, tmp_path / "out")
+    expected = shoal.anonymize(table, schema, group=shoal.MDAV(k=5), mask=shoal.GaussianDither(exact=True))
+    found = released(tmp_path / "out")
+    assert multiset(found.select("age", "zip")).equals(multiset(expected.in_file_types().select("age", "zip")))
+    assert [str(fact) for fact in done.facts][:1] == [str(fact) for fact in expected.facts][:1]
+
+
+def test_csv_is_read_as_parquet_is(engine, visits, tmp_path):
+    schema, recipe = SCHEMAS["rows"], RECIPES["k-member-dither"]
+    first = made(engine, Inputs.of(cut(visits, tmp_path / "p", 2)), schema, recipe, tmp_path / "one")
+    second = made(engine, Inputs.of(cut(visits, tmp_path / "c", 3, "csv")), schema, recipe, tmp_path / "two")
+    assert first.parts == second.parts
+
+
+@pytest.mark.parametrize(
+    ("schema", "recipe", "error", "rule"),
+    [
+        (SCHEMAS["rows"], Anonymization.of(shoal.Crest(), shoal.Centroid()), ParameterError, "mix of the whole table"),
+        (SCHEMAS["rows"], Anonymization.of(shoal.MDAV(), shoal.PushBack()), ParameterError, "own row"),
+        (SCHEMAS["rows"], Anonymization.of(shoal.MDAV(k=4000), shoal.Centroid()), GuaranteeError, "at least k = 4000"),
+        (shoal.Schema.of(quasi=["age"]), RECIPES["mdav-centroid"], InputError, "has no role"),
+        (
+            shoal.Schema.of(identifier=["who"], bounds={"age": (0, 30), "cost": (0, 100)}, **BASE),
+            RECIPES["mdav-centroid"],
+            InputError,
+            "'age'(.|\n)*'cost'",
+        ),
+        (
+            shoal.Schema.of(identifier=["who"], quasi=["age", "rate"], sensitive=["cost"], other=["zip", "ill"]),
+            RECIPES["mdav-centroid"],
+            ColumnError,
+            "'rate'.*missing numbers",
+        ),
+    ],
+)
+def test_bad_input_leaves_nothing(engine, visits, tmp_path, schema, recipe, error, rule):
+    inputs = Inputs.of(cut(visits, tmp_path / "in", 2))
+    with pytest.raises(error, match=rule):
+        made(engine, inputs, schema, recipe, tmp_path / "out")
+    assert not [path for path in tmp_path.iterdir() if "out" in path.name]
+
+
+def test_a_cell_that_fails_is_named_by_its_number_and_shows_no_value(engine, visits, tmp_path, monkeypatch):
+    run = cells._run
+
+    def failing(recipe, settled, rows, seed, key):
+        if CELL in rows.columns and rows[CELL][0].startswith("1"):
+            raise GuaranteeError("MDAV", "must hold", got="SENTINEL")
+        return run(recipe, settled, rows, seed, key)
+
+    monkeypatch.setattr(cells, "_run", failing)
+    with pytest.raises(GuaranteeError, match=r"^cell [0-9]+: must hold\.$"):
+        made(engine, Inputs.of(cut(visits, tmp_path / "in", 2)), SCHEMAS["rows"], RECIPES["chain"], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def unsorted(self, relation, cell, function, types):
+    """Mutation: cells come as they lie."""
+    made = [function(rows) for rows in relation.plan.partition_by(cell, maintain_order=True)]
+    return self.of(pl.concat(made))
+
+
+def by_number(seed, *names):
+    """Mutation: seeds by the place of a cell, which shifts when cells join."""
+    by_number.calls += 1
+    return seed + by_number.calls
+
+
+@pytest.mark.parametrize("mutation", ["no sort in the cell", "seed by number"])
+def test_mutations_change_what_is_written(visits, tmp_path, monkeypatch, mutation):
+    """What the promise rests on: without it, the order of the rows shows."""
+    by_number.calls = 0
+    if mutation == "seed by number":
+        monkeypatch.setattr(cells, "branch", by_number)
+    else:
+        monkeypatch.setattr(MemoryEngine, "apply", unsorted)
+    seen = set()
+    for number in range(3):
+        shuffled = visits.sample(fraction=1, shuffle=True, seed=number)
+        inputs = Inputs.of(cut(shuffled, tmp_path / f"in{number}", 1))
+        out = tmp_path / f"out{number}"
+        seen.add(made(MemoryEngine(), inputs, SCHEMAS["rows"], RECIPES["k-member-dither"], out).parts)
+    assert len(seen) > 1
+
+
+def test_a_lost_row_is_no_release(engine, visits, tmp_path, monkeypatch):
+    write = type(engine).write
+
+    def lossy(self, relation, folder, key):
+        (part,) = write(self, relation, folder, key)
+        pl.read_parquet(folder / part.name).head(-1).write_parquet(folder / part.name)
+        return (part,)
+
+    monkeypatch.setattr(type(engine), "write", lossy)
+    with pytest.raises(GuaranteeError, match="exactly the released rows"):
+        made(engine, Inputs.of(cut(visits, tmp_path / "in", 2)), SCHEMAS["rows"], RECIPES["chain"], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_values_that_can_not_leave_their_cell_are_found_more_often(tmp_path):
+    """Rows on a line: the smaller the cells, the likelier a released value lands in the person's own group."""
+    table = pl.DataFrame({"x": np.sort(np.random.default_rng(0).normal(size=2000))})
+    schema, recipe = shoal.Schema.of(quasi=["x"]), Anonymization.of(shoal.MDAV(k=5), shoal.GaussianDither(alpha=1.0))
+    engine = MemoryEngine()
+    rates = []
+    for rows in (2000, 100, 10):
+        settled = settle(engine, engine.of(table), schema)
+        placed = cut_cells(engine, settled, recipe.k, KEY, Plan(rows=rows, sample=2000))
+        masked = by_cells(engine, settled, placed, recipe, 7, KEY)
+        key = cells.branch_key(KEY, "sample")
+        rates.append(sampled_attack.attack(engine, settled, placed.relation, masked, key).expected)
+    assert rates[0] < rates[1] < rates[2] < 0.25
+    assert rates[2] > 5 * rates[1]
+
+
+def test_a_duckdb_relation_comes_back_as_one(visits, tmp_path):
+    import duckdb
+
+    with duckdb.connect() as connection:
+        own = connection.from_arrow(visits.to_arrow())
+        given = {"group": shoal.MDAV(k=5), "mask": shoal.GaussianDither(exact=True), "seed": 3}
+        with shoal.anonymize(own, SCHEMAS["rows"], engine="duckdb", **given) as release:
+            assert isinstance(release.table, duckdb.DuckDBPyRelation)
+            table = pl.from_arrow(release.table.to_arrow_table())
+            assert [claim.kind for claim in release.claims] == [
+                "re-identification bound",
+                "re-identification frequency",
+            ]
+            done = release.write(tmp_path / "out")
+    names = ["age", "zip", "ill"]
+    assert multiset(table.select(names)).equals(multiset(visits.select(names)))
+    assert released(tmp_path / "out").equals(table)  # in the same secret order
+    assert done.n_rows == len(visits)
+
+
+def test_files_by_name_and_tables_of_other_types(visits, tmp_path):
+    cut(visits, tmp_path / "in", 2)
+    small = shoal.anonymize(str(tmp_path / "in"), SCHEMAS["rows"], mask=shoal.Centroid(), seed=1)
+    assert isinstance(small, shoal.Release)
+    with shoal.anonymize(tmp_path / "in", SCHEMAS["rows"], mask=shoal.Centroid(), engine="duckdb", seed=1) as large:
+        assert large.claims[0].kind == "k-anonymity"
+        assert "SENTINEL" not in repr(large)
+    with pytest.raises(ParameterError, match="files or a table of the engine itself"):
+        shoal.anonymize(visits, SCHEMAS["rows"], engine="duckdb")
+
+
+@pytest.mark.parametrize("name", list(SCHEMAS))
+def test_mondrian_cuts_boxes_within_cells(visits, tmp_path, name):
+    table, schema = visits.with_columns(pl.col("rate").fill_nan(None)), SCHEMAS[name]
+    found = {}
+    for number, n_files in enumerate((1, 3)):
+        shuffled = table.sample(fraction=1, shuffle=True, seed=number)
+        inputs = Inputs.of(cut(shuffled, tmp_path / f"in{number}", n_files))
+        with open_engine("memory" if number == 0 else "duckdb") as engine:
+            out = tmp_path / f"out{number}"
+            found[number] = mondrian_files(engine, inputs, schema, shoal.Mondrian(k=5), out, seed=7, key=KEY, plan=PLAN)
+            assert shoal.verify(out, engine=engine, original=tmp_path / f"in{number}").holds
+    assert found[0].parts == found[1].parts
+    assert [claim.kind for claim in found[0].claims] == ["k-anonymity", "re-identification bound"]
+    assert found[0].k >= 5
+    frame = released(tmp_path / "out0")
+    assert frame.group_by("age", "zip", "ill").len()["len"].min() >= 5
+    whole = shoal.coarsen(table, schema, shoal.Mondrian(k=5), seed=1).in_file_types()
+    n_whole = whole.select("age", "zip", "ill").n_unique()
+    assert frame.select("age", "zip", "ill").n_unique() > n_whole / 3  # cells cost some boxes, not most
+    with pytest.raises(ParameterError, match="takes k alone"):
+        mondrian_files(MemoryEngine(), inputs, schema, shoal.Mondrian(k=5, write="means"), tmp_path / "means", seed=7)
+
+
+def test_free_text_is_refused_on_an_engine_until_a_person_allows_it(visits, tmp_path, engine):
+    notes = [f"came on day {i} and spoke at length of nothing but the weather" for i in range(len(visits))]
+    codes = [f"a code of many letters that says something of group {i % 9}" for i in range(len(visits))]
+    table = visits.with_columns(note=pl.Series(notes), long_code=pl.Series(codes))
+    inputs = Inputs.of(cut(table, tmp_path / "in", 2))
+    schema = shoal.Schema.of(identifier=["who"], **BASE | {"other": ["rate", "note", "long_code"]})
+    for run, recipe in ((anonymize_files, RECIPES["mdav-centroid"]), (mondrian_files, shoal.Mondrian(k=5))):
+        with pytest.raises(
+            GuaranteeError, match="must not contain free text as it stands; got column 'note'"
+        ) as caught:
+            run(engine, inputs, schema, recipe, tmp_path / "out", plan=PLAN)
+        assert "weather" not in str(caught.value)
+        assert not (tmp_path / "out").exists()
+    made(engine, inputs, schema, RECIPES["mdav-centroid"], tmp_path / "out", allow=["note"])
+    assert "note" in released(tmp_path / "out").columns
+    repeat_files(engine, tmp_path / "out.internal" / "replay.toml", tmp_path / "again")

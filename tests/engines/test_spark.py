@@ -1,0 +1,130 @@
+"""What only Spark does: tasks that run twice, workers that die. Run by `make test-spark`."""
+
+import os
+import sys
+
+import polars as pl
+import pytest
+from tests.engines.conftest import SPARK, cut
+
+import shoal
+from shoal.engine import Inputs
+from shoal.engine.memory import MemoryEngine
+from shoal.errors import ColumnError, GuaranteeError, InputError
+from shoal.recipe import Anonymization
+from shoal.release.cells import Plan
+from shoal.release.from_files import anonymize_files, coarsen_files
+
+pytestmark = pytest.mark.skipif(not SPARK, reason="make test-spark runs these")
+
+
+@pytest.fixture(autouse=True)
+def _functions_travel_whole():
+    """Workers can't import the tests, so what these hand to them is pickled by value."""
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+
+KEY = "3c" * 32
+SCHEMA = shoal.Schema.of(unit="who", quasi=["age", "zip", "ill"], sensitive=["cost"], other=["rate"])
+RECIPE = Anonymization.of(shoal.KMember(k=5), shoal.GaussianDither())
+
+
+def made(engine, inputs, target, recipe=RECIPE):
+    return anonymize_files(engine, inputs, SCHEMA, recipe, target, seed=7, key=KEY, plan=Plan(rows=700, sample=1500))
+
+
+def test_spark_writes_the_bytes_of_memory(spark_engine, visits, tmp_path):
+    inputs = Inputs.of(cut(visits, tmp_path / "in", 3))
+    found = made(spark_engine, inputs, tmp_path / "spark")
+    expected = made(MemoryEngine(), inputs, tmp_path / "memory")
+    assert found.parts == expected.parts
+    assert found.claims == expected.claims
+    assert (found.k, found.n_classes) == (expected.k, expected.n_classes)
+
+
+def test_spark_generalizes_as_memory_does(spark_engine, visits, tmp_path):
+    inputs = Inputs.of(cut(visits, tmp_path / "in", 3))
+    schema = shoal.Schema.of(unit="who", quasi=["age", "zip"], sensitive=["ill"], other=["rate", "cost"])
+    folders = [tmp_path / "spark", tmp_path / "memory"]
+    for engine, folder in zip((spark_engine, MemoryEngine()), folders, strict=True):
+        coarsen_files(engine, inputs, schema, shoal.Generalize(k=5), folder)
+    one, other = (pl.read_parquet(folder / "part-00000.parquet") for folder in folders)
+    assert one.sort(one.columns).equals(other.sort(other.columns))
+    found = shoal.verify(folders[0], engine=spark_engine)
+    assert [check.name for check in found.checks if check.standing == "recomputed"] == []
+
+
+def first_attempt_of(partition):
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return context is not None and context.attemptNumber() == 0 and context.partitionId() == partition
+
+
+@pytest.mark.parametrize("fault", ["raises", "dies"])
+def test_a_task_that_fails_once_is_run_again_to_the_same_rows(spark_engine, visits, tmp_path, fault):
+    relation = spark_engine.scan(Inputs.of(cut(visits, tmp_path / "in", 3)))
+
+    def once(rows):
+        if first_attempt_of(0):
+            if fault == "dies":
+                os._exit(1)
+            raise RuntimeError("lost")
+        return rows.select(pl.col("age") * 2)
+
+    found = spark_engine.collect(spark_engine.map(relation, once, {"age": pl.Int64()}))
+    assert sorted(found["age"]) == sorted((visits["age"] * 2).to_list())
+
+
+def test_a_file_written_twice_is_the_same_file(spark_engine, visits, tmp_path, monkeypatch):
+    """A task that dies after it has written leaves a whole file, and the next attempt writes the same bytes."""
+    from shoal.engine import spark
+
+    writing = spark._writing
+
+    def dying(folder):
+        write = writing(folder)
+
+        def cell(rows):
+            found = write(rows)
+            if first_attempt_of(0) or not os.path.exists(f"{folder}/died"):
+                open(f"{folder}/died", "w").close()
+                os._exit(1)
+            return found
+
+        return cell
+
+    relation = spark_engine.scan(Inputs.of(cut(visits, tmp_path / "in", 2)))
+    (out := tmp_path / "out").mkdir()
+    (again := tmp_path / "again").mkdir()
+    monkeypatch.setattr(spark, "_writing", dying)
+    parts = spark_engine.write(relation, out, KEY)
+    assert (out / "died").exists()
+    memory = MemoryEngine()
+    assert parts == memory.write(memory.of(visits), again, KEY)
+
+
+def test_an_error_of_a_worker_comes_back_as_it_is(spark_engine, visits, tmp_path):
+    relation = spark_engine.scan(Inputs.of(cut(visits, tmp_path / "in", 2)))
+
+    def wrong(rows):
+        raise ColumnError("age", "must hold")
+
+    with pytest.raises(ColumnError, match=r"^column 'age': must hold\.$"):
+        spark_engine.collect(spark_engine.map(relation, wrong, relation.types))
+
+    def secret(rows):
+        raise ValueError("SENTINEL")
+
+    with pytest.raises(InputError) as caught:
+        spark_engine.collect(spark_engine.map(relation, secret, relation.types))
+    assert "SENTINEL" not in str(caught.value)
+
+
+def test_too_few_people_leave_nothing(spark_engine, visits, tmp_path):
+    inputs = Inputs.of(cut(visits, tmp_path / "in", 2))
+    with pytest.raises(GuaranteeError, match="at least k = 4000"):
+        made(spark_engine, inputs, tmp_path / "out", Anonymization.of(shoal.MDAV(k=4000), shoal.Centroid()))
+    assert not [path for path in tmp_path.iterdir() if "out" in path.name]

@@ -1,0 +1,60 @@
+"""Values that look like codes for an absence are asked about, with counts; what may be anything else is not."""
+
+import polars as pl
+import pytest
+
+from shoal.schema.codes_seen import codes_seen, question
+from shoal.schema.evidence import look
+from shoal.schema.infer import propose
+
+
+def seen(values):
+    return codes_seen(look(pl.Series("x", values)))
+
+
+@pytest.mark.parametrize(
+    ("values", "codes"),
+    [
+        ([*range(20, 60), *[-8] * 6, *[-9] * 5], {"-9": 5, "-8": 6}),
+        ([*range(20, 60), *[-8] * 4], {}),  # fewer than five people
+        ([*range(-20, 20), *[-8] * 9], {}),  # negative numbers are numbers here
+        ([*range(20, 60), *[999] * 7], {"999": 7}),
+        ([*range(60, 100), *[97] * 7], {}),  # 97 is a number among others
+        ([*[1, 2, 3] * 20, *[9] * 8], {"9": 8}),
+        ([*[1, 2, 3, 4, 5, 6, 7] * 9], {}),
+        ([*range(44, 199), *[0] * 5], {"0": 5}),
+        ([*range(1, 50), *[0] * 30], {}),  # a count begins at 0
+        ([*["12", "13"] * 9, *["N"] * 6], {"N": 6}),
+        ([*["a", "b"] * 9, *["?"] * 6], {"?": 6}),
+        (["NA"] * 6, {}),  # nothing else to be absent from
+    ],
+)
+def test_what_stands_apart_is_asked_about(values, codes):
+    assert seen(values) == codes
+
+
+def test_the_question_has_the_entry_to_write():
+    assert 'missing_codes = { "-8" = "unknown" }' in question({"-8": 6})
+
+
+def test_a_proposal_asks_and_decides_nothing():
+    proposal = propose(pl.DataFrame({"income": [*range(500, 900, 10), *[-8] * 6]}))
+    assert "-8 (6 cells)" in proposal.reasons["income"]
+    assert proposal.schema["income"].missing_codes is None
+
+
+def test_codes_next_to_the_others_are_no_absence():
+    race = pl.Series("race", [*[1, 2, 3, 5, 6, 7, 8, 9] * 20])
+    assert codes_seen(look(race)) == {}
+    assert codes_seen(look(pl.Series("says", [*[1, 2, 3, 4] * 20, *[8, 9] * 6]))) == {"8": 6, "9": 6}
+
+
+def test_words_among_numbers_are_proposed_as_absences():
+    cells = [*map(str, range(100, 140)), *["N"] * 7, "?"]
+    proposal = propose(pl.DataFrame({"income": cells, "job": ["cook", "N"] * 24}))
+    assert (proposal.schema["income"].kind, dict(proposal.schema["income"].missing_codes)) == (
+        "numeric",
+        {"?": "unknown", "N": "unknown"},
+    )
+    assert "Numbers but for words" in proposal.reasons["income"]
+    assert proposal.schema["job"].missing_codes is None

@@ -1,0 +1,166 @@
+"""A project as a file: it opens again where it was, holds no cell, and repeats as a script."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from workbench_here import Here
+
+import shoal
+from shoal.errors import FileError
+from shoal.release import verify
+from shoal.web.access import Access
+from shoal.web.controller import Controller
+from shoal.web.jobs import Jobs
+from shoal.web.project import Recent, read_project, script_of
+from shoal.web.way_out import sign_release, write_release
+from shoal.web.workspace import Room
+
+PATIENCE = 120
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def file(home):
+    table = shoal.datasets.health_survey(300, seed=2)
+    path = home / "people.csv"
+    table.with_columns(pl.Series("name", [f"SENTINEL-{i}" for i in range(len(table))])).write_csv(path)
+    return path
+
+
+@pytest.fixture
+def begin(home):
+    """Starts a workbench; all it holds is gone when the test is over."""
+    rooms = []
+
+    def make():
+        room = Room.create(home)
+        rooms.append(room)
+        jobs = Jobs(room, warm=False, spawn=Here)
+        return Controller(room=room, jobs=jobs, access=Access.of("127.0.0.1"), recent=Recent(home / "recent.json"))
+
+    yield make
+    for room in rooms:
+        room.close()
+
+
+def opened(controller, bench):
+    controller.jobs.wait(bench.notes["opening"], PATIENCE)
+    assert controller.opened(bench.id).stage == "full"
+    return bench.id
+
+
+@pytest.fixture
+def worked(begin, file, home):
+    """A project with a change, a finished, signed and written release."""
+    controller = begin()
+    bench = opened(controller, controller.open(file))
+    place = controller.save_project(bench, str(home / "work"))
+    controller.change_column(bench, "income", {"role": "other"})
+    controller.choose_goal(bench, "familiar")
+    job = controller.jobs.wait(controller.run(bench), PATIENCE)
+    assert job.state == "done", job.error
+    return controller, bench, place, job
+
+
+def test_a_project_opens_again_after_a_stop(worked, begin):
+    controller, bench, place, _ = worked
+    now = controller.bench(bench).now
+    controller.close()
+    again = begin()
+    assert again.recent.all()[0] == place
+    other = opened(again, again.open_by_path(str(place)))
+    assert again.bench(other).now == now
+    assert again.schema(other)["income"].role == "other"
+    again.undo(other)
+    assert again.goal(other).name == "distribution"
+    assert again.bench(other).log[0].what == "opened people.csv"
+
+
+def test_a_project_holds_manifests_and_no_cell(worked):
+    controller, bench, place, _ = worked
+    controller.save_project(bench)
+    text = place.read_text()
+    assert "SENTINEL" not in text
+    [result] = json.loads(text)["results"]
+    assert result["manifest"]["claims"]
+    assert result["lost"]["came"] == 300
+    assert place.stat().st_mode & 0o077 == 0
+    assert controller.saved(bench) == (str(place), True)
+
+
+def test_a_project_whose_file_is_gone_says_so(worked, begin, file, tmp_path):
+    _, _, place, _ = worked
+    words = json.loads(place.read_text())
+    words["notes"]["path"] = str(tmp_path / "elsewhere.csv")
+    moved = tmp_path / "moved.shoal"
+    moved.write_text(json.dumps(words))
+    with pytest.raises(FileError, match="must be there"):
+        begin().open_by_path(str(moved))
+
+
+def test_no_name_of_a_column_becomes_a_command_of_the_script(begin, tmp_path):
+    file = tmp_path / "odd.csv"
+    pl.DataFrame({"age\ntouch owned\n": [1, 2, 3] * 20, "sex": ["f", "m"] * 30}).write_csv(file)
+    controller = begin()
+    bench = opened(controller, controller.open(file))
+    name = next(name for name in controller.bench(bench).schema["columns"] if "owned" in name)
+    controller.change_column(bench, name, {"role": "other"})
+    script = script_of(controller.bench(bench))
+    assert "touch owned" in script
+    subprocess.run(["sh", "-c", script], cwd=tmp_path, check=True, capture_output=True)
+    assert not (tmp_path / "owned").exists()
+
+
+def test_a_project_leads_to_no_file_that_may_not_be_opened(worked, home, tmp_path):
+    _, _, place, _ = worked
+    with Room.create(tmp_path) as room:
+        access = Access.of("0.0.0.0", data=tmp_path)
+        other = Controller(room=room, jobs=Jobs(room, warm=False, spawn=Here), access=access)
+        for path in (home / "people.csv", home / "nowhere.csv"):
+            words = json.loads(place.read_text())
+            words["notes"]["path"] = str(path)
+            (tmp_path / "x.shoal").write_text(json.dumps(words))
+            with pytest.raises(FileError, match="inside the folder given with --data"):
+                other.open_by_path(str(tmp_path / "x.shoal"))
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"shoal project": 1}', '{"shoal project": 2}'], ids=str)
+def test_what_is_no_project_is_refused(tmp_path, text):
+    path = tmp_path / "x.shoal"
+    path.write_text(text)
+    with pytest.raises(FileError, match="project"):
+        read_project(path)
+
+
+def test_signed_and_written_it_verifies_and_the_script_repeats_it(worked, home, tmp_path):
+    controller, bench, _, job = worked
+    given = {"decision": "May be published.", "by": "R. Roe", "recipient": "ward", "key": str(tmp_path / "p.key")}
+    target = write_release(controller, bench, job, str(tmp_path / "out"))
+    sign_release(controller, bench, job, {**given, "expires": "", "password": ""})
+    assert verify(target, signer=tmp_path / "p.pub").exit_code == 0
+    assert json.loads((target / "manifest.json").read_text())["decision"]["by"] == "R. Roe"
+    assert "R. Roe" in (target / "report.html").read_text()
+    notes = controller.bench(bench).notes
+    assert notes["decisions"][job.id]["recipient"] == "ward"
+    assert notes["written"] == {job.id: str(target)}
+
+    script = tmp_path / "again.sh"
+    script.write_text(script_of(controller.bench(bench)))
+    lines = [line for line in script.read_text().splitlines() if line.startswith("shoal ")]
+    assert [line.split()[1] for line in lines] == ["coarsen", "sign"]
+    folder = tmp_path / "again"
+    folder.mkdir()
+    text = script.read_text().replace("\nshoal ", f"\n{sys.executable} -m shoal ").replace(str(target), "release")
+    subprocess.run(["sh", "-c", text], cwd=folder, check=True, capture_output=True)
+    assert verify(folder / "release", signer=tmp_path / "p.pub").exit_code == 0
