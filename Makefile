@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 EXTRAS := .[all]
+APT := apt-get update -qq >/dev/null 2>&1; apt-get install -y -qq
 
 .PHONY: demo test test-full test-spark check kernels postgres chromium minisign nginx bench docs clean help
 
@@ -35,29 +36,29 @@ test-full:
 
 # The engine on Spark: needs Java 17, which is installed where it is missing and can be.
 test-spark: $(STAMP)
-	@command -v java >/dev/null || (test "$$(id -u)" = 0 && apt-get install -y -qq openjdk-17-jre-headless >/dev/null)
+	@command -v java >/dev/null || (test "$$(id -u)" = 0 && $(APT) openjdk-17-jre-headless >/dev/null)
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -e ".[spark]"
 	SHOAL_SPARK=1 $(BIN)/pytest tests/engines/test_spark.py tests/engines/test_verbs.py -k "spark and (scan or not csv)"
 
 # The ledger is tested on a real PostgreSQL; where it can't be installed those tests are skipped and say so.
 postgres:
 	@command -v pg_ctl >/dev/null || ls /usr/lib/postgresql/*/bin/pg_ctl >/dev/null 2>&1 || \
-		(test "$$(id -u)" = 0 && apt-get install -y -qq postgresql >/dev/null 2>&1) || true
+		(test "$$(id -u)" = 0 && $(APT) postgresql >/dev/null 2>&1) || true
 
 # The pages are tried in a real browser; where it can't be installed those tests are skipped and say so.
 chromium:
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
-		(test "$$(id -u)" = 0 && apt-get install -y -qq chromium >/dev/null 2>&1) || true
+		(test "$$(id -u)" = 0 && $(APT) chromium >/dev/null 2>&1) || true
 
 # Signatures are tried against minisign itself; where it can't be installed those tests are skipped and say so.
 minisign:
 	@command -v minisign >/dev/null || \
-		(test "$$(id -u)" = 0 && apt-get install -y -qq minisign >/dev/null 2>&1) || true
+		(test "$$(id -u)" = 0 && $(APT) minisign >/dev/null 2>&1) || true
 
 # The sample of a proxy is started; where nginx can't be installed that test is skipped and says so.
 nginx:
 	@command -v nginx >/dev/null || \
-		(test "$$(id -u)" = 0 && apt-get install -y -qq nginx-light >/dev/null 2>&1) || true
+		(test "$$(id -u)" = 0 && $(APT) nginx-light >/dev/null 2>&1) || true
 
 check: $(STAMP)
 	$(BIN)/ruff check .

@@ -151,3 +151,17 @@ def test_screen_says_how_many_records_are_left_out_and_how_many_may_be(tmp_path,
     (tmp_path / "s.toml").write_text('[columns.age]\nrole = "quasi"\n[columns.sex]\nrole = "quasi"\n')
     words = ["coarsen", "people.csv", "-s", "s.toml", "-o", "out", "-m", "generalize"]
     assert "60 rows released, 1 left out (1.6%; limit 5%) by generalize" in CliRunner().invoke(app, words).output
+
+
+def test_where_the_screen_is_short_promises_stay_and_figures_give_way():
+    import shoal as library
+    from shoal.cli.summary import summary
+
+    table = health_survey(300, seed=1).select("gender", "age_group", "education", "income", "cost")
+    schema = Schema.of(quasi=["gender", "age_group", "education", "income"], sensitive=["cost"])
+    release = library.coarsen(table, schema, library.Mondrian(k=5, diversity=3), seed=1)
+    firm = [claim for claim in release.claims if claim.basis != "measured"]
+    for most in range(len(firm) + 3, 15):
+        lines = summary(release, True, most)
+        assert len(lines) <= most
+        assert sum(line.startswith(("verified", "proved")) for line in lines) == len(firm)

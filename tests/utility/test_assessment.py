@@ -39,7 +39,7 @@ def test_each_part_equals_the_measure_called_alone(survey, noise, schema):
     tables = (survey, noise, schema)
     assert report.histogram_intersection == utility.histogram_intersection(*tables)
     assert report.weighted_histogram_intersection == utility.histogram_intersection(*tables, weighted=True)
-    assert report.bootstrap_intersection == utility.bootstrap_intersection(survey, schema, seed=5)
+    assert report.bootstrap_intersection == utility.bootstrap_intersection(survey, schema)  # for any seed
     assert report.marginals == utility.marginals(*tables)
     assert report.total_variation == utility.total_variation(*tables, most_pairs=300, seed=5)
     assert report.ranks == utility.ranks(*tables)

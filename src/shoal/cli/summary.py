@@ -88,9 +88,12 @@ def _where(target: Path | None) -> list[str]:
 
 
 def summary(release: Release, written: bool, most: int) -> list[str]:
-    """At most `most` lines of 80 columns: what left, promises, figures with their yardsticks, and what to watch."""
-    figures = list(reading_lines("", _figures(release)))
-    promised = list(_promised(release.claims, min(_MOST_CLAIMS, most - 2 - len(figures))))
+    """At most `most` lines of 80 columns: what left, promises, figures with their yardsticks, and what to watch.
+
+    Where there is too little room, promises stay and the last figures give way.
+    """
+    promised = list(_promised(release.claims, _MOST_CLAIMS))
+    figures = list(reading_lines("", _figures(release)))[: most - len(promised) - 2]
     lines = [_head(release, written), *promised, *figures]
     return [clipped(line) for line in (*lines, *_watch(release, most - len(lines)))]
 
