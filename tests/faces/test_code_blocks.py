@@ -1,7 +1,8 @@
 """Code on the pages is true: blocks of Python run, or at least name what there is; commands parse.
 
-Pages of methods and how-tos take a table and its schema as given. What a page takes as given beyond that is in `GIVEN`; pages whose
-code needs another machine, or is tried at length elsewhere, are in `READ_ONLY`. Tutorials are run by their own test.
+Pages of methods and how-tos take a table and its schema as given. What a page takes as given beyond that is in `GIVEN`;
+pages whose code needs another machine, or is tried at length elsewhere, are in `READ_ONLY`. Tutorials have their own
+test.
 """
 
 import ast
@@ -105,14 +106,14 @@ def commands(text):
 
 @cache
 def _command(*words):
-    """The command that these words begin with, and how many they are."""
+    """The command that these words begin with; None if there is none."""
     command, used = typer.main.get_command(app), 0
     while used < len(words) and (children := getattr(command, "commands", None)) is not None:
         if words[used] not in children:
-            return None, used
+            return None
         command = getattr(command, "load", children.get)(words[used])
         used += 1
-    return command, used
+    return command
 
 
 def wrong_with(line):
@@ -121,7 +122,7 @@ def wrong_with(line):
         words = shlex.split(line, comments=True)[1:]
     except ValueError:
         return ""  # a sentence that breaks off
-    command, used = _command(*[word for word in words if not word.startswith("-")][:3])
+    command = _command(*[word for word in words if not word.startswith("-")][:3])
     if command is None:
         return "no such command"
     known = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}

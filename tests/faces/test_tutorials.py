@@ -16,8 +16,10 @@ from shoal.errors import ShoalError
 PAGES = sorted((Path(__file__).parents[2] / "docs/tutorials").glob("*.md"))
 
 AFTERWARDS = {
-    "linked-release": lambda: Path("shared.xlsx").exists()
-    and "Known events" in Path("release.internal/report.html").read_text(encoding="utf-8"),
+    "linked-release": lambda: (
+        Path("shared.xlsx").exists()
+        and "Known events" in Path("release.internal/report.html").read_text(encoding="utf-8")
+    ),
     "yearly-release": lambda: Path("release-2026/release.csv").exists(),
     "synthesis": lambda: Path("second").exists() and not Path("third").exists(),
 }
