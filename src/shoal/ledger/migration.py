@@ -48,7 +48,7 @@ from shoal.ledger.tables import ACCOUNT
 from shoal.ledger.tag import Tag, embedded_place, tag_place, without_password
 from shoal.ledger.verification import verify
 
-__all__ = ["bring_up_to_date", "migrate_file", "migrate_ledger"]
+__all__ = ["bring_up_to_date", "has_earlier_layout", "migrate_file", "migrate_ledger"]
 
 _OLD = "shoal budget account, version 1"
 _PATIENCE = 60.0  # seconds for one statement: a long journal is written anew
@@ -63,7 +63,7 @@ def migrate_file(path: Path, ledger: str | None = None) -> Account:
     words = _old_words(tag_place(file))
     if words is not None:
         return _from_old_files(file, words, ledger)
-    if _has_earlier_layout(embedded_place(file)):
+    if has_earlier_layout(f"sqlite:///{embedded_place(file)}"):
         migrate_ledger(f"sqlite:///{embedded_place(file)}")
         if ledger is None:
             return Account.open(file)
@@ -94,7 +94,7 @@ def migrate_ledger(url: str) -> int:
 
 def bring_up_to_date(place: Path) -> bool:
     """Migrate a user's SQLite ledger, which nobody else uses, where it has an earlier layout; whether it had."""
-    if not _has_earlier_layout(place):
+    if not has_earlier_layout(f"sqlite:///{place}"):
         return False
     migrate_ledger(f"sqlite:///{place}")
     return True
@@ -131,11 +131,11 @@ def _layout_in(connection: Connection) -> str | None:
     return read_layout(connection, read_meta(connection))
 
 
-def _has_earlier_layout(place: Path) -> bool:
-    """Whether there is a ledger of an earlier layout in that file."""
-    if not (place.exists() and place.stat().st_size):
+def has_earlier_layout(url: str) -> bool:
+    """Whether there is a ledger of an earlier layout in that database."""
+    engine = open_engine(url, keep=False)
+    if engine.dialect.name == "sqlite" and not Path(str(engine.url.database)).exists():  # SQLite would make one
         return False
-    engine = open_engine(f"sqlite:///{place}", keep=False)
     with reporting(), engine.connect() as connection, connection.begin():
         layout = _layout_in(connection)
     return layout is not None and is_earlier(layout)
