@@ -146,7 +146,8 @@ def _figures(release: Release) -> list[Reading]:
 
 def _watch(release: Release, most: int) -> list[str]:
     tied = [] if release.model is not None else [f"watch     {found.finding}" for found in release.risk.dependences]
-    said = [*_weak_bound(release), *tied, *(f"note      {text}" for text in release.notes if text not in release.warnings)]
+    notes = [f"note      {text}" for text in release.notes if text not in release.warnings]
+    said = [*_weak_bound(release), *tied, *notes]
     if len(said) <= most:
         return said
     return [*said[: max(0, most - 1)], f"          and {len(said) - max(0, most - 1)} more in the report"][:most]
