@@ -12,6 +12,8 @@ import re
 import shlex
 from contextlib import redirect_stdout
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -83,6 +85,31 @@ def test_python_on_a_page_names_what_there_is(name):
             found = _found(call.func)
             if found is not None:
                 inspect.signature(found).bind_partial(**{word.arg: None for word in call.keywords if word.arg})
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_names_in_the_text_exist(name):
+    for dotted in re.findall(r"`[^`\n]*?\b(shoal(?:\.[A-Za-z_]+)+)", PAGES[name]):
+        assert _named(dotted), dotted
+
+
+def _named(dotted):
+    """Whether ``shoal.a.b`` is a module, or a name in one; a file or an entry point of that name will do."""
+    home, _, name = dotted.rpartition(".")
+    if dotted in ("shoal.methods", "shoal.cdx", "shoal.pub", "shoal.key") or find_spec_of(dotted):
+        return True
+    return hasattr(_module(home), name) if find_spec_of(home) else _named(home)
+
+
+def find_spec_of(dotted):
+    """Whether a module of this name can be found."""
+    try:
+        return find_spec(dotted) is not None
+    except (ModuleNotFoundError, AttributeError):
+        return False
+
+
+_module = cache(import_module)
 
 
 def _found(node):
