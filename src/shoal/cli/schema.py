@@ -12,14 +12,14 @@ from shoal.cli.console import out, print_table
 from shoal.cli.options import File, Overwrite, Reading, SchemaFile, check_free, grouped, required
 from shoal.conform import prepare
 from shoal.errors import Problems
-from shoal.files import Labels, write_text
+from shoal.files import write_text
 from shoal.files.linked import names_in, read_linked
 from shoal.files.source import READING
 from shoal.linked import Collection
 from shoal.recipe.event_rules import check_events
 from shoal.recipe.rules import check_rules
 from shoal.repair import problems_of, safe_fixes
-from shoal.schema import Level, LinkedSchema, Schema, read_schema
+from shoal.schema import LinkedSchema, Schema, read_schema
 from shoal.schema.amend import amended
 from shoal.schema.infer import propose
 from shoal.schema.infer_linked import propose_linked
@@ -72,7 +72,7 @@ def infer(
 
 def _text(file: Path | None, reading: Reading) -> str:
     source = reading.source(file, "schema infer", codes=None)
-    return propose(source.frame, codes_of(source.labels)).to_toml()
+    return propose(source.frame, source.labels.absences if source.labels else None).to_toml()
 
 
 def _linked_text(file: Path | None, reading: Reading) -> str:
@@ -142,16 +142,6 @@ def fix(
         rules = Schema.read(schema)
     Problems(problems_of(table, rules)).settle()
     out.print("The table fits its schema.")
-
-
-def codes_of(labels: Labels | None) -> dict[str, dict[Level, str]]:
-    """The codes for an absence that a statistical file declares, each with its label."""
-    if labels is None:
-        return {}
-    return {
-        name: {code: labels.values.get(name, {}).get(code, "unknown") for code in codes}
-        for name, codes in labels.missing.items()
-    }
 
 
 def _spelled(entries: Mapping[str, Any]) -> str:
