@@ -133,6 +133,22 @@ _CLINICAL = {  # what it is, its shape, and the share of values that must have i
         r" \((?:disorder|finding|situation|procedure|morphologic abnormality|regime/therapy|person|event)\)$",
         0.4,
     ),
+    "tests of LOINC": (r"^\d{3,5}-\d$", 0.8),
+    "drugs of NDC": (r"^\d{4,5}-\d{3,4}-\d{1,2}$", 0.8),
+    "procedures of ICD-10-PCS": (r"^[0-9BCDFGHX][0-9A-HJ-NP-Z]{6}$", 0.95),
+    "services of CPT or HCPCS": (r"^(?:[A-V]\d{4}|\d{4}[FTU])$", 0.8),
+    "diagnoses of CCSR": (r"^[A-Z]{3}\d{3}$", 0.9),
+    "illnesses or operations": (
+        r"(?i)(?:itis|osis|emia|oma|opathy|algia|ectomy|plasty|oscopy|uria|plegia|failure|disease|disorder|syndrome|"
+        r"infection|fracture|cancer|neoplasm|diabetes|hypertension|pneumonia|stroke|asthma|sepsis|injury|pregnancy)\b",
+        0.4,
+    ),
+    "drugs": (
+        r"(?i)(?:statin|pril|olol|sartan|mycin|cillin|gliptin|azole|azepam|azolam|oxacin|dipine|triptan|oxetine|"
+        r"cycline|semide|thiazide|gliflozin|glutide|xaban|profen|codone|mab|tinib|ciclovir|vudine|insulin|metformin|"
+        r"aspirin|warfarin|heparin|acetaminophen|paracetamol|prednisone|morphine)\b",
+        0.4,
+    ),
     "drugs with their strength": (r"(?i)\b\d+(?:\.\d+)? (?:mg|ml|mcg|unt|meq|actuat|hr)\b", 0.4),
 }
 _STATES = {  # what texts say of a person, whole and in small letters
@@ -141,7 +157,16 @@ _STATES = {  # what texts say of a person, whole and in small letters
     "illnesses or outcomes": "benign|malignant|positive|negative|relapse|relapsed|remission|recurrence|alive|dead|died|"
     "death|survived|deceased|healthy|ill|sick|diseased|cancer|carcinoma|adenocarcinoma|squamous|diabetic|nondiabetic|"
     "non-diabetic|hypertensive|abnormal|metastasis|mild|moderate|severe|critical",
-    "habits": "smoker|nonsmoker|non-smoker|ex-smoker|former smoker|current smoker|never smoked|drinker|nondrinker",
+    "how good something is, from poor to excellent": "excellent|very good|good|fair|poor|very poor|bad|very bad",
+    "insurance or payers": "medicare|medicaid|private|self[- ]?pay|uninsured|insured|commercial|hmo|ppo|medicare advantage|"
+    "private insurance|public insurance|no insurance|blue cross|tricare|charity|workers compensation|no charge",
+    "admissions or discharges": "emergency|urgent|elective|newborn|trauma|inpatient|outpatient|ambulatory|expired|hospice|"
+    "snf|rehab|home health|skilled nursing facility|discharged|transferred",
+    "opinions": "strongly agree|agree|neutral|disagree|strongly disagree|very satisfied|satisfied|dissatisfied|"
+    "very dissatisfied|democrat|republican|independent|liberal|conservative|support|oppose|approve|disapprove",
+    "blood groups": "ab|o|a\\+|b\\+|ab\\+|o\\+|a-|b-|ab-|o-",
+    "habits": "smoker|nonsmoker|non-smoker|ex-smoker|former smoker|current smoker|daily smoker|never smoker|never smoked|"
+    "drinker|nondrinker",
     "credit": "default|defaulted|delinquent|charged off|fully paid|bankrupt|approved|denied",
 }
 _ICD9, _ICD9_MARKED = r"^(?:\d{3}|V\d\d|E\d{3})(?:\.\d{1,2})?$", r"^[VE]\d|\.\d"

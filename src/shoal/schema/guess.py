@@ -42,11 +42,15 @@ from shoal.schema.name_words import (
     SURVEY,
     WEIGHTS,
     Topic,
+    glued,
+    parts_of,
 )
 
 __all__ = ["Guess", "guess_roles", "says_the_same"]
 
 
+_ROLES: tuple[tuple[Role, tuple[Topic, ...]], ...] = (("quasi", QUASI), ("sensitive", SENSITIVE))
+_MOSTLY_N, _MOSTLY = 5, 0.6  # sensitive columns, and their share of those decided, from which on a table is about them
 _CLINICAL = 3  # columns whose names speak plainly of findings, from which on short names do too
 
 
@@ -57,6 +61,7 @@ class Guess:
     role: Role
     reason: str
     by_difference: bool = False
+    undecided: bool = False
 
 
 def guess_roles(facts: Sequence[Facts], found: Sequence[Dependency]) -> dict[str, Guess]:
@@ -64,7 +69,7 @@ def guess_roles(facts: Sequence[Facts], found: Sequence[Dependency]) -> dict[str
     beside = frozenset(word for fact in facts for word in fact.words)
     clinical = sum(_speaks_of_findings(fact) for fact in facts) >= _CLINICAL
     guesses = {fact.name: _not_amount(fact, _role(fact, beside, clinical), facts) for fact in facts}
-    return _one_each(_with_codes(facts, guesses, found))
+    return _one_each(_with_codes(facts, _beside_findings(facts, guesses), found))
 
 
 def _role(fact: Facts, beside: frozenset[str], clinical: bool) -> Guess:
@@ -77,7 +82,7 @@ def _role(fact: Facts, beside: frozenset[str], clinical: bool) -> Guess:
         guess = weight if weight is not None and rule is _by_code else rule(fact)
         if guess is not None:
             return guess
-    return Guess(role="quasi", reason="Undecided, so quasi, the cautious guess")
+    return Guess(role="quasi", reason="Undecided, so quasi, the cautious guess", undecided=True)
 
 
 def _by_pattern(fact: Facts) -> Guess | None:
@@ -184,11 +189,43 @@ def _by_date(fact: Facts) -> Guess | None:
 
 def _by_topic(fact: Facts) -> Guess | None:
     # Quasi first: if a name speaks of both ("age at diagnosis"), masking is the cautious guess.
-    return _first(fact, QUASI, "quasi") or _first(fact, SENSITIVE, "sensitive")
+    return _first(fact, QUASI, "quasi") or _first(fact, SENSITIVE, "sensitive") or _by_parts(fact)
+
+
+def _by_parts(fact: Facts) -> Guess | None:
+    """What a name in one piece speaks of when it is taken apart (``totmed``)."""
+    parts = [part for word in fact.words for part in parts_of(word)]
+    for role, topics in _ROLES:
+        about = next((topic.about for topic in topics for part in parts if part in topic.words), None)
+        if about is not None:
+            return Guess(role=role, reason=f"Taken apart, the name speaks of {about}")
+    about = next((about for part in parts if (about := glued(part)) is not None), None)
+    return None if about is None else Guess(role="sensitive", reason=f"Taken apart, the name seems to speak of {about}")
 
 
 def _speaks_of_findings(fact: Facts) -> bool:
     return any(topic.about == CLINICAL_SHORT.about and topic.covers(word) for topic in SENSITIVE for word in fact.words)
+
+
+def _beside_findings(facts: Sequence[Facts], guesses: Mapping[str, Guess]) -> dict[str, Guess]:
+    """Measurements that no rule decides, in a table that is mostly about what is sensitive.
+
+    Nobody but those who measured knows them to the decimal. Of whole numbers and yes or no that can't be said.
+    """
+    decided = [guess.role for guess in guesses.values() if not guess.undecided]
+    n, of = decided.count("sensitive"), decided.count("sensitive") + decided.count("quasi")
+    if n < _MOSTLY_N or n < _MOSTLY * of:
+        return dict(guesses)
+    made = dict(guesses)
+    for fact in facts:
+        if guesses[fact.name].undecided and _has_decimals(fact):
+            reason = f"Numbers with decimals in a table of which {n} of {of} columns that could be judged are sensitive"
+            made[fact.name] = Guess(role="sensitive", reason=reason)
+    return made
+
+
+def _has_decimals(fact: Facts) -> bool:
+    return fact.cells.dtype.is_float() and not fact.whole and fact.n_distinct >= 10
 
 
 def _by_short_name(fact: Facts) -> Guess | None:
