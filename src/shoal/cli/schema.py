@@ -12,7 +12,7 @@ from shoal.cli.console import out, print_table
 from shoal.cli.options import File, Overwrite, Reading, SchemaFile, check_free, grouped, required
 from shoal.conform import prepare
 from shoal.errors import Problems
-from shoal.files import write_text
+from shoal.files import Labels, write_text
 from shoal.files.linked import names_in, read_linked
 from shoal.files.source import READING
 from shoal.linked import Collection
@@ -72,7 +72,8 @@ def infer(
 
 def _text(file: Path | None, reading: Reading) -> str:
     source = reading.source(file, "schema infer", codes=None)
-    return propose(source.frame, source.labels.absences if source.labels else None).to_toml()
+    labels = source.labels or Labels()
+    return propose(source.frame, labels.absences, labels.columns).to_toml()
 
 
 def _linked_text(file: Path | None, reading: Reading) -> str:

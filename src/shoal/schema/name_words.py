@@ -13,6 +13,7 @@ __all__ = [
     "BODY",
     "CLINICAL_SHORT",
     "CODED",
+    "COORDINATES",
     "COUNTS",
     "DESCRIBING",
     "EVENT",
@@ -21,7 +22,10 @@ __all__ = [
     "LENGTHS",
     "MEASURES",
     "NAME_PARTS",
+    "NOT_NUMBERED",
+    "NOT_PLACES",
     "NUMBER",
+    "NUMBERED",
     "PERSON",
     "PERSON_NUMBERS",
     "PLACE_OR_THING",
@@ -70,6 +74,12 @@ NUMBER = _set("id ids identifier nbr number num no nr key uuid guid code")
 PERSON_NUMBERS = frozenset(f"{person}{number}" for person in PERSON for number in ("id", "nbr", "no", "key")) | {
     *("pid", "dupersid", "seqn", "mrn", "ssn", "nhsnumber", "usubjid", "subjid", "idcode", "idno", "idnum")
 }
+NUMBERED = r"[a-z]{2,}(?:id|idno|nbr|key)"
+NOT_NUMBERED = _set(
+    "acid amid aid avoid bid braid carotid carotenoid covid did druid fluid grid humid hybrid invalid key kid lipid "
+    "liquid medicaid mid monkey opioid paid plasmid prepaid rapid rigid said sarcoid solid steroid thyroid turkey "
+    "unpaid valid void hid duid fluoroid"
+)
 NAME_PARTS = _set("first last middle given maiden family sur fore")
 DESCRIBING = _set("description descriptions desc descr label text name meaning reasondescription codedescription title")
 CODED = _set("code codes cd reasoncode")
@@ -101,7 +111,8 @@ QUASI = (
     _topic(
         "a place",
         "zip zipcode postcode postal plz county city town village state region province district puma fips tract msa "
-        "urban rural urbrur area north south east west northeast midwest southwest northwest southeast smsa cbsa latitude longitude lat lon location neighborhood neighbourhood density",
+        "urban rural urbrur area north south east west northeast midwest southwest northwest southeast smsa cbsa "
+        "latitude longitude lat lon location neighborhood neighbourhood density",
         "geogr",
     ),
     _topic(
@@ -118,14 +129,16 @@ QUASI = (
     ),
     _topic(
         "income",
-        "income salary wage wages earnings pincp povcat povpip poverty faminc hhinc pov pension pensions welfare benefit "
-        "benefits",
+        "income salary wage wages earnings pincp povcat povpip poverty faminc hhinc pov pension pensions welfare "
+        "benefit benefits",
         "depriv",
     ),
     _topic("housing", "housing own rent tenure roof walls dwelling"),
     _topic("body size", "height bmi ht hgt hght stature bodyheight"),
     _topic("a date", "date year month day admitted discharged", "", "date"),
 )
+COORDINATES = _set("latitude longitude lat lon long lng")
+NOT_PLACES = tuple(topic for topic in QUASI if topic.about != "a place")
 SENSITIVE = (
     _topic(
         "costs or payments",
@@ -166,7 +179,7 @@ SENSITIVE = (
         "sepsis septic",
         "dx chronic itis osis aemia emia inoma rcoma eloma phoma pathy algia plegia penia uria rrhea rrhoea hlth "
         "infct disease syndrome obese",
-        "health cancer diabet asthma pregnan depress arthrit infect abortion",
+        "health cancer diabet asthma pregnan depress arthrit infect abortion copd",
     ),
     _topic(
         "a finding",
@@ -187,9 +200,9 @@ SENSITIVE = (
         "metastatic mri xray imaging scan scans radiograph echo angiogram reaction reactions marker markers biomarker "
         "dexa gait grip cognition cognitive memory hrv vo2max hematology microalbumin sputum smear titer titre elisa "
         "pcr rna dna allele haplotype methylation",
-        "gene hba hepato obstruct perfor adhere histol receptor hemato haemato leuko lympho neutro thrombo triglyc "
-        "cholest systol diastol antibod apolipo antigen urin serum plasma ferrit bloodp bloods lbx lbd bpx oocyt "
-        "embryo vagin prostat phenotyp genotyp respirat oximet spirom ultraso",
+        "gene hba chol hepato obstruct perfor adhere histol receptor hemato haemato leuko lympho neutro thrombo "
+        "triglyc cholest systol diastol antibod apolipo antigen urin serum plasma ferrit bloodp bloods lbx lbd bpx "
+        "oocyt embryo vagin prostat phenotyp genotyp respirat oximet spirom ultraso",
         "result results pain",
         "glucose insulin cholest creatin hemoglob haemoglob virus viral",
     ),
@@ -206,7 +219,7 @@ SENSITIVE = (
         "vasopressors antihypertensive insulinuse bpmeds meds pill pills tablet tablets injection infusion "
         "transfusion anesthesia anaesthesia operation operations operated amputation uninsured coverage ppo payertype "
         "medigap hplan healthplan caregiver homecare unmet forgone delayed",
-        "medic prescri treat therap surg insur readmi hospitaliz hospitalis chemo radio hormon transfus vaccin "
+        "medic prescri drug treat therap surg insur readmi hospitaliz hospitalis chemo radio hormon transfus vaccin "
         "antibiot opioid contracep immun trt prenat antenat anesth anaesth rxd hiq ventilat intub dialys cathet mammo "
         "colonosc flushot pneumov hivtst screen radiat irradiat",
         "ectomy plasty scopy formin statin pril olol sartan mycin cillin gliptin glitazone azole azolam azepam "
@@ -218,7 +231,7 @@ SENSITIVE = (
         "an outcome",
         "outcome outcomes death deaths died dead deceased mortality fatal expired alive vital vitalstatus progression "
         "progressed responder remitted recovered recovery readmit readmitted",
-        "surviv mortal deathe",
+        "surviv mortal deathe expire",
     ),
     _topic(
         "a habit",
@@ -229,7 +242,7 @@ SENSITIVE = (
         "physact sleep addict addicted addiction",
         "smok tobac alc cigar marij cannab smq alq drinksp drnk cocain heroin addict ecig",
         "alc",
-        "alcohol tobacco ethanol smoking",
+        "alcohol tobacco ethanol smoking drnk",
     ),
     _topic(
         "a crime or its punishment",
@@ -246,19 +259,19 @@ SENSITIVE = (
 )
 
 _GLUED = {  # stems that mean something only as parts of a name in one piece
-    "an illness": "inj hyp dep anx ill sick dis diag cond symp",
+    "an illness": "inj hyp dep anx ill sick dis diag cond symp lim limit",
     "a finding": "glu ins gluc chol trig creat hemo plat bld sbp dbp lab",
-    "care or treatment": "med meds vis hosp surg trt proc doc dent vacc shot ther presc",
+    "care or treatment": "treat med meds vis hosp surg trt proc doc dent vacc shot ther presc",
     "wealth or debt": "loan mort cred debt asset",
     "costs or payments": "cost chrg pay pmt paid amt bill",
-    "a habit": "drink alc cig smk tob",
+    "a habit": "drink alc cig smk tob subst sub",
 }
 _MODIFIERS = _set(
-    "tot total num number count cnt amt type cat grp group class days day dys yr yrs year years mon mons months wk wks "
-    "weeks hrs max min mean avg med std log ln any ever never cur curr now prev prior past post pre base baseline fu "
-    "first last fast test lev level levl stat status score scr index idx ind flag flg bin new old high low hi lo sys dia "
-    "dur freq freqs time times age1 reason res per pct perc rate ratio change chg diff sum self fam mom dad hist code "
-    "cd desc dt date own other oth add all non un out in w h n l m p f q"
+    "tot total num number count cnt amt type cat grp group class days day dys yr yrs year years mon mons months wk "
+    "wks weeks hrs max min mean avg med std log ln any ever never cur curr now prev prior past post pre base baseline "
+    "fu first last fast test lev level levl stat status score scr index idx ind flag flg bin new old high low hi lo "
+    "sys dia dur freq freqs time times age1 reason res per pct perc rate ratio change chg diff sum self fam mom dad "
+    "hist phys ment gen soc sa code cd desc dt date own other oth add all non un out in w h n l m p f q"
 )
 _LETTERS = frozenset("nlqmfpwh")  # of one letter, which begin a name: number of, logarithm of, mother's
 
@@ -306,8 +319,8 @@ CLINICAL_SHORT = _topic("a finding", "hg hc hb na cl ca mg ph ck pt ptt temp hr 
 LENGTHS = _set("time times days weeks months duration dur followup futime survtime elapsed wait")
 WEIGHTS = _topic("a survey weight", "perwt wtdper pwgtp wgtp fnlwgt afnlwgt sampwt finalwt", "perwt perwei wtmec wtint")
 SURVEY = _set(
-    "sampling sample survey person final household design analysis population replicate expansion probability "
-    "sampled case"
+    "sampling sample survey person final household design analysis population replicate expansion probability sampled "
+    "case"
 )
 BODY = _set("birth body kg kgs lb lbs pounds kilos gain loss height baby infant fetal molecular")
 UNORDERED = _topic(

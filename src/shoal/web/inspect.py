@@ -327,15 +327,16 @@ def _without_codes(source: Source) -> pl.DataFrame:
 def _judged(opened: Opened, source: Source) -> Opened:
     """With the proposed schema, which has the codes that the file declares, and the findings of the scan."""
     from shoal.compliance.scan import scan
+    from shoal.files import Labels
     from shoal.schema.infer import propose
 
-    frame = source.frame
+    frame, labels = source.frame, source.labels or Labels()
     step = _step(frame)
     looked_at = frame if step == 1 else frame.gather_every(step)
     words = f"The proposal and the identifier scan used {len(looked_at):,} of {len(frame):,} rows, evenly spaced."
     return replace(
         opened,
-        proposal=propose(looked_at, source.labels.absences if source.labels else None).to_dict(),
+        proposal=propose(looked_at, labels.absences, labels.columns).to_dict(),
         scan=scan(looked_at).to_dict(),
         notes=(*opened.notes, *([] if step == 1 else [words])),
     )
