@@ -147,7 +147,8 @@ def _with_codes(entry: tuple[Column, str], codes: Mapping[Level, str], *, declar
         return entry
     listed = ", ".join(map(text_of, codes))
     why = "The file declares that" if declared else "Numbers but for words, so it is taken that"
-    return replace(column, missing_codes=codes), f"{reason} {why} {listed} stand for an absence."
+    stand = "stands" if len(codes) == 1 else "stand"
+    return replace(column, missing_codes=codes), f"{reason} {why} {listed} {stand} for an absence."
 
 
 def _spelled_out(facts: Sequence[Facts], found: Sequence[Dependency]) -> frozenset[str]:
@@ -176,7 +177,7 @@ def _entry(
     kind, why = _kind(fact, guess.role, fact.name in spelled)
     levels, kind, remark = _levels(fact, kind, unit)
     column = Column(name=fact.name, role=guess.role, kind=kind, levels=levels)
-    asked = question(codes_seen(fact))
+    asked = question(codes_seen(fact), listed=levels is not None)
     gaps = _gaps(fact, numeric=kind == "numeric")
     return column, _sentence(guess.reason, why, remark, follows, _marked(fact), gaps, asked)
 
