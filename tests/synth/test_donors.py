@@ -12,9 +12,7 @@ from shoal.synth import MultipleImputation
 from shoal.synth.donors import DONORS, LEAF, leaf_draw, nearest_donors
 
 
-@given(
-    st.lists(st.integers(-20, 20), min_size=1, max_size=30), st.lists(st.integers(-25, 25), min_size=1, max_size=10)
-)
+@given(st.lists(st.integers(-20, 20), min_size=1, max_size=30), st.lists(st.integers(-25, 25), min_size=1, max_size=10))
 def test_no_record_outside_the_five_is_nearer(predicted, wanted):
     predicted, wanted = np.array(predicted, dtype=float), np.array(wanted, dtype=float)
     for seed in range(3):

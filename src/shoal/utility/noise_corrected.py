@@ -1,8 +1,8 @@
 """A regression on numbers that carry noise of known size: what measurement error models make of it (Fuller 1993).
 
-Noise on a covariate draws its slope towards 0 and pushes the others' about. Who published `AddNoise(ratio=c)` says c, and
-with it the second moments before the noise follow from those after it. With x̃, ỹ the released columns less their means,
-β solves
+Noise on a covariate draws its slope towards 0 and pushes the others' about. Who published `AddNoise(ratio=c)` says c,
+and with it the second moments before the noise follow from those after it. With x̃, ỹ the released columns less their
+means, β solves
 
     Σ_i (F ∘ x̃_i x̃_iᵀ) β = Σ_i f ∘ x̃_i ỹ_i,
 
@@ -14,7 +14,9 @@ F and f being 1 but for the noisy columns N:
 | ``"correlated"`` | 1/(1 + c²) for both in N | 1 |
 | ``"kept"`` | 1/√(1 − c²) for one in N and one not | 1/√(1 − c²) in N |
 
-Standard errors are those of estimating equations: ψ_i = f ∘ x̃_i ỹ_i − (F ∘ x̃_i x̃_iᵀ) β, V = A⁻¹ Σ ψψᵀ A⁻ᵀ with A = Σ F ∘ x̃x̃ᵀ.
+Standard errors are those of estimating equations,
+
+    ψ_i = f ∘ x̃_i ỹ_i − (F ∘ x̃_i x̃_iᵀ) β,    V = A⁻¹ Σ ψψᵀ A⁻ᵀ,    A = Σ F ∘ x̃x̃ᵀ.
 
 Assumed: the noise is as said, the response has none, and nothing was rounded or cut at bounds beyond what noise hides.
 """
