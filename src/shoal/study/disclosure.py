@@ -236,8 +236,11 @@ def prepared_stays(raw: pl.DataFrame, roles: Roles) -> tuple[pl.DataFrame, IntAr
 
 def shortened(table: pl.DataFrame, place: str, cut: int) -> pl.DataFrame:
     """Places without their last `cut` characters, of which at least one is left."""
-    longest = int(table[place].str.len_chars().max() or 1)  # type: ignore[call-overload]
-    return table.with_columns(pl.col(place).str.slice(0, max(1, longest - cut)))
+    return table.with_columns(pl.col(place).str.slice(0, max(1, _longest(table, place) - cut)))
+
+
+def _longest(table: pl.DataFrame, place: str) -> int:
+    return max((len(name) for name in table[place].unique().drop_nulls()), default=1)
 
 
 def anatomy(values: FloatArray, size: int, rng: Generator) -> FloatArray:
@@ -267,9 +270,8 @@ def _short(scene: Scene) -> Made:
 
 def _suppressed(scene: Scene) -> Made:
     roles = scene.roles
-    longest = int(scene.ready[roles.place].str.len_chars().max() or 1)  # type: ignore[call-overload]
     steps = [
-        Recode(steps={roles.place: {"kind": "prefix", "keep": max(1, longest - 1)}}),
+        Recode(steps={roles.place: {"kind": "prefix", "keep": max(1, _longest(scene.ready, roles.place) - 1)}}),
         Suppress(k=scene.settings.k),
     ]
     made = coarsen(scene.ready, roles.schema(stay_is_known=False), steps, seed=scene.seed)
@@ -338,8 +340,7 @@ def _measured(scene: Scene, table: pl.DataFrame, rows: IntArray | None) -> dict[
 
 def _as_written(raw: pl.DataFrame, table: pl.DataFrame, place: str) -> pl.DataFrame:
     """What an intruder makes of known places: as short as those of the release."""
-    longest = (int(frame[place].str.len_chars().max() or 1) for frame in (raw, table))  # type: ignore[call-overload]
-    return shortened(raw, place, max(0, next(longest) - next(longest)))
+    return shortened(raw, place, max(0, _longest(raw, place) - _longest(table, place)))
 
 
 def _unique_share(table: pl.DataFrame, columns: Sequence[str]) -> float:

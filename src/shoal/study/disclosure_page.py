@@ -181,7 +181,8 @@ def _along(column: pl.Series) -> IntArray:
     if column.dtype.is_numeric():
         values: FloatArray = column.to_numpy().astype(np.float64)
         span = float(values.max() - values.min()) or 1.0
-        return np.minimum((values - values.min()) / span * _MOST, _MOST - 1).astype(np.int64)
+        steps: IntArray = np.minimum((values - values.min()) / span * _MOST, _MOST - 1).astype(np.int64)
+        return steps
     counts = column.value_counts(sort=True, name="n")
     names = sorted(counts[column.name].head(_MOST - 1).to_list())
     places = dict(zip(names, range(len(names)), strict=True))

@@ -115,8 +115,8 @@ def noise_corrected(
     --------
     >>> import numpy as np, polars as pl, shoal
     >>> rng = np.random.default_rng(1)
-    >>> x = rng.normal(size=5000)
-    >>> table = pl.DataFrame({"x": x + 0.5 * rng.normal(size=5000), "y": 2 * x + rng.normal(size=5000)})
+    >>> x = rng.normal(size=50_000)
+    >>> table = pl.DataFrame({"x": x + 0.5 * rng.normal(size=50_000), "y": 2 * x + rng.normal(size=50_000)})
     >>> found = shoal.utility.noise_corrected(table, "y", ["x"], noisy=["x"], ratio=0.5)["x"]
     >>> round(found.plain, 1), round(found.corrected, 1)
     (1.6, 2.0)
@@ -191,10 +191,11 @@ def slopes(
             "the covariates must differ by more than their noise",
             hint="Leave out a covariate that others explain, or one that never varies.",
         )
-    beta = np.linalg.solve(A, f * (X.T @ y))
+    beta: FloatArray = np.asarray(np.linalg.solve(A, f * (X.T @ y)), dtype=np.float64)
+    plain: FloatArray = np.asarray(np.linalg.solve(X.T @ X, X.T @ y), dtype=np.float64)
     psi = f * X * y[:, None] - X * (X @ (F * beta).T)
-    root = np.linalg.solve(A, psi.T)
-    return np.linalg.solve(X.T @ X, X.T @ y), beta, np.sqrt((root**2).sum(axis=1))
+    errors: FloatArray = np.sqrt((np.linalg.solve(A, psi.T) ** 2).sum(axis=1))
+    return plain, beta, errors
 
 
 def _factors(noisy: BoolArray, ratio: float, kind: Kind) -> tuple[FloatArray, FloatArray]:
