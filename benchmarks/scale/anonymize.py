@@ -19,7 +19,7 @@ from count import MEMORY, SCHEMA, THREADS, claims
 from shoal import MDAV, Centroid, GaussianDither, KMember
 from shoal.engine import Inputs
 from shoal.recipe import Anonymization
-from shoal.release.from_files import anonymize_files
+from shoal.release.from_files import release_files
 
 RECIPES = {
     "MDAV + Centroid": Anonymization.of(MDAV(k=5), Centroid()),
@@ -51,7 +51,7 @@ def measure(n, engine, master, before):
         for name, recipe in RECIPES.items():
             start, steps = cpu(), []
             with opened(engine, master, base) as running:
-                made = anonymize_files(
+                made = release_files(
                     running,
                     Inputs.of(base / "claims"),
                     SCHEMA,

@@ -5,7 +5,7 @@ import sys
 
 import polars as pl
 import pytest
-from tests.engines.conftest import SPARK, cut
+from tests.engines.conftest import SPARK, coarsen_files, cut
 
 import shoal
 from shoal.engine import Inputs
@@ -13,7 +13,7 @@ from shoal.engine.memory import MemoryEngine
 from shoal.errors import ColumnError, GuaranteeError, InputError
 from shoal.recipe import Anonymization
 from shoal.release.cells import Plan
-from shoal.release.from_files import anonymize_files, coarsen_files
+from shoal.release.from_files import release_files
 
 pytestmark = pytest.mark.skipif(not SPARK, reason="make test-spark runs these")
 
@@ -32,7 +32,7 @@ RECIPE = Anonymization.of(shoal.KMember(k=5), shoal.GaussianDither())
 
 
 def made(engine, inputs, target, recipe=RECIPE):
-    return anonymize_files(engine, inputs, SCHEMA, recipe, target, seed=7, key=KEY, plan=Plan(rows=700, sample=1500))
+    return release_files(engine, inputs, SCHEMA, recipe, target, seed=7, key=KEY, plan=Plan(rows=700, sample=1500))
 
 
 def test_spark_writes_the_bytes_of_memory(spark_engine, visits, tmp_path):

@@ -167,11 +167,10 @@ def _sums(
     if not functions:
         return {}
     types = {name: pl.Int64() for name in functions}
-    partial = engine.map(
+    found = engine.add_up(
         relation, lambda rows: pl.DataFrame({name: [of(rows)] for name, of in functions.items()}, schema=types), types
     )
-    found = engine.collect(engine.aggregate(partial, [], list(functions)))
-    return {name: int(found[name][0] or 0) for name in functions}
+    return {name: int(found[name][0]) for name in functions}
 
 
 def _missing_fact(column: Column, count: int) -> Fact | None:

@@ -261,7 +261,7 @@ class _Seen:
         """The repeated run; for a synthetic table only whether this is its original."""
         assert self.original is not None
         path = replay_of(self.folder)
-        if self.words["output"]["file"] == PARTS and not _is_by_cells(path):
+        if self.words["output"]["file"] == PARTS and not _is_of_engine(path):
             raise ParameterError(
                 "verify",
                 "can't repeat the run of this release in several files",
@@ -325,10 +325,11 @@ class _Seen:
         return Check(name=name, holds=None, detail=text, standing="signed" if signed else _WORD)
 
 
-def _is_by_cells(path: Path) -> bool:
-    """Whether a replay file records a run that an engine made cell by cell."""
+def _is_of_engine(path: Path) -> bool:
+    """Whether a replay file records a run of an engine that can be held against its original."""
     try:
-        return "cells" in read_replay(path)
+        recorded = read_replay(path)
+        return "cells" in recorded or not read_recipe(recorded["recipe"]).repeats
     except FileError:
         return False
 
