@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from hashlib import sha256
 
 import polars as pl
 import pytest
@@ -105,7 +106,8 @@ def test_manifest_and_verification(engine, visits, tmp_path):
     inputs = Inputs.of(cut(visits, tmp_path / "in", 2))
     made = coarsen_files(engine, inputs, SCHEMAS["rows"], shoal.Generalize(k=5), out)
     words = json.loads((out / "manifest.json").read_text())
-    assert words["files"] == {part.name: part.sha256 for part in made.parts}
+    page = sha256((out / "report.html").read_bytes()).hexdigest()
+    assert words["files"] == {part.name: part.sha256 for part in made.parts} | {"report.html": page}
     assert {path.name for path in out.iterdir()} == {"manifest.json", *words["files"]}
     assert "who" in words["removed"]
     assert (tmp_path / "out.internal" / "replay.toml").stat().st_mode & 0o777 == 0o600

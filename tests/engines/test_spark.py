@@ -1,7 +1,10 @@
 """What only Spark does: tasks that run twice, workers that die. Run by `make test-spark`."""
 
+import json
 import os
+import subprocess
 import sys
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -128,3 +131,18 @@ def test_too_few_people_leave_nothing(spark_engine, visits, tmp_path):
     with pytest.raises(GuaranteeError, match="at least k = 4000"):
         made(spark_engine, inputs, tmp_path / "out", Anonymization.of(shoal.MDAV(k=4000), shoal.Centroid()))
     assert not [path for path in tmp_path.iterdir() if "out" in path.name]
+
+
+def test_an_executor_killed_in_the_middle_changes_nothing(visits, tmp_path):
+    """A local cluster with executors of their own: masked rows are the bytes of memory, noise is charged once."""
+    inputs = Inputs.of(cut(visits, tmp_path / "in", 3))
+    script = Path(__file__).with_name("lost_executor.py")
+    done = subprocess.run([sys.executable, str(script), str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert (tmp_path / "masking").exists()  # both kills took place
+    assert (tmp_path / "drawing").exists()
+    expected = made(MemoryEngine(), inputs, tmp_path / "memory")
+    assert found["parts"] == [part.sha256 for part in expected.parts]
+    assert (found["rows"], found["charges"]) == (1500, 1)
+    assert shoal.verify(tmp_path / "drawn").holds

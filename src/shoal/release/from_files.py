@@ -7,8 +7,8 @@ in one step, or nothing is left.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,19 +20,21 @@ from shoal.coarsening import Generalize, Mondrian, Suppress
 from shoal.engine import Engine, Inputs, Part, Relation
 from shoal.errors import InputError, ParameterError, SchemaError
 from shoal.fact import Fact, sentences
-from shoal.files import write_text
+from shoal.files import sha256, write_text
 from shoal.recipe import Anonymization, Coarsening, Progress, Recipe, Synthesis, quiet, read_recipe
 from shoal.release.by_engine import EngineMade, anonymize_relation, check_written
 from shoal.release.cells import Plan, check_recipe
 from shoal.release.coarsening_cells import coarsen_by_cells
+from shoal.release.engine_report import aggregates_of
 from shoal.release.engine_texts import check_texts_on
-from shoal.release.folders import MANIFEST, MODEL, PARTS, REPLAY, staged
+from shoal.release.folders import MANIFEST, MODEL, PARTS, REPLAY, REPORT, staged
 from shoal.release.generalize_on import generalize_relation
 from shoal.release.manifest import FORMAT, commitment, read_replay, versions
 from shoal.release.preset_rules import shown
 from shoal.release.release import checked_seed
 from shoal.release.synthesis_on import check_synthesis, synthesize_relation
 from shoal.release.write import manifest_text
+from shoal.report.aggregates import render_aggregates
 from shoal.rng import branch_key, fresh_key
 from shoal.schema import Schema
 
@@ -220,7 +222,8 @@ def written(
     )
     if made.model is not None:
         made.model.save(inside / MODEL, internal=True)
-    _write_words(done, stage, inside, made, run, released, origin)
+    progress("reporting")
+    _write_words(engine, done, stage, inside, made, run, released, origin)
     return done
 
 
@@ -257,6 +260,7 @@ def repeat_files(
 
 
 def _write_words(
+    engine: Engine,
     done: FilesRelease,
     stage: Path,
     inside: Path,
@@ -265,7 +269,7 @@ def _write_words(
     released: Sequence[str],
     origin: Origin,
 ) -> None:
-    """The replay file inside, then, last of all, the manifest: without it the folder is no release."""
+    """The replay file inside, the report, then, last of all, the manifest: without it the folder is no release."""
     schema, declared = made.schema, run.declared
     digest, created, secret = origin.sha256(), datetime.now(UTC).date().isoformat(), fresh_key()
     files = {part.name: part.sha256 for part in done.parts}
@@ -287,6 +291,9 @@ def _write_words(
         "versions": versions(),
     }
     write_text(inside / REPLAY, "# Internal: never publish it.\n" + tomli_w.dumps(replay))
+    committed = commitment(digest, secret)
+    hashes = {"released table, SHA-256": output["sha256"], "input, keyed hash": committed}
+    _write_report(engine, done, stage, inside, made, created, hashes)
     words = {
         "format": FORMAT,
         "created": created,
@@ -295,7 +302,7 @@ def _write_words(
         "removed": [c.name for c in schema.columns if c.name not in released],
         "schema": {"sha256": declared.fingerprint()},
         "input": {
-            "commitment": commitment(digest, secret),
+            "commitment": committed,
             "method": "HMAC-SHA-256 of the input's SHA-256, under the key in the replay file, which stays inside",
         },
         "output": output,
@@ -304,6 +311,25 @@ def _write_words(
         "notes": list(sentences(done.facts, outside=True)),
         **({} if made.spending is None else {"account": made.spending.to_dict()}),
         "versions": versions(),
-        "files": files,
+        "files": files | {REPORT: sha256(stage / REPORT)},
     }
     write_text(stage / MANIFEST, manifest_text(words))
+
+
+def _write_report(
+    engine: Engine,
+    done: FilesRelease,
+    stage: Path,
+    inside: Path,
+    made: EngineMade,
+    created: str,
+    hashes: Mapping[str, str],
+) -> None:
+    """The page for everybody, and the same for inside with what only those who made it may know."""
+    files = Inputs.listed("written table", [stage / part.name for part in done.parts])
+    about: dict[str, Any] = {"created": created, "versions": versions(), "hashes": hashes}
+    about |= {"n_files": len(done.parts), "unmeasured": done.unmeasured}
+    shown = aggregates_of(engine, engine.scan(files), made, done.recipe, **about)
+    engine.forget(files)
+    write_text(stage / REPORT, render_aggregates(shown, "external"))
+    write_text(inside / REPORT, render_aggregates(replace(shown, notes=sentences(done.facts)), "internal"))

@@ -254,10 +254,12 @@ def _drawn(engine: Engine, model: Model, n: int, seed: int) -> Relation:
     """`n` rows of a model, drawn in ranges of equal length, each from the stream of its number."""
     ranges = max(1, n // ROWS_OF_A_RANGE)
     ends = [n * i // ranges for i in range(ranges + 1)]
-    types = dict(model.sample(1, seed=seed).schema)
+    return engine.draw(ranges, _range(model, ends, seed), dict(model.sample(1, seed=seed).schema))
 
+
+def _range(model: Model, ends: Sequence[int], seed: int) -> Callable[[int], pl.DataFrame]:
     def rows_of(i: int) -> pl.DataFrame:
         drawn: pl.DataFrame = model.sample(ends[i + 1] - ends[i], seed=branch(seed, "range", i))
         return drawn
 
-    return engine.draw(ranges, rows_of, types)
+    return rows_of
