@@ -405,3 +405,50 @@ def test_suppress_takes_k_alone_on_an_engine(visits, tmp_path):
         coarsen_files(MemoryEngine(), inputs, schema, shoal.Suppress(k=5, diversity=2), tmp_path / "out")
     with pytest.raises(ParameterError, match="generalize, mondrian or suppress"):
         coarsen_files(MemoryEngine(), inputs, schema, shoal.SafeHarbor(), tmp_path / "out")
+
+
+@pytest.mark.parametrize("missing", ["error", "level"])
+def test_codes_for_an_absence_stay_apart_from_numbers(visits, tmp_path, engine, missing):
+    """−8 and −9 are no incomes: they take no part in means, and are written as they came."""
+    rng = np.random.default_rng(3)
+    income = np.where(
+        rng.random(len(visits)) < 0.15, rng.choice([-8.0, -9.0], len(visits)), rng.gamma(2, 900, len(visits))
+    )
+    table = visits.with_columns(income=pl.Series(np.round(income)), ill=pl.col("ill").fill_null("none"))
+    if missing == "level":
+        table = table.with_columns(pl.when(pl.col("age") == 33).then(None).otherwise("income").alias("income"))
+    schema = shoal.Schema.of(
+        identifier=["who"],
+        quasi=["age", "zip", "income"],
+        sensitive=["cost"],
+        other=["rate", "ill"],
+        missing={"income": missing} if missing == "level" else {},
+        missing_codes={"income": {-8: "not applicable", -9: "unknown"}},
+    )
+    inputs = Inputs.of(cut(table, tmp_path / "in", 3))
+    settled = settle(engine, engine.scan(inputs), schema)
+    coding = next(c for c in settled.codings if c.name == "income")
+    known = table["income"].filter(table["income"] >= 0)
+    assert coding.center == pytest.approx(known.mean())
+    assert coding.scale == pytest.approx(known.std(ddof=0))
+    counts = [int((table["income"] == code).sum()) for code in (-8, -9)]
+    assert coding.shares[-2:] == pytest.approx(np.array(counts) / len(table))
+    recipe = Anonymization.of(shoal.MDAV(k=5), shoal.Resample(replace=False))
+    made(engine, inputs, schema, recipe, tmp_path / "out")
+    out = released(tmp_path / "out")["income"]
+    assert out.null_count() == table["income"].null_count()
+    assert [int((out == code).sum()) for code in (-8, -9)] == counts  # permuted within groups, never averaged
+    assert out.drop_nulls().sort().to_list() == table["income"].drop_nulls().sort().to_list()
+
+
+def test_codes_that_are_texts_need_the_table_in_memory(visits, tmp_path):
+    table = visits.with_columns(income=pl.Series(["N" if i % 7 == 0 else str(i % 90) for i in range(len(visits))]))
+    schema = shoal.Schema.of(
+        identifier=["who"],
+        quasi=["age", "income"],
+        kinds={"income": "numeric"},
+        missing_codes={"income": {"N": "none"}},
+    )
+    inputs = Inputs.of(cut(table.select("who", "age", "income"), tmp_path / "in", 2))
+    with pytest.raises(ColumnError, match="income.*needs the table in memory"):
+        made(MemoryEngine(), inputs, schema, RECIPES["mdav-centroid"], tmp_path / "out")

@@ -190,8 +190,10 @@ def open_engine(
 
         return MemoryEngine()
     if name == "spark":
-        from shoal.engine.spark import SparkEngine
-
+        try:
+            from shoal.engine.spark import SparkEngine
+        except ImportError:
+            raise ParameterError("engine", "spark needs PyArrow", hint="pip install 'shoal[spark]'.") from None
         return SparkEngine(master=master, memory=memory)
     try:
         from shoal.engine.duckdb import DuckDBEngine

@@ -70,6 +70,7 @@ class SparkEngine(SqlEngine):
     def __init__(self, *, master: str | None = None, session: Any = None, memory: str | None = None) -> None:
         self._own = session is None
         self._spark = _started(master, memory) if session is None else session
+        _check_arrow(self._spark)
         self._before = {name: self._spark.conf.get(name, None) for name in _SETTINGS}
         for name, value in _SETTINGS.items():
             self._spark.conf.set(name, value)
@@ -234,6 +235,14 @@ def _started(master: str | None, memory: str | None) -> Any:
         raise FileError(
             master or "Spark", "must be a Spark that can be reached", hint="Is Java 17 installed, and the master right?"
         ) from None
+
+
+def _check_arrow(session: Any) -> None:
+    """Rows travel through Arrow alone, which Spark does since version 4."""
+    version = str(session.version)
+    if not version.split(".")[0].isdigit() or int(version.split(".")[0]) < 4:
+        rule = "must be Spark 4 or newer, which hands cells of rows to Python through Arrow"
+        raise ParameterError("engine", rule, got=f"Spark {version[:20]}", hint="Upgrade, or use duckdb.")
 
 
 def _configured(builder: Any, master: str | None) -> Any:

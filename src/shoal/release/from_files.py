@@ -292,7 +292,7 @@ def _write_words(
     }
     write_text(inside / REPLAY, "# Internal: never publish it.\n" + tomli_w.dumps(replay))
     committed = commitment(digest, secret)
-    hashes = {"released table, SHA-256": output["sha256"], "input, keyed hash": committed}
+    hashes = {"released table, SHA-256": str(output["sha256"]), "input, keyed hash": committed}
     _write_report(engine, done, stage, inside, made, created, hashes)
     words = {
         "format": FORMAT,
