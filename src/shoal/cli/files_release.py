@@ -64,7 +64,7 @@ def _tell(made: FilesRelease) -> None:
         screen.print(f"  {fact}", markup=False, style="dim")
     print_claims(made.claims)
     if made.n_classes:
-        what = "classes" if made.recipe.collapses else "groups"
+        what = "classes" if made.recipe.command == "coarsen" else "groups"
         screen.print(f"Counted over all rows: {made.n_classes:,} {what}, smallest {made.k}.", markup=False)
     screen.print(f"Not measured: {made.unmeasured}; run on a sample in memory (--sample) to see more.", markup=False)
     tell_where(made.folder)
