@@ -24,7 +24,7 @@ from shoal.frame import Frame, series
 from shoal.register.people import row_hashes
 from shoal.schema import Schema
 
-__all__ = ["SKETCH", "Who", "in_common", "readable", "sketch_of"]
+__all__ = ["SKETCH", "Known", "Who", "in_common", "readable", "sketch_of"]
 
 SKETCH = 256
 """How many hashes a sketch has."""
@@ -90,6 +90,33 @@ class Who:
     def from_dict(cls, words: Mapping[str, Any]) -> Who:
         """Read it from the words of `to_dict`."""
         return cls(columns=tuple(words["columns"]), is_identifier=bool(words["is_identifier"]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Known:
+    """The people of a table as the register knows them.
+
+    Parameters
+    ----------
+    who
+        By what they are told apart.
+    marks
+        The person of each row.
+    rows, people
+        Sketches of the table's rows and of its people.
+    recognised
+        How the data set was found, in words; empty where it was named.
+    """
+
+    who: Who
+    marks: AnyArray
+    rows: tuple[str, ...]
+    people: tuple[str, ...]
+    recognised: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is kept of it beside the marks of a release."""
+        return {"who": self.who.to_dict(), "sketch": {"rows": list(self.rows), "people": list(self.people)}}
 
 
 def _tells_apart(frame: Frame, name: str) -> bool:
