@@ -39,7 +39,9 @@ def test_the_question_has_the_entry_to_write():
 
 def test_a_proposal_asks_and_decides_nothing():
     proposal = propose(pl.DataFrame({"income": [*range(500, 900, 10), *[-8] * 6]}))
-    assert "-8 (6 cells)" in proposal.reasons["income"]
+    assert proposal.doubtful == {"income": {"-8": 6}}
+    assert "-8 (6 cells)" in proposal.comments["income"]
+    assert "-8" not in proposal.reasons["income"]
     assert proposal.schema["income"].missing_codes is None
 
 

@@ -14,7 +14,8 @@ from workbench_here import Here
 
 from shoal.errors import FileError, InputError, ParameterError
 from shoal.web.access import Access
-from shoal.web.controller import Controller, GoneError, title_of
+from shoal.web.benches import GoneError
+from shoal.web.controller import Controller, title_of
 from shoal.web.job import write_result
 from shoal.web.jobs import Jobs
 from shoal.web.session import Bench

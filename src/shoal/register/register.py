@@ -31,8 +31,7 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import AnyArray, BoolArray, Generator, IntArray
-from shoal.dp import Budget
-from shoal.errors import FileError, GuaranteeError, InputError, ParameterError
+from shoal.errors import BesideError, FileError, GuaranteeError, InputError, ParameterError
 from shoal.frame import Frame
 from shoal.ledger.account_rows import new_name
 from shoal.ledger.engine import LedgerError
@@ -40,9 +39,10 @@ from shoal.ledger.ledger import Ledger
 from shoal.ledger.tag import without_password
 from shoal.register.beside import Beside
 from shoal.register.crossing import ABSENT, Side, aligned, candidates, cells_of
-from shoal.register.home import other_ledgers, own_ledger, remember_ledger
+from shoal.register.home import other_ledgers, own_ledger
 from shoal.register.invariance import common_values
 from shoal.register.keeping import held_back
+from shoal.register.pending import Pending
 from shoal.register.people import BYTES, Draft, People, row_hashes
 from shoal.register.who import Who, in_common, readable, sketch_of
 from shoal.schema import Schema
@@ -50,7 +50,6 @@ from shoal.schema import Schema
 __all__ = ["Kept", "Known", "Register"]
 
 _SAME = 0.5  # share of rows in common from which a table is taken for the same
-_LIMIT = Budget(epsilon=10.0, delta=1e-6)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -314,12 +313,13 @@ class Register:
 
     def _refusal(self, found: Beside, past: Sequence[_Past]) -> GuaranteeError:
         names = ", ".join(str(one.number) for one in past)
-        return GuaranteeError(
+        return BesideError(
             "release",
             f"must hold beside release{'s' if len(past) > 1 else ''} {names} of the same people",
             got=found.found,
             hint="Keep the groups (--same-groups-as last), withdraw a release that never left (shoal ledger withdraw), "
             "or release despite it (--despite REASON), which is recorded and printed.",
+            releases=[one.release for one in past],
         )
 
     def _attacked(self, draft: Draft, past: Sequence[_Past], k: int) -> Beside:
@@ -384,17 +384,16 @@ class Register:
 
     # ---- after it
 
-    def enter(
+    def pending(
         self,
         beside: Beside,
         draft: Draft | None,
         known: Known | None,
         words: Mapping[str, Any],
         *,
-        digest: str,
         values: bytes = b"",
-    ) -> None:
-        """Enter a release that is about to appear.
+    ) -> Pending:
+        """The entry of a release that is about to appear.
 
         Parameters
         ----------
@@ -404,12 +403,8 @@ class Register:
             Its people; None where its rows are nobody's.
         words
             What else to say of it.
-        digest
-            The SHA-256 of its manifest.
         """
         data = self.data
-        if data is None:
-            self.book.begin_data_set(self.label, limit=_LIMIT, name=beside.data, content=self.content)
         people = b"" if draft is None else draft.people.to_bytes()
         kept: dict[str, Any] = {} if draft is None else {"unchanged": list(draft.columns), "tied": draft.tied}
         entry = {
@@ -422,12 +417,19 @@ class Register:
             **({} if known is None else known.to_dict()),
             "beside": beside.to_dict(),
         }
-        self.book.register(
-            data or beside.data, digest=digest, words=entry, people=people, values=values, after=beside.n_releases
+        return Pending(
+            ledger=self.place,
+            data=data or beside.data,
+            label=self.label,
+            content=self.content,
+            is_new=data is None,
+            words=entry,
+            people=people,
+            values=values,
+            after=beside.n_releases,
+            known=len(self.book.releases()),
+            replaces=self.replaces,
         )
-        remember_ledger(self.place)
-        if self.replaces is not None:
-            self.book.withdraw(self.replaces, f"replaced by {beside.release} before it left")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

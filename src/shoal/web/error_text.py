@@ -12,11 +12,11 @@ import os
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from shoal.errors import GuaranteeError, InputError, ParameterError, ShoalError
+from shoal.errors import BesideError, GuaranteeError, InputError, ParameterError, ShoalError
 from shoal.record import Record
 
 __all__ = ["DISK_FULL", "Failure", "Fault", "explain", "is_disk_full", "out_of_disk", "without_paths"]
@@ -40,6 +40,8 @@ class Failure(Record):
         What was wrong and what to do; never a cell.
     kind
         A promise that can't be met (``"guarantee"``), unusable input, a wrong parameter, or a fault of the program.
+    releases
+        The earlier releases of the same people beside which it doesn't hold, if that is why.
 
     Examples
     --------
@@ -52,6 +54,7 @@ class Failure(Record):
 
     message: str
     kind: Fault = "internal"
+    releases: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.message
@@ -59,7 +62,7 @@ class Failure(Record):
     @classmethod
     def from_dict(cls, words: Mapping[str, Any]) -> Failure:
         """Read a failure back from its words."""
-        return cls(message=words["message"], kind=words["kind"])
+        return cls(message=words["message"], kind=words["kind"], releases=tuple(words.get("releases", ())))
 
 
 def explain(error: BaseException, folder: Path | None = None) -> Failure:
@@ -67,11 +70,19 @@ def explain(error: BaseException, folder: Path | None = None) -> Failure:
     if is_disk_full(error):
         return out_of_disk(folder)
     if isinstance(error, ShoalError):
-        return Failure(message=str(error), kind=_kind(error))
+        releases = error.releases if isinstance(error, BesideError) else ()
+        return Failure(message=_said(error), kind=_kind(error), releases=releases)
     if isinstance(error, MemoryError):
         hint = "Close other programs, or use fewer rows or columns, and run it again."
         return Failure(message=f"not enough memory. {hint}", kind="input")
     return Failure(message=_internal(error, folder), kind="internal")
+
+
+def _said(error: ShoalError) -> str:
+    """Its words; ways on that the page offers are not said in those of the command line."""
+    if isinstance(error, BesideError):
+        return str(BesideError(error.owner, error.rule, got=error.got))
+    return str(error)
 
 
 def out_of_disk(folder: Path | None) -> Failure:
@@ -87,7 +98,7 @@ def is_disk_full(error: BaseException) -> bool:
 
 def without_paths(failure: Failure, path: Path) -> Failure:
     """The same failure with the file's name in place of its path in the private room."""
-    return Failure(message=failure.message.replace(str(path), path.name), kind=failure.kind)
+    return replace(failure, message=failure.message.replace(str(path), path.name))
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

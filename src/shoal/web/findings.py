@@ -6,6 +6,7 @@ pictures are drawn from the words by the page.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from shoal.frame import enter, pick, series
 from shoal.pair import NOBODY, Pair
 from shoal.release import Release
 from shoal.report.correlation import correlations_of
-from shoal.report.marginal import Marginal, marginals_of
+from shoal.report.marginal import Marginal, cells_of_rows
+from shoal.web.joint import joint_cells
 
 __all__ = ["view_of"]
 
@@ -33,19 +35,24 @@ def view_of(release: Release) -> dict[str, Any]:
     """Everything the page shows beside claims and notes."""
     pair = release.pair
     people = pair.is_of_people
+    shown = [name for name in (*pair.schema.quasi, *pair.schema.sensitive) if name in pair.released.columns]
+    cells = cells_of_rows(pair, shown[:MOST_COLUMNS], release.small_cell)
+    marginals = [one.marginal for one in cells]
+    blanks = _blanks(pair)
     return {
         "lost": _lost(release),
         "levels": _levels(release),
         "lattice": _lattice(release),
-        "blanks": _blanks(pair),
+        "blanks": blanks,
         "risk": [reading.to_dict() for reading in release.risk_lines],
         "use": [reading.to_dict() for reading in release.utility_lines],
         "curve": _curves(release) if people and release.schema.quasi else None,
         "sizes": _sizes(release) if people else [],
-        "columns": [_column(marginal) for marginal in _marginals(release)],
+        "columns": [_column(marginal) for marginal in marginals],
         "correlations": _correlations(pair),
+        "pairs": joint_cells(cells[:MOST_CORRELATED]),
         "rows": _beside(release),
-        "watch": _watch(release),
+        "watch": _watch(release, marginals, blanks),
     }
 
 
@@ -144,12 +151,6 @@ def _band(low: int, high: int | None) -> str:
     return f"{low} or more" if high is None else f"{low} to {high}"
 
 
-def _marginals(release: Release) -> tuple[Marginal, ...]:
-    pair = release.pair
-    names = [name for name in (*pair.schema.quasi, *pair.schema.sensitive) if name in pair.released.columns]
-    return marginals_of(pair, names[:MOST_COLUMNS], release.small_cell)
-
-
 def _column(marginal: Marginal) -> dict[str, Any]:
     cells = [
         {"label": cell.label, "before": cell.before_share, "after": cell.after_share, "missing": cell.missing}
@@ -195,15 +196,15 @@ def _text(cell: Any) -> str:
     return (f"{cell:.6g}" if isinstance(cell, float) else str(cell))[:LONGEST]
 
 
-def _watch(release: Release) -> list[str]:
+def _watch(release: Release, marginals: Sequence[Marginal], blanks: Mapping[str, float]) -> list[str]:
     """What the person who decides should look at first."""
-    lost, blanks = _lost(release), _blanks(release.pair)
+    lost = _lost(release)
     found = [f"{name}: blank in {share:.0%} of the released rows." for name, share in blanks.items() if share > 0.2]
     gone = lost["used"] - lost["out"]
     if gone > 0.02 * max(1, lost["used"]) and release.pair.is_of_people:
         found.append(f"{gone:,} of {lost['used']:,} usable rows are not in the release; who they are is not random.")
     if lost["came"] > lost["used"]:
         found.append(f"{lost['came'] - lost['used']:,} rows were dropped because a number was missing.")
-    moved = [marginal for marginal in _marginals(release) if marginal.distance() > 0.1]
+    moved = [marginal for marginal in marginals if marginal.distance() > 0.1]
     found += [f"{one.column}: its distribution moved by {one.distance():.0%}." for one in moved[:5]]
     return [*found, *release.warnings]

@@ -14,11 +14,12 @@ from shoal.files.atomic import write_text
 from shoal.web.error_text import Failure
 from shoal.web.inspect import Opened
 
-__all__ = ["Job", "Kind", "State", "read_job", "to_compare", "to_look", "to_open", "to_release", "write_job"]
+__all__ = ["ENTRY", "Job", "Kind", "State", "read_job", "to_compare", "to_look", "to_open", "to_release", "write_job"]
 
 Kind = Literal["open", "look", "release", "compare"]
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 
+ENTRY = "entry"  # what the register is told when a release leaves
 _RECORD, _REQUEST, _RESULT = "job.json", "request.json", "result.json"
 
 
@@ -174,6 +175,7 @@ def to_release(
     account: bool = True,
     limit: float | None = None,
     sample: int | None = None,
+    register: Words | None = None,
 ) -> dict[str, Any]:
     """The words of a job that makes a release.
 
@@ -192,6 +194,9 @@ def to_release(
         the first run (None: 10).
     sample
         For a trial: run on so many rows, drawn at random. What a trial makes is never written elsewhere.
+    register
+        Hold the release against earlier ones of the same people; may have ``despite``, the reason to release all the
+        same, and ``same_groups_as``, the release whose groups are kept. None: no register is asked.
     """
     return {
         "opened": opened.slim().to_dict(),
@@ -204,6 +209,7 @@ def to_release(
         "account": account,
         "limit": limit,
         "sample": sample,
+        "register": None if register is None else dict(register),
     }
 
 

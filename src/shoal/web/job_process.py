@@ -28,12 +28,13 @@ from shoal.processes import follow_parent
 from shoal.progress import Pace, listening
 from shoal.web.error_text import DISK_FULL, Failure, explain, is_disk_full, without_paths
 from shoal.web.inspect import Opened, open_file
-from shoal.web.job import Job, read_job, write_job, write_result
+from shoal.web.job import ENTRY, Job, read_job, write_job, write_result
 
 if TYPE_CHECKING:
     from shoal.dp import Account
     from shoal.files import Source
     from shoal.recipe import Recipe
+    from shoal.register.register import Register
     from shoal.release import Release
     from shoal.release.cost import Forecast
     from shoal.schema import Schema
@@ -223,6 +224,7 @@ def release(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
     """Make a release and write it to ``release`` in the job's folder."""
     from shoal.release import make
     from shoal.release.cost import forecast
+    from shoal.release.registering import postponed
     from shoal.web.findings import view_of
     from shoal.web.forms import read_words
 
@@ -230,12 +232,48 @@ def release(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
     recipe = read_words(words["recipe"])
     held = {"preset": words.get("preset"), "accept": words.get("accept", False)}
     say.expect(forecast(len(source.frame), schema, recipe))
-    with _account(source, recipe, words) as book:
-        made = make(source, schema, recipe, seed=words.get("seed"), account=book, progress=say, **held)
+    asked = words.get("register") or {}
+    with _account(source, recipe, words) as book, _register(source, book, words) as register:
+        made = make(
+            source,
+            schema,
+            recipe,
+            seed=words.get("seed"),
+            account=book,
+            register=register,
+            same_groups_as=asked.get("same_groups_as"),
+            progress=say,
+            **held,
+        )
         spent = None if book is None else _spent(book)
-    target = made.write(folder / "release", format=words.get("format") or _format(source), progress=say)
+        out = postponed(made, folder / ENTRY)
+        target = out.write(folder / "release", format=words.get("format") or _format(source), progress=say)
     say("drawing")
     return {**_result(made, target), "account": spent, "sample": words.get("sample"), "view": view_of(made)}
+
+
+@contextmanager
+def _register(source: Source, book: Account | None, words: Words) -> Iterator[Register | None]:
+    """The register that a release is held against; none for a trial, or where none is asked."""
+    from shoal.register.register import Register
+    from shoal.release.registering import old_ledger, register_of
+
+    asked = words.get("register")
+    if asked is None or words.get("sample") is not None:
+        yield None
+        return
+    despite = asked.get("despite") or None
+    if book is not None:
+        yield Register.of(book.ledger, book.data_set).to(None, despite=despite)
+        return
+    ledger = os.environ.get("SHOAL_LEDGER")
+    if ledger is None:
+        old_ledger(source)
+    found = register_of(source, ledger=ledger)
+    try:
+        yield found.to(None, despite=despite)
+    finally:
+        found.close()
 
 
 def compare(words: Words, folder: Path, say: Progress) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from fastapi import FastAPI, Request, Response
 from starlette.requests import ClientDisconnect
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse
 
-from shoal.errors import InputError, ShoalError
+from shoal.errors import GuaranteeError, InputError, ShoalError
 from shoal.recipe import recipe_toml
 from shoal.web.controller import Controller
 from shoal.web.error_text import is_disk_full
@@ -25,12 +26,14 @@ from shoal.web.forms import read_words
 from shoal.web.job import Job
 from shoal.web.project import ENDING, script_of
 from shoal.web.recoding import table_text
+from shoal.web.way_out import entered
 from shoal.web.workspace import plain_name
 
 __all__ = ["add_routes"]
 
 SANDBOX = {"Content-Security-Policy": "sandbox allow-scripts allow-popups", "Cache-Control": "no-store"}
 PIECE = 1 << 22
+LEAVES = "release.zip"
 FULL = "The disk is full: free some space, then upload the file again. Nothing was stored."
 
 
@@ -49,11 +52,19 @@ def add_routes(app: FastAPI, controller: Controller) -> None:
         if found is None or name not in _RESULTS:
             return PlainTextResponse("There is no such result. It may have been removed.", 404)
         try:
-            return await asyncio.to_thread(_RESULTS[name], found)
+            return await asyncio.to_thread(_given, controller, found, name)
+        except GuaranteeError as error:
+            return PlainTextResponse(str(error), 409)
         except (ShoalError, OSError):
             return PlainTextResponse("This result is not available yet.", 404)
 
     _add_texts(app, controller)
+
+
+def _given(controller: Controller, job: Job, name: str) -> Response:
+    """One file of a result; the release itself is entered in the register first."""
+    with entered(controller, controller.home(job), job) if name == LEAVES else nullcontext():
+        return _RESULTS[name](job)
 
 
 def _add_texts(app: FastAPI, controller: Controller) -> None:
@@ -178,6 +189,6 @@ _RESULTS: dict[str, Callable[[Job], Response]] = {
     "report.html": _page("release", "report.html"),
     "internal.html": _page("release.internal", "report.html"),
     "comparison.html": _page("comparison", "comparison.html"),
-    "release.zip": _zip(False),
+    LEAVES: _zip(False),
     "internal.zip": _zip(True),
 }

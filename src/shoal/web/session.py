@@ -183,6 +183,10 @@ class Bench:
         """Remember something by name."""
         return replace(self, notes={**self.notes, name: value})
 
+    def with_notes(self, notes: Words) -> Bench:
+        """Remember some things by name."""
+        return replace(self, notes={**self.notes, **notes})
+
     def with_entry(self, entry: Entry) -> Bench:
         """One more line of the log."""
         return replace(self, log=(*self.log, entry))

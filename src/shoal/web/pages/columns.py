@@ -68,7 +68,7 @@ class ColumnsPage(BenchPage):
         aside = [self._panel(opened), standing_now(found, current=current), helps(found, coarsens=coarsens)]
         return join(
             [
-                self._heading(opened, problems),
+                self._heading(opened, problems, counted=bool(found)),
                 self._settle(opened, problems, counted=bool(found)),
                 tag(
                     "div",
@@ -83,10 +83,10 @@ class ColumnsPage(BenchPage):
 
     # The top
 
-    def _heading(self, opened: Opened, problems: Sequence[Any]) -> Html:
+    def _heading(self, opened: Opened, problems: Sequence[Any], *, counted: bool) -> Html:
         notes = [tag("p", note, class_="note") for note in opened.notes]
         lead = "The roles decide what is protected. Shoal has proposed them; please look through them."
-        ready = not problems and self._has_quasi()
+        ready = counted and not problems and self._has_quasi()
         method = tag("a", "Continue to the method", href=f"/b/{self.bench}/method", class_="button main")
         blocked = tag("span", "Continue to the method", class_="button main", aria_disabled="true")
         down = tag("a", "Download the schema", href=f"/b/{self.bench}/schema.toml", class_="button")
@@ -148,7 +148,7 @@ class ColumnsPage(BenchPage):
         shown = self._filtered(opened, found)
         first = self._first(len(shown))
         rows = [self._row(i, column, opened, found) for i, column in shown[first : first + AT_ONCE]]
-        heads = ["column", "shape", "role", "makes unique", "kind", "where missing", "public range or levels", "why"]
+        heads = ["column", "shape", "role", "makes unique", "kind", "where missing", "public range or levels"]
         every = tag("input", type="checkbox", data_all=True, aria_label="select all columns shown")
         head = tag("tr", tag("td", every), *(tag("th", text, scope="col") for text in heads))
         caption = tag("caption", "Columns", class_="heard")
@@ -239,20 +239,30 @@ class ColumnsPage(BenchPage):
             select(f"{i}.kind", KINDS, words.get("kind") or "", aria_label=f"kind of {name}"),
             self._missing(i, column, words),
             self._domain(i, column, words),
-            tag("div", *self._findings(opened, name), self._reason(opened, name), class_="why"),
         ]
         head = join([tag("strong", name), " ", edit, tag("span", _facts(column), class_="type")])
-        kind = "trouble own" if troubles else None
         row = [tag("td", box), tag("th", head, scope="row"), *(tag("td", cell) for cell in cells)]
-        drawn = tag("tr", *row, class_=kind, data_key=f"row {name}")
-        if not troubles:
-            return drawn
-        wide = tag("td", *troubles, colspan=str(len(row) - 1))
-        return join([drawn, tag("tr", tag("td"), wide, class_="trouble settle", data_key=f"trouble {name}")])
+        why = [*self._findings(opened, name), self._reason(opened, name), *self._doubts(opened, name, words)]
+        lines = [("about", [tag("div", *why, class_="why")])] + ([("settle", troubles)] if troubles else [])
+        mark = " trouble" if troubles else ""
+        drawn = [tag("tr", *row, class_=f"own{mark}", data_key=f"row {name}")]
+        drawn += [
+            tag(
+                "tr",
+                tag("td"),
+                tag("td", *content, colspan=str(len(row) - 1)),
+                class_=f"{kind}{mark}{' last' if i == len(lines) - 1 else ''}",
+                data_key=f"{kind} {name}",
+            )
+            for i, (kind, content) in enumerate(lines)
+        ]
+        return join(drawn)
 
     def _missing(self, i: int, column: ColumnView, words: Mapping[str, Any]) -> Child:
         chosen = words.get("missing", "error")
         codes = words.get("missing_codes")
+        if not column.n_missing and not codes and chosen == "error":
+            return tag("span", "none missing", class_="soft")
         also = tag("span", f"codes: {', '.join(map(str, codes))}", class_="type") if codes else None
         name = f"{i}.missing"
         return join([select(name, MISSING, chosen, aria_label=f"where {column.name} is missing"), also])
@@ -294,10 +304,24 @@ class ColumnsPage(BenchPage):
 
     def _findings(self, opened: Opened, name: str) -> list[Html]:
         found = [finding for finding in (opened.scan or {}).get("findings", ()) if finding["column"] == name]
-        return [tag("span", f"Looks like: {finding['identifier']}.", class_="flag") for finding in found]
+        return [tag("span", f"Looks like: {finding['identifier']}. ", class_="flag") for finding in found]
 
     def _reason(self, opened: Opened, name: str) -> str:
         return str((opened.proposal or {}).get("reasons", {}).get(name, ""))
+
+    def _doubts(self, opened: Opened, name: str, words: Mapping[str, Any]) -> list[Html]:
+        """Values that may stand for an absence: one press says that they do."""
+        seen = (opened.proposal or {}).get("doubtful", {}).get(name, {})
+        known = words.get("missing_codes") or {}
+        asked = [code for code in seen if code not in {str(code) for code in known}]
+        if not asked:
+            return []
+        told = ", ".join(f"{code} ({count(seen[code])} cells)" for code in asked)
+        presses = [
+            remedy(meaning, {name: {"missing_codes": {**known, **dict.fromkeys(asked, meaning)}}})
+            for meaning in ("unknown", "not applicable")
+        ]
+        return [tag("div", tag("span", f"Does {told} stand for an absence? Yes:"), *presses, class_="doubt")]
 
     # Beside the grid
 

@@ -12,11 +12,13 @@ from shoal.web.controller import title_of
 from shoal.web.inspect import Opened
 from shoal.web.job import Job
 from shoal.web.pages.bench_page import BenchPage
+from shoal.web.pages.leaving import releases_table
 from shoal.web.pages.live import Act, Page
 from shoal.web.pages.screen import field, notice, problem
+from shoal.web.releases import left_before, withdraw
 from shoal.web.session import Bench
 
-__all__ = ["HistoryPage", "JobsPage", "MissingPage", "ScoresPage"]
+__all__ = ["HistoryPage", "JobsPage", "MissingPage", "ReleasesPage", "ScoresPage"]
 
 
 class JobsPage(Page):
@@ -63,6 +65,42 @@ class JobsPage(Page):
         """Stop a job."""
         if act.do == "cancel" and self.controller.job(act.of) is not None:
             self.controller.jobs.cancel(act.of)
+
+
+class ReleasesPage(Page):
+    """What left before, of every data set: the user's register of releases."""
+
+    room, name = "releases", "Releases"
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.wrong = ""
+
+    def facts(self) -> Any:
+        """The register as it stands."""
+        return left_before() if self.controller.registers else None
+
+    def parts(self) -> dict[str, Html]:
+        """A table, with a way to withdraw what never left."""
+        lead = (
+            "Every release of the same people is held against those before it: together they can tell more than each "
+            "alone. A release is entered when it is written or downloaded. Withdraw one that never left."
+        )
+        head = [tag("h1", "Releases"), tag("p", lead, class_="lead"), problem(self.wrong)]
+        if not self.controller.registers:
+            none = tag("p", "The register is turned off (shoal web --no-register).", class_="problem")
+            return {"body": join([tag("h1", "Releases"), none])}
+        left = left_before()
+        none = tag("p", "Nothing has left yet.", class_="note")
+        return {"body": join([*head, releases_table(left) if left else none])}
+
+    def act(self, act: Act) -> None:
+        """Withdraw."""
+        if act.do == "withdraw":
+            try:
+                withdraw(act.of, str(act.fields.get("because", "")))
+            except ShoalError as error:
+                self.wrong = str(error)
 
 
 class HistoryPage(BenchPage):

@@ -19,7 +19,8 @@ from starlette.responses import HTMLResponse, JSONResponse
 
 from shoal.errors import ShoalError
 from shoal.report.markup import Html
-from shoal.web.controller import Controller, GoneError
+from shoal.web.benches import GoneError
+from shoal.web.controller import Controller
 from shoal.web.pages.screen import document
 
 __all__ = ["Act", "Page", "serve"]

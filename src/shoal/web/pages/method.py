@@ -60,7 +60,7 @@ class MethodPage(BenchPage):
                     "div",
                     tag("div", self._form(opened), self._more(opened)),
                     tag("aside", self._end(opened), class_="aside-panel sticky"),
-                    class_="grid-and-aside",
+                    class_="grid-and-aside run-first",
                 ),
             ]
         )
