@@ -34,7 +34,7 @@ class Controller(Drafting):
 
         `register` says how it stands to earlier releases: `despite` for which reason, `same_groups_as` which one.
         """
-        opened, schema = self._ready(id), self.schema(id)
+        opened, schema = self._ready(id), self.whole_schema(id)
         recipe = read_words(self.recipe(id))
         ways = dict(register or {})
         held = ways if self.registers else None
@@ -72,7 +72,7 @@ class Controller(Drafting):
 
     def look(self, id: str) -> Job | None:
         """The count of who is alone by the schema as it stands; a new one is begun when the schema has changed."""
-        schema, notes = self.schema(id).to_dict(), self.bench(id).notes
+        schema, notes = self.whole_schema(id).to_dict(), self.bench(id).notes
         job = self.job(str(notes.get("look", "")))
         if notes.get("looked") == schema or (job is not None and job.result is None and not job.is_over):
             return job  # one that has told nothing yet is not thrown away, however often the schema changes
@@ -97,6 +97,8 @@ class Controller(Drafting):
 
     def compare(self, id: str, *, risk_limit: float, time_limit: float) -> str:
         """Start a comparison of the default recipes and those tried on this bench."""
+        if self.is_linked(id):
+            raise InputError("comparison", "is of one table, not of linked ones", hint="Run a recipe and look at it.")
         opened, schema = self._ready(id), self.schema(id)
         tried = [read_words(words).to_dict() for words in self.bench(id).tried[-MOST_TRIED:]]
         words = to_compare(

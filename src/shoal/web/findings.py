@@ -17,6 +17,7 @@ from shoal.coarsening import SUPPRESSED
 from shoal.frame import enter, pick, series
 from shoal.pair import NOBODY, Pair
 from shoal.release import Release
+from shoal.release.hierarchy import hierarchy_of
 from shoal.report.correlation import correlations_of
 from shoal.report.marginal import Marginal, cells_of_rows
 from shoal.web.joint import joint_cells
@@ -29,6 +30,7 @@ MOST_COLUMNS = 24
 MOST_CORRELATED = 15
 MOST_SHOWN = 40
 LONGEST = 60
+MUCH = 0.2  # share from which something is worth a word
 
 
 def view_of(release: Release) -> dict[str, Any]:
@@ -52,6 +54,8 @@ def view_of(release: Release) -> dict[str, Any]:
         "correlations": _correlations(pair),
         "pairs": joint_cells(cells[:MOST_CORRELATED]),
         "rows": _beside(release),
+        "tables": _tables(release),
+        "events": _events(release),
         "watch": _watch(release, marginals, blanks),
     }
 
@@ -176,7 +180,7 @@ def _beside(release: Release) -> dict[str, Any]:
     places = np.flatnonzero(release.source_rows != NOBODY)[:ROWS] if release.pair.is_of_people else np.arange(0)
     shown = places if len(places) else np.arange(min(ROWS, len(release.frame)))
     after = pick(release.frame.select(names), shown)
-    original = enter(release.original)
+    original = _originals(release)
     both = [name for name in names if name in original.columns]
     before = pick(original.select(both), release.source_rows[places]) if len(places) else None
     return {
@@ -185,6 +189,37 @@ def _beside(release: Release) -> dict[str, Any]:
         "before": None if before is None else _texts(before, both),
         "both": both,
     }
+
+
+def _originals(release: Release) -> Any:
+    """The original rows, those of the persons where tables are linked."""
+    if release.linked is None:
+        return enter(release.original)
+    return enter(release.original[release.linked.schema.persons.name])
+
+
+def _tables(release: Release) -> list[dict[str, Any]]:
+    """Rows in and out of each of linked tables."""
+    if release.linked is None:
+        return []
+    names = [table.name for table in release.linked.schema.events]
+    return [
+        {"table": name, "came": len(enter(release.original[name])), "out": len(enter(release.linked.tables[name]))}
+        for name in names
+    ]
+
+
+def _events(release: Release) -> list[dict[str, Any]]:
+    """Who knows some events of a person: the share that is left with fewer than k candidates, before and after."""
+    if release.linked is None:
+        return []
+    before, after = hierarchy_of(release)["events"]
+    known = {} if before is None else {(one.knows, one.events): one.below_share for one in before.by_events}
+    return [
+        {"knows": one.knows, "events": one.events, "before": known.get((one.knows, one.events)), "k": one.k}
+        | {"after": one.below_share, "wanted": after.wanted}
+        for one in after.by_events
+    ]
 
 
 def _texts(frame: Any, names: list[str]) -> list[list[str]]:
@@ -199,7 +234,7 @@ def _text(cell: Any) -> str:
 def _watch(release: Release, marginals: Sequence[Marginal], blanks: Mapping[str, float]) -> list[str]:
     """What the person who decides should look at first."""
     lost = _lost(release)
-    found = [f"{name}: blank in {share:.0%} of the released rows." for name, share in blanks.items() if share > 0.2]
+    found = [f"{name}: blank in {share:.0%} of the released rows." for name, share in blanks.items() if share > MUCH]
     gone = lost["used"] - lost["out"]
     if gone > 0.02 * max(1, lost["used"]) and release.pair.is_of_people:
         found.append(f"{gone:,} of {lost['used']:,} usable rows are not in the release; who they are is not random.")
@@ -207,4 +242,17 @@ def _watch(release: Release, marginals: Sequence[Marginal], blanks: Mapping[str,
         found.append(f"{lost['came'] - lost['used']:,} rows were dropped because a number was missing.")
     moved = [marginal for marginal in marginals if marginal.distance() > 0.1]
     found += [f"{one.column}: its distribution moved by {one.distance():.0%}." for one in moved[:5]]
-    return [*found, *release.warnings]
+    return [*found, *_found_by_events(release), *release.warnings]
+
+
+def _found_by_events(release: Release) -> list[str]:
+    """Of linked tables: whom one known event still leaves with too few candidates."""
+    if release.linked is None:
+        return []
+    joint = release.linked.joint
+    share = joint.share_below("1")
+    words = (
+        f"Who knows one event of a person beside the row leaves {share:.0%} of the persons with fewer than "
+        f"{joint.wanted} candidates: exchanging events bounds what is learnt, coarsening them hides whose they are."
+    )
+    return [words] if share > MUCH else []

@@ -29,6 +29,7 @@ from shoal.progress import Pace, listening
 from shoal.web.error_text import DISK_FULL, Failure, explain, is_disk_full, without_paths
 from shoal.web.inspect import Opened, open_file
 from shoal.web.job import ENTRY, Job, read_job, write_job, write_result
+from shoal.web.linked_tables import open_linked
 
 if TYPE_CHECKING:
     from shoal.dp import Account
@@ -193,6 +194,9 @@ def open_table(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
     say("reading")
     _run_query(words)
     reading = {name: value for name, value in words.items() if name not in ("database", "sql")}
+    if Path(words["path"]).is_dir():
+        asked = {name: words.get(name) for name in ("delimiter", "encoding")}
+        return open_linked(words["path"], keep=folder, **asked, decimal=words.get("decimal", ".")).to_dict()
     return open_file(**reading, tell=tell, keep=folder).to_dict()
 
 
@@ -210,10 +214,14 @@ def look(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
 
     The first is written as soon as it is there.
     """
+    from shoal.schema import LinkedSchema
     from shoal.web.exposure import exposure, problems, standing
+    from shoal.web.linked_tables import linked_exposure
 
     source, schema = _table(words, say)
     say("counting")
+    if isinstance(schema, LinkedSchema):
+        return linked_exposure(source.frame, schema)
     found: dict[str, Any] = {"quasi": list(schema.quasi), "problems": problems(source.frame, schema)}
     found |= exposure(source.frame, schema)
     write_result(folder, found)
@@ -231,7 +239,7 @@ def release(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
     source, schema = _sampled(*_table(words, say), words.get("sample"))
     recipe = read_words(words["recipe"])
     held = {"preset": words.get("preset"), "accept": words.get("accept", False)}
-    say.expect(forecast(len(source.frame), schema, recipe))
+    say.expect(forecast(*_persons(source, schema), recipe))
     asked = words.get("register") or {}
     with _account(source, recipe, words) as book, _register(source, book, words) as register:
         made = make(
@@ -316,20 +324,35 @@ def _recipes(words: Words, source: Source, schema: Schema) -> list[Recipe]:
     return chosen
 
 
-def _table(words: Words, say: Progress) -> tuple[Source, Schema]:
+def _persons(source: Any, schema: Any) -> tuple[int, Schema]:
+    """How many rows a forecast is for, and what they are: those of the persons, where tables are linked."""
+    from shoal.schema import Schema
+
+    if isinstance(schema, Schema):
+        return len(source.frame), schema
+    return len(source.frame[schema.persons.name]), schema.persons.whole
+
+
+def _table(words: Words, say: Progress) -> tuple[Any, Any]:
+    """The table with its schema, or linked tables with theirs."""
     from dataclasses import replace
 
     from shoal.files.column_types import with_dates
-    from shoal.schema import Schema
+    from shoal.schema import LinkedSchema, Schema
+    from shoal.web.linked_tables import linked_source
     from shoal.web.table_reading import source_of
 
-    schema = Schema.from_dict(words["schema"])
     say("reading")
-    source = source_of(Opened.from_dict(words["opened"]))
+    opened = Opened.from_dict(words["opened"])
+    if "tables" in words["schema"]:
+        linked = LinkedSchema.from_dict(words["schema"])
+        return linked_source(opened, linked), linked
+    schema = Schema.from_dict(words["schema"])
+    source = source_of(opened)
     return replace(source, frame=with_dates(source.frame, schema.formats)), schema
 
 
-def _sampled(source: Source, schema: Schema, n: int | None) -> tuple[Source, Schema]:
+def _sampled(source: Any, schema: Any, n: int | None) -> tuple[Any, Any]:
     """The table, or for a trial some of its rows."""
     from shoal.sampling import sample_of
 
@@ -366,14 +389,13 @@ def _format(source: Source) -> str:
 
 def _result(made: Release, target: Path) -> dict[str, Any]:
     """What the page shows of a release."""
-    from shoal.frame import enter
-    from shoal.release.folders import inside_of, is_table
+    from shoal.release.folders import inside_of
 
-    table = next(path for path in target.iterdir() if is_table(path.name))
+    table = next(path for path in target.iterdir() if path.stem == made.stem)
     return {
         "rows": len(made.source_rows),
-        "rows_before": len(enter(made.original)),
-        "columns": len(enter(made.table).columns),
+        "rows_before": made.prepared.n_original,
+        "columns": len(made.frame.columns),
         "synthetic": made.model is not None,
         "recipe": made.recipe.to_dict(),
         "recipe_text": str(made.recipe),

@@ -54,7 +54,7 @@ class Opening(Benches):
             self.recent.add(path)
         bench = Bench.from_dict({**words, "id": Bench.new().id, "job_ids": [], "notes": notes})
         file = self.access.place(str(notes.get("path", "")))  # first: what may not be opened is not looked for
-        if not file.is_file():
+        if not file.exists():
             hint = f"Put {notes.get('name', 'the file')} back at that place; the project holds no data."
             raise FileError(str(file), "is the file of this project and must be there", hint=hint)
         return self._begin(bench, file, file.name, to_open(file, **words["asked"]))

@@ -24,7 +24,7 @@ from shoal.web.error_text import is_disk_full
 from shoal.web.export import bundle
 from shoal.web.forms import read_words
 from shoal.web.job import Job
-from shoal.web.project import ENDING, script_of
+from shoal.web.project import ENDING, schema_text, script_of
 from shoal.web.recoding import table_text
 from shoal.web.way_out import entered
 from shoal.web.workspace import plain_name
@@ -72,7 +72,7 @@ def _add_texts(app: FastAPI, controller: Controller) -> None:
 
     @app.get("/b/{bench}/schema.toml")
     async def schema(bench: str) -> Response:
-        return _text_file(lambda: controller.schema(bench).to_toml(), "schema.toml")
+        return _text_file(lambda: schema_text(controller.whole_schema(bench).to_dict()), "schema.toml")
 
     @app.get("/b/{bench}/project.shoal")
     def project(bench: str) -> Response:
@@ -85,8 +85,8 @@ def _add_texts(app: FastAPI, controller: Controller) -> None:
         return _text_file(lambda: script_of(controller.bench(bench)), "what-was-done.sh", "text/x-shellscript")
 
     @app.get("/b/{bench}/hierarchy.csv")
-    def hierarchy(bench: str, column: str) -> Response:
-        return _text_file(lambda: _hierarchy(controller, bench, column), "hierarchy.csv", "text/csv")
+    def hierarchy(bench: str, column: str, table: str = "") -> Response:
+        return _text_file(lambda: _hierarchy(controller, bench, column, table), "hierarchy.csv", "text/csv")
 
     @app.get("/b/{bench}/recipe.toml")
     async def recipe(bench: str) -> Response:
@@ -98,11 +98,12 @@ def _stem(controller: Controller, bench: str) -> str:
     return plain_name(str(found.notes.get("name", ""))).partition(".")[0] if found else "project"
 
 
-def _hierarchy(controller: Controller, bench: str, name: str) -> str:
+def _hierarchy(controller: Controller, bench: str, name: str, table: str) -> str:
     from shoal.web.pages.column_panel import hierarchy_rows
 
-    opened, words = controller.opened(bench), (controller.bench(bench).schema or {}).get("columns", {})
-    view = next((column for column in opened.columns if column.name == name), None) if opened else None
+    opened, words = controller.opened(bench), controller.bench(bench).columns(table)
+    columns = opened.columns if opened else ()
+    view = next((column for column in columns if (column.table, column.name) == (table, name)), None)
     if opened is None or view is None:
         raise InputError("hierarchy", "must be of a column of the file")
     return table_text(hierarchy_rows(opened, view, words.get(name, {})))

@@ -152,12 +152,22 @@ class Bench:
             return self
         return replace(self, now=after, past=(*self.past, self.now)[-MOST_STEPS:], future=())
 
-    def with_columns(self, what: str, entries: Mapping[str, Words], *, at: float = 0.0) -> Bench:
-        """Change entries of some columns of the schema; an entry of None is taken out."""
-        before = {} if self.schema is None else dict(self.schema["columns"])
+    def columns(self, table: str = "") -> Words:
+        """The columns' words of the schema, or of one of linked tables."""
+        schema = self.schema or {}
+        found: Words = (schema.get("tables", {}).get(table, {}) if table else schema).get("columns", {})
+        return found
+
+    def with_columns(self, what: str, entries: Mapping[str, Words], *, at: float = 0.0, table: str = "") -> Bench:
+        """Change entries of some columns of the schema, or of one of linked tables; an entry of None is taken out."""
+        before = self.columns(table)
         after = {name: {**before.get(name, {}), **words} for name, words in entries.items()}
         cleaned = {name: {k: v for k, v in words.items() if v is not None} for name, words in after.items()}
-        return self.changed(what, at=at, schema={**(self.schema or {}), "columns": {**before, **cleaned}})
+        columns = {"columns": {**before, **cleaned}}
+        if not table:
+            return self.changed(what, at=at, schema={**(self.schema or {}), **columns})
+        tables = (self.schema or {})["tables"]
+        return self.changed(what, at=at, schema={"tables": {**tables, table: {**tables[table], **columns}}})
 
     def undo(self) -> Bench:
         """Back to what was before, where there is such."""

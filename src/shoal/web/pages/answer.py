@@ -11,8 +11,9 @@ from shoal.report.numbers import count, number, percent
 from shoal.web.pages import charts
 from shoal.web.pages.readings import held_to, reading_of
 from shoal.web.pages.screen import accepted_risk
+from shoal.web.pages.standing import events_known
 
-__all__ = ["levels_chosen", "measures", "promises", "tiles", "to_watch"]
+__all__ = ["levels_chosen", "linked_tables", "measures", "promises", "tiles", "to_watch"]
 
 
 def tiles(result: Mapping[str, Any], view: Mapping[str, Any], limit: float) -> Html:
@@ -143,6 +144,36 @@ def to_watch(found: Sequence[str]) -> Html:
         tag("ul", *(tag("li", text) for text in found)),
         class_="to-watch alarm",
     )
+
+
+def linked_tables(view: Mapping[str, Any]) -> Html | None:
+    """Of linked tables: rows in and out of each, and who is found by known events, before and after."""
+    if not view.get("tables"):
+        return None
+    rows: list[list[Child]] = [[one["table"], count(one["came"]), count(one["out"])] for one in view["tables"]]
+    known = [one for one in view["events"] if one["after"] is not None]
+    events = [_known(one) for one in known]
+    return tag(
+        "section",
+        tag("h2", "Tables of events"),
+        tag(
+            "div",
+            rows_table("Rows of each table", ["table", "rows before", "after"], rows, numeric=[1, 2], quiet=True),
+            rows_table("Known events", _KNOWN, events, numeric=[1, 2], quiet=True),
+            class_="two",
+        ),
+    )
+
+
+_KNOWN = ("who knows", "below k before", "after", "")
+
+
+def _known(one: Mapping[str, Any]) -> list[Child]:
+    which = events_known(one["events"])
+    how = {"events": "", "gaps": ", by the days between", "order": ", by their order"}.get(one["knows"], "")
+    label = f"{which}{how}: {percent(one['after'])} below k"
+    picture = charts.bullet(one["before"], one["after"], None, label)
+    return [f"{which}{how}", percent(one["before"]), percent(one["after"]), picture]
 
 
 def promises(claims: Sequence[Mapping[str, Any]]) -> Html:

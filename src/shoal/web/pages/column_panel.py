@@ -16,6 +16,7 @@ from shoal.report.markup import Html, join, rows_table, tag
 from shoal.report.numbers import count
 from shoal.schema import Column
 from shoal.web.inspect import ColumnView, Opened
+from shoal.web.linked_tables import linked_column
 from shoal.web.pages.screen import field, problem, select
 from shoal.web.recoding import table_rows, table_text
 from shoal.web.table_reading import column_of
@@ -64,7 +65,7 @@ def draw_panel(bench: str, opened: Opened, view: ColumnView, words: Mapping[str,
         tag(
             "div",
             tag("button", "Apply", type="submit", class_="main"),
-            tag("a", "Export for ARX", href=f"/b/{bench}/hierarchy.csv?column={_quoted(view.name)}", class_="button"),
+            tag("a", "Export for ARX", href=f"/b/{bench}/hierarchy.csv?{_named(view)}", class_="button"),
             class_="actions",
         ),
         data_do="panel",
@@ -81,10 +82,10 @@ _HELP = (
 )
 
 
-def _quoted(name: str) -> str:
-    from urllib.parse import quote
+def _named(view: ColumnView) -> str:
+    from urllib.parse import urlencode
 
-    return quote(name, safe="")
+    return urlencode({"column": view.name, **({"table": view.table} if view.table else {})})
 
 
 def _shown(words: Mapping[str, Any] | None) -> tuple[str, str]:
@@ -143,7 +144,8 @@ def _numbers(line: str) -> list[Any]:
 
 
 def _ladder(opened: Opened, view: ColumnView, words: Mapping[str, Any]) -> Ladder:
-    return ladder_for(column_of(opened, view.name), Column.from_dict(view.name, dict(words)))
+    cells = linked_column(opened, view.table, view.name) if view.table else column_of(opened, view.name)
+    return ladder_for(cells, Column.from_dict(view.name, dict(words)))
 
 
 def hierarchy_rows(opened: Opened, view: ColumnView, words: Mapping[str, Any]) -> list[list[str]]:

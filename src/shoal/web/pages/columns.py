@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, get_args
 from urllib.parse import urlencode
 
 from shoal.errors import SchemaError, ShoalError
 from shoal.report.markup import Child, Html, join, tag
 from shoal.report.numbers import count, percent, plural
-from shoal.schema import Kind, Role, Schema
+from shoal.schema import Kind, LinkedSchema, Role, Schema
 from shoal.web.inspect import ColumnView, Opened
 from shoal.web.pages import charts
 from shoal.web.pages.bench_page import BenchPage, first_rows
@@ -58,7 +60,22 @@ class ColumnsPage(BenchPage):
     def words(self) -> Mapping[str, Any]:
         """The columns' words as they stand."""
         bench = self.controller.find(self.bench)
-        return (bench.schema or {}).get("columns", {}) if bench else {}
+        return bench.columns(self.table) if bench else {}
+
+    @property
+    def table(self) -> str:
+        """The linked table that is shown, the persons' unless another is asked for; empty where there is one table."""
+        bench = self.controller.find(self.bench)
+        tables = (bench.schema or {}).get("tables", {}) if bench else {}
+        asked = self.query.get("table", "")
+        return asked if asked in tables else next(iter(tables), "")
+
+    @property
+    def entry(self) -> Mapping[str, Any]:
+        """What the schema says of that table beside its columns."""
+        tables = (self.controller.bench(self.bench).schema or {}).get("tables", {})
+        found: Mapping[str, Any] = tables.get(self.table, {})
+        return found
 
     def body(self, opened: Opened) -> Html:
         """Heading, what is to be settled, the grid and what stands beside it."""
@@ -69,6 +86,7 @@ class ColumnsPage(BenchPage):
         return join(
             [
                 self._heading(opened, problems, counted=bool(found)),
+                self._tables(opened),
                 self._settle(opened, problems, counted=bool(found)),
                 tag(
                     "div",
@@ -76,7 +94,7 @@ class ColumnsPage(BenchPage):
                     tag("aside", *aside, class_="aside-panel"),
                     class_="grid-and-aside",
                 ),
-                first_rows(opened, {name: str(words.get("role", "other")) for name, words in self.words.items()}),
+                first_rows(*self._first_rows(opened)),
                 self._more(),
             ]
         )
@@ -98,7 +116,50 @@ class ColumnsPage(BenchPage):
             ]
         )
 
+    def _tables(self, opened: Opened) -> Html | None:
+        """The linked tables, how they hang together, and what persons are grouped on of the one that is shown."""
+        if not opened.tables:
+            return None
+        links = [self._table_link(name, n) for name, n in opened.tables.items()]
+        tabs = tag("nav", tag("ol", *links, class_="rooms tables"), aria_label="Tables")
+        entry = self.entry
+        if "parent" not in entry:
+            return join([tabs, tag("p", f"One row for each person; told apart by {entry.get('key')}.", class_="note")])
+        words = f"Events of {entry['parent']}, by {entry['link']}."
+        shown = self.typed.get("summaries", "; ".join(entry.get("summaries", ())))
+        grouped = tag(
+            "input", type="text", name="summaries", value=shown, class_="wide", placeholder="count; first:day"
+        )
+        hint = (
+            "What an intruder may know of all events of a person: count, first:DAY, last:DAY, codes:CODE, total:NUMBER."
+        )
+        return join(
+            [
+                tabs,
+                tag("p", words, class_="note"),
+                problem(self.wrong.get("summaries")),
+                field("Persons are grouped on", grouped, hint),
+            ]
+        )
+
+    def _table_link(self, name: str, n: int) -> Html:
+        here = "page" if name == self.table else None
+        words = join([name, " ", tag("span", f"{count(n)} rows", class_="note")])
+        return tag("li", tag("a", words, href=f"/b/{self.bench}/columns?table={name}", aria_current=here))
+
+    def _first_rows(self, opened: Opened) -> tuple[Opened, dict[str, str]]:
+        """The first rows of the table that is shown, and the roles of its columns."""
+        roles = {name: str(words.get("role", "other")) for name, words in self.words.items()}
+        if not opened.tables:
+            return opened, roles
+        names, rows = opened.previews[self.table]
+        keys = {name: "identifier" for name in (self.entry.get("key"), self.entry.get("link")) if name}
+        return replace(opened, preview_columns=tuple(names), preview=rows), roles | keys
+
     def _has_quasi(self) -> bool:
+        if self.table:
+            persons = self.controller.bench(self.bench).schema or {}
+            return any(w.get("role") == "quasi" for t in persons["tables"].values() for w in t["columns"].values())
         return any(words.get("role") == "quasi" for words in self.words.values())
 
     def _settle(self, opened: Opened, problems: Sequence[Mapping[str, Any]], *, counted: bool) -> Html:
@@ -154,9 +215,8 @@ class ColumnsPage(BenchPage):
         caption = tag("caption", "Columns", class_="heard")
         table = tag("table", caption, tag("thead", head), tag("tbody", *rows), class_="columns")
         area = tag("div", table, class_="scroll tall", tabindex="0", role="group", aria_label="Columns")
-        return tag(
-            "div", self._filter(len(shown), len(opened.columns)), self._bulk(), area, self._pages(len(shown), first)
-        )
+        n = sum(column.table == self.table for column in opened.columns)
+        return tag("div", self._filter(len(shown), n), self._bulk(), area, self._pages(len(shown), first))
 
     def _first(self, n: int) -> int:
         given = self.query.get("from", "0")
@@ -168,7 +228,8 @@ class ColumnsPage(BenchPage):
         return [
             (i, column)
             for i, column in enumerate(opened.columns)
-            if text in column.name.lower()
+            if column.table == self.table
+            and text in column.name.lower()
             and (role != "to settle" or column.name in troubled)
             and (role in ("", "to settle") or self.words.get(column.name, {}).get("role") == role)
         ]
@@ -232,6 +293,8 @@ class ColumnsPage(BenchPage):
         box = tag("input", type="checkbox", data_select=True, value=name, aria_label=f"select {name}")
         edit = self._link("More", {"column": name}, class_="quiet", aria_label=f"more about {name}")
         roles = {role: role for role in get_args(Role)}
+        if name not in self.words:
+            return self._key_row(column)
         cells: list[Child] = [
             charts.spark(column.shape, ordered=column.ordered, label=f"distribution of {name}"),
             select(f"{i}.role", roles, words.get("role"), aria_label=f"role of {name}"),
@@ -257,6 +320,13 @@ class ColumnsPage(BenchPage):
             for i, (kind, content) in enumerate(lines)
         ]
         return join(drawn)
+
+    def _key_row(self, column: ColumnView) -> Html:
+        """A key or link of a linked table: it is released under a new name, and has no other role."""
+        sort = "key" if column.name == self.entry.get("key") else f"link to {self.entry.get('parent')}"
+        head = join([tag("strong", column.name), tag("span", _facts(column), class_="type")])
+        said = tag("td", f"{sort}: released under new numbers", colspan="6", class_="soft")
+        return tag("tr", tag("td"), tag("th", head, scope="row"), said, data_key=f"row {column.name}")
 
     def _missing(self, i: int, column: ColumnView, words: Mapping[str, Any]) -> Child:
         chosen = words.get("missing", "error")
@@ -303,11 +373,13 @@ class ColumnsPage(BenchPage):
         return tag("div", tag("p", words, class_="flag"), tag("div", *presses, class_="remedies"), class_="settle")
 
     def _findings(self, opened: Opened, name: str) -> list[Html]:
-        found = [finding for finding in (opened.scan or {}).get("findings", ()) if finding["column"] == name]
+        every = (opened.scan or {}).get("findings", ())
+        found = [one for one in every if one["column"] == name and one.get("table", "") == self.table]
         return [tag("span", f"Looks like: {finding['identifier']}. ", class_="flag") for finding in found]
 
     def _reason(self, opened: Opened, name: str) -> str:
-        return str((opened.proposal or {}).get("reasons", {}).get(name, ""))
+        reasons = (opened.proposal or {}).get("reasons", {})
+        return str((reasons.get(self.table, {}) if self.table else reasons).get(name, ""))
 
     def _doubts(self, opened: Opened, name: str, words: Mapping[str, Any]) -> list[Html]:
         """Values that may stand for an absence: one press says that they do."""
@@ -327,11 +399,11 @@ class ColumnsPage(BenchPage):
 
     def _panel(self, opened: Opened) -> Html | None:
         name = self.query.get("column", "")
-        view = next((column for column in opened.columns if column.name == name), None)
-        if view is None:
+        view = next((one for one in opened.columns if (one.table, one.name) == (self.table, name)), None)
+        if view is None or name not in self.words:
             return None
         close = self._link("Close", {"column": ""}, class_="quiet")
-        names = [column.name for column in opened.columns if column.name != name]
+        names = [one.name for one in opened.columns if one.table == self.table and one.name != name]
         panel = draw_panel(self.bench, opened, view, self.words.get(name, {}), names)
         return tag(
             "section",
@@ -360,7 +432,9 @@ class ColumnsPage(BenchPage):
         )
         return tag(
             "div",
-            tag(
+            None
+            if self.table
+            else tag(
                 "details",
                 tag("summary", f"Rules between columns ({len(rules)})"),
                 problem(self.wrong.get("rules")),
@@ -383,6 +457,10 @@ class ColumnsPage(BenchPage):
         done = {"remedy": self._remedied, "bulk": self._bulk_edit, "panel": self._panel_edit, "recode": self._recoded}
         if act.do in done:
             self._take(act.do if act.do != "remedy" else "", lambda: done[act.do](act))
+        elif act.name == "summaries":
+            text = str(act.value)
+            change = partial(self.controller.change_summaries, self.bench, self.table, text)
+            self._take("summaries", change, "summaries", text)
         elif act.name in ("schema", "rules"):
             self._take(act.name, lambda: self._pasted(act.name, str(act.value)), act.name, str(act.value))
         elif act.name:
@@ -396,7 +474,8 @@ class ColumnsPage(BenchPage):
         column = opened.columns[int(place)]
 
         def change() -> None:
-            self.controller.change_column(self.bench, column.name, _entries(column, entry, str(act.value)))
+            entries = _entries(column, entry, str(act.value))
+            self.controller.change_column(self.bench, column.name, entries, table=column.table)
 
         self._take(column.name, change, act.name, str(act.value))
 
@@ -413,19 +492,20 @@ class ColumnsPage(BenchPage):
 
     def _remedied(self, act: Act) -> None:
         entries = json.loads(act.of)
-        self.controller.change_columns(self.bench, entries, _said(entries))
+        self.controller.change_columns(self.bench, entries, _said(entries), table=self.table)
 
     def _bulk_edit(self, act: Act) -> None:
         given = {name: str(act.fields[name]) for name in ("role", "kind", "missing") if act.fields.get(name)}
         names = [str(name) for name in act.fields.get("selected", ()) if str(name) in self.words]
         if given and names:
             entries = {name: dict(given) for name in names}
-            self.controller.change_columns(self.bench, entries, _said(entries))
+            self.controller.change_columns(self.bench, entries, _said(entries), table=self.table)
 
     def _panel_edit(self, act: Act) -> None:
         name = act.of
         if name in self.words:
-            self.controller.change_column(self.bench, name, panel_entries(act.fields, self.words[name]))
+            entries = panel_entries(act.fields, self.words[name])
+            self.controller.change_column(self.bench, name, entries, table=self.table)
 
     def _recoded(self, act: Act) -> None:
         """Put a change in front of the recipe's coarseners."""
@@ -444,7 +524,9 @@ class ColumnsPage(BenchPage):
         if name == "rules":
             self.controller.change_rules(self.bench, _toml(text).get("rules", []) if text.strip() else [])
         elif text.strip():
-            self.controller.set_schema(self.bench, Schema.from_dict(_toml(text)))
+            words = _toml(text)
+            read = LinkedSchema.from_dict if "tables" in words else Schema.from_dict
+            self.controller.set_schema(self.bench, read(words))
 
 
 _RULES = """[[rules]]

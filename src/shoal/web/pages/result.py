@@ -10,7 +10,7 @@ from shoal.report.markup import Html, join, tag
 from shoal.web.controller import Controller, title_of
 from shoal.web.inspect import Opened
 from shoal.web.job import Job
-from shoal.web.pages.answer import levels_chosen, measures, promises, tiles, to_watch
+from shoal.web.pages.answer import levels_chosen, linked_tables, measures, promises, tiles, to_watch
 from shoal.web.pages.bench_page import BenchPage, progress_of
 from shoal.web.pages.leaving import way_out, ways_on
 from shoal.web.pages.live import Act
@@ -102,6 +102,7 @@ class ResultPage(BenchPage):
                 to_watch(view["watch"]),
                 who_is_at_risk(view, limit),
                 measures(view, limit),
+                linked_tables(view),
                 promises(result["claims"]),
                 levels_chosen(view),
                 draw_sliders(view, self._chosen(job)),

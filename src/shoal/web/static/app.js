@@ -30,6 +30,7 @@ const apply = (answer) => {
     next.append(template.content);
     morph(part, next);
   }
+  if (answer.parts) count(); // what is selected stays so, and with it the bar
   if (answer.said !== undefined) say(answer.said, answer.sort);
 };
 
