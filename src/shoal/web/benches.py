@@ -73,7 +73,9 @@ class Benches:
         return self.access.loopback or self.access.data is not None
 
     def close(self) -> None:
-        """Stop every job and remove everything."""
+        """Save the projects as they stand, stop every job and remove everything."""
+        for bench in self.room.sessions.all() if self.room.is_open else ():
+            self._autosave(bench.id)
         self.room.close()
 
     def find(self, id: str) -> Bench | None:
@@ -144,8 +146,10 @@ class Benches:
 
     def project_text(self, id: str) -> str:
         """The project file's text."""
-        done = [job for job in reversed(self.jobs_of(id)) if job.kind == "release" and job.state == "done"]
-        return json.dumps(project_words(self.bench(id), [_told(job) for job in done]), indent=1, ensure_ascii=False)
+        bench = self.bench(id)
+        ran = [job for job in reversed(self.jobs_of(id)) if job.kind == "release"]
+        results = [*bench.notes.get("ran", ()), *map(_told, ran)]
+        return json.dumps(project_words(bench, results), indent=1, ensure_ascii=False)
 
     def _save(self, id: str) -> None:
         path = self.bench(id).notes.get("project")
@@ -153,12 +157,20 @@ class Benches:
             write_text(Path(str(path)), self.project_text(id) + "\n")
             with suppress(OSError):
                 Path(str(path)).chmod(0o600)
-            self._change(id, lambda bench: bench.with_note("saved", len(bench.log)))
+            over = self._n_over(id)
+            self._change(id, lambda bench: bench.with_note("saved", [len(bench.log), over]))
 
     def saved(self, id: str) -> tuple[str, bool]:
         """Where the project is saved (empty: nowhere), and whether it is as it stands."""
         bench = self.bench(id)
-        return str(bench.notes.get("project", "")), bench.notes.get("saved") == len(bench.log)
+        place, now = str(bench.notes.get("project", "")), [len(bench.log), self._n_over(id)]
+        if place and bench.notes.get("saved", [0])[0] == now[0] and bench.notes["saved"] != now:
+            self._autosave(id)  # a job has ended, which is no change of the bench
+            bench = self.bench(id)
+        return place, bench.notes.get("saved") == now
+
+    def _n_over(self, id: str) -> int:
+        return sum(job.is_over for job in self.jobs_of(id))
 
     # Changes
 
@@ -198,7 +210,7 @@ def entry_of(what: str, command: str = "") -> Entry:
 
 
 def _told(job: Job) -> dict[str, Any]:
-    """What a project keeps of a finished release: its manifest and measures, no row of it."""
+    """What a project keeps of a run: recipe and state, manifest and measures of a finished one, and no row of it."""
     result = job.result or {}
     try:
         manifest = json.loads((job.folder / "release" / "manifest.json").read_text(encoding="utf-8"))
@@ -207,8 +219,9 @@ def _told(job: Job) -> dict[str, Any]:
     view = result.get("view", {})
     return {
         "job": job.id,
+        "state": job.state,
         "ended": job.ended,
-        "recipe": result.get("recipe"),
+        "recipe": job.words.get("recipe"),
         "sample": result.get("sample"),
         "lost": view.get("lost"),
         "risk": view.get("risk"),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from shoal.files.atomic import write_text
+from shoal.web.drawn import DRAWN
 from shoal.web.error_text import Failure
 from shoal.web.inspect import Opened
 
@@ -112,22 +113,23 @@ def read_job(folder: Path) -> Job:
 
 def write_job(job: Job) -> None:
     """Write the record, whole or not at all."""
-    write_text(job.folder / _RECORD, json.dumps(job.to_dict()))
+    write_text(job.folder / _RECORD, json.dumps(job.to_dict()), durable=False)  # the room goes with the process
 
 
 def write_request(folder: Path, kind: Kind, words: Mapping[str, Any]) -> None:
     """Write what is asked for."""
-    write_text(folder / _REQUEST, json.dumps({"kind": kind, "words": words}))
+    write_text(folder / _REQUEST, json.dumps({"kind": kind, "words": words}), durable=False)
 
 
 def write_result(folder: Path, result: Mapping[str, Any]) -> None:
     """Write what came out."""
-    write_text(folder / _RESULT, json.dumps(result))
+    write_text(folder / _RESULT, json.dumps(result), durable=False)
 
 
 def forget_read() -> None:
-    """Let go of what was read of requests and results, which hold the first rows of files."""
+    """Let go of what was read of requests and results, and drawn of them: they hold the first rows of files."""
     _read.cache_clear()
+    DRAWN.clear()
 
 
 def _loaded(file: Path) -> dict[str, Any] | None:

@@ -48,7 +48,7 @@ class Opening(Benches):
     def open_project(self, path: Path) -> Bench:
         """Take up a project: its file is read anew by its path, or is to be opened again where it was uploaded."""
         words = read_project(path)
-        notes = {**words["notes"], "restored": True}
+        notes = {**words["notes"], "restored": True, "ran": words.get("results", [])}
         if not self.room.holds(path):
             notes["project"] = str(path)
             self.recent.add(path)

@@ -290,9 +290,9 @@ class Sessions:
         with self._lock:
             before = self._known.get(bench.id)
             if bench.opened is not None and (before is None or before.opened != bench.opened):
-                write_text(self._place(bench.id, "opened"), json.dumps(bench.opened.to_dict(), ensure_ascii=False))
+                self._write(bench.id, "opened", bench.opened.to_dict())
             words = {**bench.to_dict(), "has_opened": bench.opened is not None}
-            write_text(self._place(bench.id, "bench"), json.dumps(words, ensure_ascii=False))
+            self._write(bench.id, "bench", words)
             self._known[bench.id] = bench
             self._revisions[bench.id] = self.revision(bench.id) + 1
             if before is None or before.now != bench.now:
@@ -329,6 +329,10 @@ class Sessions:
             return Bench.from_dict(words, Opened.from_dict(json.loads(opened)) if opened else None)
         except (OSError, ValueError, KeyError):
             return None
+
+    def _write(self, id: str, part: str, words: Words) -> None:
+        """Whole or not at all; the room goes with the process, so nothing is written for a crash of the machine."""
+        write_text(self._place(id, part), json.dumps(words, ensure_ascii=False), durable=False)
 
     def _place(self, id: str, part: str) -> Path:
         return self._folder / f"{_checked(id)}.{part}.json"

@@ -17,11 +17,12 @@ from shoal.schema import Kind, LinkedSchema, Role, Schema
 from shoal.web.inspect import ColumnView, Opened
 from shoal.web.pages import charts
 from shoal.web.pages.bench_page import BenchPage, first_rows
-from shoal.web.pages.column_panel import draw_panel, panel_entries
+from shoal.web.pages.column_panel import draw_panel, panel_entries, tree_of
 from shoal.web.pages.domain import read_domain, show_domain
 from shoal.web.pages.live import Act
 from shoal.web.pages.screen import field, problem, select
 from shoal.web.pages.standing import helps, remedy, standing_now
+from shoal.web.pages.tree_editor import put_together, take_apart
 from shoal.web.recoding import read_step
 
 __all__ = ["ColumnsPage"]
@@ -455,8 +456,10 @@ class ColumnsPage(BenchPage):
     def press(self, act: Act) -> None:
         """A field of a row, a remedy, a bulk edit, the panel, rules or a schema."""
         done = {"remedy": self._remedied, "bulk": self._bulk_edit, "panel": self._panel_edit, "recode": self._recoded}
+        done |= {"tree": self._tree_edit, "tree-apart": self._tree_edit}
         if act.do in done:
-            self._take(act.do if act.do != "remedy" else "", lambda: done[act.do](act))
+            place = {"remedy": "", "tree": "panel", "tree-apart": "panel"}.get(act.do, act.do)
+            self._take(place, lambda: done[act.do](act))
         elif act.name == "summaries":
             text = str(act.value)
             change = partial(self.controller.change_summaries, self.bench, self.table, text)
@@ -506,6 +509,19 @@ class ColumnsPage(BenchPage):
         if name in self.words:
             entries = panel_entries(act.fields, self.words[name])
             self.controller.change_column(self.bench, name, entries, table=self.table)
+
+    def _tree_edit(self, act: Act) -> None:
+        """Put values of a hierarchy together, or take a group apart."""
+        opened = self.opened
+        name, level, label = json.loads(act.of) if act.do == "tree-apart" else (act.of, 0, "")
+        columns = opened.columns if opened else ()
+        view = next((one for one in columns if (one.table, one.name) == (self.table, name)), None)
+        if opened is None or view is None or name not in self.words:
+            return
+        rows, _ = tree_of(opened, view, self.words[name])
+        made = take_apart(rows, int(level), str(label)) if label else put_together(rows, act.fields)
+        hierarchy = {"kind": "table", "rows": made} if len(made[0]) > 1 else None
+        self.controller.change_column(self.bench, name, {"hierarchy": hierarchy}, table=self.table)
 
     def _recoded(self, act: Act) -> None:
         """Put a change in front of the recipe's coarseners."""

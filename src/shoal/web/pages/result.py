@@ -8,10 +8,12 @@ from typing import Any
 from shoal.errors import ParameterError, ShoalError
 from shoal.report.markup import Html, join, tag
 from shoal.web.controller import Controller, title_of
+from shoal.web.drawn import DRAWN
 from shoal.web.inspect import Opened
 from shoal.web.job import Job
 from shoal.web.pages.answer import levels_chosen, linked_tables, measures, promises, tiles, to_watch
 from shoal.web.pages.bench_page import BenchPage, progress_of
+from shoal.web.pages.history import ran_before, run_again
 from shoal.web.pages.leaving import way_out, ways_on
 from shoal.web.pages.live import Act
 from shoal.web.pages.pictures import each_column, rows_beside, together, who_is_at_risk
@@ -53,8 +55,22 @@ class ResultPage(BenchPage):
         """A result whose file is gone is gone too."""
         if self.controller.find(self.bench) is None and self.job:
             back = tag("a", "Open a file", href="/", class_="button main")
-            return {"state": Html(""), "body": join([tag("h1", "Not there"), problem(LOST), back])}
-        return super().parts()
+            return {"state": Html(""), "body": join([tag("h1", "Not there"), problem(LOST), back]), **_NO_PARTS}
+        return dict(_NO_PARTS) | super().parts() | self._later_parts()
+
+    def _later_parts(self) -> dict[str, Html]:
+        """What is below the answer, in parts of their own: a slider that moves leaves the pictures as they are."""
+        job = self.now
+        if self.opened is None or job is None or job.state != "done" or job.result is None:
+            return {}
+        view = job.result["view"]
+        picked = str(self.controller.bench(self.bench).notes.get("picked pair", ""))
+        return {
+            "levels": join([levels_chosen(view), draw_sliders(view, self._chosen(job))]),
+            "together": _together(job.id, picked, job),
+            "evidence": _evidence(job.id, job),
+            "leave": self._out(job, job.result),
+        }
 
     def body(self, opened: Opened) -> Html:
         """How far the job is, or what came out."""
@@ -69,7 +85,8 @@ class ResultPage(BenchPage):
 
     def _none(self) -> Html:
         words = problem(LOST) if self.job else tag("p", "Nothing has been run for this file.", class_="lead")
-        return join([words, tag("a", "Choose a method", href=f"/b/{self.bench}/method", class_="button main")])
+        choose = tag("a", "Choose a method", href=f"/b/{self.bench}/method", class_="button main")
+        return join([words, choose, ran_before(self.controller.bench(self.bench))])
 
     def _failed(self, job: Job) -> Html:
         heading = "Cancelled" if job.state == "cancelled" else "Nothing was released"
@@ -94,7 +111,6 @@ class ResultPage(BenchPage):
 
     def _answer(self, job: Job, result: Mapping[str, Any]) -> Html:
         view, limit = result["view"], self.controller.risk_limit(self.bench)
-        notes = self.controller.bench(self.bench).notes
         return join(
             [
                 self._head(job, result),
@@ -104,13 +120,6 @@ class ResultPage(BenchPage):
                 measures(view, limit),
                 linked_tables(view),
                 promises(result["claims"]),
-                levels_chosen(view),
-                draw_sliders(view, self._chosen(job)),
-                together(view, str(notes.get("picked pair", ""))),
-                each_column(view["columns"]),
-                rows_beside(view["rows"]),
-                _notes(result["notes"]),
-                self._out(job, result),
             ]
         )
 
@@ -149,6 +158,8 @@ class ResultPage(BenchPage):
         job = self.now
         if act.do == "cancel" and job is not None:
             self.controller.jobs.cancel(job.id)
+        elif act.do == "again":
+            self.go = f"/b/{self.bench}/result/{run_again(self.controller, self.bench, act.of)}"
         elif act.do.startswith("run"):
             self._run(act)
         elif act.name == "risk_limit":
@@ -203,6 +214,22 @@ class ResultPage(BenchPage):
             self.signed = str(error) if act.do == "sign" else ""
         except OSError:  # forgotten while it was copied
             self.written = LOST
+
+
+_NO_PARTS = {name: Html("") for name in ("levels", "together", "evidence", "leave")}
+
+
+def _together(id: str, picked: str, job: Job) -> Html:
+    return DRAWN.of((id, "together", picked), lambda: together((job.result or {})["view"], picked) or Html(""))
+
+
+def _evidence(id: str, job: Job) -> Html:
+    return DRAWN.of((id, "evidence"), lambda: _drawn_evidence(job.result or {}))
+
+
+def _drawn_evidence(result: Mapping[str, Any]) -> Html:
+    view = result["view"]
+    return join([each_column(view["columns"]), rows_beside(view["rows"]), _notes(result["notes"])])
 
 
 def _running(job: Job) -> Html:
