@@ -5,7 +5,6 @@
     ShoalError
     ├── ParameterError   (exit 2)  the call is wrong: a parameter breaks its rule
     ├── GuaranteeError   (exit 3)  a promise can't be met; nothing was written
-    │   └── BesideError            not beside earlier releases of the same people
     └── InputError       (exit 4)  the table, file or schema is unusable; nothing was written
         ├── SchemaError            the schema itself is wrong, or doesn't fit the table
         ├── ColumnError            a column's content breaks a rule of its schema entry
@@ -22,7 +21,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar, TypeVar
 
 __all__ = [
-    "BesideError",
     "ColumnError",
     "FileError",
     "GuaranteeError",
@@ -85,17 +83,6 @@ class GuaranteeError(ShoalError):
     """A promise can't be met, so nothing was released."""
 
     exit_code = 3
-
-
-class BesideError(GuaranteeError):
-    """A release doesn't hold beside earlier ones of the same people, whose names are `releases`."""
-
-    def __init__(self, owner: str, rule: str, *, got: str = "", hint: str = "", releases: Sequence[str] = ()) -> None:
-        super().__init__(owner, rule, got=got, hint=hint)
-        self.releases = tuple(releases)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild_beside, (self.owner, self.rule, self.got, self.hint, self.releases)
 
 
 class InputError(ShoalError, ValueError):
@@ -192,7 +179,3 @@ def _rebuild_parameter(
 
 def _rebuild_column(column: str, rule: str, got: str, hint: str, fix: Mapping[str, object]) -> ColumnError:
     return ColumnError(column, rule, got=got, hint=hint, fix=fix)
-
-
-def _rebuild_beside(owner: str, rule: str, got: str, hint: str, releases: Sequence[str]) -> BesideError:
-    return BesideError(owner, rule, got=got, hint=hint, releases=releases)

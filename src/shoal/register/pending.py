@@ -62,9 +62,9 @@ class Pending:
         """The name of the release."""
         return str(self.words["release"])
 
-    def to(self, recipient: str | None) -> Pending:
-        """The same for a recipient who was named since."""
-        return self if not recipient else replace(self, words={**self.words, "recipient": recipient})
+    def to(self, recipient: str | None, folder: str = "") -> Pending:
+        """The same for a recipient who was named since, and the folder that it leaves by (empty: by none)."""
+        return replace(self, words={**self.words, "recipient": recipient or None, "folder": folder})
 
     def enter(self, book: Ledger, digest: str) -> None:
         """Enter it in the book, which is open; `digest` is the SHA-256 of the manifest that leaves."""

@@ -38,7 +38,7 @@ def default_folder(controller: Controller, bench: str) -> str:
 def write_release(controller: Controller, bench: str, job: Job, text: str) -> Path:
     """Write a finished release to the folder that a person typed, enter it in the register, and remember where."""
     place = controller.release_place(text)
-    with entered(controller, bench, job):
+    with entered(controller, bench, job, str(place)):
         hand_over(job, place)
     written = {**controller.bench(bench).notes.get("written", {}), job.id: str(place)}
     controller.note(bench, "written", written)
@@ -47,7 +47,7 @@ def write_release(controller: Controller, bench: str, job: Job, text: str) -> Pa
 
 
 @contextmanager
-def entered(controller: Controller, bench: str, job: Job) -> Iterator[None]:
+def entered(controller: Controller, bench: str, job: Job, folder: str = "") -> Iterator[None]:
     """Enter a release in the register before it leaves, once; what then doesn't leave after all is withdrawn."""
     from shoal.register.pending import Pending
 
@@ -57,7 +57,7 @@ def entered(controller: Controller, bench: str, job: Job) -> Iterator[None]:
         yield
         return
     recipient = notes.get("decisions", {}).get(job.id, {}).get("recipient")
-    found.to(recipient).enter_now(sha256(job.folder / "release" / MANIFEST))
+    found.to(recipient, folder).enter_now(sha256(job.folder / "release" / MANIFEST))
     try:
         yield
     except BaseException:

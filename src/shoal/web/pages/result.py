@@ -91,7 +91,7 @@ class ResultPage(BenchPage):
     def _failed(self, job: Job) -> Html:
         heading = "Cancelled" if job.state == "cancelled" else "Nothing was released"
         refused = job.error.releases if job.error else ()
-        groups = "group" in job.words.get("recipe", {})
+        groups = bool(job.error and job.error.keeps_groups)
         on = ways_on(left_before(), refused, groups=groups, wrong=self.refused) if refused else None
         return join(
             [
