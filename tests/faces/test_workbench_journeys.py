@@ -21,6 +21,7 @@ import shoal
 from shoal.release import verify
 
 READY = 90_000
+PLACES = ("What to watch", "Risk of every record", "What is promised", "Pairs of columns", "Decide, sign, write")
 COUNT = "addEventListener('click', () => { sessionStorage.n = 1 + Number(sessionStorage.n || 0); }, true)"
 
 pytestmark = pytest.mark.filterwarnings("default")  # the server's libraries warn in this process too
@@ -102,6 +103,8 @@ def test_the_survey_from_its_file_to_a_signed_release_in_few_clicks(page, tmp_pa
     runs(page)
     sees(page, "The release is ready")
     sees(page, "every row is kept")
+    tops = [page.get_by_role("heading", name=name).bounding_box()["y"] for name in ("The release is ready", *PLACES)]
+    assert tops == sorted(tops)  # the answer first, the way out last
     sees(page, "Pairs of columns")
     assert page.get_by_role("img", name="Each record's probability of being found").count() == 1
     assert serious(page) == []

@@ -131,7 +131,9 @@ class Drafting(Opening):
             raise ParameterError("accepted risk", "must be a number, in percent") from None
         if not 0 < limit <= 1:
             raise ParameterError("accepted risk", "must be more than 0 and at most 100 percent")
-        self.ask(id, "risk_limit", limit)
+        if limit != self.risk_limit(id):
+            what = f"accepted risk: {100 * limit:g} %"
+            self._do(id, what, lambda b: b.changed(what, at=time.time(), asked={**b.now.asked, "risk_limit": limit}))
 
     def asked(self, id: str) -> dict[str, Any]:
         """What was answered beside the recipe, as far as its sort takes it."""

@@ -56,7 +56,7 @@ class ResultPage(BenchPage):
         if self.controller.find(self.bench) is None and self.job:
             back = tag("a", "Open a file", href="/", class_="button main")
             return {"state": Html(""), "body": join([tag("h1", "Not there"), problem(LOST), back]), **_NO_PARTS}
-        return dict(_NO_PARTS) | super().parts() | self._later_parts()
+        return {**super().parts(), **_NO_PARTS, **self._later_parts()}
 
     def _later_parts(self) -> dict[str, Html]:
         """What is below the answer, in parts of their own: a slider that moves leaves the pictures as they are."""
