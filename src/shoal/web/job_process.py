@@ -348,7 +348,7 @@ def _table(words: Words, say: Progress) -> tuple[Any, Any]:
         linked = LinkedSchema.from_dict(words["schema"])
         return linked_source(opened, linked), linked
     schema = Schema.from_dict(words["schema"])
-    source = source_of(opened)
+    source = source_of(opened, schema.coded)
     return replace(source, frame=with_dates(source.frame, schema.formats)), schema
 
 

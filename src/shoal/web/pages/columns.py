@@ -390,8 +390,10 @@ class ColumnsPage(BenchPage):
         if not asked:
             return []
         told = ", ".join(f"{code} ({count(seen[code])} cells)" for code in asked)
+        levels = [level for level in words.get("levels") or () if str(level) not in asked]
+        rest = {"levels": levels or None} if words.get("levels") else {}
         presses = [
-            remedy(meaning, {name: {"missing_codes": {**known, **dict.fromkeys(asked, meaning)}}})
+            remedy(meaning, {name: {"missing_codes": {**known, **dict.fromkeys(asked, meaning)}, **rest}})
             for meaning in ("unknown", "not applicable")
         ]
         return [tag("div", tag("span", f"Does {told} stand for an absence? Yes:"), *presses, class_="doubt")]
