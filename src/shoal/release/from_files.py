@@ -12,7 +12,7 @@ What is claimed is what `shoal.coarsen` claims of the same table, but for what a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -160,13 +160,14 @@ def anonymize_files(
         Columns of free text that a person has looked at and that stay; any other is refused.
     """
     check_recipe(recipe)
-    number, secret, sizes = checked_seed(seed), key or fresh_key(), plan or Plan()
-    with staged(target, overwrite=overwrite) as (stage, inside):
-        relation = engine.scan(inputs)
-        check_texts_on(engine, relation, shown(schema, recipe), allow)
-        made = anonymize_relation(engine, relation, schema, recipe, number, secret, sizes, progress)
-        run = EngineRun(recipe=recipe, declared=schema, seed=number, key=secret, plan=sizes)
-        return written(engine, made, run, inputs, target, stage, inside, progress)
+    run = EngineRun(
+        recipe=recipe, declared=schema, seed=checked_seed(seed), key=key or fresh_key(), plan=plan or Plan()
+    )
+
+    def make(relation: Relation) -> EngineMade:
+        return anonymize_relation(engine, relation, schema, recipe, run.seed, run.key, run.plan, progress)
+
+    return _cell_by_cell(engine, inputs, run, make, target, overwrite=overwrite, allow=allow, progress=progress)
 
 
 def mondrian_files(
@@ -184,13 +185,33 @@ def mondrian_files(
     progress: Progress = quiet,
 ) -> FilesRelease:
     """Cut the table that `inputs` hold into boxes, cell by cell, and write it to `target`; as `anonymize_files`."""
-    number, secret, sizes = checked_seed(seed), key or fresh_key(), plan or Plan()
+    recipe = Coarsening.of(method)
+    run = EngineRun(
+        recipe=recipe, declared=schema, seed=checked_seed(seed), key=key or fresh_key(), plan=plan or Plan()
+    )
+
+    def make(relation: Relation) -> EngineMade:
+        return mondrian_relation(engine, relation, schema, method, run.seed, run.key, run.plan, progress)
+
+    return _cell_by_cell(engine, inputs, run, make, target, overwrite=overwrite, allow=allow, progress=progress)
+
+
+def _cell_by_cell(
+    engine: Engine,
+    inputs: Inputs,
+    run: EngineRun,
+    make: Callable[[Relation], EngineMade],
+    target: Path,
+    *,
+    overwrite: bool,
+    allow: Sequence[str],
+    progress: Progress,
+) -> FilesRelease:
+    """Look for free text, make the release, and write it to `target`, or leave all as it was."""
     with staged(target, overwrite=overwrite) as (stage, inside):
-        relation, recipe = engine.scan(inputs), Coarsening.of(method)
-        check_texts_on(engine, relation, shown(schema, recipe), allow)
-        made = mondrian_relation(engine, relation, schema, method, number, secret, sizes, progress)
-        run = EngineRun(recipe=recipe, declared=schema, seed=number, key=secret, plan=sizes)
-        return written(engine, made, run, inputs, target, stage, inside, progress)
+        relation = engine.scan(inputs)
+        check_texts_on(engine, relation, shown(run.declared, run.recipe), allow)
+        return written(engine, make(relation), run, inputs, target, stage, inside, progress)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
