@@ -17,6 +17,7 @@ from shoal.comparison.comparison import checked_limit
 from shoal.comparison.page import check_folder
 from shoal.errors import ParameterError
 from shoal.recipe import read_recipes
+from shoal.report.drawing import need_pictures
 from shoal.report.numbers import percent
 from shoal.schema import Schema
 
@@ -117,6 +118,7 @@ def _compared(
 
 def _check_out(path: Path | None, out: Path | None, overwrite: bool) -> None:
     if out is not None:
+        need_pictures("--out")
         if path is not None and (path.resolve() == out.resolve() or out.resolve() in path.resolve().parents):
             raise ParameterError(
                 "--out", "must be neither the input nor a folder that contains it", hint="Choose a new folder."

@@ -30,6 +30,7 @@ from shoal.claim import Claim
 from shoal.domain import Axis, Domain
 from shoal.dp import Budget
 from shoal.errors import GuaranteeError
+from shoal.extras import need
 from shoal.method import Telling
 from shoal.params import Help, Range
 from shoal.schema import Schema
@@ -263,6 +264,7 @@ def solve_logistic(X: FloatArray, y: IntArray, C: int, penalty: Penalty = "ridge
 
 def _regression(penalty: Penalty, rarest: int) -> Any:
     """The estimator; a level of fewer rows than folds can't be cross-validated, and the strength is fixed then."""
+    need("sklearn", "imputation")
     from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 
     if penalty == "ridge":
