@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
@@ -58,8 +59,17 @@ def tried(given, python, part):
 def install(given, part, place):
     """The command that installs the wheel with a part of its extras."""
     target = str(given.wheel.resolve()) + ("[all]" if part == "all" else "")
-    lowest = ["--resolution", "lowest-direct"] if part == "lowest" else []
+    lowest = ["--resolution", "lowest-direct", *required(given.wheel)] if part == "lowest" else []
     return [given.uv, "pip", "install", "-q", "--link-mode", "copy", "--python", f"{place}/env", *lowest, target]
+
+
+def required(wheel):
+    """What the wheel itself requires: named directly, since uv takes only such at their lowest."""
+    with zipfile.ZipFile(wheel) as opened:
+        name = next(name for name in opened.namelist() if name.endswith(".dist-info/METADATA"))
+        lines = opened.read(name).decode().splitlines()
+    given = [line.partition(": ")[2] for line in lines if line.startswith("Requires-Dist: ")]
+    return [requirement for requirement in given if ";" not in requirement]
 
 
 def used(place, commands, part):
