@@ -19,10 +19,11 @@ from shoal.release.release import Release
 from shoal.report.numbers import number, percent
 from shoal.report.readings import reading_lines, reading_words, shown
 
-__all__ = ["clipped", "summary", "tell", "tell_where"]
+__all__ = ["WIDE", "clipped", "summary", "tell", "tell_where"]
 
 _MOST = 15
-_WIDE = 80
+WIDE = 80
+"""Columns of a terminal that everything fits."""
 _MOST_CLAIMS = 4
 
 
@@ -37,7 +38,7 @@ def tell(release: Release, target: Path | None, *, verbose: bool = False, accoun
         for line in warnings:
             screen.print(line, markup=False, style="bold yellow")
         where.append("Every assumption and measure: in the report, or here with --verbose.")
-        taken = len(where) + (target is None) + sum(-(-len(line) // _WIDE) for line in warnings)
+        taken = len(where) + (target is None) + sum(-(-len(line) // WIDE) for line in warnings)
         for line in summary(release, target is not None, _MOST - taken):
             screen.print(line, markup=False, soft_wrap=True, highlight=False)
     for line in where:
@@ -100,7 +101,7 @@ def summary(release: Release, written: bool, most: int) -> list[str]:
 
 def clipped(line: str) -> str:
     """A line that fits."""
-    return line if len(line) <= _WIDE else f"{line[: _WIDE - 1]}…"
+    return line if len(line) <= WIDE else f"{line[: WIDE - 1]}…"
 
 
 def _head(release: Release, written: bool) -> str:
