@@ -39,6 +39,7 @@ from shoal.risk.class_sizes import counted_classes
 from shoal.risk.keys import coded_keys
 from shoal.risk.log_linear import fit_log_linear
 from shoal.risk.nearest import match_pair
+from shoal.risk.small_classes import atoms_of
 from shoal.schema import LinkedSchema, read_schema
 
 __all__ = ["EXAMPLES", "risk"]
@@ -156,15 +157,16 @@ def _measure(table: Any, schema: Any, population: int | None, k: int, step: Call
         "classes": class_sizes.measure(frame, schema, found=classes),
         "uniqueness": population_models.measure(frame, schema, population, found=classes),
     }
-    known = {"found": classes, "keys": keys, "fitted": _fitted(found["uniqueness"], keys, classes)}
+    known: dict[str, Any] = {"found": classes, "keys": keys, "fitted": _fitted(found["uniqueness"], keys, classes)}
     found["attackers"] = attacker_models.measure(frame, schema, population, **known)
     found["individual"] = individual_risk.measure(frame, schema, population, **known)
     if schema.household in frame.columns:
         found["households"] = measures.households(frame, schema, population=population)
     step("looking for what would help")
-    found["what_if"] = single_changes.measure(frame, schema, k, found=classes, keys=keys)
+    known = {"found": classes, "keys": keys, "atoms": atoms_of(keys, classes, k)}
+    found["what_if"] = single_changes.measure(frame, schema, k, **known)
     step("sharing out over columns")
-    found["contribution"] = column_contribution.measure(frame, schema, k, found=classes, keys=keys)
+    found["contribution"] = column_contribution.measure(frame, schema, k, **known)
     step("looking for small combinations")
     sets = sum(comb(len(keys), s) for s in (1, 2, 3))
     size = 3 if sets * len(frame) <= _MOST_SETS else 2

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from shoal.cli.console import err, out, print_table
+from shoal.cli.console import WIDE, clipped, err, out, print_table
 from shoal.cli.console import out as screen
-from shoal.cli.summary import WIDE, clipped
 from shoal.reading import Counts, Reading
 from shoal.report.numbers import between, percent
 from shoal.report.readings import reading_lines, reading_words

@@ -11,19 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from shoal.claim import Claim
+from shoal.cli.console import WIDE, clipped, print_claims
 from shoal.cli.console import out as screen
-from shoal.cli.console import print_claims
 from shoal.reading import Reading
 from shoal.release.folders import REPORT, inside_of
 from shoal.release.release import Release
 from shoal.report.numbers import number, percent
 from shoal.report.readings import reading_lines, reading_words, shown
 
-__all__ = ["WIDE", "clipped", "summary", "tell", "tell_where"]
+__all__ = ["summary", "tell", "tell_where"]
 
 _MOST = 15
-WIDE = 80
-"""Columns of a terminal that everything fits."""
 _MOST_CLAIMS = 4
 
 
@@ -97,11 +95,6 @@ def summary(release: Release, written: bool, most: int) -> list[str]:
     figures = list(reading_lines("", _figures(release)))[: most - len(promised) - 2]
     lines = [_head(release, written), *promised, *figures]
     return [clipped(line) for line in (*lines, *_watch(release, most - len(lines)))]
-
-
-def clipped(line: str) -> str:
-    """A line that fits."""
-    return line if len(line) <= WIDE else f"{line[: WIDE - 1]}…"
 
 
 def _head(release: Release, written: bool) -> str:
