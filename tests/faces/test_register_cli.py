@@ -78,8 +78,33 @@ def test_a_trial_is_replaced_or_withdrawn(room):
     assert old["withdrawn"] == f"replaced by {new['release']} before it left"
     gone = shoal("ledger", "withdraw", new["release"], "--because", "a trial")
     assert gone.exit_code == 0, gone.exception
+    assert f"Delete {room / 'one'}" in gone.stdout
+    assert shoal("handover", room / "one", "--to", room / "one.zip").exception.exit_code == 3
     assert anonymize(room, "people.csv", "two", "-g", "mdav").exit_code == 0
     assert shoal("ledger", "expire", old["release"], "--because", "it is over").exit_code == 0
+
+
+def test_a_folder_is_withdrawn_though_it_is_gone(room):
+    assert anonymize(room, "people.csv", "one", "-g", "mdav").exit_code == 0
+    shutil.rmtree(room / "one")
+    shutil.rmtree(room / "one.internal")
+    refused = anonymize(room, "people.csv", "two", "-g", "k-member")
+    assert refused.exception.exit_code == 3
+    assert f"written to {room / 'one'}, which is gone" in said(refused)
+    unknown = shoal("ledger", "withdraw", room / "nothing", "--because", "a trial")
+    assert unknown.exception.exit_code == 4
+    assert shoal("ledger", "withdraw", room / "one", "--because", "a trial").exit_code == 0
+    assert shoal("ledger", "withdraw", room / "one", "--because", "a trial").exception.exit_code == 4
+    assert anonymize(room, "people.csv", "two", "-g", "k-member").exit_code == 0
+
+
+def test_a_folder_that_was_moved_is_known_by_what_it_holds(room):
+    assert anonymize(room, "people.csv", "one", "-g", "mdav").exit_code == 0
+    (room / "one").rename(room / "elsewhere")
+    assert anonymize(room, "people.csv", "other", "-g", "k-member", "--no-register").exit_code == 0
+    wrong = shoal("ledger", "withdraw", room / "other", "--because", "a trial")
+    assert wrong.exception.exit_code == 4
+    assert shoal("ledger", "withdraw", room / "elsewhere", "--because", "a trial").exit_code == 0
 
 
 def test_what_is_signed_has_left(room):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import stat
 
 import numpy as np
@@ -14,6 +15,7 @@ from shoal.ledger import Ledger
 from shoal.ledger.tables import RELEASED
 from shoal.register.people import BYTES, People
 from shoal.release.manifest import read_manifest, replay
+from shoal.release.minisign import new_key
 
 SCHEMA = shoal.Schema.of(
     identifier=["id"],
@@ -63,14 +65,8 @@ def test_what_is_kept_of_a_release(register, tmp_path, url):
     release.write(tmp_path / "out")
     [words] = register.releases()
     manifest = read_manifest(tmp_path / "out")
-    assert manifest["register"] == {
-        "release": words["release"],
-        "data_set": register.data,
-        "beside": [],
-        "holds": True,
-        "same_groups": False,
-        "recipient": "University",
-    }
+    assert manifest["register"] == {"holds": True, "same_groups": False, "recipient": "University"}
+    assert (words["folder"], words["commitment"]) == (str(tmp_path / "out"), manifest["input"]["commitment"])
     assert (words["recipient"], words["k"], words["people"], words["rows"]) == ("University", 5, 120, 120)
     assert words["files"]["release.csv"] == manifest["files"]["release.csv"]
     assert words["unchanged"] == ["cost", "ill"]
@@ -92,6 +88,18 @@ def test_a_crossed_release_is_refused_or_overridden_and_that_shows_everywhere(re
     with pytest.raises(GuaranteeError, match="people with fewer than 5 candidates") as error:
         masked(people(), register, group=shoal.KMember(k=5))
     assert "sentinel" not in str(error.value)
+    assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)
+    name = register.releases()[0]["release"]
+    for said in (
+        "can be joined by cost and ill",
+        f"Release 1 is {name}, of ",
+        f", in {tmp_path / 'one'}.",
+        f'shoal ledger withdraw {name} --because "a trial that never left" --ledger {register.place}',
+        "--same-groups-as 1",
+        "--no-register",
+        '--despite "REASON"',
+    ):
+        assert said in str(error.value)
     release = masked(people(), register.to("Ministry", despite="the first was destroyed"), group=shoal.KMember(k=5))
     release.write(tmp_path / "two")
     found = release.beside
@@ -111,6 +119,52 @@ def test_a_crossed_release_is_refused_or_overridden_and_that_shows_everywhere(re
     assert f"{found.below:,} people with fewer" not in report
     assert f"{found.below:,} people with fewer" in (tmp_path / "two.internal" / "report.html").read_text()
     assert register.releases()[1]["beside"]["below"] == found.below
+
+
+def test_a_coarsened_table_is_told_of_levels_and_not_of_groups(register, tmp_path):
+    masked(people(), register).write(tmp_path / "one")
+    with pytest.raises(GuaranteeError) as error:
+        shoal.coarsen(people(), SCHEMA, shoal.Mondrian(k=5), register=register)
+    assert "shoal apply POLICY" in str(error.value)
+    assert "--same-groups-as" not in str(error.value)
+
+
+def test_nothing_that_leaves_tells_a_second_release_from_a_first(register, tmp_path, url):
+    """Neither the name of the data set, nor those of other releases, nor that there are any."""
+    free = shoal.Register.open("others", ledger=url)
+    masked(people(), register).write(tmp_path / "one")
+    release = masked(people(), register, group=shoal.KMember(k=5), mask=shoal.Resample(), same_groups_as="last")
+    assert release.beside.earlier
+    again = masked(people(), register.to(None, despite="unused"), same_groups_as="last")
+    for one in (release, again):
+        assert one.beside.outside() == {"holds": True, "same_groups": True}
+    other = people(seed=2, first=1000)
+    beside, alone = masked(other, register), masked(other, free)
+    assert beside.beside.earlier
+    assert not alone.beside.earlier
+    assert beside.beside.outside() == alone.beside.outside()
+    leaves = [[fact for fact in one.beside.facts if fact.outside] for one in (beside, alone)]
+    assert leaves[0] == leaves[1] != []
+    words = [json.dumps(read_manifest(one.write(tmp_path / name))) for one, name in ((beside, "b"), (alone, "a"))]
+    secret = {register.data, free.data, *(one["release"] for one in (*register.releases(), *free.releases()))}
+    assert not any(name in text for text in words for name in secret)
+    page = (tmp_path / "b" / "report.html").read_text()
+    assert not any(name in page for name in secret)
+    free.close()
+
+
+def test_what_was_withdrawn_does_not_leave(register, tmp_path):
+    out = masked(people(), register).write(tmp_path / "one")
+    secret, _ = new_key(tmp_path / "publisher.key")
+    shoal.sign(out, key=secret)
+    register.book.withdraw(register.releases()[0]["release"], "a trial")
+    for leave in (lambda: shoal.sign(out, key=secret), lambda: shoal.handover(out, tmp_path / "out.zip")):
+        with pytest.raises(GuaranteeError, match="withdrawn from the register"):
+            leave()
+    assert not (tmp_path / "out.zip").exists()
+    (tmp_path / "one.internal" / "replay.toml").unlink()  # the ledger is remembered
+    with pytest.raises(GuaranteeError, match="withdrawn from the register"):
+        shoal.handover(out, tmp_path / "out.zip")
 
 
 def test_a_withdrawn_release_is_held_against_nobody(register, tmp_path):

@@ -9,8 +9,10 @@ import pytest
 import shoal
 from shoal.errors import GuaranteeError, ParameterError, ShoalError
 from shoal.files.linked import read_linked
+from shoal.ledger import Ledger
 from shoal.linked import Collection, bags_of, candidates
 from shoal.pseudonym import ProjectKey, Pseudonyms
+from shoal.release.manifest import replay
 
 SCHEMA = shoal.datasets.clinic_schema()
 
@@ -148,6 +150,41 @@ def test_an_overwritten_release_takes_its_own_files_only(written, tables, tmp_pa
     with pytest.raises(ShoalError):
         release.write(tmp_path / "out", overwrite=True)
     assert (tmp_path / "out" / "notes.csv").exists()
+
+
+def without(tables, gone):
+    """The tables without some patients, and without what hangs on them."""
+    patients = tables["patients"].filter(~pl.col("patient").is_in(gone))
+    visits = tables["visits"].join(patients.select("patient"), on="patient", how="semi")
+    drugs = tables["prescriptions"].join(visits.select("visit"), on="visit", how="semi")
+    return {"patients": patients, "visits": visits, "prescriptions": drugs}
+
+
+def test_groups_of_linked_tables_are_kept_and_the_intruder_stays_where_one_release_leaves_them(tables, tmp_path):
+    """A year later some have left: who joins two releases by histories and incomes still has k candidates."""
+    Ledger.open(f"sqlite:///{tmp_path}/ledger.db").close()
+    register = shoal.Register.open("clinic", ledger=f"sqlite:///{tmp_path}/ledger.db")
+    words = {"mask": shoal.Centroid(), "register": register, "events": shoal.ExchangeBags()}
+    tables = {**tables, "patients": tables["patients"].with_columns(income=pl.int_range(150) * 7.0)}  # a token
+    first = shoal.anonymize(tables, SCHEMA, group=shoal.MDAV(k=5), **words)
+    first.write(tmp_path / "one")
+    with pytest.raises(GuaranteeError, match="the events of a person"):
+        shoal.anonymize(tables, SCHEMA, group=shoal.KMember(k=5), **words)
+    later = without(tables, tables["patients"]["patient"][:3].to_list())
+    second = shoal.anonymize(later, SCHEMA, same_groups_as="last", **words)
+    assert second.beside.holds
+    assert second.beside.held_back + len(second.table["patients"]) == 147
+    joined(second)
+    seen = [one.table["patients"].select("sex", "born", "region", "income") for one in (first, second)]
+    both = seen[0].join(seen[1], on="income", suffix="_then")
+    cells = [name for name in both.columns if name != "income"]
+    assert both.group_by(cells).len()["len"].min() >= 5
+    gone = seen[0].join(seen[1], on="income", how="anti")
+    assert gone.group_by("sex", "born", "region").len()["len"].min() >= 5
+    assert shoal.verify(second.write(tmp_path / "two")).exit_code == 5
+    again = replay(tmp_path / "two.internal" / "replay.toml", later)
+    assert all(again.table[name].equals(frame) for name, frame in second.table.items())
+    register.close()
 
 
 def test_pseudonyms_join_releases_of_one_scope(tables):

@@ -187,7 +187,7 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
         padding=(0, 1),
     )
     for i, name in enumerate(header):
-        table.add_column(name, justify="left" if i == 0 else "right", no_wrap=i == 0)
+        table.add_column(name, justify="left" if i == 0 else "right", no_wrap=i == 0, overflow="fold")
     for row in rows:
         table.add_row(*[_escape(cell) for cell in row])
     out.print(table)

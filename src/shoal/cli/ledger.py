@@ -15,18 +15,20 @@ import typer
 from shoal.cli.console import out, print_table
 from shoal.cli.options import LedgerUrl, Overwrite, check_free
 from shoal.dp import Budget
-from shoal.errors import ParameterError
+from shoal.errors import InputError, ParameterError
 from shoal.files import write_text
 from shoal.files.atomic import reporting
 from shoal.ledger import Ledger
 from shoal.ledger.archive import archive as move_to_archive
 from shoal.ledger.copies import backup as copy
 from shoal.ledger.copies import restore as put_back
-from shoal.ledger.migration import migrate_file, migrate_ledger
+from shoal.ledger.migration import has_earlier_layout, migrate_file, migrate_ledger
 from shoal.ledger.tables import grant
 from shoal.register.home import own_ledger
+from shoal.release.folders import MANIFEST, SIGNATURE
 from shoal.release.minisign import PublicKey
 from shoal.release.sign import require_signed
+from shoal.release.standing import entry_of
 from shoal.score.admitting import admission_of
 
 __all__ = ["app"]
@@ -55,7 +57,7 @@ _CREATE = """Examples:
 
 shoal ledger create --ledger sqlite:///ledger.db
 
-shoal ledger create --ledger postgresql://owner@db/ledger --service-role shoal_service
+shoal ledger create --ledger postgresql://owner@db/ledger --service-role shoal_service --upgrade
 """
 _RESERVE = """Examples:
 
@@ -92,6 +94,8 @@ shoal ledger releases --data patients --ledger sqlite:///ledger.db
 _WITHDRAW = """Examples:
 
 shoal ledger withdraw 3f9a1c22 --because "a trial that never left"
+
+shoal ledger withdraw out1 out2 --because "trials"
 """
 _EXPIRE = """Examples:
 
@@ -145,7 +149,7 @@ def releases(
         shown = [{n: v for n, v in words.items() if n not in ("sketch", "marks")} for words in wanted]
         typer.echo(json.dumps(shown, indent=1, ensure_ascii=False))
         return
-    names = ["release", "data set", "day", "recipient", "rows", "people", "k", "stands"]
+    names = ["release", "data set", "day", "recipient", "rows", "people", "k", "stands", "folder"]
     rows = [[_cell(words, labels, name) for name in names] for words in wanted]
     print_table(f"{len(rows)} releases", names, rows)
 
@@ -168,14 +172,42 @@ def _stands(beside: dict[str, Any]) -> str:
 
 @app.command(epilog=_WITHDRAW)
 def withdraw(
-    release: Annotated[str, typer.Argument(help="Release, as `shoal ledger releases` lists it.")],
+    release: Annotated[
+        list[str],
+        typer.Argument(help="Releases, as `shoal ledger releases` lists them, or the folders they were written to."),
+    ],
     because: Annotated[str, typer.Option(help="Why; kept in the journal.")],
     ledger: OwnLedger = None,
 ) -> None:
-    """Withdraw a release that never left, or was called back: nothing is held against it any more."""
+    """Withdraw releases that never left, or were called back: nothing is held against them any more.
+
+    A folder may be gone. What is withdrawn is neither signed nor handed over any more.
+    """
     with _own(ledger) as book:
-        book.withdraw(release, because)
-    typer.echo(f"Release {release} is withdrawn; it stays in the journal.")
+        known = book.releases()
+        for words in [_named(known, name) for name in dict.fromkeys(release)]:
+            book.withdraw(words["release"], because)
+            typer.echo(f"Release {words['release']} is withdrawn; it stays in the journal.{_beware(words)}")
+
+
+def _named(known: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    """The release of that name, or the one that was written to that folder."""
+    named = next((words for words in known if words["release"] == name), None)
+    named = named or entry_of(name, [words for words in known if words["withdrawn"] is None])
+    if named is None:
+        hint = "`shoal ledger releases` lists them."
+        raise InputError("register", "has no release of that name or in that folder", hint=hint)
+    return named
+
+
+def _beware(words: dict[str, Any]) -> str:
+    """What is left to be done with the folder."""
+    folder = Path(words.get("folder") or "")
+    if not words.get("folder") or entry_of(folder, [words]) is None or not (folder / MANIFEST).is_file():
+        return ""
+    if (folder / SIGNATURE).is_file():
+        return f" {folder} was signed: make sure that nobody has it, and delete it."
+    return f" Delete {folder}, or write over it."
 
 
 @app.command(epilog=_EXPIRE)
@@ -196,8 +228,13 @@ def create(
     service_role: Annotated[
         str | None, typer.Option(help="PostgreSQL: role for the service, which may add entries but not change them.")
     ] = None,
+    upgrade: Annotated[
+        bool, typer.Option("--upgrade", help="If there is a ledger of an earlier version, bring it up to date.")
+    ] = False,
 ) -> None:
-    """Create an empty ledger."""
+    """Create an empty ledger; one that is there already stays as it is."""
+    if upgrade and has_earlier_layout(ledger):
+        typer.echo(f"Upgraded {migrate_ledger(ledger):,} entries to the layout of this version.")
     with closing(Ledger.open(ledger)) as book:
         if service_role is not None:
             grant(book, service_role)
@@ -280,7 +317,7 @@ def migrate(
         return
     if ledger is None:
         raise ParameterError("migrate", "FILE or --ledger must be given")
-    typer.echo(f"Migrated {migrate_ledger(ledger):,} entries.")
+    typer.echo(f"Upgraded {migrate_ledger(ledger):,} entries to the layout of this version.")
 
 
 @app.command(epilog=_RESERVE)

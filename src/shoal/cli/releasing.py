@@ -31,7 +31,8 @@ from shoal.recipe import read_method
 from shoal.register.home import own_ledger
 from shoal.release.cost import forecast
 from shoal.release.folders import FORMATS, MANIFEST, SIGNATURE, check_target
-from shoal.release.manifest import read_manifest, read_replay
+from shoal.release.manifest import read_replay
+from shoal.release.standing import entry_of
 from shoal.sampling import sample_of
 from shoal.schema import LinkedSchema, Schema, read_schema
 
@@ -171,7 +172,10 @@ class RegisterOptions:
         typer.Option(help="Release although people lose their cover beside an earlier release; give the REASON."),
     ] = None
     register: Annotated[
-        bool, typer.Option(help="Check against earlier releases of the same people, and enter this one.")
+        bool,
+        typer.Option(
+            help="Check against earlier releases of the same people, and enter this one; --no-register: for a trial."
+        ),
     ] = True
     data: Annotated[str | None, typer.Option(help="Data set that FILE belongs to. [default: recognised by rows]")] = (
         None
@@ -238,9 +242,8 @@ def _replacing(register: Any, to: Destination) -> Any:
     """The register, for a release that takes the place of one in the same folder that was not signed."""
     if not to.overwrite or to.out is None or not (to.out / MANIFEST).is_file() or (to.out / SIGNATURE).exists():
         return register
-    old = read_manifest(to.out).get("register", {}).get("release")
-    known = {words["release"] for words in register.book.releases() if words["withdrawn"] is None}
-    return register.replacing(old) if old in known else register
+    old = entry_of(to.out, [words for words in register.book.releases() if words["withdrawn"] is None])
+    return register if old is None else register.replacing(old["release"])
 
 
 def read_events(given: list[str] | None) -> list[Any] | None:

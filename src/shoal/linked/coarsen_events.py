@@ -242,6 +242,7 @@ def joint_claim(k: int, m: int, *, with_quasi: bool) -> Claim:
             f"The intruder knows at most {m} events, and of an event what the release shows of it.",
             "The number of events of a person is not used: rows can be counted, and a long history stands out.",
             "What these persons have in common is shown.",
+            "No other release of the same people's events is used with it.",
         ),
     )
 

@@ -28,11 +28,11 @@ class Beside(Record):
         How many candidates everybody must keep.
     people, returning, newcomers, leavers
         Who is in the new release; who of them was in an earlier one, and who was in none; who was in one and left.
-    below, lost_before, smallest
-        How many people are left with fewer than k candidates by this release; how many had lost them to earlier ones
-        already; and the smallest number of candidates.
-    joined
-        The unchanged columns that rows can be joined by.
+    below, single, lost_before, smallest
+        How many people are left with fewer than k candidates by this release, and how many of them with one alone; how
+        many had lost them to earlier ones already; and the smallest number of candidates.
+    joined, tied
+        The unchanged columns that rows can be joined by, and whether the events of a person join them.
     values, few_values
         How many different sensitive values everybody must keep, and for how many people fewer are common to all of
         their classes.
@@ -59,9 +59,11 @@ class Beside(Record):
     newcomers: int = 0
     leavers: int = 0
     below: int = 0
+    single: int = 0
     lost_before: int = 0
     smallest: int | None = None
     joined: tuple[str, ...] = ()
+    tied: bool = False
     values: int = 0
     few_values: int = 0
     same_groups_as: str | None = None
@@ -84,17 +86,15 @@ class Beside(Record):
         """What was counted, in words, for inside."""
         said = []
         if self.below:
-            said.append(
-                f"{self.below:,} people with fewer than {self.k} candidates, the smallest number being {self.smallest}"
-            )
+            alone = f"{self.single:,} of them with one alone" if self.single else f"the fewest being {self.smallest}"
+            said.append(f"{self.below:,} people with fewer than {self.k} candidates, {alone}")
         if self.few_values:
             said.append(f"{self.few_values:,} people with fewer than {self.values} sensitive values left")
         return " and ".join(said)
 
     def outside(self) -> dict[str, Any]:
-        """What the manifest says: no count."""
-        words: dict[str, Any] = {"release": self.release, "data_set": self.data, "beside": list(self.earlier)}
-        words |= {"holds": self.holds, "same_groups": self.same_groups_as is not None}
+        """What the manifest says: no count, and nothing that shows which other releases are of the same people."""
+        words: dict[str, Any] = {"holds": self.holds, "same_groups": self.same_groups_as is not None}
         given = {"recipient": self.recipient, "despite": self.despite if self.overridden else None}
         return words | {name: text for name, text in given.items() if text is not None}
 
@@ -114,16 +114,17 @@ class Beside(Record):
         return (*self._told(), *self._counted(), *self._kept())
 
     def _told(self) -> tuple[Fact, ...]:
-        if not self.earlier:
+        """What may leave is the same for a first release and for a tenth."""
+        if not self.earlier and self.k <= 1:
             return ()
-        says = "release {release} of data set {data}, beside {n} earlier of the same people"
         values = {"release": self.release, "data": self.data, "n": len(self.earlier)}
-        return (Fact(says=says, values=values, outside=True), *self._joint())
+        which = Fact(says="release {release} of data set {data}, beside {n} earlier of the same people", values=values)
+        return (*([which] if self.earlier else []), *self._joint())
 
     def _joint(self) -> tuple[Fact, ...]:
         if not self.holds:
             return ()
-        says = "everybody keeps at least {k} candidates when the tables are joined"
+        says = _HELD
         if self.lost_before:
             says = "nobody is left with fewer than {k} candidates who was not so by earlier releases alone"
         return (Fact(says=says, values={"k": self.k}, counts="persons", outside=True),)
@@ -159,3 +160,9 @@ class Beside(Record):
             name: tuple(v) if isinstance(v, list) else v for name, v in words.items() if name in known
         }
         return cls(**given)
+
+
+_HELD = (
+    "held against the register of releases: everybody keeps at least {k} candidates when this table is joined with "
+    "those of the same people that were entered before it, if any"
+)

@@ -16,12 +16,79 @@ wait. Cost: O(n log n).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
-from shoal.arrays import BoolArray, Generator, IntArray
-from shoal.register.crossing import ABSENT
+from shoal.arrays import AnyArray, BoolArray, Generator, IntArray
+from shoal.register.crossing import ABSENT, cells_of
+from shoal.register.past import Past, aligned_with
 
-__all__ = ["held_back"]
+__all__ = ["Kept", "held_back", "held_rows", "kept_groups"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Kept:
+    """Groups of an earlier release for the rows of a table.
+
+    Parameters
+    ----------
+    release
+        The earlier release.
+    groups
+        The group of each row; −1 for newcomers, who are grouped among themselves.
+    held
+        Which rows are held back.
+    people
+        How many people these are.
+    """
+
+    release: str
+    groups: IntArray
+    held: BoolArray
+    people: int
+
+
+def kept_groups(past: Sequence[Past], release: str, marks: AnyArray, k: int, rng: Generator) -> Kept:
+    """The groups of an earlier release for the people who are still there, and who must be held back.
+
+    Parameters
+    ----------
+    past, release
+        The earlier releases, and the one whose groups are kept.
+    marks
+        The person of each row of the new table.
+    k
+        How many people a group has at least.
+    """
+    sides, now, n = aligned_with(past, marks)
+    kept = next(side.groups for one, side in zip(past, sides, strict=True) if one.release == release)
+    earlier = cells_of([side.groups for side in sides])
+    newcomer = np.all([side.groups == ABSENT for side in sides], axis=0)
+    own = int(kept.max()) + 1 + earlier  # who was released before but not in that one keeps together by cell
+    groups = np.full(n, ABSENT)
+    groups[now] = np.where(kept == ABSENT, np.where(newcomer, int(own.max()) + 1, own), kept)[now]
+    back = held_back(earlier, groups, newcomer, k, rng)
+    return Kept(
+        release=release,
+        groups=np.where(newcomer[now], ABSENT, groups[now]),
+        held=back[now],
+        people=int(back.sum()),
+    )
+
+
+def held_rows(past: Sequence[Past], marks: AnyArray, labels: IntArray, k: int, rng: Generator) -> BoolArray:
+    """Which rows must be held back for classes that are what they are; `labels` are −1 for who is left out."""
+    if not past:
+        return np.zeros(len(labels), dtype=np.bool_)
+    sides, now, n = aligned_with(past, marks)
+    groups = np.full(n, ABSENT)
+    groups[now] = labels
+    newcomer = np.all([side.groups == ABSENT for side in sides], axis=0)
+    back = held_back(cells_of([side.groups for side in sides]), groups, newcomer, k, rng)
+    rows: BoolArray = back[now]
+    return rows
 
 
 def held_back(cells: IntArray, groups: IntArray, newcomer: BoolArray, k: int, rng: Generator) -> BoolArray:

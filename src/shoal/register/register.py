@@ -28,78 +28,28 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from shoal.arrays import AnyArray, BoolArray, Generator, IntArray
 from shoal.dp import Budget
-from shoal.errors import FileError, GuaranteeError, InputError, ParameterError
+from shoal.errors import FileError, InputError, ParameterError
 from shoal.frame import Frame
 from shoal.ledger.account_rows import new_name
 from shoal.ledger.engine import LedgerError
 from shoal.ledger.ledger import Ledger
 from shoal.ledger.tag import without_password
 from shoal.register.beside import Beside
-from shoal.register.crossing import ABSENT, Side, aligned, candidates, cells_of
 from shoal.register.home import other_ledgers, own_ledger, remember_ledger
-from shoal.register.invariance import common_values
-from shoal.register.keeping import held_back
-from shoal.register.people import BYTES, Draft, People, row_hashes
-from shoal.register.who import Who, in_common, readable, sketch_of
+from shoal.register.joint_attack import few_values, found_beside
+from shoal.register.keeping import Kept, held_rows, kept_groups
+from shoal.register.past import Past, reached
+from shoal.register.people import BYTES, Draft, row_hashes
+from shoal.register.refusal import CrossedError
+from shoal.register.who import Known, Who, in_common, readable, sketch_of
 from shoal.schema import Schema
 
-__all__ = ["Kept", "Known", "Register"]
+__all__ = ["Register"]
 
 _SAME = 0.5  # share of rows in common from which a table is taken for the same
 _LIMIT = Budget(epsilon=10.0, delta=1e-6)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Known:
-    """The people of a table as the register knows them.
-
-    Parameters
-    ----------
-    who
-        By what they are told apart.
-    marks
-        The person of each row.
-    rows, people
-        Sketches of the table's rows and of its people.
-    recognised
-        How the data set was found, in words; empty where it was named.
-    """
-
-    who: Who
-    marks: AnyArray
-    rows: tuple[str, ...]
-    people: tuple[str, ...]
-    recognised: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """What is kept of it beside the marks of a release."""
-        return {"who": self.who.to_dict(), "sketch": {"rows": list(self.rows), "people": list(self.people)}}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Kept:
-    """Groups of an earlier release for the rows of a table.
-
-    Parameters
-    ----------
-    release
-        The earlier release.
-    groups
-        The group of each row; −1 for newcomers, who are grouped among themselves.
-    held
-        Which rows are held back.
-    people
-        How many people these are.
-    """
-
-    release: str
-    groups: IntArray
-    held: BoolArray
-    people: int
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -262,36 +212,23 @@ class Register:
         k
             How many people a group has at least.
         """
-        chosen, past = self.find(release), self._past()
-        sides, now, n = _aligned(past, known.marks)
-        kept = next(side.groups for words, side in zip(past, sides, strict=True) if words.release == chosen["release"])
-        earlier = cells_of([side.groups for side in sides])
-        newcomer = np.all([side.groups == ABSENT for side in sides], axis=0)
-        own = int(kept.max()) + 1 + earlier  # who was released before but not in that one keeps together by cell
-        groups = np.full(n, ABSENT)
-        groups[now] = np.where(kept == ABSENT, np.where(newcomer, int(own.max()) + 1, own), kept)[now]
-        back = held_back(earlier, groups, newcomer, k, rng)
-        return Kept(
-            release=chosen["release"],
-            groups=np.where(newcomer[now], ABSENT, groups[now]),
-            held=back[now],
-            people=int(back.sum()),
-        )
+        chosen = self.find(release)["release"]
+        return kept_groups(self._past(), chosen, known.marks, k, rng)
 
     def held_back(self, known: Known, labels: IntArray, k: int, rng: Generator) -> BoolArray:
         """Which rows must be held back for classes that are what they are; `labels` are −1 for who is left out."""
-        sides, now, n = _aligned(self._past(), known.marks)
-        if not sides:
-            return np.zeros(len(labels), dtype=np.bool_)
-        groups = np.full(n, ABSENT)
-        groups[now] = labels
-        newcomer = np.all([side.groups == ABSENT for side in sides], axis=0)
-        back = held_back(cells_of([side.groups for side in sides]), groups, newcomer, k, rng)
-        rows: BoolArray = back[now]
-        return rows
+        return held_rows(self._past(), known.marks, labels, k, rng)
 
-    def check(self, draft: Draft, *, k: int, values: int = 0, classes: AnyArray | None = None) -> Beside:
-        """Run the intersection attack on a release that is about to be written; a GuaranteeError where it doesn't hold.
+    def check(
+        self,
+        draft: Draft,
+        *,
+        k: int,
+        values: int = 0,
+        classes: AnyArray | None = None,
+        keeps_groups: bool = True,
+    ) -> Beside:
+        """Run the intersection attack on a release that is about to be written; a CrossedError where it doesn't hold.
 
         Parameters
         ----------
@@ -301,57 +238,17 @@ class Register:
             How many candidates everybody must keep; 1: as many as earlier releases asked for.
         values, classes
             How many sensitive values everybody must keep, and those of each class: label, column, value.
+        keeps_groups
+            Whether a release of this kind could keep the groups of an earlier one; a refusal says so.
         """
-        past = [one for one in self._past() if one.joins(draft)]
-        past = _reached(past, self._past())
+        past = reached(draft, self._past())
         least = k if k > 1 else max([one.k for one in past], default=1)
-        found = self._attacked(draft, past, least)
+        found = replace(self.nobodys(), k=least, people=len(draft.people), **found_beside(draft, past, least))
         if past and values and classes is not None:
-            found = replace(found, values=values, few_values=_few_values(past, draft, values, classes))
+            found = replace(found, values=values, few_values=few_values(past, draft, values, classes))
         if not found.holds and self.despite is None:
-            raise self._refusal(found, past)
+            raise CrossedError(found, past, keeps_groups=keeps_groups)
         return found
-
-    def _refusal(self, found: Beside, past: Sequence[_Past]) -> GuaranteeError:
-        names = ", ".join(str(one.number) for one in past)
-        return GuaranteeError(
-            "release",
-            f"must hold beside release{'s' if len(past) > 1 else ''} {names} of the same people",
-            got=found.found,
-            hint="Keep the groups (--same-groups-as last), withdraw a release that never left (shoal ledger withdraw), "
-            "or release despite it (--despite REASON), which is recorded and printed.",
-        )
-
-    def _attacked(self, draft: Draft, past: Sequence[_Past], k: int) -> Beside:
-        people = draft.people
-        words: dict[str, Any] = {
-            "release": secrets.token_hex(4),
-            "data": self.data or new_name(),
-            "k": k,
-            "people": len(people),
-        }
-        words |= {"recipient": self.recipient, "despite": self.despite, "epsilon": self._epsilon()}
-        words |= {"ledger": self.place, "n_releases": len(self.releases())}
-        if not past:
-            return Beside(**words, newcomers=len(people))
-        n, places = aligned([people.marks, *(one.people.marks for one in past)])
-        new, *sides = [_side(one, at, n) for one, at in zip([people, *(p.people for p in past)], places, strict=True)]
-        on = [_spread(one.joined_on(draft), places[0], n) for one in past]
-        left = candidates(new, sides, k, on=on)
-        lost = left < np.minimum(k, _lost_before(past, sides, k))
-        before = np.any([side.present for side in sides], axis=0)
-        shared = {name for one in past for name in set(one.columns) & set(draft.columns)}
-        return Beside(
-            **words,
-            earlier=tuple(one.release for one in past),
-            returning=int((new.present & before).sum()),
-            newcomers=int((new.present & ~before).sum()),
-            leavers=int((before & ~new.present).sum()),
-            below=int(lost.sum()),
-            lost_before=int(((left < k) & ~lost).sum()),
-            smallest=int(left.min()),
-            joined=tuple(sorted(shared)),
-        )
 
     @property
     def place(self) -> str:
@@ -360,9 +257,15 @@ class Register:
 
     def nobodys(self) -> Beside:
         """What there is to say of a release whose rows are nobody's."""
-        words = {"release": secrets.token_hex(4), "data": self.data or new_name(), "recipient": self.recipient}
-        count = {"ledger": self.place, "n_releases": len(self.releases())}
-        return Beside(**words, **count, epsilon=self._epsilon())  # type: ignore[arg-type]
+        return Beside(
+            release=secrets.token_hex(4),
+            data=self.data or new_name(),
+            ledger=self.place,
+            recipient=self.recipient,
+            despite=self.despite,
+            epsilon=self._epsilon(),
+            n_releases=len(self.releases()),
+        )
 
     def _epsilon(self) -> str | None:
         if self.data is None:
@@ -370,10 +273,10 @@ class Register:
         balance = self.book.balance("data", self.data)
         return str(balance.committed.budget) if balance.spent else None
 
-    def _past(self) -> list[_Past]:
+    def _past(self) -> list[Past]:
         """The earlier releases of people that are not withdrawn."""
         known = [words for words in self._standing() if self.despite is None or words["expired"] is None]
-        return [_Past.of(self.book, words) for words in known]
+        return [Past.of(self.book, words) for words in known]
 
     def _standing(self) -> list[dict[str, Any]]:
         return [
@@ -428,114 +331,6 @@ class Register:
         remember_ledger(self.place)
         if self.replaces is not None:
             self.book.withdraw(self.replaces, f"replaced by {beside.release} before it left")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class _Past:
-    """An earlier release, with its people."""
-
-    release: str
-    number: int
-    k: int
-    columns: tuple[str, ...]
-    tied: bool
-    people: People
-    values: AnyArray
-
-    @classmethod
-    def of(cls, book: Ledger, words: Mapping[str, Any]) -> _Past:
-        values = np.frombuffer(book.released_marks(words, "values"), dtype="<u8").reshape(-1, 3)
-        return cls(
-            release=words["release"],
-            number=words["number"],
-            k=words["k"],
-            columns=tuple(words["unchanged"]),
-            tied=words["tied"],
-            people=People.from_bytes(book.released_marks(words, "people")),
-            values=values,
-        )
-
-    def joins(self, other: Draft | _Past) -> bool:
-        """Whether something ties rows of the two together."""
-        return bool(set(self.columns) & set(other.columns)) or (self.tied and other.tied)
-
-    def joined_on(self, draft: Draft) -> AnyArray | None:
-        """The new people's signatures on the columns of this release; None where only a token will do."""
-        if self.tied or draft.tied or not self.columns or not set(self.columns) <= set(draft.columns):
-            return None
-        return draft.signatures(self.columns)
-
-
-def _reached(found: list[_Past], past: Sequence[_Past]) -> list[_Past]:
-    """Those that can be joined with one that was found, directly or through others, in their order."""
-    names = {one.release for one in found}
-    while True:
-        more = {p.release for p in past if any(p.joins(q) for q in past if q.release in names)} | names
-        if more == names:
-            return [one for one in past if one.release in names]
-        names = more
-
-
-def _side(people: People, place: IntArray, n: int) -> Side:
-    groups = np.full(n, ABSENT)
-    groups[place] = np.unique(people.labels, return_inverse=True)[1].reshape(-1)
-    spread = _spread(people.signatures, place, n)
-    return Side(groups=groups, signatures=spread)
-
-
-def _lost_before(past: Sequence[_Past], sides: Sequence[Side], k: int) -> IntArray:
-    """How many candidates the earlier releases leave: who has lost their cover already doesn't lose it again.
-
-    No limit for new people, and for all where the columns of the earlier releases can't be compared.
-    """
-    first, *others = reversed(list(zip(past, sides, strict=True)))
-    if any(one.columns != first[0].columns or one.tied != first[0].tied for one, _ in others):
-        return np.full(len(first[1].groups), np.iinfo(np.int64).max)
-    on = [None if first[0].tied else first[1].signatures for _ in others]
-    found = candidates(first[1], [side for _, side in others], k, on=on)
-    seen = np.any([side.present for side in sides], axis=0)
-    return np.where(seen, found, np.iinfo(np.int64).max)
-
-
-def _spread(values: AnyArray | None, place: IntArray, n: int) -> AnyArray | None:
-    if values is None:
-        return None
-    whole = np.zeros(n, dtype=np.uint64)
-    whole[place] = values
-    return whole
-
-
-def _aligned(past: Sequence[_Past], marks: AnyArray) -> tuple[list[Side], IntArray, int]:
-    """The earlier releases over everybody, the number of each row's person, and how many people there are."""
-    n, (now, *places) = aligned([marks, *(one.people.marks for one in past)])
-    return [_side(one.people, place, n) for one, place in zip(past, places, strict=True)], now, n
-
-
-def _few_values(past: Sequence[_Past], draft: Draft, least: int, classes: AnyArray) -> int:
-    """How many people have fewer than `least` values of a sensitive column in common to all their classes."""
-    people = draft.people
-    n, places = aligned([people.marks, *(one.people.marks for one in past)])
-    worst = np.full(n, least)
-    tables = [classes, *(one.values for one in past)]
-    for column in np.unique(classes[:, 1]):
-        known = [table[table[:, 1] == column] for table in tables]
-        use = [i for i, table in enumerate(known) if len(table)]
-        if len(use) < 2:
-            continue
-        labels = [people.labels, *(one.people.labels for one in past)]
-        groups, values = zip(*(_coded(labels[i], places[i], known[i], n) for i in use), strict=True)
-        common = common_values(groups, values)
-        repeated = np.sum([one != ABSENT for one in groups], axis=0) > 1
-        worst = np.where(repeated, np.minimum(worst, common), worst)
-    return int((worst < least).sum())
-
-
-def _coded(labels: AnyArray, place: IntArray, table: AnyArray, n: int) -> tuple[IntArray, tuple[IntArray, AnyArray]]:
-    """Classes as numbers, for people and for values alike."""
-    codes = np.unique(np.concatenate((labels, table[:, 0])), return_inverse=True)[1].reshape(-1)
-    groups = np.full(n, ABSENT)
-    groups[place] = codes[: len(labels)]
-    return groups, (codes[len(labels) :], table[:, 2])
 
 
 def _named(book: Ledger, data: str) -> str | None:

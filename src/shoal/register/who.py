@@ -15,17 +15,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from shoal.arrays import AnyArray
+from shoal.arrays import AnyArray, distinct_numbers
 from shoal.canonical import plain
 from shoal.errors import ColumnError, InputError
 from shoal.frame import Frame, series
 from shoal.register.people import row_hashes
 from shoal.schema import Schema
 
-__all__ = ["SKETCH", "Who", "in_common", "readable", "sketch_of"]
+__all__ = ["SKETCH", "Known", "Who", "in_common", "readable", "sketch_of"]
 
 SKETCH = 256
 """How many hashes a sketch has."""
@@ -76,7 +75,7 @@ class Who:
         nobody = rows.to_series().is_null().to_numpy()
         if nobody.any():
             marks = marks.copy()
-            alone = row_hashes(key, "person without a name", readable(frame, frame.columns), n, numbered=True)
+            alone = row_hashes(key, "nobody", readable(frame, frame.columns), n, numbered=True)
             marks[nobody] = alone[nobody]
         return marks
 
@@ -91,6 +90,33 @@ class Who:
     def from_dict(cls, words: Mapping[str, Any]) -> Who:
         """Read it from the words of `to_dict`."""
         return cls(columns=tuple(words["columns"]), is_identifier=bool(words["is_identifier"]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Known:
+    """The people of a table as the register knows them.
+
+    Parameters
+    ----------
+    who
+        By what they are told apart.
+    marks
+        The person of each row.
+    rows, people
+        Sketches of the table's rows and of its people.
+    recognised
+        How the data set was found, in words; empty where it was named.
+    """
+
+    who: Who
+    marks: AnyArray
+    rows: tuple[str, ...]
+    people: tuple[str, ...]
+    recognised: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is kept of it beside the marks of a release."""
+        return {"who": self.who.to_dict(), "sketch": {"rows": list(self.rows), "people": list(self.people)}}
 
 
 def _tells_apart(frame: Frame, name: str) -> bool:
@@ -114,7 +140,7 @@ def readable(frame: Frame, names: Sequence[str]) -> pl.DataFrame:
 
 def sketch_of(hashes: AnyArray) -> tuple[str, ...]:
     """The smallest hashes, in hexadecimal."""
-    return tuple(f"{int(one):016x}" for one in np.unique(hashes[:, 0])[:SKETCH])
+    return tuple(f"{int(one):016x}" for one in distinct_numbers(hashes[:, 0])[:SKETCH])
 
 
 def in_common(first: Sequence[str], second: Sequence[str]) -> float:

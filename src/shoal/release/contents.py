@@ -39,6 +39,7 @@ from shoal.release.folders import FORMER, MANIFEST, PARTS, REPORT, SIGNATURE, is
 from shoal.release.linked import WrittenTables, linked_files
 from shoal.release.manifest import ENTRIES, read_manifest
 from shoal.release.minisign import Signature
+from shoal.release.standing import require_standing
 
 __all__ = [
     "digest_of",
@@ -222,7 +223,8 @@ def handover(directory: str | Path, to: str | Path, *, overwrite: bool = False) 
     Raises
     ------
     GuaranteeError
-        The folder holds a file that the manifest doesn't name, a link, a changed file, or lacks one; all are listed.
+        The folder holds a file that the manifest doesn't name, a link, a changed file, or lacks one; all are listed. Or
+        the release was withdrawn from the register.
 
     Examples
     --------
@@ -242,6 +244,7 @@ def handover(directory: str | Path, to: str | Path, *, overwrite: bool = False) 
         raise FileError(str(target), "already exists", hint="Choose another file, or use --overwrite.")
     words = read_manifest(folder)
     require_whole(folder, words, "handover")
+    require_standing(folder, words, "handover")
     names = [MANIFEST, *files_of(words), *([SIGNATURE] if (folder / SIGNATURE).is_file() else [])]
     with replacing(target) as temporary:
         write_zip(temporary, {name: folder / name for name in names})

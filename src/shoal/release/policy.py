@@ -47,7 +47,8 @@ from shoal.rng import fresh_key, secret
 from shoal.schema import Column, Schema
 
 if TYPE_CHECKING:
-    from shoal.register.register import Known, Register
+    from shoal.register.register import Register
+    from shoal.register.who import Known
 
 __all__ = ["ENTRIES", "Policy", "fit"]
 
@@ -152,7 +153,7 @@ class Policy:
         labels = self._classes(table, given)
         held = found.held_back(known, labels, self.conditions["k"], secret(fresh_key(), "held back"))
         people = len(np.unique(known.marks[held], axis=0))
-        rest, mine = without_held(content, known, held)
+        rest, mine = without_held(content, self.schema, known, held)
         return found, mine, replace(table, frame=rest) if isinstance(table, Source) else rest, people
 
     def _classes(self, table: Any, given: Mapping[str, Any]) -> IntArray:

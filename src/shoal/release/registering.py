@@ -22,16 +22,19 @@ from shoal.condition.requirements import Diversity
 from shoal.errors import ParameterError
 from shoal.files import sha256
 from shoal.frame import enter, leave, pick, series
-from shoal.recipe import Anonymization, Recipe, Run
+from shoal.linked import Collection
+from shoal.recipe import Anonymization, LinkedRecipe, Recipe, Run
 from shoal.register.beside import Beside
 from shoal.register.people import Draft, row_hashes
-from shoal.release.folders import MANIFEST
+from shoal.release.folders import MANIFEST, place
 from shoal.release.release import Release
 from shoal.rng import secret
 from shoal.schema import LinkedSchema, Schema
 
 if TYPE_CHECKING:
-    from shoal.register.register import Kept, Known, Register
+    from shoal.register.keeping import Kept
+    from shoal.register.register import Register
+    from shoal.register.who import Known
 
 __all__ = ["Entering", "Entry", "draft_of", "entered", "held_against", "known_people", "without_held"]
 
@@ -48,10 +51,12 @@ class Entry:
     draft: Draft | None
     values: AnyArray
 
-    def enter(self, folder: Path, words: Mapping[str, Any], levels: Mapping[str, Any]) -> None:
-        """Enter the release that lies in `folder` and is about to appear; `words` is its manifest."""
+    def enter(self, stage: Path, target: Path, words: Mapping[str, Any], levels: Mapping[str, Any]) -> None:
+        """Enter the release that lies in `stage` and is about to appear as `target`; `words` is its manifest."""
         entry = {
             "created": words["created"],
+            "folder": str(place(target)),
+            "commitment": words["input"]["commitment"],
             "rows": words["output"]["rows"],
             "recipe": words["recipe"],
             "columns": {n: {**c, **({"level": levels[n]} if n in levels else {})} for n, c in words["columns"].items()},
@@ -60,7 +65,7 @@ class Entry:
             "pseudonyms": words.get("pseudonyms"),
             "files": words["files"],
         }
-        digest, values = sha256(folder / MANIFEST), self.values.astype("<u8").tobytes()
+        digest, values = sha256(stage / MANIFEST), self.values.astype("<u8").tobytes()
         self.register.enter(self.beside, self.draft, self.known, entry, digest=digest, values=values)
 
 
@@ -109,9 +114,9 @@ class Entering:
         found, known = known_people(register, table, schema)
         if groups is None:
             return cls(register=found, table=table, known=known)
-        _check_groups(recipe, schema)
+        _check_groups(recipe)
         kept = found.plan(known, groups, recipe.k, secret(run.key, "held back"))
-        rest, mine = without_held(table, known, kept.held)
+        rest, mine = without_held(table, schema, known, kept.held)
         return cls(register=found, table=rest, known=mine, kept=kept, beside=beside)
 
     def entered(self, release: Release) -> Release:
@@ -138,10 +143,14 @@ def _require_register(groups: str | None) -> None:
         raise ParameterError("same_groups_as", "needs the register that the release was entered in")
 
 
-def _check_groups(recipe: Recipe, schema: Schema | LinkedSchema) -> None:
-    if isinstance(schema, LinkedSchema):
-        raise ParameterError("same_groups_as", "is for one table, not for linked ones")
-    if not isinstance(recipe, Anonymization):
+def keeps_groups(recipe: Recipe) -> bool:
+    """Whether groups of an earlier release can take the place of those that the recipe would make."""
+    persons = recipe.persons if isinstance(recipe, LinkedRecipe) else recipe
+    return isinstance(persons, Anonymization)
+
+
+def _check_groups(recipe: Recipe) -> None:
+    if not keeps_groups(recipe):
         hint = "Levels are kept by a policy: `shoal coarsen --policy`, then `shoal apply`."
         raise ParameterError(
             "same_groups_as", "is for groups and masks, not for coarsened or synthetic tables", hint=hint
@@ -161,10 +170,17 @@ def known_people(register: Register, table: Any, schema: Schema | LinkedSchema) 
     return register.know(enter(table), schema)
 
 
-def without_held(table: Any, known: Known, held: BoolArray) -> tuple[Any, Known]:
-    """The table without the rows that are held back, and its people."""
-    rows = np.flatnonzero(~held)
-    return leave(pick(enter(table), rows), like=table), replace(known, marks=known.marks[rows])
+def without_held(table: Any, schema: Schema | LinkedSchema, known: Known, held: BoolArray) -> tuple[Any, Known]:
+    """The table without the rows that are held back, and its people; of linked tables without their events too."""
+    mine = replace(known, marks=known.marks[~held])
+    if isinstance(schema, Schema):
+        return _picked(table, ~held), mine
+    owners = Collection.of(table, schema).persons
+    return {name: _picked(frame, ~held[owners[name]]) for name, frame in table.items()}, mine
+
+
+def _picked(table: Any, keep: BoolArray) -> Any:
+    return leave(pick(enter(table), np.flatnonzero(keep)), like=table)
 
 
 def held_against(
@@ -189,7 +205,13 @@ def held_against(
         order = np.argsort(release.source_rows)
         draft = draft_of(release, register, known, order)
         values = _values_of(release, draft, order)
-        beside = register.check(draft, k=release.recipe.k, values=_least_values(release.recipe), classes=values)
+        beside = register.check(
+            draft,
+            k=release.recipe.k,
+            values=_least_values(release.recipe),
+            classes=values,
+            keeps_groups=keeps_groups(release.recipe),
+        )
     beside = replace(beside, same_groups_as=same_groups_as, held_back=held)
     entry = Entry(register=register, known=known, beside=beside, draft=draft, values=values)
     return replace(release, beside=beside, entry=entry, facts=(*release.facts, *beside.facts))

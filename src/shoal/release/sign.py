@@ -19,6 +19,7 @@ from shoal.release.contents import files_of, require_whole
 from shoal.release.folders import MANIFEST, REPORT, SIGNATURE, inside_of, place, replaced
 from shoal.release.manifest import read_manifest
 from shoal.release.minisign import PublicKey, SecretKey, Signature, fresh_comment
+from shoal.release.standing import require_standing
 from shoal.release.write import manifest_text
 from shoal.report.signing import Decision, with_decision
 
@@ -70,6 +71,7 @@ def sign(
     if not files_of(words):
         raise FileError(str(folder / MANIFEST), "is of an earlier version", hint="Write the release again.")
     require_whole(folder, words, "sign")
+    require_standing(folder, words, "sign")
     secret = SecretKey.read(key, password)
     with replaced(folder) as stage:
         _write_signed(folder, stage, words, decided, secret)

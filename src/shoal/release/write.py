@@ -72,7 +72,7 @@ def write(release: Release, directory: Path, *, format: str, overwrite: bool, pr
         evidence = write_evidence(release, table, key=key, created=created)
         _write_inside(release, inside, evidence, table, key=key, created=created)
         if release.entry is not None:  # before the folders appear: what left without an entry could not be called back
-            release.entry.enter(stage, read_manifest(stage), _levels(release))
+            release.entry.enter(stage, directory, read_manifest(stage), _levels(release))
     return directory
 
 
