@@ -99,6 +99,25 @@ def test_it_ends_with_a_summary_that_a_person_reads(room):
     assert max(len(line) for line in text.splitlines() if "/" not in line) <= 80  # a folder's path is never cut
 
 
+@pytest.mark.parametrize("method", ["pegs:epsilon=1", "multiple-imputation", "marginal-bootstrap"])
+def test_synthesis_ends_with_a_summary_that_a_person_reads(room, method):
+    """At most fifteen lines as a terminal of 80 columns shows them; a path is wrapped, never cut."""
+    out = f"synthetic-{method.partition(':')[0]}"
+    done = shoal("synthesize", "people.csv", "-s", "schema.toml", "-o", out, "-m", method, cwd=room)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert sum(-(-len(line) // 80) for line in lines) <= 15
+    head = next(line for line in lines if "synthetic rows by" in line)
+    promised = lines[lines.index(head) + 1]
+    assert promised.startswith("proved    epsilon-DP 1" if "epsilon" in method else "promised  nothing is promised")
+    assert "before → after" in done.stdout
+    figure = next(line for line in lines if "combinations of one person" in line)
+    assert "→" in figure
+    assert figure.endswith(("good", "better", "watch", "bad"))
+    assert max(len(line) for line in lines if "/" not in line and not line.startswith("Warning")) <= 80
+    assert "assumes:" not in done.stdout
+
+
 def test_a_bound_above_one_in_k_says_why(tmp_path):
     import polars as pl
 

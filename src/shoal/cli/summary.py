@@ -37,7 +37,7 @@ def tell(release: Release, target: Path | None, *, verbose: bool = False, accoun
         for line in warnings:
             screen.print(line, markup=False, style="bold yellow")
         where.append("Every assumption and measure: in the report, or here with --verbose.")
-        taken = len(where) + (target is None) + sum(-(-len(line) // WIDE) for line in warnings)
+        taken = (target is None) + sum(-(-len(line) // WIDE) for line in (*where, *warnings))
         for line in summary(release, target is not None, _MOST - taken):
             screen.print(line, markup=False, soft_wrap=True, highlight=False)
     for line in where:
