@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.console import steps
-from shoal.cli.files_release import anonymize_lake, repeat_lake
+from shoal.cli.files_release import release_lake, repeat_lake
 from shoal.cli.options import EngineOptions, File, Reading, SomeSchema, grouped, required
 from shoal.cli.releasing import (
     Events,
@@ -148,7 +148,7 @@ def anonymize(
             return
         roles = Schema.read(required(schema, "--schema FILE", "anonymize"))
         words = {"delimiter": reading.delimiter, "overwrite": to.overwrite, "seed": seed, "allow": rules.allow or ()}
-        anonymize_lake(required(file, "FILE", "anonymize"), roles, recipe, target, engine, **words)
+        release_lake(required(file, "FILE", "anonymize"), roles, recipe, target, engine, **words)
         return
     with steps() as step, ExitStack() as stack:
         if recipe is None:

@@ -11,7 +11,7 @@ import typer
 
 from shoal.cli.console import out as screen
 from shoal.cli.console import steps
-from shoal.cli.files_release import coarsen_lake
+from shoal.cli.files_release import release_lake
 from shoal.cli.options import EngineOptions, File, Reading, SomeSchema, grouped, required
 from shoal.cli.releasing import (
     Events,
@@ -153,18 +153,19 @@ def coarsen(
             "--policy": policy,
             **book.given,
         }
-        given |= {"--seed": seed is not None, f"--format {to.format}": to.format not in (None, "parquet")}
+        given |= {f"--format {to.format}": to.format not in (None, "parquet")}
         engine.refuse(given, reading)
         book.say_none(engine.engine)
         rules = _with_hierarchies(Schema.read(required(schema, "--schema FILE", "coarsen")), hierarchies)
-        coarsen_lake(
+        release_lake(
             required(file, "FILE", "coarsen"),
             rules,
-            recipe.coarseners[-1],
+            recipe,
             required(to.out, "--out FOLDER", "coarsen"),
             engine,
             delimiter=reading.delimiter,
             overwrite=to.overwrite,
+            seed=seed,
             allow=held.allow or (),
         )
         return
