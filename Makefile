@@ -115,7 +115,7 @@ test-newest:
 # The versions that the tests last passed with; used where an environment must be made again: uv pip install -c constraints.txt
 constraints: $(STAMP)
 	@echo "# Made by \`make constraints\`: versions that the tests passed with." > constraints.txt
-	$(BIN)/uv pip freeze --python $(BIN)/python --exclude-editable | grep '==' >> constraints.txt
+	$(BIN)/uv pip freeze --quiet --python $(BIN)/python --exclude-editable | grep '==' >> constraints.txt
 
 coverage: $(STAMP)
 	$(BIN)/uv pip install --quiet --python $(BIN)/python coverage pytest-cov

@@ -52,10 +52,6 @@ import polars as pl
 here, there, new = (shoal.datasets.health_survey(600, seed=seed) for seed in (1, 2, 3))
 new = new.drop("cost")
 """,
-    "README.md": """
-existing = shoal.datasets.health_survey(2_000, seed=2).drop("cost")
-new_market = shoal.datasets.health_survey(1_000, seed=3).drop("cost")
-""",
 }
 
 
