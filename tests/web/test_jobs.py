@@ -32,7 +32,7 @@ from shoal.web.workspace import Room
 room = Room.create(Path(sys.argv[1]))
 jobs = Jobs(room, warm=False)
 id = jobs.start("open", {"path": sys.argv[2]})
-while jobs.get(id).step != "reading":
+while not jobs.get(id).step:
     time.sleep(0.001)
 print(jobs._children[id].pid, flush=True)
 time.sleep(60)

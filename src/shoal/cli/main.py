@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import traceback
@@ -90,6 +91,7 @@ def run() -> None:
     """Run the command line; every error Shoal raises becomes one line and its exit code."""
     signal.signal(signal.SIGTERM, _stop)
     keep_freed_memory()
+    gc.set_threshold(20_000, 50, 100)  # most objects live to the end: looking for garbage as often as usual costs 5 %
     try:
         app()
     except ShoalError as error:

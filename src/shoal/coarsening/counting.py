@@ -116,7 +116,7 @@ def count(codes, rows, lut, at, radix, span):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def exceeds(codes, rows, lut, at, radix, exact, k, limit, end, items):  # type: ignore[no-untyped-def]
+def exceeds(codes, rows, end, lut, at, radix, exact, k, limit):  # type: ignore[no-untyped-def]
     """Whether more than `limit` rows are in classes of fewer than `k`, counted class by class until that is sure.
 
     Items come dealt into parts (`dealt`). A part has whole classes, so what fails in it fails in the table: a node that
@@ -128,61 +128,68 @@ def exceeds(codes, rows, lut, at, radix, exact, k, limit, end, items):  # type: 
     keys = np.empty(longest, np.uint64)
     small = 0
     for p in range(len(end) - 1):
-        some = items[end[p] : end[p + 1]]
-        for q in range(len(some)):
-            i, key = some[q], np.uint64(0)
+        start = end[p]
+        for i in range(start, end[p + 1]):
+            key = np.uint64(0)
             for j in range(m):
                 key = key * np.uint64(radix[j]) + np.uint64(lut[at[j] + codes[i, j]])
                 if not exact:
                     key = _mix(key)
-            keys[q] = _mix(key)  # one to one
-        small += _rows_in_small(keys[: len(some)], some, codes, rows, lut, at, exact, k)
+            keys[i - start] = _mix(key)  # one to one
+        small += _rows_in_small(keys, codes[start : end[p + 1]], rows[start : end[p + 1]], lut, at, exact, k)
         if small > limit:
             return True
     return False
 
 
 @njit(cache=True, nogil=True)
-def dealt(codes, lut, at, radix, first, second):  # type: ignore[no-untyped-def]
-    """Deal items into parts by their groups in two columns: where each part begins, and the items, part by part.
+def dealt(codes, rows, lut, at):  # type: ignore[no-untyped-def]
+    """Items and their rows, dealt into parts by their classes at a node, and where each part begins.
 
-    Parts are small enough to be counted in the cache, and hold whole classes of every node with these levels there.
+    Parts are small enough to be counted in the cache, and hold whole classes of that node and of all finer ones. They
+    are copied, so that counting reads memory in order.
     """
     n, parts = len(codes), _FEWEST_PARTS
     while parts * _PART < n and parts < _MOST_PARTS:
         parts *= 2
-    part, items, place = np.empty(n, np.int32), np.empty(n, np.int32), np.zeros(parts + 1, np.int64)
+    part, place = np.empty(n, np.int32), np.zeros(parts + 1, np.int64)
     for i in range(n):
-        group = lut[at[first] + codes[i, first]] * np.int64(radix[second]) + lut[at[second] + codes[i, second]]
-        part[i] = _mix(group) & np.uint64(parts - 1)
+        key = np.uint64(0)
+        for j in range(codes.shape[1]):
+            key = _mix(key + np.uint64(lut[at[j] + codes[i, j]]) + np.uint64(1))
+        part[i] = key & np.uint64(parts - 1)
         place[part[i] + 1] += 1
     for p in range(parts):
         place[p + 1] += place[p]
     end = place.copy()
+    items, totals = np.empty_like(codes), np.empty_like(rows)
     for i in range(n):
-        items[place[part[i]]] = i
+        to = place[part[i]]
         place[part[i]] += 1
-    return end, items
+        totals[to] = rows[i]
+        for j in range(codes.shape[1]):
+            items[to, j] = codes[i, j]
+    return items, totals, end
 
 
 @njit(cache=True, nogil=True)
-def _rows_in_small(keys, items, codes, rows, lut, at, exact, k):  # type: ignore[no-untyped-def]
+def _rows_in_small(keys, codes, rows, lut, at, exact, k):  # type: ignore[no-untyped-def]
     """Rows in classes of fewer than `k`, of items with mixed keys."""
     size = 16
-    while size < 2 * len(keys):
+    while size < 2 * len(rows):
         size *= 2
     mask = np.uint64(size - 1)
     first = np.full(size, -1, np.int32)
     taken = np.empty(size, np.uint64)
     totals = np.zeros(size, np.int64)
-    for i in range(len(keys)):
-        key, item = keys[i], items[i]
+    for i in range(len(rows)):
+        key = keys[i]
         place = (key >> np.uint64(20)) & mask
-        while first[place] >= 0 and not (taken[place] == key and (exact or _same(item, first[place], codes, lut, at))):
+        while first[place] >= 0 and not (taken[place] == key and (exact or _same(i, first[place], codes, lut, at))):
             place = (place + np.uint64(1)) & mask
-        first[place] = item
+        first[place] = i
         taken[place] = key
-        totals[place] += rows[item]
+        totals[place] += rows[i]
     small = 0
     for total in totals:
         if total < k:

@@ -32,13 +32,18 @@ from shoal.errors import ParameterError
 from shoal.schema import Column
 from shoal.schema.infer import words_in
 
-__all__ = ["default_hierarchy", "follows_schema", "ladder_for"]
+__all__ = ["default_hierarchy", "follows_schema", "hierarchy_for", "ladder_for"]
 
 _FINEST_BINS = 20
 
 
 def ladder_for(content: pl.Series, column: Column) -> Ladder:
     """The levels of a column: by the hierarchy that the schema declares, else by the one its kind suggests."""
+    return replace(hierarchy_for(content, column).climb(content), reasons=tuple(column.reasons))
+
+
+def hierarchy_for(content: pl.Series, column: Column) -> Hierarchy:
+    """The same, not yet applied to the column; reasons of absence stay what they are on every level."""
     try:
         declared = column.hierarchy is not None and column.hierarchy.get("kind") != "default"
         known = bare(content, column)
@@ -46,8 +51,7 @@ def ladder_for(content: pl.Series, column: Column) -> Ladder:
     except ParameterError as error:
         raise hierarchy_error(column.name, error) from None
     codes = column.reasons
-    steps = tuple(keeping(step, codes) for step in hierarchy.steps)
-    return replace(replace(hierarchy, steps=steps).climb(content), reasons=tuple(codes))
+    return replace(hierarchy, steps=tuple(keeping(step, codes) for step in hierarchy.steps))
 
 
 def default_hierarchy(content: pl.Series, column: Column) -> Hierarchy:

@@ -25,9 +25,11 @@ __all__ = ["Combinations", "Count", "Counted", "Counter", "Node", "usable_levels
 
 Node: TypeAlias = tuple[int, ...]
 _LARGEST_KEY = 2**62
-_MOST_DEALS = 16  # kept, of four bytes an item
+_MOST_DEALT = 2**23  # items of all deals that are kept, about
+_DEALT_GROUPS = 3  # of a column by which items are dealt, at least, if it has so many
 _MOST_KEPT = 2**22  # classes of all remembered nodes together
 _MOST_NODES = 1000  # remembered
+_NARROW = 2**16  # values of a column whose codes fit two bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,13 +69,19 @@ class Combinations:
     rows: IntArray
     of_row: IntArray
 
+    @property
+    def n(self) -> int:
+        """Number of combinations."""
+        return len(self.rows)
+
     @classmethod
     def of(cls, ladders: Sequence[Ladder], rows: IntArray | None = None) -> Combinations:
         """Find the combinations that occur; `rows` are those that each item stands for."""
         key = combine([Codes(values=ladder.codes, n=len(ladder.values)) for ladder in ladders])
         shown = np.empty(key.n, dtype=np.int64)
         shown[key.values[::-1]] = np.arange(len(key.values) - 1, -1, -1)
-        codes = np.column_stack([ladder.codes[shown] for ladder in ladders]).astype(np.int32)
+        narrow = np.uint16 if max(len(ladder.values) for ladder in ladders) < _NARROW else np.int32
+        codes = np.column_stack([ladder.codes[shown].astype(narrow) for ladder in ladders])
         totals = np.bincount(key.values, weights=rows, minlength=key.n).astype(np.int64)
         return cls(codes=np.ascontiguousarray(codes), rows=totals, of_row=key.values)
 
@@ -172,7 +180,10 @@ class Counter:
         width = [-len(ladder.values) for ladder in ladders]
         self._widest = frozenset(np.argsort(width, kind="stable")[: (len(ladders) + 1) // 2].tolist())
         self._stations = {bottom}
-        self._deals: dict[tuple[int, int, int], tuple[tuple[IntArray, AnyArray], AnyArray]] = {}
+        self._deal_levels = tuple(
+            max((level for level, n in enumerate(sizes) if n >= _DEALT_GROUPS), default=0) for sizes in self._n_groups
+        )
+        self._deals: dict[tuple[int, Node], tuple[tuple[AnyArray, IntArray, IntArray], AnyArray]] = {}
         self._pairs = _pairs(self.combinations, conditions.persons, counted)
 
     @property
@@ -213,21 +224,26 @@ class Counter:
         if self._pairs is not None:
             return False
         at, radix, span = self._place(node)
-        finer = self._memory.nearest(node)
-        deal = self._dealt(finer[0], at, radix)
-        return bool(counting.exceeds(*finer, self._lut, at, radix, span > 0, self.conditions.k, limit, *deal))
+        deal = self._dealt(*self._memory.nearest(node), node)
+        return bool(counting.exceeds(*deal, self._lut, at, radix, span > 0, self.conditions.k, limit))
 
-    def _dealt(self, codes: AnyArray, at: IntArray, radix: IntArray) -> tuple[IntArray, AnyArray]:
-        """The items of a table of classes, dealt by the two columns that have most groups; the last few are kept."""
+    def _dealt(self, codes: AnyArray, rows: IntArray, node: Node) -> tuple[AnyArray, IntArray, IntArray]:
+        """The items of a table of classes, dealt by their classes at a node that is coarser; the last few are kept.
+
+        What is together at a node is together at every coarser one, so one deal by levels that barely tell items apart
+        serves many nodes.
+        """
         from shoal.coarsening import counting
 
-        first, second = (int(j) for j in np.argsort(-radix, kind="stable")[[0, min(1, len(radix) - 1)]])
-        key = (id(codes), int(at[first]), int(at[second]))
-        if key not in self._deals:
-            if len(self._deals) >= _MOST_DEALS:
+        coarse = tuple(map(max, node, self._deal_levels))
+        key = (id(codes), coarse)
+        found = self._deals.pop(key, None)
+        if found is None:
+            found = counting.dealt(codes, rows, self._lut, self._place(coarse)[0]), codes
+            if len(self._deals) * self.combinations.n > _MOST_DEALT:
                 self._deals.pop(next(iter(self._deals)))
-            self._deals[key] = counting.dealt(codes, self._lut, at, radix, first, second), codes
-        return self._deals[key][0]
+        self._deals[key] = found
+        return found[0]
 
     def labels(self, node: Node) -> tuple[AnyArray, AnyArray]:
         """The class of each combination at a node, and a combination of each class."""

@@ -1,6 +1,6 @@
 """The people of one release as the register keeps them: 32 bytes each, and nothing that can be read without the key.
 
-- *mark*, 16 bytes: HMAC-SHA-256 of who it is, the same in every release;
+- *mark*, 16 bytes: a keyed hash (BLAKE2b) of who it is, the same in every release;
 - *label*, 8 bytes: the group or class that the person was released in, counted from nothing but this release;
 - *signature*, 8 bytes: a keyed hash of what was released unchanged about the person (J, `columns`), so that rows of two
   releases can be joined as an intruder would join them. Of a person with several rows the hashes are added up: the
@@ -14,7 +14,7 @@ Whoever has the key can test guesses of identifiers. It is kept outside the ledg
 
 from __future__ import annotations
 
-import hmac
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from shoal.arrays import AnyArray, IntArray
+from shoal.arrays import AnyArray, IntArray, distinct_numbers
 from shoal.canonical import plain
 from shoal.errors import GuaranteeError
 
@@ -131,10 +131,11 @@ class Draft:
 
 def _of_sets(key: bytes, labels: IntArray, whose: IntArray, n: int) -> AnyArray:
     """One label for each person: that of the set of groups that the rows are in."""
-    pairs = np.unique(np.column_stack((whose, labels)), axis=0)
-    hashes = {int(one): _hash(key, f"group {one}".encode())[0] for one in np.unique(pairs[:, 1])}
+    groups, place = np.unique(labels, return_inverse=True)
+    hashes = np.frombuffer(b"".join(_digest(key, "group", str(one))[:8] for one in groups.tolist()), dtype="<u8")
+    pairs = distinct_numbers(whose * len(groups) + place)
     found = np.zeros(n, dtype=np.uint64)
-    np.add.at(found, pairs[:, 0], np.array([hashes[int(one)] for one in pairs[:, 1]], dtype=np.uint64))
+    np.add.at(found, pairs // len(groups), hashes[pairs % len(groups)])
     return found
 
 
@@ -149,19 +150,20 @@ def row_hashes(key: bytes, purpose: str, rows: pl.DataFrame, n: int, *, numbered
         How many rows there are, where there may be no column.
     """
     texts = written_rows(rows, n)
-    if numbered:
-        frame = pl.DataFrame({"text": texts})
-        again = frame.select(pl.int_range(pl.len()).over("text")).to_series()
-        texts = [f"{text}#{number}" if number else text for text, number in zip(texts, again.to_list(), strict=True)]
-    start = f"{purpose}\0".encode()
-    known: dict[str, bytes] = {}
-    digests = bytearray()
-    for text in texts:
-        digest = known.get(text)
-        if digest is None:
-            digest = known[text] = hmac.digest(key, start + text.encode(), "sha256")[:16]
-        digests += digest
-    return np.frombuffer(bytes(digests), dtype="<u8").reshape(n, 2)
+    different = list(dict.fromkeys(texts))
+    if numbered and len(different) < n:
+        texts = different = _numbered(texts)
+    hashes = np.frombuffer(b"".join([_digest(key, purpose, text) for text in different]), dtype="<u8").reshape(-1, 2)
+    if len(different) == n:
+        return hashes
+    place = dict(zip(different, range(len(different)), strict=True))
+    return hashes[[place[text] for text in texts]]
+
+
+def _numbered(texts: Sequence[str]) -> list[str]:
+    """Texts of which equal ones are told apart by a number."""
+    again = pl.DataFrame({"text": texts}).select(pl.int_range(pl.len()).over("text")).to_series().to_list()
+    return [f"{text}#{number}" if number else text for text, number in zip(texts, again, strict=True)]
 
 
 def written_rows(rows: pl.DataFrame, n: int) -> list[str]:
@@ -179,6 +181,6 @@ def _cell(column: pl.Series) -> pl.Series:
     return frame.select(said.fill_null("-")).to_series().alias(column.name)
 
 
-def _hash(key: bytes, content: bytes) -> tuple[int, int]:
-    digest = hmac.digest(key, content, "sha256")
-    return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:16], "little")
+def _digest(key: bytes, purpose: str, text: str) -> bytes:
+    """A keyed hash of 16 bytes (BLAKE2b, which is more than twice as fast as an HMAC)."""
+    return hashlib.blake2b(text.encode(), key=key, person=purpose.encode(), digest_size=16).digest()

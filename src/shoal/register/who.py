@@ -15,10 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from shoal.arrays import AnyArray
+from shoal.arrays import AnyArray, distinct_numbers
 from shoal.canonical import plain
 from shoal.errors import ColumnError, InputError
 from shoal.frame import Frame, series
@@ -76,7 +75,7 @@ class Who:
         nobody = rows.to_series().is_null().to_numpy()
         if nobody.any():
             marks = marks.copy()
-            alone = row_hashes(key, "person without a name", readable(frame, frame.columns), n, numbered=True)
+            alone = row_hashes(key, "nobody", readable(frame, frame.columns), n, numbered=True)
             marks[nobody] = alone[nobody]
         return marks
 
@@ -141,7 +140,7 @@ def readable(frame: Frame, names: Sequence[str]) -> pl.DataFrame:
 
 def sketch_of(hashes: AnyArray) -> tuple[str, ...]:
     """The smallest hashes, in hexadecimal."""
-    return tuple(f"{int(one):016x}" for one in np.unique(hashes[:, 0])[:SKETCH])
+    return tuple(f"{int(one):016x}" for one in distinct_numbers(hashes[:, 0])[:SKETCH])
 
 
 def in_common(first: Sequence[str], second: Sequence[str]) -> float:

@@ -198,7 +198,7 @@ def _steps(content: pl.Series, column: Column, key: Codes) -> Iterator[tuple[Act
 
 
 def _candidates(content: pl.Series, values: pl.Series, column: Column) -> Iterator[tuple[Action, Step]]:
-    from shoal.coarsening.generated import ladder_for  # coarsening loads scipy
+    from shoal.coarsening.generated import hierarchy_for  # coarsening loads scipy
     from shoal.coarsening.steps import Round
 
     if column.kind == "numeric" and content.dtype.is_numeric():
@@ -207,11 +207,11 @@ def _candidates(content: pl.Series, values: pl.Series, column: Column) -> Iterat
             yield "round", Round(base=base)
         yield from _caps(content)
     try:
-        ladder = ladder_for(values, column)
+        steps = hierarchy_for(values, column).steps
     except ShoalError:
         return
-    if ladder.height > 1:
-        yield "coarsen", ladder.steps[0]
+    if steps:
+        yield "coarsen", steps[0]
 
 
 def _base(values: pl.Series) -> float | None:
