@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.claim import Claim
 from shoal.compliance.presets import Check, Preset
+from shoal.errors import GuaranteeError, ParameterError
 from shoal.fact import Fact, Step
 from shoal.frame import enter, leave, with_columns
 from shoal.linked import Collection
@@ -26,7 +27,7 @@ from shoal.schema import LinkedSchema, LinkedTable, Schema
 if TYPE_CHECKING:
     from shoal.release.release import Release
 
-__all__ = ["RewrittenTables", "checks_of_events", "event_checks", "shared_events", "tables_after"]
+__all__ = ["RewrittenTables", "checks_of_events", "event_checks", "not_looked_at", "shared_events", "tables_after"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +50,28 @@ def tables_after(tables: Any, schema: LinkedSchema, preset: Preset | None, recip
         table.name: _table_after(tables[table.name], table, _own(preset, table, held if table.parent is None else set()))
         for table in schema.tables
     }
+    _check_dates(schema, tables, made, recipe)
     said = [fact for one in made.values() for fact in one.facts]
     return RewrittenTables(
         tables={name: one.table for name, one in made.items()},
         schema=LinkedSchema(tuple(replace(table, columns=made[table.name].schema) for table in schema.tables)),
-        facts=tuple(dict.fromkeys(said)),
+        facts=tuple(fact for i, fact in enumerate(said) if fact not in said[:i]),
         steps=tuple(step for one in made.values() for step in one.steps),
     )
+
+
+def _check_dates(
+    schema: LinkedSchema, tables: Mapping[str, Any], made: Mapping[str, Rewritten], recipe: Recipe
+) -> None:
+    """Refuse to move the days of dates that have become years."""
+    moving = [method.name for method in recipe.methods if getattr(method, "moves_dates", False)]
+    for table in schema.events if moving else ():
+        before, after = (enter(one).schema for one in (tables[table.name], made[table.name].table))
+        rewritten = [name for name in table.columns.time if before[name] != after[name]]
+        if rewritten:
+            hint = "Leave the method out, or choose expert determination and a preset that lets dates stand."
+            rule = f"has no days to move: the preset writes '{rewritten[0]}' of {table.name} as years"
+            raise ParameterError(moving[0], rule, hint=hint)
 
 
 def _own(preset: Preset, table: LinkedTable, held: set[str]) -> list[Any]:
@@ -69,8 +85,11 @@ def _table_after(given: Any, table: LinkedTable, steps: list[Any]) -> Rewritten:
     """One table after the steps: keys and links are not theirs to judge, as they are replaced."""
     frame = enter(given)
     done = Rewritten(table=frame.select([name for name in frame.columns if name in table.columns]), schema=table.columns)
-    for step in steps:
-        done = after_step(done, step)
+    try:
+        for step in steps:
+            done = after_step(done, step)
+    except GuaranteeError as error:
+        raise GuaranteeError(f"table '{table.name}', {error.owner}", error.rule, got=error.got, hint=error.hint) from None
     new = {name: done.table[name] for name in done.table.columns}
     return replace(done, table=leave(with_columns(frame, new), like=given))
 
@@ -94,16 +113,31 @@ def checks_of_events(release: Release, preset: Preset, *, year: int | None, allo
     return list(event_checks(preset, collection, shared=shared, year=year, allowed=allowed))
 
 
+def not_looked_at(table: LinkedTable, allowed: set[str]) -> set[str]:
+    """What no rule looks at: columns that a person allowed, as ``COLUMN`` or ``TABLE.COLUMN``, and keys."""
+    return {name.removeprefix(f"{table.name}.") for name in allowed} | set(table.own_keys)
+
+
 def event_checks(
     preset: Preset, collection: Collection, *, shared: int, year: int | None, allowed: set[str]
 ) -> Iterator[Check]:
     """The rules of a preset, held against the released tables of events; each names its table."""
     for table in collection.schema.events:
-        own = {name.removeprefix(f"{table.name}.") for name in allowed}
-        looked_at = Schema(tuple(column for column in table.columns.columns if column.name not in own))
+        unseen = not_looked_at(table, allowed)
+        looked_at = Schema(tuple(column for column in table.columns.columns if column.name not in unseen))
         frame, persons = collection.tables[table.name], collection.persons[table.name]
-        for check in preset.event_findings(frame, looked_at, persons, year=year):
-            yield replace(check, rule=f"{table.name}: {check.rule}")
+        checks = preset.event_findings(frame, looked_at, persons, year=year)
+        listed = [check for check in checks if check.outcome is not None]
+        if listed:
+            yield _merged(table.name, listed)
+        yield from (replace(check, rule=f"{table.name}: {check.rule}") for check in checks if check.outcome is None)
     known = preset.known_events(shared)
     if known is not None:
         yield known
+
+
+def _merged(table: str, checks: list[Check]) -> Check:
+    """The rules about single identifiers as one: what fails is named."""
+    failed = [f"{check.rule} {check.words}" for check in checks if not check.holds]
+    rule = f"{table}: none of the identifiers that the rule lists, and no free text"
+    return Check(rule=rule, holds=not failed, words="; ".join(failed) or checks[0].words)

@@ -152,16 +152,16 @@ def _domain(column: Column) -> pl.Series | None:
 
 def held_to(release: Release, preset: Preset, *, accept: bool) -> Release:
     """Hold a release to the rules of a preset; what was found is among its facts."""
-    from shoal.release.linked_presets import checks_of_events
+    from shoal.release.linked_presets import checks_of_events, not_looked_at
 
     methods = (*preset.first, *release.recipe.methods)
     allowed = {name for method in methods for name in getattr(method, "allow", ())}
-    keys = set() if release.linked is None else release.linked.schema.persons.own_keys
+    unseen = allowed if release.linked is None else not_looked_at(release.linked.schema.persons, allowed)
     own = release.labels[release.prepared.rows]
     year = _given_year(methods)
     found = preset.findings(
         release.frame,
-        Schema(tuple(column for column in release.schema.columns if column.name not in {*allowed, *keys})),
+        Schema(tuple(column for column in release.schema.columns if column.name not in unseen)),
         n_left_out=int((release.labels < 0).sum()),
         year=year,
         removed=_removed(release),

@@ -33,7 +33,7 @@ from shoal.release.contents import faults, files_of
 from shoal.release.folders import FORMER, MANIFEST, PARTS, REPORT, SIGNATURE, is_table, place, replay_of
 from shoal.release.from_files import repeat_files
 from shoal.release.linked import JOINT, WrittenTables, linked_files, readable
-from shoal.release.linked_presets import event_checks, shared_events
+from shoal.release.linked_presets import event_checks, not_looked_at, shared_events
 from shoal.release.manifest import commitment, read_manifest, read_replay
 from shoal.release.minisign import PublicKey, Signature
 from shoal.release.recheck import Parts, Recount, Repeated, fits_input, recount, repeat
@@ -362,7 +362,7 @@ def _preset(
         return [Check(name="preset", holds=False, detail="must name a known preset and its rules")]
     allowed = _allowed(words)
     known = {"year": _year(words), "removed": removed_by_name(words.get("removed", ())), "bound": _claimed_bound(words)}
-    for check in PRESETS[preset["name"]].findings(table, _without(words, {*allowed, *_own_keys(linked)}), **known):
+    for check in PRESETS[preset["name"]].findings(table, _without(words, _unseen(linked, allowed)), **known):
         rules[check.rule] = check
     for check in _of_events(PRESETS[preset["name"]], words, linked, allowed):
         rules[check.rule] = check
@@ -381,8 +381,8 @@ def _preset(
     return [*checks, *lost]
 
 
-def _own_keys(linked: WrittenTables | None) -> tuple[str, ...]:
-    return () if linked is None else linked.schema.persons.own_keys
+def _unseen(linked: WrittenTables | None, allowed: set[str]) -> set[str]:
+    return allowed if linked is None else not_looked_at(linked.schema.persons, allowed)
 
 
 def _of_events(
