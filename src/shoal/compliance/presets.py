@@ -183,7 +183,9 @@ class Preset:
         if self.k <= 1:
             return None
         rule = f"whoever knows one event of a person finds at least {self.k} persons who have it"
-        words = f"{shared} persons at least, by a claim of the release" if shared else "nothing is claimed of known events"
+        words = (
+            f"{shared} persons at least, by a claim of the release" if shared else "nothing is claimed of known events"
+        )
         return Check(rule=rule, holds=shared >= self.k, words=words, by_claim=True)
 
 

@@ -47,7 +47,9 @@ def tables_after(tables: Any, schema: LinkedSchema, preset: Preset | None, recip
     Collection.of(tables, schema)  # dates before birth are found while they are dates
     held = {method.name for method in recipe.methods}
     made = {
-        table.name: _table_after(tables[table.name], table, _own(preset, table, held if table.parent is None else set()))
+        table.name: _table_after(
+            tables[table.name], table, _own(preset, table, held if table.parent is None else set())
+        )
         for table in schema.tables
     }
     _check_dates(schema, tables, made, recipe)
@@ -84,12 +86,16 @@ def _own(preset: Preset, table: LinkedTable, held: set[str]) -> list[Any]:
 def _table_after(given: Any, table: LinkedTable, steps: list[Any]) -> Rewritten:
     """One table after the steps: keys and links are not theirs to judge, as they are replaced."""
     frame = enter(given)
-    done = Rewritten(table=frame.select([name for name in frame.columns if name in table.columns]), schema=table.columns)
+    done = Rewritten(
+        table=frame.select([name for name in frame.columns if name in table.columns]), schema=table.columns
+    )
     try:
         for step in steps:
             done = after_step(done, step)
     except GuaranteeError as error:
-        raise GuaranteeError(f"table '{table.name}', {error.owner}", error.rule, got=error.got, hint=error.hint) from None
+        raise GuaranteeError(
+            f"table '{table.name}', {error.owner}", error.rule, got=error.got, hint=error.hint
+        ) from None
     new = {name: done.table[name] for name in done.table.columns}
     return replace(done, table=leave(with_columns(frame, new), like=given))
 

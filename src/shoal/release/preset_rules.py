@@ -30,7 +30,17 @@ from shoal.release.promises import proved_bound
 from shoal.release.release import Release
 from shoal.schema import Column, LinkedSchema, LinkedTable, Schema
 
-__all__ = ["Rewritten", "after_step", "first_steps", "free_text", "held_to", "preset_words", "read_preset", "shown", "wanted"]
+__all__ = [
+    "Rewritten",
+    "after_step",
+    "first_steps",
+    "free_text",
+    "held_to",
+    "preset_words",
+    "read_preset",
+    "shown",
+    "wanted",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
