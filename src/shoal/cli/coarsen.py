@@ -151,22 +151,23 @@ def coarsen(
             "--export": export,
             "--sample": to.sample,
             "--policy": policy,
-            **book.given,
         }
         given |= {"--seed": seed is not None, f"--format {to.format}": to.format not in (None, "parquet")}
         engine.refuse(given, reading)
-        book.say_none(engine.engine)
         rules = _with_hierarchies(Schema.read(required(schema, "--schema FILE", "coarsen")), hierarchies)
-        coarsen_lake(
-            required(file, "FILE", "coarsen"),
-            rules,
-            recipe.coarseners[-1],
-            required(to.out, "--out FOLDER", "coarsen"),
-            engine,
-            delimiter=reading.delimiter,
-            overwrite=to.overwrite,
-            allow=held.allow or (),
-        )
+        path, target = required(file, "FILE", "coarsen"), required(to.out, "--out FOLDER", "coarsen")
+        with book.opened_for(engine.engine, path, to) as register:
+            coarsen_lake(
+                path,
+                rules,
+                recipe.coarseners[-1],
+                target,
+                engine,
+                delimiter=reading.delimiter,
+                overwrite=to.overwrite,
+                allow=held.allow or (),
+                register=register,
+            )
         return
     with steps() as step:
         source, rules = open_input(file, schema, to, reading, step, "coarsen")

@@ -9,7 +9,7 @@ from typing import Any
 from shoal.cli.console import out as screen
 from shoal.cli.console import print_claims, steps
 from shoal.cli.options import EngineOptions
-from shoal.cli.summary import tell_where
+from shoal.cli.summary import places, registered
 from shoal.coarsening import Generalize, Mondrian
 from shoal.engine import Inputs
 from shoal.errors import ParameterError
@@ -48,13 +48,14 @@ def coarsen_lake(
     delimiter: str | None,
     overwrite: bool,
     allow: Sequence[str] = (),
+    register: Any = None,
 ) -> None:
     """Coarsen the table that `path` names, write it to `target` and print what was released."""
     if not isinstance(method, Generalize | Mondrian):
         raise ParameterError("--method", f"must be generalize or mondrian with --engine {engine.engine}")
     inputs = _inputs(path, target, delimiter, overwrite=overwrite)
     with steps() as step, engine.open() as opened:
-        given: dict[str, Any] = {"overwrite": overwrite, "allow": allow, "progress": step}
+        given: dict[str, Any] = {"overwrite": overwrite, "allow": allow, "register": register, "progress": step}
         if isinstance(method, Generalize):
             made = coarsen_files(opened, inputs, schema, method, target, **given)
         else:
@@ -83,4 +84,5 @@ def _tell(made: FilesRelease, counted: str) -> None:
     print_claims(made.claims)
     screen.print(counted, markup=False)
     screen.print(f"Not measured: {made.unmeasured}; run on a sample in memory (--sample) to see more.", markup=False)
-    tell_where(made.folder)
+    for line in (*registered(made), *places(made.folder)):
+        screen.print(line, markup=False, soft_wrap=True)

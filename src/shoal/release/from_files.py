@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -28,7 +28,7 @@ from shoal.coarsening import Generalize, Mondrian
 from shoal.coarsening.coarsener import Coarsened
 from shoal.coarsening.nodes import Counted
 from shoal.conform import Prepared, as_written, check_columns, prepare, unit_rule
-from shoal.engine import GROUPED, PERSONS, ROWS, Engine, Inputs, Part, Relation
+from shoal.engine import GROUPED, PERSON, PERSONS, ROWS, Engine, Inputs, Part, Relation
 from shoal.errors import ColumnError, GuaranteeError, InputError, SchemaError
 from shoal.fact import Fact, sentences
 from shoal.files import write_text
@@ -36,18 +36,24 @@ from shoal.frame import enter, series
 from shoal.recipe import Anonymization, Coarsening, Progress, Recipe, quiet, read_recipe
 from shoal.recipe.rules import refuse_rules
 from shoal.release.by_engine import EngineMade, anonymize_relation, check_written, largest_share
-from shoal.release.cells import Plan, check_recipe
+from shoal.release.cells import CELL, GROUP, Plan, check_recipe
+from shoal.release.engine_registering import EngineEntering
 from shoal.release.engine_texts import check_texts_on
 from shoal.release.folders import MANIFEST, PARTS, REPLAY, staged
 from shoal.release.manifest import FORMAT, commitment, read_replay, versions
 from shoal.release.mondrian_cells import mondrian_relation
 from shoal.release.preset_rules import shown
 from shoal.release.promises import class_claims
+from shoal.release.registering import Entry
 from shoal.release.release import checked_seed
 from shoal.release.write import manifest_text
 from shoal.risk.class_sizes import require_plain
 from shoal.rng import branch_key, fresh_key
 from shoal.schema import Column, Schema
+
+if TYPE_CHECKING:
+    from shoal.register.beside import Beside
+    from shoal.register.register import Register
 
 __all__ = [
     "EngineRun",
@@ -77,6 +83,12 @@ class FilesRelease:
     claims: tuple[Claim, ...]
     facts: tuple[Fact, ...]
     recipe: Recipe
+    entry: Entry | None = field(default=None, repr=False)
+
+    @property
+    def beside(self) -> Beside | None:
+        """What it gives away beside earlier releases of the same people, where a register was given."""
+        return None if self.entry is None else self.entry.beside
 
     @property
     def unmeasured(self) -> str:
@@ -94,6 +106,7 @@ def coarsen_files(
     *,
     overwrite: bool = False,
     allow: Sequence[str] = (),
+    register: Register | None = None,
     progress: Progress = quiet,
 ) -> FilesRelease:
     """Coarsen the table that `inputs` hold and write it to `target`, or raise and leave everything as it was."""
@@ -109,10 +122,13 @@ def coarsen_files(
         relation = engine.scan(inputs)
         settled = _checked(engine, relation, schema)
         check_texts_on(engine, relation, shown(schema, recipe), allow)
+        entering = _entering(register, engine, relation, schema, progress)
+        relation = relation if entering is None else entering.relation
         progress("coarsening")
         items = _items(engine, relation, settled)
         done = method.apply_counted(items.prepared, items.counted)
         coded = _coded(engine, relation, settled, items, done)
+        entry = None if entering is None else entering.entry(engine, coded, settled.quasi, settled, recipe)
         progress("writing")
         key = fresh_key()
         released = [name for name in coded.columns if name in schema.released]
@@ -129,6 +145,7 @@ def coarsen_files(
             claims=class_claims(recipe, settled, largest_share(engine, coded, settled.quasi, settled.unit)),
             facts=(*items.prepared.facts, *([unit_rule(schema.unit)] if schema.unit else []), *done.facts),
             recipe=recipe,
+            entry=entry,
         )
         _write_words(made, stage, inside, settled, schema, released, inputs, {"pairing": key}, measured=False)
     return made
@@ -146,6 +163,7 @@ def anonymize_files(
     plan: Plan | None = None,
     overwrite: bool = False,
     allow: Sequence[str] = (),
+    register: Register | None = None,
     progress: Progress = quiet,
 ) -> FilesRelease:
     """Group and mask the table that `inputs` hold, cell by cell, and write it to `target`, or leave all as it was.
@@ -158,15 +176,20 @@ def anonymize_files(
         How large cells are.
     allow
         Columns of free text that a person has looked at and that stay; any other is refused.
+    register
+        The register that the release is held against and entered in.
     """
     check_recipe(recipe)
     number, secret, sizes = checked_seed(seed), key or fresh_key(), plan or Plan()
     with staged(target, overwrite=overwrite) as (stage, inside):
         relation = engine.scan(inputs)
         check_texts_on(engine, relation, shown(schema, recipe), allow)
+        entering = _entering(register, engine, relation, schema, progress)
+        relation = relation if entering is None else entering.relation
         made = anonymize_relation(engine, relation, schema, recipe, number, secret, sizes, progress)
+        entry = None if entering is None else entering.entry(engine, made.relation, [CELL, GROUP], made.schema, recipe)
         run = EngineRun(recipe=recipe, declared=schema, seed=number, key=secret, plan=sizes)
-        return written(engine, made, run, inputs, target, stage, inside, progress)
+        return written(engine, made, run, inputs, target, stage, inside, progress, entry)
 
 
 def mondrian_files(
@@ -181,6 +204,7 @@ def mondrian_files(
     plan: Plan | None = None,
     overwrite: bool = False,
     allow: Sequence[str] = (),
+    register: Register | None = None,
     progress: Progress = quiet,
 ) -> FilesRelease:
     """Cut the table that `inputs` hold into boxes, cell by cell, and write it to `target`; as `anonymize_files`."""
@@ -188,9 +212,24 @@ def mondrian_files(
     with staged(target, overwrite=overwrite) as (stage, inside):
         relation, recipe = engine.scan(inputs), Coarsening.of(method)
         check_texts_on(engine, relation, shown(schema, recipe), allow)
+        entering = _entering(register, engine, relation, schema, progress)
+        relation = relation if entering is None else entering.relation
         made = mondrian_relation(engine, relation, schema, method, number, secret, sizes, progress)
+        entry = (
+            None if entering is None else entering.entry(engine, made.relation, made.schema.quasi, made.schema, recipe)
+        )
         run = EngineRun(recipe=recipe, declared=schema, seed=number, key=secret, plan=sizes)
-        return written(engine, made, run, inputs, target, stage, inside, progress)
+        return written(engine, made, run, inputs, target, stage, inside, progress, entry)
+
+
+def _entering(
+    register: Register | None, engine: Engine, relation: Relation, schema: Schema, progress: Progress
+) -> EngineEntering | None:
+    """The rows as the register sees them; None where nobody asks it."""
+    if register is None:
+        return None
+    progress("looking into the register")
+    return EngineEntering.of(register, engine, relation, schema)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,6 +266,7 @@ def written(
     stage: Path,
     inside: Path,
     progress: Progress,
+    entry: Entry | None = None,
 ) -> FilesRelease:
     """Write what a run made to the stage of a release, read it back, and last of all write the manifest."""
     progress("writing")
@@ -244,6 +284,7 @@ def written(
         claims=made.claims,
         facts=made.facts,
         recipe=run.recipe,
+        entry=entry,
     )
     repeats = {"seed": run.seed, "pairing": run.key, "cells": run.plan.to_dict()}
     measured = any(claim.basis == "measured" for claim in made.claims)
@@ -361,7 +402,7 @@ def _coded(engine: Engine, relation: Relation, schema: Schema, items: _Items, do
     """The rows that are kept, with their quasi-identifiers as they are written, and the unit."""
     if not done.kept.any():
         raise GuaranteeError("Generalize", "would leave no record", hint="Lower k or the suppression.")
-    released = [name for name in relation.columns if name in schema.released or name == schema.unit]
+    released = [name for name in relation.columns if name in schema.released or name in (schema.unit, *PERSON)]
     own = np.flatnonzero(done.kept)
     raw = items.raw[items.prepared.rows[own]]
     maps, shown = {}, as_written(items.prepared.frame, items.prepared.schema)
@@ -421,6 +462,8 @@ def _write_words(
         "schema": declared.to_dict(),
         "versions": versions(),
     }
+    if made.beside is not None:
+        replay["register"] = {name: value for name, value in made.beside.to_dict().items() if value is not None}
     write_text(inside / REPLAY, "# Internal: never publish it.\n" + tomli_w.dumps(replay))
     words = {
         "format": FORMAT,
@@ -436,8 +479,11 @@ def _write_words(
         "output": output,
         "claims": [claim.to_dict() for claim in made.claims],
         "measures": _ON_A_SAMPLE if measured else _NOT_MEASURED,
-        "notes": list(sentences(made.facts, outside=True)),
+        "notes": list(sentences((*made.facts, *(made.beside.facts if made.beside else ())), outside=True)),
+        **({} if made.beside is None else {"register": made.beside.outside()}),
         "versions": versions(),
         "files": files,
     }
     write_text(stage / MANIFEST, manifest_text(words))
+    if made.entry is not None:
+        made.entry.enter(stage, made.folder, words, {})
