@@ -87,7 +87,7 @@ def test_the_second_release_is_refused_and_the_register_counts_what_the_intruder
 
 
 def by_hand(original, unchanged, first, second):
-    """The candidates of everybody, one person and one row at a time: who knows both groups and joins what is unchanged."""
+    """The candidates of everybody, one person and one row at a time, for who knows both groups and joins rows."""
     shown = original.select(unchanged).rows()
     groups = [(int(a), int(b)) for a, b in zip(first.labels, second.labels, strict=True)]
     members = [{}, {}]
@@ -107,7 +107,7 @@ def by_hand(original, unchanged, first, second):
 
 @pytest.mark.parametrize("pair", ["mondrian, k-member", "mdav, k-member", "mondrian, generalize"])
 def test_two_ordinary_releases_of_one_file_and_who_they_single_out(pair, tmp_path):
-    """The count that the register gives is that of a search by hand over all 1,000 people: hundreds lose their cover."""
+    """The register counts what a search by hand over all 1,000 people finds: hundreds lose their cover."""
     table, schema = shoal.datasets.health_survey(N, seed=1), shoal.datasets.health_survey_schema()
     url = f"sqlite:///{tmp_path}/ledger.db"
     Ledger.open(url).close()

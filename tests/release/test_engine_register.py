@@ -1,4 +1,4 @@
-"""The register for files on an engine: the same marks as in memory, the same refusals, and nothing of it in the files."""
+"""The register for files on an engine: the same marks as in memory, the same refusals, nothing of it in the files."""
 
 import json
 
@@ -114,19 +114,31 @@ def test_releases_of_memory_and_engine_are_held_against_each_other(engine, regis
 def test_a_register_changes_no_row_and_the_run_can_be_repeated(engine, register, tmp_path):
     inputs = lake(people(), tmp_path / "lake")
     words = {"seed": 5, "key": "11" * 32}
-    anonymize_files(engine, inputs, SCHEMA, RECIPE, tmp_path / "without", **words)
-    anonymize_files(engine, inputs, SCHEMA, RECIPE, tmp_path / "with", register=register, **words)
+    plain = anonymize_files(engine, inputs, SCHEMA, RECIPE, tmp_path / "without", **words)
+    made = anonymize_files(engine, inputs, SCHEMA, RECIPE, tmp_path / "with", register=register, **words)
+    assert made.claims == plain.claims
     repeat_files(engine, tmp_path / "with.internal" / "replay.toml", tmp_path / "again")
     files = [sorted((tmp_path / name).glob("part-*.parquet")) for name in ("without", "with", "again")]
     assert [[file.read_bytes() for file in some] for some in files[1:]] == [[f.read_bytes() for f in files[0]]] * 2
 
 
-def test_people_must_be_told_apart(engine, register, tmp_path):
-    schema = shoal.Schema.of(quasi=["age", "sex"], sensitive=["cost"], other=["seen", "share"], bounds={"age": (0, 120)})
-    inputs = lake(people().drop("id"), tmp_path / "lake")
-    with pytest.raises(InputError, match="told apart by a unit or an identifier"):
-        anonymize_files(engine, inputs, schema, RECIPE, tmp_path / "out", register=register)
-    assert not (tmp_path / "out").exists()
+def test_without_an_identifier_people_are_their_rows_and_equal_rows_are_two(engine, register, tmp_path):
+    schema = shoal.Schema.of(
+        quasi=["age", "sex"], sensitive=["cost"], other=["seen", "share"], bounds={"age": (0, 120)}
+    )
+    table = people().drop("id")
+    table = pl.concat([table, table[:40], table[:10]])
+    made = anonymize_files(
+        engine, lake(table, tmp_path / "lake"), schema, RECIPE, tmp_path / "one", register=register, seed=1
+    )
+    assert made.beside.people == 350
+    words = {"group": shoal.MDAV(k=5), "mask": shoal.Resample(), "register": register.to(None, despite="a test")}
+    shoal.anonymize(table[::-1], schema, **words).write(tmp_path / "two")
+    assert np.array_equal(marks(register, 0).marks, marks(register, 1).marks)
+    narrower = shoal.Schema(tuple(c for c in schema.columns if c.name != "share"))
+    inputs = lake(table.drop("share"), tmp_path / "narrower")
+    with pytest.raises(InputError, match="the table has no column 'share'"):
+        anonymize_files(engine, inputs, narrower, RECIPE, tmp_path / "three", register=register)
 
 
 def test_a_unit_with_several_rows_counts_once(engine, register, tmp_path):

@@ -151,6 +151,9 @@ class Engine(Protocol):
         A row without a person's number keeps its own.
         """
 
+    def numbered(self, relation: Relation, by: Sequence[str], name: str) -> Relation:
+        """Rows that are equal in `by` with a number from 0 in a new column; which gets which is not said."""
+
     def apply(self, relation: Relation, cell: str, function: Batch, types: Types) -> Relation:
         """What a pure function makes of the rows of each cell, which it gets sorted by all columns."""
 

@@ -146,6 +146,10 @@ class MemoryEngine:
         home = frame.select(unit).join(least, on=unit, how="left", maintain_order="left")["#home"]
         return _relation(frame.with_columns(home.fill_null(frame[value]).alias(value)))
 
+    def numbered(self, relation: Relation, by: Sequence[str], name: str) -> Relation:
+        """Equal rows, counted."""
+        return _relation(relation.plan.with_columns(pl.int_range(pl.len()).over(list(by)).alias(name)))
+
     def apply(self, relation: Relation, cell: str, function: Batch, types: Types) -> Relation:
         """What a function makes of each cell."""
         cells = relation.plan.partition_by(cell, maintain_order=False)

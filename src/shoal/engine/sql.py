@@ -236,6 +236,11 @@ class SqlEngine(ABC):
             f"SELECT {', '.join(chosen)} FROM ({relation.plan}) s LEFT JOIN ({homes}) h ON s.{own} = h.u"
         )
 
+    def numbered(self, relation: Relation, by: Sequence[str], name: str) -> Relation:
+        """Equal rows, counted in any order."""
+        over = f"row_number() OVER (PARTITION BY {self._names(by)} ORDER BY {self._names(by)}) - 1"
+        return self._relation(f"SELECT *, {over} AS {self._name(name)} FROM ({relation.plan})")
+
     def __enter__(self) -> Self:
         return self
 

@@ -26,7 +26,7 @@ from shoal.arrays import AnyArray, IntArray, distinct_numbers
 from shoal.canonical import plain
 from shoal.errors import GuaranteeError
 
-__all__ = ["BYTES", "Draft", "People", "persons_of", "row_hashes", "written_rows"]
+__all__ = ["BYTES", "Draft", "People", "persons_of", "row_hashes", "told_apart", "written_rows"]
 
 BYTES = 32
 """What a person takes in the register, for each release."""
@@ -159,19 +159,26 @@ def row_hashes(
     """
     texts = written_rows(rows, n, typed=typed)
     different = list(dict.fromkeys(texts))
-    if numbered and len(different) < n:
-        texts = different = _numbered(texts)
-    hashes = np.frombuffer(b"".join([_digest(key, purpose, text) for text in different]), dtype="<u8").reshape(-1, 2)
+    digests = b"".join([_digest(key, purpose, text) for text in different])
+    hashes: AnyArray = np.frombuffer(digests, dtype="<u8").reshape(-1, 2)
     if len(different) == n:
         return hashes
-    place = dict(zip(different, range(len(different)), strict=True))
-    return hashes[[place[text] for text in texts]]
+    places = dict(zip(different, range(len(different)), strict=True))
+    place = np.array([places[text] for text in texts])
+    found: AnyArray = hashes[place]
+    if not numbered:
+        return found
+    again = pl.DataFrame({"place": place}).select(pl.int_range(pl.len()).over("place")).to_series().to_numpy()
+    return told_apart(key, purpose, found, again)
 
 
-def _numbered(texts: Sequence[str]) -> list[str]:
-    """Texts of which equal ones are told apart by a number."""
-    again = pl.DataFrame({"text": texts}).select(pl.int_range(pl.len()).over("text")).to_series().to_list()
-    return [f"{text}#{number}" if number else text for text, number in zip(texts, again, strict=True)]
+def told_apart(key: bytes, purpose: str, hashes: AnyArray, numbers: IntArray) -> AnyArray:
+    """Hashes of which equal ones are told apart by their number; the one numbered 0 stays."""
+    made = hashes.copy()
+    for i in np.flatnonzero(numbers).tolist():
+        digest = _digest(key, purpose, f"{hashes[i].tobytes().hex()}#{numbers[i]}")
+        made[i] = np.frombuffer(digest, dtype="<u8")
+    return made
 
 
 def written_rows(rows: pl.DataFrame, n: int, *, typed: bool = False) -> list[str]:

@@ -77,8 +77,7 @@ def check_recipe(recipe: Anonymization) -> None:
 
 def cut(engine: Engine, settled: Settled, k: int, key: str, plan: Plan) -> Cells:
     """Give every row its cell; every cell holds at least 2k persons, or all there are."""
-    own = [name for name in settled.relation.columns if name not in PERSON]  # marks must not follow from the register
-    rows = engine.select(settled.relation, own)
+    rows = engine.select(settled.relation, settled.marked_columns)
     sample = engine.sample(rows, plan.sample, branch_key(key, "sample"), settled.n)
     size = plan.rows * len(sample) / settled.n
     tree = CellTree.grow(settled.encoder.codes(sample), settled.encoder, size)

@@ -3,8 +3,6 @@
 Each row carries the register's mark of its person (`PERSON`) through the run, in two columns that are never written.
 When the rows are masked, marks, groups and keyed hashes of what is unchanged come to the driver: 32 bytes a row. They
 mean the same as those of a table in memory, so that a release of one is held against a release of the other.
-
-People must be told apart by a unit or an identifier: equal rows can't be numbered batch by batch.
 """
 
 from __future__ import annotations
@@ -17,11 +15,10 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import AnyArray
-from shoal.engine import PERSON, ROWS, Batch, Engine, Relation
-from shoal.errors import InputError
+from shoal.engine import PERSON, ROWS, Engine, Relation
 from shoal.frame import enter
 from shoal.recipe import Recipe
-from shoal.register.people import Draft, persons_of, row_hashes
+from shoal.register.people import Draft, persons_of, row_hashes, told_apart
 from shoal.register.who import SKETCH, Known, Who, sketch_of
 from shoal.release.registering import Entry
 from shoal.schema import Schema
@@ -31,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EngineDraft", "EngineEntering"]
 
-_LABEL, _HASH = "#label", "#hash"
+_LABEL, _HASH, _NUMBER = "#label", "#hash", "#number"
 _NO_VALUES = np.empty((0, 3), dtype=np.uint64)
 
 
@@ -69,14 +66,11 @@ class EngineEntering:
 
     @classmethod
     def of(cls, register: Register, engine: Engine, relation: Relation, schema: Schema) -> EngineEntering:
-        """Find the data set and mark the people; an InputError where nothing tells them apart."""
+        """Find the data set and mark the people."""
         plain = engine.narrow(engine.keep(relation), relation.columns)
         found, rows, said = register.recognised(lambda key: _sketch(engine, plain, key))
         who = found.who() or _who(engine, plain, schema)
-        if not who.is_identifier:
-            raise _unnamed()
-        types = {**relation.types, PERSON[0]: pl.Int64(), PERSON[1]: pl.Int64()}
-        marked = engine.map(relation, _marked(who, found.key), types)
+        marked = _marked(engine, plain, who, found.key)
         known = Known(who=who, marks=_NO_VALUES, rows=rows, people=(), recognised=said)
         return cls(register=found, known=known, relation=marked)
 
@@ -104,7 +98,7 @@ class EngineEntering:
 
 
 def _who(engine: Engine, relation: Relation, schema: Schema) -> Who:
-    """The unit; else the first identifier that is complete and different for everybody."""
+    """The unit; else the first identifier that is complete and different for everybody; else the row."""
     if schema.unit is not None:
         return Who(columns=(schema.unit,), is_identifier=True)
     names = [c.name for c in schema.columns if c.role == "identifier" and c.name in relation.columns]
@@ -112,20 +106,29 @@ def _who(engine: Engine, relation: Relation, schema: Schema) -> Who:
     for name in names:
         if known[name] == known[ROWS] == different[name]:
             return Who(columns=(name,), is_identifier=True)
-    raise _unnamed()
+    return Who(columns=tuple(sorted(relation.columns)), is_identifier=False)
 
 
-def _unnamed() -> InputError:
-    hint = "Name a unit or an identifier in the schema, run in memory, or use --no-register."
-    return InputError("register", "people on an engine must be told apart by a unit or an identifier", hint=hint)
+def _marked(engine: Engine, relation: Relation, who: Who, key: bytes) -> Relation:
+    """The rows with the marks of their persons; equal rows, where nothing else tells people apart, are numbered."""
+    types = {**relation.types, PERSON[0]: pl.Int64(), PERSON[1]: pl.Int64()}
+    if who.is_identifier:
+        return engine.map(relation, lambda rows: _with_marks(rows, who.marks(key, enter(rows))), types)
+    who.require(relation.columns)
+
+    def by_row(rows: pl.DataFrame) -> pl.DataFrame:
+        return _with_marks(rows, row_hashes(key, "person", rows.select(who.columns), len(rows), typed=True))
+
+    def apart(rows: pl.DataFrame) -> pl.DataFrame:
+        numbers = rows[_NUMBER].to_numpy()
+        return _with_marks(rows.drop(_NUMBER), told_apart(key, "person", _marks_of(rows), numbers))
+
+    return engine.map(engine.numbered(engine.map(relation, by_row, types), PERSON, _NUMBER), apart, types)
 
 
-def _marked(who: Who, key: bytes) -> Batch:
-    def batch(rows: pl.DataFrame) -> pl.DataFrame:
-        found = who.marks(key, enter(rows)).view(np.int64)
-        return rows.with_columns(*(pl.Series(name, found[:, i]) for i, name in enumerate(PERSON)))
-
-    return batch
+def _with_marks(rows: pl.DataFrame, marks: AnyArray) -> pl.DataFrame:
+    found = np.ascontiguousarray(marks).view(np.int64)
+    return rows.with_columns(*(pl.Series(name, found[:, i]) for i, name in enumerate(PERSON)))
 
 
 def _sketch(engine: Engine, relation: Relation, key: bytes) -> tuple[str, ...]:

@@ -63,6 +63,11 @@ class Settled:
         quasi = self.schema.quasi
         return Encoder(codings=tuple(coding for coding in self.codings if coding.name in quasi))
 
+    @property
+    def marked_columns(self) -> list[str]:
+        """The columns that the marks of rows follow from: they must be the same with and without a register."""
+        return [name for name in self.relation.columns if name not in PERSON]
+
     def palette(self) -> pl.DataFrame:
         """A row for each level, to decode from."""
         return palette(self.codings)
