@@ -99,6 +99,20 @@ def test_it_ends_with_a_summary_that_a_person_reads(room):
     assert max(len(line) for line in text.splitlines() if "/" not in line) <= 80  # a folder's path is never cut
 
 
+def test_a_bound_above_one_in_k_says_why(tmp_path):
+    import polars as pl
+
+    rows = pl.DataFrame({"person": [0] * 12 + list(range(1, 49)), "age": [40] * 12 + [20 + i for i in range(48)]})
+    rows.write_csv(tmp_path / "visits.csv")
+    shoal_schema = 'columns.person.role = "unit"\n[columns.age]\nrole = "quasi"\nkind = "numeric"\n'
+    (tmp_path / "schema.toml").write_text(shoal_schema)
+    done = shoal("anonymize", "visits.csv", "-s", "schema.toml", "--sample", "60", "--seed", "1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    bound = next(line for line in done.stdout.splitlines() if "re-identification bound" in line)
+    assert "20%" not in bound
+    assert "of the rows of their group: the bound isn't 1/5" in done.stdout
+
+
 def test_every_assumption_and_measure_is_printed_on_request(room):
     words = ["anonymize", "people.csv", "-s", "schema.toml", "--sample", "200", "--verbose"]
     done = shoal(*words, cwd=room)

@@ -107,7 +107,7 @@ def test_compose_starts_the_ledger_before_the_service_and_gives_it_no_more_than_
     assert "ports" not in services["database"]
     environment = {**service["environment"], **services["ledger"]["environment"]}
     assert all(known(name) for name in environment if name.startswith("SHOAL_"))
-    assert services["ledger"]["command"] == ["ledger", "create", "--service-role", "shoal_service"]
+    assert services["ledger"]["command"] == ["ledger", "create", "--upgrade", "--service-role", "shoal_service"]
     used = {mount.split(":")[0] for one in services.values() for mount in one.get("volumes", [])}
     assert {name for name in used if not name.startswith(".")} == set(words["volumes"])
     assert all((DEPLOY / name).exists() for name in used if name.endswith((".conf", ".sh")))

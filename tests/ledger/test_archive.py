@@ -5,6 +5,7 @@ import sqlite3
 import time
 from datetime import UTC, datetime, timedelta
 
+import earlier
 import pytest
 from sqlalchemy import text, update
 from test_checkpoint import Filled
@@ -12,7 +13,7 @@ from test_checkpoint import Filled
 from shoal.errors import FileError, GuaranteeError, InputError, ParameterError
 from shoal.ledger import Answer, Ledger, LedgerError, archive
 from shoal.ledger.migration import migrate_ledger
-from shoal.ledger.tables import ARCHIVE, JOURNAL, META, grant
+from shoal.ledger.tables import ARCHIVE, JOURNAL, grant
 
 
 @pytest.fixture
@@ -230,10 +231,8 @@ def test_the_role_of_the_service_can_not_archive(cluster, tmp_path):
 
 def test_a_ledger_of_the_third_layout_is_brought_up_to_date(filled, tmp_path):
     answered(filled, 2)
-    with filled.ledger.writing() as connection:
-        ARCHIVE.drop(connection)
-        connection.execute(update(META).where(META.c.name == "format").values(value="3"))
     filled.ledger.close()
+    earlier.take_back(filled.url, "3")
     with pytest.raises(InputError, match="layout 3"):
         Ledger.open(filled.url)
     migrate_ledger(filled.url)

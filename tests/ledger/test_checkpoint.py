@@ -1,5 +1,6 @@
 """Opening replays what follows the last checkpoint, and a checkpoint can be neither forged nor used to hide an edit."""
 
+import earlier
 import pytest
 from sqlalchemy import event, text, update
 
@@ -7,7 +8,7 @@ from shoal.dp.budget import Budget
 from shoal.errors import GuaranteeError, InputError
 from shoal.ledger import Account, Charge, Keys, Ledger, checkpoint
 from shoal.ledger.migration import migrate_file, migrate_ledger
-from shoal.ledger.tables import ACCOUNT, ARCHIVE, CHECKPOINT, META, TABLES
+from shoal.ledger.tables import ACCOUNT, TABLES
 
 
 @pytest.fixture(autouse=True)
@@ -131,22 +132,11 @@ def test_an_old_entry_edited_under_a_checkpoint_is_found_by_verify(tmp_path):
     ledger.close()
 
 
-def to_layout_2(url):
-    ledger = Ledger.open(url)
-    with ledger.writing() as connection:
-        ARCHIVE.drop(connection)
-        CHECKPOINT.drop(connection)
-        connection.execute(update(META).where(META.c.name == "format").values(value="2"))
-    ledger.close()
-
-
 def test_a_ledger_of_the_second_layout_is_brought_up_to_date(filled):
     filled.ask(25)
     head = filled.ledger.head()
     filled.ledger.close()
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(checkpoint, "EVERY", 10**9)
-        to_layout_2(filled.url)
+    earlier.take_back(filled.url, "2")
     with pytest.raises(InputError, match="layout 2"):
         Ledger.open(filled.url)
     assert migrate_ledger(filled.url) == head.number
@@ -160,7 +150,7 @@ def test_the_ledger_beside_a_file_is_brought_up_to_date_with_it(tmp_path):
     data.write_text("age\n41\n")
     account = Account.open(data, limit=Budget(epsilon=1))
     account.charge(Budget(epsilon=0.25), purpose="a table")
-    to_layout_2(f"sqlite:///{data}.budget.db")
+    earlier.take_back(f"sqlite:///{data}.budget.db", "2")
     with pytest.raises(InputError, match="layout 2"):
         Account.open(data)
     assert migrate_file(data).spent == Budget(epsilon=0.25)

@@ -1,17 +1,22 @@
 """Older accounts and ledgers come into the one book with everything that is in them."""
 
 import hmac
+import itertools
 import json
 import sqlite3
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
+import earlier
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import Engine, event, inspect, text
 
 from shoal.claim import Claim
 from shoal.dp import Account, Budget
 from shoal.dp.journal import Journal
-from shoal.errors import FileError, InputError
-from shoal.ledger import Ledger
+from shoal.errors import FileError, GuaranteeError, InputError
+from shoal.ledger import Ledger, layouts
 from shoal.ledger.migration import migrate_file, migrate_ledger
 
 KEY = "ab" * 32
@@ -108,32 +113,10 @@ def test_an_account_of_its_own_moves_into_a_shared_ledger(url, data):
     moved.ledger.close()
 
 
-FIRST_LAYOUT = """
-CREATE TABLE meta (name VARCHAR(32) PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE account (id INTEGER PRIMARY KEY, kind VARCHAR(8), name VARCHAR(200), cap BIGINT, spent BIGINT);
-CREATE TABLE journal (id INTEGER PRIMARY KEY, at VARCHAR(40), kind VARCHAR(8), client_id BIGINT, model_id BIGINT,
-                      data_id BIGINT, amount BIGINT, mark VARCHAR(64) UNIQUE);
-CREATE TABLE answer (mark VARCHAR(64) PRIMARY KEY, score VARCHAR(40), at VARCHAR(40));
-CREATE TABLE request (client_id BIGINT, token VARCHAR(64), mark VARCHAR(64));
-CREATE TABLE api_key (id VARCHAR(16) PRIMARY KEY, client_id BIGINT, hash VARCHAR(64), scopes TEXT, made VARCHAR(40),
-                      revoked VARCHAR(40));
-INSERT INTO meta VALUES ('format', '1'), ('secret', 'abcd');
-INSERT INTO account VALUES (1, 'client', 'ward', 1000, 30), (2, 'model', 'risk', NULL, 30), (5, 'data', 'p', 500, 130);
-INSERT INTO journal VALUES (1, 't', 'limit', 1, NULL, NULL, 1000, NULL), (3, 't', 'limit', NULL, NULL, 5, 500, NULL),
-                           (4, 't', 'fit', NULL, 2, 5, 100, 'f'), (9, 't', 'charge', 1, 2, 5, 30, 'm');
-INSERT INTO answer VALUES ('m', '0.5', 't');
-INSERT INTO request VALUES (1, 'tok', 'm');
-INSERT INTO api_key VALUES ('k', 1, 'h', '["*"]', 't', NULL)
-"""
-
-
-def test_a_ledger_of_the_first_layout_is_brought_up_to_date(url):
-    engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
-    with engine.begin() as connection:
-        for statement in FIRST_LAYOUT.split(";"):
-            connection.execute(text(statement))
-    engine.dispose()
-    with pytest.raises(InputError, match="layout 1"):
+@pytest.mark.parametrize("layout", ["1", "2", "3", "4", "5"])
+def test_a_ledger_of_an_earlier_layout_is_brought_up_to_date(url, layout):
+    earlier.make(url, layout)
+    with pytest.raises(InputError, match=f"layout {layout}"):
         Ledger.open(url)
     assert migrate_ledger(url) == 4
     ledger = Ledger.open(url)
@@ -143,10 +126,148 @@ def test_a_ledger_of_the_first_layout_is_brought_up_to_date(url):
         ("model", "risk"): (None, 30, 30),
         ("data", "p"): (500, 130, 30),
     }
+    with ledger.reading() as connection:
+        assert connection.execute(text("SELECT token, mark FROM request")).all() == [("tok", "m")]
+        assert connection.execute(text("SELECT id, client_id, role FROM api_key")).all() == [("k", 1, "client")]
     ledger.begin_data_set("more", limit=Budget(epsilon=1))
     ledger.close()
-    with pytest.raises(InputError, match="layout 5"):
+    with pytest.raises(InputError, match="layout 6"):
         migrate_ledger(url)
+
+
+def structure(url):
+    """Every table, index, constraint, trigger and function of a database, in its own words."""
+    with earlier.writing(url) as connection:
+        if connection.dialect.name == "sqlite":
+            rows = connection.execute(text("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"))
+            return {(name, *sorted(_parts(sql))) for name, sql in rows}
+        queries = (
+            "SELECT table_name, column_name, data_type, character_maximum_length, is_nullable "
+            "FROM information_schema.columns WHERE table_schema = current_schema()",
+            "SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint "
+            "WHERE connamespace = current_schema()::regnamespace",
+            "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = current_schema()",
+            "SELECT tgname, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal",
+            "SELECT proname, prosrc FROM pg_proc WHERE pronamespace = current_schema()::regnamespace",
+        )
+        return {tuple(row) for query in queries for row in connection.execute(text(query))}
+
+
+def _parts(sql):
+    """The columns and constraints of a table, in any order; one part for everything else."""
+    return sql.replace("\t", "").split(", \n") if sql.startswith("CREATE TABLE") else [sql]
+
+
+@pytest.mark.parametrize("layout", ["1", "2", "5"])
+def test_an_upgraded_ledger_has_the_tables_of_a_new_one(url, tmp_path, request, layout):
+    new = f"sqlite:///{tmp_path / 'new.db'}"
+    if url.startswith("postgresql"):
+        new = request.getfixturevalue("cluster").database()
+    Ledger.open(new).close()
+    earlier.make(url, layout)
+    migrate_ledger(url)
+    assert structure(url) == structure(new)
+
+
+def content(url):
+    """Every row of every table."""
+    with earlier.writing(url) as connection:
+        tables = inspect(connection).get_table_names()
+        return {name: sorted(map(tuple, connection.execute(text(f"SELECT * FROM {name}")))) for name in tables}
+
+
+def failing_at(number):
+    """Stop before the statement of that number."""
+    count = itertools.count(1)
+
+    def fail(*_):
+        if next(count) == number:
+            raise KeyboardInterrupt
+
+    return fail
+
+
+def test_an_upgrade_that_is_stopped_at_any_statement_leaves_everything_as_it_was(url):
+    earlier.make(url, "1")
+    before = content(url), structure(url)
+    stopped = 0
+    for number in itertools.count(1, 7):
+        fail = failing_at(number)
+        event.listen(Engine, "before_cursor_execute", fail)
+        try:
+            migrate_ledger(url)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            event.remove(Engine, "before_cursor_execute", fail)
+        if "layout" in content(url):
+            break
+        assert (content(url), structure(url)) == before
+        stopped += 1
+    assert stopped > 10
+    assert Ledger.open(url).verify().head.number == 4
+
+
+def test_an_upgrade_that_changes_what_was_spent_is_not_committed(url, monkeypatch):
+    earlier.make(url, "2")
+    before = content(url)
+    upgrade = layouts.upgrade
+
+    def forgetful(connection):
+        upgrade(connection)
+        connection.execute(text("UPDATE account SET name = 'other' WHERE id = 1"))
+
+    monkeypatch.setattr(layouts, "upgrade", forgetful)
+    with pytest.raises(GuaranteeError, match="every account as it was"):
+        migrate_ledger(url)
+    assert content(url) == before
+
+
+def test_a_forged_ledger_is_not_upgraded(url):
+    """The chain is followed inside the transaction: a harmed ledger stays as it is, for a person to look at."""
+    earlier.make(url, "3")
+    with earlier.writing(url) as connection:
+        connection.execute(text("UPDATE account SET spent = 20, answered = 20 WHERE id = 1"))
+    before = content(url)
+    with pytest.raises(GuaranteeError, match="must follow from the journal"):
+        migrate_ledger(url)
+    assert content(url) == before
+
+
+def test_two_upgrades_at_once_run_one_after_the_other(url):
+    earlier.make(url, "1")
+    with ThreadPoolExecutor(4) as threads:
+        ended = [threads.submit(migrate_ledger, url) for _ in range(4)]
+    errors = [one.exception() for one in ended if one.exception()]
+    assert len(errors) == 3
+    assert all(isinstance(error, InputError) and "layout 6" in str(error) for error in errors)
+    Ledger.open(url).verify()
+
+
+def test_an_earlier_version_refuses_the_new_layout(url):
+    """It looks for a number in ``meta`` and must not find one that it knows."""
+    Ledger.open(url).close()
+    assert "format" not in dict(content(url)["meta"])
+
+
+def test_a_later_layout_is_refused(url):
+    Ledger.open(url).close()
+    with earlier.writing(url) as connection:
+        connection.execute(text("UPDATE layout SET version_num = '7'"))
+    with pytest.raises(InputError, match="supported by this version"):
+        Ledger.open(url)
+    with pytest.raises(InputError, match="earlier layout"):
+        migrate_ledger(url)
+
+
+def test_opening_a_ledger_does_not_load_alembic(tmp_path):
+    script = (
+        "import sys; from shoal.ledger import Ledger; from shoal.ledger.migration import bring_up_to_date; "
+        f"from pathlib import Path; Ledger.open('sqlite:///{tmp_path}/x.db').close(); "
+        f"assert not bring_up_to_date(Path('{tmp_path}/x.db')); print('alembic' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
 
 
 def test_a_file_that_is_no_ledger_is_left_alone(tmp_path):

@@ -22,7 +22,7 @@ from shoal.ledger import Ledger
 from shoal.ledger.archive import archive as move_to_archive
 from shoal.ledger.copies import backup as copy
 from shoal.ledger.copies import restore as put_back
-from shoal.ledger.migration import migrate_file, migrate_ledger
+from shoal.ledger.migration import has_earlier_layout, migrate_file, migrate_ledger
 from shoal.ledger.tables import grant
 from shoal.register.home import own_ledger
 from shoal.release.folders import MANIFEST, SIGNATURE
@@ -57,7 +57,7 @@ _CREATE = """Examples:
 
 shoal ledger create --ledger sqlite:///ledger.db
 
-shoal ledger create --ledger postgresql://owner@db/ledger --service-role shoal_service
+shoal ledger create --ledger postgresql://owner@db/ledger --service-role shoal_service --upgrade
 """
 _RESERVE = """Examples:
 
@@ -228,8 +228,13 @@ def create(
     service_role: Annotated[
         str | None, typer.Option(help="PostgreSQL: role for the service, which may add entries but not change them.")
     ] = None,
+    upgrade: Annotated[
+        bool, typer.Option("--upgrade", help="If there is a ledger of an earlier version, bring it up to date.")
+    ] = False,
 ) -> None:
-    """Create an empty ledger."""
+    """Create an empty ledger; one that is there already stays as it is."""
+    if upgrade and has_earlier_layout(ledger):
+        typer.echo(f"Upgraded {migrate_ledger(ledger):,} entries to the layout of this version.")
     with closing(Ledger.open(ledger)) as book:
         if service_role is not None:
             grant(book, service_role)
@@ -312,7 +317,7 @@ def migrate(
         return
     if ledger is None:
         raise ParameterError("migrate", "FILE or --ledger must be given")
-    typer.echo(f"Migrated {migrate_ledger(ledger):,} entries.")
+    typer.echo(f"Upgraded {migrate_ledger(ledger):,} entries to the layout of this version.")
 
 
 @app.command(epilog=_RESERVE)

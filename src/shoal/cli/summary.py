@@ -27,6 +27,7 @@ __all__ = ["clipped", "places", "registered", "summary", "tell"]
 _MOST = 15
 _WIDE = 80
 _MOST_CLAIMS = 4
+_ROUNDING = 1e-9
 
 
 def tell(release: Release, target: Path | None, *, verbose: bool = False, account: Any = None) -> None:
@@ -143,7 +144,18 @@ def _figures(release: Release) -> list[Reading]:
 
 def _watch(release: Release, most: int) -> list[str]:
     tied = [] if release.model is not None else [f"watch     {found.finding}" for found in release.risk.dependences]
-    said = [*tied, *(f"note      {text}" for text in release.notes if text not in release.warnings)]
+    notes = [f"note      {text}" for text in release.notes if text not in release.warnings]
+    said = [*_weak_bound(release), *tied, *notes]
     if len(said) <= most:
         return said
     return [*said[: max(0, most - 1)], f"          and {len(said) - max(0, most - 1)} more in the report"][:most]
+
+
+def _weak_bound(release: Release) -> list[str]:
+    """A bound that is above 1/k, and why: people with several rows in their group."""
+    k = release.recipe.k
+    bounds = [c.value for c in release.claims if c.kind == "re-identification bound" and c.value * k > 1 + _ROUNDING]
+    if k < 2 or not bounds:
+        return []
+    share = percent(max(bounds))
+    return [f"watch     somebody has {share} of the rows of their group: the bound isn't 1/{k}"]

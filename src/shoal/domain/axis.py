@@ -48,6 +48,7 @@ __all__ = ["Axis", "Missing", "Unknown"]
 Missing: TypeAlias = Literal["level", "refuse", "drop"] | float
 Unknown = Literal["refuse", "clip", "missing"]
 Value: TypeAlias = float | str | bool | None
+_NUMBERS = (int, float, np.integer, np.floating)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -91,6 +92,7 @@ class Axis:
     declared: bool = False
     within: tuple[FloatArray, ...] | None = None
     _index: dict[Hashable, int] = field(default_factory=dict, init=False, repr=False)
+    _plain_edges: list[tuple[float, float, tuple[float, ...]]] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
     def declare(cls, column: Column, bins: int = 10, missing: Missing = "level", unknown: Unknown = "refuse") -> Axis:
@@ -182,7 +184,14 @@ class Axis:
     @property
     def cuts(self) -> tuple[float, ...]:
         """The edges between bins."""
-        return () if self.edges is None else tuple(self.edges[1:-1].tolist())
+        return () if self.edges is None else self._ends_and_cuts()[2]
+
+    def _ends_and_cuts(self) -> tuple[float, float, tuple[float, ...]]:
+        """The first and the last edge and those between, as plain numbers, made once: a query asks for one number."""
+        if not self._plain_edges:
+            first, *cuts, last = self._edges.tolist()
+            self._plain_edges.append((first, last, tuple(cuts)))
+        return self._plain_edges[0]
 
     @property
     def dtype(self) -> pl.DataType:
@@ -359,10 +368,10 @@ class Axis:
 
     def _bin(self, number: float) -> int:
         """`bins` for one number, in a tenth of the time."""
-        edges = self._edges
-        if self.unknown != "clip" and not edges[0] <= number <= edges[-1]:
+        first, last, cuts = self._ends_and_cuts()
+        if self.unknown != "clip" and not first <= number <= last:
             return -1
-        return (bisect_right if self.closed == "left" else bisect_left)(self.cuts, number)
+        return (bisect_right if self.closed == "left" else bisect_left)(cuts, number)
 
     def json_schema(self) -> dict[str, Any]:
         """The JSON schema of one value."""
@@ -406,7 +415,7 @@ class Axis:
         return place
 
     def _number(self, value: object) -> tuple[float, str]:
-        if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        if type(value) is not float and (isinstance(value, bool) or not isinstance(value, _NUMBERS)):
             raise ColumnError(self.name, "must be a number")
         try:
             number = float(value) + 0.0  # -0.0 and 0.0 are one number

@@ -10,8 +10,9 @@ from shoal.ledger.admission import Admission
 from shoal.ledger.chain import Head
 from shoal.ledger.engine import LedgerError
 from shoal.ledger.keys import Key, Keys
-from shoal.ledger.ledger import Enrolled, Ledger, Verified
+from shoal.ledger.ledger import Enrolled, Ledger
 from shoal.ledger.records import Answer, Balance, Batch, Charge, Charged, ChargedBatch, Refused, Reply
+from shoal.ledger.verification import Verified
 
 __all__ = [
     "Account",

@@ -42,6 +42,7 @@ __all__ = [
     "append",
     "broken_at",
     "entry",
+    "link_after",
     "linked",
     "lock_head",
     "now",
@@ -128,7 +129,7 @@ def linked(key: bytes, entries: Sequence[dict[str, Any]], head: Head) -> tuple[l
     rows = []
     for words in entries:
         number += 1
-        link = _link(key, link, number, words)
+        link = link_after(key, link, number, words)
         rows.append({**words, "id": number, "link": link})
     return [(_WRITE, rows), (_ADVANCE, [number, link])], Head(number=number, link=link)
 
@@ -138,7 +139,7 @@ def broken_at(rows: Iterable[Any], key: bytes, before: Head) -> tuple[int | None
     number, link = before.number, before.link
     for row in rows:
         number += 1
-        if row.id != number or not hmac.compare_digest(row.link, _link(key, link, number, row._mapping)):
+        if row.id != number or not hmac.compare_digest(row.link, link_after(key, link, number, row._mapping)):
             return number, Head(number=number - 1, link=link)
         link = row.link
     return None, Head(number=number, link=link)
@@ -166,7 +167,8 @@ def spelled(number: int, e: Any) -> str:
     )
 
 
-def _link(key: bytes, before: str, number: int, e: Any) -> str:
+def link_after(key: bytes, before: str, number: int, e: Any) -> str:
+    """The link of entry `number`, behind the link before it."""
     return keyed_hash(key, f"{before}|{spelled(number, e)}")
 
 

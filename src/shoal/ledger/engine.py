@@ -37,21 +37,26 @@ from sqlalchemy.pool import NullPool
 
 from shoal.errors import FileError, InputError, ParameterError, ShoalError
 from shoal.files import atomic
-from shoal.ledger.tables import GUARDS, HEAD, META, TABLES
+from shoal.ledger.tables import GUARDS, HEAD, META, REVISION, TABLES
 
 __all__ = [
-    "EARLIER",
-    "FORMAT",
+    "LAYOUT",
     "Founded",
     "LedgerError",
     "Lines",
     "begin",
+    "chain_key",
     "file_of",
+    "founding_rows",
+    "in_layout",
+    "is_earlier",
+    "lock_layout",
     "make_private",
-    "make_tables",
     "no_answer",
     "open_engine",
     "read_founded",
+    "read_layout",
+    "read_meta",
     "reporting",
 ]
 
@@ -215,8 +220,7 @@ def _patiently(action: Callable[[], object], patience: float) -> None:
             time.sleep(_AGAIN)
 
 
-FORMAT = "5"
-EARLIER = ("1", "2", "3", "4")  # layouts that `shoal.ledger.migration` brings up to date
+LAYOUT = "6"  # the last revision of `shoal.ledger.layouts`
 _LOCK = 0x5E0A1  # the number of PostgreSQL's advisory lock for making the tables
 _KEY_FILE = "SHOAL_LEDGER_KEY"
 
@@ -235,25 +239,35 @@ def begin(engine: Engine) -> Founded:
     """Make the tables, once, though several processes start together."""
     make_private(engine)
     with engine.connect().execution_options(writes=True) as connection, connection.begin():
-        if connection.dialect.name == "postgresql":
-            connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
+        lock_layout(connection)
         if not inspect(connection).has_table("meta"):
-            make_tables(connection, secrets.token_hex(32))
-        return _founded(_meta(connection))
+            _make_tables(connection)
+        return in_layout(connection)
 
 
-def make_tables(connection: Connection, secret: str) -> Founded:
+def lock_layout(connection: Connection) -> None:
+    """Keep others from making or changing the tables until the transaction ends; on SQLite, who writes is alone."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
+
+
+def _make_tables(connection: Connection) -> None:
     """All tables, empty, in a database without them."""
     TABLES.create_all(connection)
     for statement in GUARDS[connection.dialect.name].values():
         connection.exec_driver_sql(statement)
-    name = secrets.token_hex(8)
-    rows = {"format": FORMAT, "name": name, "secret": secret}
+    rows = founding_rows(secrets.token_hex(32))
+    connection.execute(insert(META), [{"name": word, "value": value} for word, value in rows.items()])
+    connection.execute(insert(HEAD), [{"id": 1, "number": 0, "link": rows["name"], "pulse": 0}])
+    connection.execute(insert(REVISION), [{"version_num": LAYOUT}])
+
+
+def founding_rows(secret: str) -> dict[str, str]:
+    """What ``meta`` says of a new ledger: its name, its secret, and the mark of its key where that is kept outside."""
+    rows = {"name": secrets.token_hex(8), "secret": secret}
     if file := os.environ.get(_KEY_FILE):
         rows["key_mark"] = _mark(_make_key(Path(file)))
-    connection.execute(insert(META), [{"name": word, "value": value} for word, value in rows.items()])
-    connection.execute(insert(HEAD), [{"id": 1, "number": 0, "link": name, "pulse": 0}])
-    return _founded(_meta(connection))
+    return rows
 
 
 def read_founded(engine: Engine) -> Founded:
@@ -265,23 +279,49 @@ def read_founded(engine: Engine) -> Founded:
         hint = "Check the URL, or create a ledger with `shoal ledger create`."
         raise InputError("ledger", "there is no ledger in that database", hint=hint)
     with engine.connect() as connection, connection.begin():
-        return _founded(_meta(connection))
+        return in_layout(connection)
 
 
-def _meta(connection: Connection) -> dict[str, str]:
+def read_meta(connection: Connection) -> dict[str, str]:
+    """What ``meta`` says."""
     return {row.name: row.value for row in connection.execute(select(META))}
 
 
-def _founded(meta: dict[str, str]) -> Founded:
-    if meta.get("format") in EARLIER:
+def read_layout(connection: Connection, meta: dict[str, str]) -> str:
+    """The layout of the tables. Those before the sixth are named in ``meta``, later ones in Alembic's own table."""
+    if "secret" not in meta:
+        raise InputError("ledger", "there is no ledger in that database")
+    return meta.get("format") or str(connection.execute(select(REVISION.c.version_num)).scalar())
+
+
+def is_earlier(layout: str) -> bool:
+    """Whether `shoal ledger migrate` brings that layout up to date.
+
+    Examples
+    --------
+    >>> is_earlier("1"), is_earlier(LAYOUT), is_earlier("unknown")
+    (True, False, False)
+    """
+    return layout.isdecimal() and int(layout) < int(LAYOUT)
+
+
+def in_layout(connection: Connection) -> Founded:
+    """What the ledger was founded with; an InputError where it does not have the layout of this version."""
+    meta = read_meta(connection)
+    layout = read_layout(connection, meta)
+    if is_earlier(layout):
         hint = "Run `shoal ledger migrate --ledger URL` to upgrade it; nothing is lost."
-        raise InputError("ledger", "must have the layout of this version", got=f"layout {meta['format']}", hint=hint)
-    if meta.get("format") != FORMAT or "secret" not in meta:
-        raise InputError("ledger", "must have a layout supported by this version", got=repr(meta.get("format"))[:20])
-    secret = bytes.fromhex(meta["secret"])
+        raise InputError("ledger", "must have the layout of this version", got=f"layout {layout}", hint=hint)
+    if layout != LAYOUT:
+        raise InputError("ledger", "must have a layout supported by this version", got=repr(layout)[:20])
+    secret, outside = bytes.fromhex(meta["secret"]), "key_mark" in meta
+    return Founded(name=meta["name"], secret=secret, key=chain_key(meta), key_outside=outside)
+
+
+def chain_key(meta: dict[str, str]) -> bytes:
+    """The key of the chain of the ledger whose ``meta`` that is."""
     mark = meta.get("key_mark")
-    key = hmac.digest(secret, b"chain", "sha256") if mark is None else _read_key(mark)
-    return Founded(name=meta["name"], secret=secret, key=key, key_outside=mark is not None)
+    return hmac.digest(bytes.fromhex(meta["secret"]), b"chain", "sha256") if mark is None else _read_key(mark)
 
 
 def _make_key(file: Path) -> bytes:

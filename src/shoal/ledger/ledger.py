@@ -37,28 +37,20 @@ from sqlalchemy import Connection, Engine, select, update
 from shoal.claim import Claim
 from shoal.dp.budget import Amount, Budget
 from shoal.dp.journal import Entry
-from shoal.errors import InputError, ParameterError
-from shoal.ledger import account_rows, archive, checkpoint, released
+from shoal.errors import InputError
+from shoal.ledger import account_rows, checkpoint, released, verification
 from shoal.ledger import admission as admitting
 from shoal.ledger.admission import Admission
 from shoal.ledger.chain import Anchor, Head, append, lock_head, read_head
-from shoal.ledger.checkpoint import Checkpoint
 from shoal.ledger.engine import Founded, LedgerError, Lines, begin, file_of, open_engine, read_founded, reporting
 from shoal.ledger.keyed import keyed_hash
 from shoal.ledger.records import Balance, Kind, Order, Outcome
-from shoal.ledger.replay import (
-    check_anchor,
-    check_answers,
-    check_chain,
-    check_guards,
-    check_orphans,
-    check_sums,
-    journal_rows,
-)
+from shoal.ledger.replay import journal_rows
 from shoal.ledger.settling import settle
 from shoal.ledger.tables import ACCOUNT, HEAD, JOURNAL
+from shoal.ledger.verification import Verified
 
-__all__ = ["Enrolled", "Ledger", "Verified"]
+__all__ = ["Enrolled", "Ledger"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,17 +59,6 @@ class Enrolled:
 
     model: int
     data: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verified:
-    """What `Ledger.verify` found in order; `unseen` entries are in archives that were not given."""
-
-    head: Head
-    answers: int
-    accounts: int
-    key_outside: bool
-    unseen: int = 0
 
 
 class Ledger:
@@ -393,23 +374,13 @@ class Ledger:
         A GuaranteeError where sums or limits do not follow from it, or tampering shows.
         """
         anchored = self.anchor.read()  # before the transaction begins: others may move it meanwhile
-        key = self.founded.key
         with self.reading() as connection:
-            check_guards(connection)
-            beginning = archive.base(connection, key, self.founded.name)
-            archive.check_kept(connection, key, beginning.head)
-            since = checkpoint.latest(connection, key, beginning)
-            if not since.head.number:
-                check_orphans(connection)
-            held = check_sums(connection, since)
-            due = read_head(connection).number - since.head.number >= checkpoint.EVERY
-            head = check_chain(connection, key, since.head, whole=due)
-            check_anchor(connection, anchored, beginning.head)
-        if head.number:
-            self.anchor.note(head)
-        if due:
+            found = verification.look(connection, self.founded, anchored)
+        if found.end.head.number:
+            self.anchor.note(found.end.head)
+        if found.due:
             with suppress(LedgerError), self.writing() as connection:  # who may not write can still look
-                checkpoint.write(connection, key, Checkpoint(head=head, held=held))
+                checkpoint.write(connection, self.founded.key, found.end)
 
     def verify(self, *, head: str | None = None, archives: Sequence[Path] = ()) -> Verified:
         """Look at everything: guards, sums, every link, every seal, the anchor, and a head noted elsewhere.
@@ -421,27 +392,9 @@ class Ledger:
         archives
             Files that `shoal.ledger.archive` made of this ledger; each is looked at whole.
         """
-        anchored, key, name = self.anchor.read(), self.founded.key, self.founded.name
+        anchored = self.anchor.read()
         with self.reading() as connection:
-            check_guards(connection)
-            check_orphans(connection)
-            links, unseen = archive.check_files(connection, key, name, archives)
-            beginning = archive.base(connection, key, name)
-            archive.check_kept(connection, key, beginning.head)
-            for since in (beginning, checkpoint.latest(connection, key, beginning)):
-                check_sums(connection, since)
-            found = check_chain(connection, key, beginning.head, whole=True)
-            check_anchor(connection, anchored, beginning.head)
-            if head is not None:
-                _check_noted(connection, head, links, beginning.head)
-            answers = check_answers(connection, key)
-        return Verified(
-            head=found,
-            answers=answers,
-            accounts=len(self.balances()),
-            key_outside=self.founded.key_outside,
-            unseen=unseen,
-        )
+            return verification.verify(connection, self.founded, anchored, head=head, archives=archives)
 
     def ping(self) -> None:
         """A real write, durable when it returns; or a LedgerError."""
@@ -484,17 +437,3 @@ class Ledger:
         if file_of(self.engine) != self._file:
             hint = "It was moved, deleted or replaced while in use. Restore it, or start again."
             raise LedgerError("ledger", "the file was replaced while open", hint=hint)
-
-
-def _check_noted(connection: Connection, head: str, links: Mapping[int, str], beginning: Head) -> None:
-    """Hold the ledger, or an archive of it, to a printed head: the number and the beginning of a link."""
-    number, _, start = head.strip().partition(":")
-    if not number.isdigit() or len(start) < 8:
-        raise ParameterError("--head", "must be as printed: number:beginning of the hash", got=repr(head)[:60])
-    place = int(number)
-    found = connection.execute(select(JOURNAL.c.link).where(JOURNAL.c.id == place)).scalar() or links.get(place)
-    if found is None and place < beginning.number:
-        raise ParameterError("--head", "the entry is in an archive", hint="Give that with --archive.")
-    link = beginning.link if place == beginning.number else found
-    if link is None or not link.startswith(start):
-        check_anchor(connection, Head(number=place, link=start), Head(number=-1, link=""))

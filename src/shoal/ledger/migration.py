@@ -3,10 +3,10 @@
 - The account of a file as earlier versions kept it (``FILE.budget.json`` with its key file): its limit, each entry with
   its moment, purpose and claim, and the order of a conversion. The old files are kept under another name.
 - The account of a file in its own ledger, moved into a shared one.
-- A ledger of an earlier layout (`meta` says which): 1 had no chain, so its rows are written anew, links and seals
-  computed; 2 had no checkpoints; 3 no archives; 4 no marks of people.
+- A ledger of an earlier layout, by the revisions of `shoal.ledger.layouts`.
 
-Each is one transaction in the ledger that receives; what was spent is compared before it is committed.
+Each is one transaction in the ledger that receives. An upgraded ledger is looked at whole, and its accounts are
+compared with what they held before, inside that transaction: what is not in order is never committed.
 """
 
 from __future__ import annotations
@@ -16,34 +16,42 @@ import json
 import secrets
 import shutil
 import sys
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Table, insert, inspect, select, text, update
+from sqlalchemy import Connection, inspect, select, text, update
 
 from shoal.dp.budget import Budget
 from shoal.dp.journal import Entry, Journal
-from shoal.errors import FileError, InputError, ShoalError
+from shoal.errors import FileError, GuaranteeError, InputError, ShoalError
 from shoal.files.atomic import reporting as reporting_file
 from shoal.ledger import account_rows
 from shoal.ledger.account import Account, fingerprint
 from shoal.ledger.admission import Admission
 from shoal.ledger.amount import Units
-from shoal.ledger.chain import Head, append, entry, lock_head, seal
-from shoal.ledger.engine import EARLIER, FORMAT, make_tables, open_engine, reporting
+from shoal.ledger.chain import Anchor, Head, append, entry, lock_head
+from shoal.ledger.engine import (
+    in_layout,
+    is_earlier,
+    lock_layout,
+    open_engine,
+    read_layout,
+    read_meta,
+    reporting,
+)
 from shoal.ledger.ledger import Ledger
 from shoal.ledger.records import Balance
-from shoal.ledger.tables import ACCOUNT, ANSWER, API_KEY, ARCHIVE, CHECKPOINT, HEAD, META, RELEASED, REQUEST
+from shoal.ledger.tables import ACCOUNT
 from shoal.ledger.tag import Tag, embedded_place, tag_place, without_password
+from shoal.ledger.verification import verify
 
-__all__ = ["bring_up_to_date", "migrate_file", "migrate_ledger"]
+__all__ = ["bring_up_to_date", "has_earlier_layout", "migrate_file", "migrate_ledger"]
 
 _OLD = "shoal budget account, version 1"
-_TABLES = ("answer", "request", "api_key", "journal", "account", "meta")  # in the order in which they can be dropped
+_PATIENCE = 60.0  # seconds for one statement: a long journal is written anew
 
 
 def migrate_file(path: Path, ledger: str | None = None) -> Account:
@@ -55,7 +63,7 @@ def migrate_file(path: Path, ledger: str | None = None) -> Account:
     words = _old_words(tag_place(file))
     if words is not None:
         return _from_old_files(file, words, ledger)
-    if _layout(embedded_place(file)) in EARLIER:
+    if has_earlier_layout(f"sqlite:///{embedded_place(file)}"):
         migrate_ledger(f"sqlite:///{embedded_place(file)}")
         if ledger is None:
             return Account.open(file)
@@ -68,42 +76,69 @@ def migrate_file(path: Path, ledger: str | None = None) -> Account:
 
 def migrate_ledger(url: str) -> int:
     """Bring a ledger of an earlier layout up to date, in place and in one transaction; the number of its entries."""
-    engine = open_engine(url)
+    engine = open_engine(url, patience=_PATIENCE, keep=False)
     try:
         with reporting(), engine.connect().execution_options(writes=True) as connection, connection.begin():
-            meta = _meta(connection)
-            if meta.get("format") not in EARLIER:
-                got = f"layout {meta.get('format')}"
-                raise InputError("ledger", "must have an earlier layout to be migrated", got=got)
-            _STEPS[meta["format"]](connection, meta)
-            count = connection.execute(select(HEAD.c.number)).scalar_one()
+            lock_layout(connection)
+            layout = _layout_in(connection)
+            if layout is None:
+                raise InputError("ledger", "there is no ledger in that database")
+            if not is_earlier(layout):
+                raise InputError("ledger", "must have an earlier layout to be migrated", got=f"layout {layout}")
+            head = _upgrade(connection, layout)
         Ledger.open(url, create=False, keep=False).close()
-        return int(count)
+        return head.number
     finally:
         engine.dispose()
 
 
 def bring_up_to_date(place: Path) -> bool:
     """Migrate a user's SQLite ledger, which nobody else uses, where it has an earlier layout; whether it had."""
-    if not (place.exists() and place.stat().st_size) or _layout(place) not in EARLIER:
+    if not has_earlier_layout(f"sqlite:///{place}"):
         return False
     migrate_ledger(f"sqlite:///{place}")
     return True
 
 
-def _meta(connection: Connection) -> dict[str, str]:
+def _upgrade(connection: Connection, layout: str) -> Head:
+    """Run the revisions, and hold the result to what was there."""
+    from shoal.ledger import layouts  # Alembic takes a third of a second to load
+
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("LOCK TABLE journal IN EXCLUSIVE MODE")  # whoever charges waits
+    before = _sums(connection)
+    if "format" in read_meta(connection):
+        layouts.stamp(connection, layout)
+    layouts.upgrade(connection)
+    founded = in_layout(connection)
+    found = verify(connection, founded, Anchor.of(connection.engine, founded.name).read())
+    if _sums(connection) != before:
+        raise GuaranteeError("ledger", "an upgrade must leave every account as it was", hint="Nothing was changed.")
+    return found.head
+
+
+def _sums(connection: Connection) -> list[tuple[object, ...]]:
+    """Limit and spending of every account, in any layout."""
+    return [
+        tuple(row) for row in connection.execute(text("SELECT id, kind, name, cap, spent FROM account ORDER BY id"))
+    ]
+
+
+def _layout_in(connection: Connection) -> str | None:
+    """The layout of the ledger in that database; none where there is no ledger."""
     if not inspect(connection).has_table("meta"):
-        raise InputError("ledger", "there is no ledger in that database")
-    return {row.name: row.value for row in connection.execute(text("SELECT name, value FROM meta"))}
-
-
-def _layout(place: Path) -> str | None:
-    """The layout of the ledger beside a data file; none where there is no such file."""
-    if not place.exists():
         return None
-    engine = open_engine(f"sqlite:///{place}", keep=False)
+    return read_layout(connection, read_meta(connection))
+
+
+def has_earlier_layout(url: str) -> bool:
+    """Whether there is a ledger of an earlier layout in that database."""
+    engine = open_engine(url, keep=False)
+    if engine.dialect.name == "sqlite" and not Path(str(engine.url.database)).exists():  # SQLite would make one
+        return False
     with reporting(), engine.connect() as connection, connection.begin():
-        return _meta(connection).get("format")
+        layout = _layout_in(connection)
+    return layout is not None and is_earlier(layout)
 
 
 def _from_old_files(file: Path, words: dict[str, Any], ledger: str | None) -> Account:
@@ -260,70 +295,3 @@ def _locked(place: Path) -> Iterator[bytes]:
 
             fcntl.flock(stream, fcntl.LOCK_EX)
         yield stream.read().strip()
-
-
-def _add_checkpoints(connection: Connection, meta: dict[str, str]) -> None:
-    """Layout 2 had no checkpoints."""
-    CHECKPOINT.create(connection)
-    _grant_like_the_journal(connection, "checkpoint", "SELECT, INSERT")
-    _add_archives(connection, meta)
-
-
-def _add_archives(connection: Connection, meta: dict[str, str]) -> None:
-    """Layout 3 had no archives."""
-    ARCHIVE.create(connection)
-    _grant_like_the_journal(connection, "archive", "SELECT")
-    _add_released(connection, meta)
-
-
-def _add_released(connection: Connection, meta: dict[str, str]) -> None:
-    """Layout 4 had no marks of people; the service's role never sees them."""
-    RELEASED.create(connection, checkfirst=True)
-    connection.execute(update(META).where(META.c.name == "format").values(value=FORMAT))
-
-
-def _grant_like_the_journal(connection: Connection, table: str, rights: str) -> None:
-    """Whoever may read the journal of a PostgreSQL ledger gets the new table too."""
-    if connection.dialect.name == "postgresql":
-        query = "SELECT DISTINCT grantee FROM information_schema.role_table_grants WHERE table_name = 'journal'"
-        for (role,) in connection.execute(text(query)).all():
-            connection.exec_driver_sql(f'GRANT {rights} ON {table} TO "{role}"')
-
-
-def _rewrite(connection: Connection, meta: dict[str, str]) -> None:
-    """Layout 1 had no chain: read every row, make the tables anew, write the rows again with links and seals."""
-    old = {
-        name: [dict(row) for row in connection.execute(text(f"SELECT * FROM {name}")).mappings()] for name in _TABLES
-    }
-    for name in _TABLES:
-        connection.execute(text(f"DROP TABLE {name}"))
-    key = make_tables(connection, meta["secret"]).key
-    journal = sorted(old["journal"], key=lambda row: int(row["id"]))
-    answered = _answered(journal)
-    _fill(connection, ACCOUNT, [{**row, "answered": answered[row["kind"], row["id"]]} for row in old["account"]])
-    lines = [entry(**{name: value for name, value in row.items() if name != "id"}) for row in journal]
-    if lines:
-        append(connection, key, lines)
-    _fill(connection, ANSWER, [{**row, "seal": seal(key, row["mark"], row["score"])} for row in old["answer"]])
-    _fill(connection, REQUEST, old["request"])
-    _fill(connection, API_KEY, old["api_key"])
-    if connection.dialect.name == "postgresql":
-        serial = "SELECT setval(pg_get_serial_sequence('account', 'id'), coalesce(max(id), 1)) FROM account"
-        connection.execute(text(serial))
-
-
-_STEPS = {"1": _rewrite, "2": _add_checkpoints, "3": _add_archives, "4": _add_released}
-
-
-def _answered(journal: list[dict[str, Any]]) -> dict[tuple[str, int], int]:
-    sums: dict[tuple[str, int], int] = defaultdict(int)
-    for row in journal:
-        if row["kind"] == "charge":
-            for kind in ("client", "model", "data"):
-                sums[kind, row[f"{kind}_id"]] += row["amount"]
-    return sums
-
-
-def _fill(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
-    if rows:
-        connection.execute(insert(table), rows)

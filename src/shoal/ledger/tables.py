@@ -13,7 +13,8 @@
 - ``api_key``: who may ask, by the hash of a secret.
 - ``released``: the marks of the people of each release (`shoal.register`), whose SHA-256 is in the journal. They mean
   nothing without the register's key, which is never in the database; the service's role can't read them.
-- ``meta``: the version of this layout, the ledger's name, and its secret.
+- ``meta``: the ledger's name and its secret.
+- ``layout``: the version of these tables, as Alembic keeps it (`shoal.ledger.layouts`).
 
 A charge is known by its *mark*, a keyed hash of client, model and canonical input: no input is kept.
 
@@ -37,6 +38,7 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    PrimaryKeyConstraint,
     String,
     Table,
     Text,
@@ -46,6 +48,8 @@ from sqlalchemy import (
 from shoal.errors import ParameterError
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from shoal.ledger.ledger import Ledger
 
 __all__ = [
@@ -60,8 +64,10 @@ __all__ = [
     "META",
     "RELEASED",
     "REQUEST",
+    "REVISION",
     "TABLES",
     "grant",
+    "grant_like_the_journal",
     "script",
 ]
 
@@ -69,6 +75,13 @@ TABLES = MetaData()
 _number = BigInteger().with_variant(Integer, "sqlite")
 
 META = Table("meta", TABLES, Column("name", String(32), primary_key=True), Column("value", Text, nullable=False))
+
+REVISION = Table(
+    "layout",
+    TABLES,
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="layout_pkc"),
+)
 
 HEAD = Table(
     "head",
@@ -255,8 +268,9 @@ def script(role: str) -> list[str]:
     """
     if not _NAME.fullmatch(role):
         raise ParameterError("--service-role", "must be a plain lower-case name", got=repr(role)[:60])
+    read = "meta, layout, head, account, journal, answer, checkpoint, archive, request, api_key"
     return [
-        f"GRANT SELECT ON meta, head, account, journal, answer, checkpoint, archive, request, api_key TO {role}",
+        f"GRANT SELECT ON {read} TO {role}",
         f"GRANT INSERT ON journal, answer, checkpoint, request, account, api_key TO {role}",
         f"GRANT UPDATE ON head, account, api_key TO {role}",
         f"GRANT USAGE ON SEQUENCE account_id_seq TO {role}",
@@ -271,3 +285,14 @@ def grant(ledger: Ledger, role: str) -> None:
     with ledger.writing() as connection:
         for statement in statements:
             connection.exec_driver_sql(statement)
+
+
+def grant_like_the_journal(connection: Connection, table: str, rights: str) -> None:
+    """Whoever may read the journal of a PostgreSQL ledger gets rights on a new table too."""
+    if connection.dialect.name == "postgresql":
+        query = (
+            "SELECT DISTINCT grantee FROM information_schema.role_table_grants "
+            "WHERE table_name = 'journal' AND table_schema = current_schema()"
+        )
+        for (role,) in connection.exec_driver_sql(query).all():
+            connection.exec_driver_sql(f'GRANT {rights} ON {table} TO "{role}"')

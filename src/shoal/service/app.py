@@ -40,6 +40,7 @@ from shoal.service.metrics import CONTENT_TYPE, Metrics
 from shoal.service.middleware import Frame
 from shoal.service.models import Loaded, enrol, read_folder
 from shoal.service.page import PAGE, PAGE_HEADERS
+from shoal.service.query import Asked
 from shoal.service.scoring import Scorer
 from shoal.service.settings import Settings
 from shoal.service.shapes import ABOUT, KEY, KEYED, Once, for_models, problem_responses
@@ -117,11 +118,11 @@ def from_environment() -> FastAPI:
 def _add_scores(app: FastAPI, scorer: Scorer) -> None:
     async def scores(request: Request) -> Response:
         request.scope["template"] = "/v1/models/{name}/scores"
-        return _json(await scorer.score_all(request, request.path_params["name"]))
+        return _json(await scorer.score_all(Asked.of(request), request.path_params["name"]))
 
     async def explain(request: Request) -> Response:
         request.scope["template"] = "/v1/models/{name}/explain"
-        return _json(await scorer.explain(request, request.path_params["name"]))
+        return _json(await scorer.explain(Asked.of(request), request.path_params["name"]))
 
     # Plain routes answer, in half the time of declared ones (`Frame` answers single scores without a route at all); the
     # declared ones below, never reached, are the document.
@@ -151,18 +152,19 @@ def _add_reading(app: FastAPI, scorer: Scorer, ledger: Ledger, bounded: Bounded)
     @app.get("/v1/models", responses=keyed, dependencies=[KEY])
     async def models(request: Request) -> shapes.ModelList:
         """The models that the key may ask."""
-        key = await scorer.admit(request)
+        key = await scorer.admit(Asked.of(request))
         return shapes.ModelList(models=[shapes.ModelLine.of(model) for model in scorer.open_to(key)])
 
     @app.get("/v1/models/{name}", responses=of_model, dependencies=[KEY])
     async def model(request: Request, name: str) -> shapes.Card:
         """Schema, claims and words of a model."""
-        return shapes.Card.of(scorer.model(request, await scorer.admit(request), name))
+        asked = Asked.of(request)
+        return shapes.Card.of(scorer.model(asked, await scorer.admit(asked), name))
 
     @app.get("/v1/budget", response_model_exclude_unset=True, responses=keyed, dependencies=[KEY])
     async def budget(request: Request) -> shapes.BudgetView:
         """What is spent, reserved and left, over all uses."""
-        key = await scorer.admit(request)
+        key = await scorer.admit(Asked.of(request))
         allowed = scorer.open_to(key)
         own = {("client", key.name), *(("model", m.name) for m in allowed), *(("data", m.data) for m in allowed)}
         shown = [b for b in await bounded.call(ledger.balances) if key.sees_all or (b.kind, b.name) in own]
@@ -170,7 +172,7 @@ def _add_reading(app: FastAPI, scorer: Scorer, ledger: Ledger, bounded: Bounded)
 
     @app.get("/v1/openapi.json", include_in_schema=False)
     async def document(request: Request) -> Response:
-        key = await scorer.admit(request)
+        key = await scorer.admit(Asked.of(request))
         return JSONResponse(for_models(app.openapi(), scorer.open_to(key)))
 
 
@@ -243,8 +245,8 @@ def _handle_errors(app: FastAPI) -> None:
         return problem_response(Problem(name, headers=dict(error.headers or {})), request.scope["notes"]["id"])
 
 
-async def _scored(scorer: Scorer, request: Request, name: str) -> bytes:
-    return _bytes(await scorer.score(request, name))
+async def _scored(scorer: Scorer, asked: Asked, name: str) -> bytes:
+    return _bytes(await scorer.score(asked, name))
 
 
 def _json(reply: BaseModel) -> Response:

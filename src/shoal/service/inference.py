@@ -19,7 +19,7 @@ from shoal.domain import Axis
 from shoal.service.errors import Problem
 from shoal.service.ledger_calls import Pulse
 from shoal.service.models import Served
-from shoal.service.query import json_object
+from shoal.service.query import Asked, json_object
 from shoal.service.scoring import Scorer
 from shoal.service.shapes import BatchScores
 
@@ -82,7 +82,8 @@ def _add(app: FastAPI, method: str, paths: tuple[str, ...], handle: Handler) -> 
 
 async def _asked(scorer: Scorer, request: Request) -> Served:
     """The model that the address names; a version, where one is named, must be the digest of its file."""
-    served = scorer.model(request, await scorer.admit(request), request.path_params["name"])
+    asked = Asked.of(request)
+    served = scorer.model(asked, await scorer.admit(asked), request.path_params["name"])
     if request.path_params.get("version", _version(served)) != _version(served):
         raise Problem("no-such-model", "The model is not served in that version.")
     return served
@@ -107,13 +108,14 @@ def _datatype(axis: Axis) -> str:
 
 
 async def _infer(scorer: Scorer, request: Request) -> dict[str, Any]:
-    key = await scorer.admit(request)
-    served = scorer.model(request, key, request.path_params["name"])
+    asked = Asked.of(request)
+    key = await scorer.admit(asked)
+    served = scorer.model(asked, key, request.path_params["name"])
     if request.path_params.get("version", _version(served)) != _version(served):
         raise Problem("no-such-model", "The model is not served in that version.")
-    words = json_object(await scorer.body(request))
+    words = json_object(await scorer.body(asked))
     names = _outputs(words)
-    found = await scorer.score_rows(request, served, key, _rows(words, scorer.max_batch))
+    found = await scorer.score_rows(asked, served, key, _rows(words, scorer.max_batch))
     reply = {"model_name": served.name, "model_version": _version(served)}
     identity = {"id": words["id"]} if isinstance(words.get("id"), str) and len(words["id"]) <= _LONGEST else {}
     return {**reply, **identity, "parameters": _parameters(found), "outputs": _tensors(found, names)}

@@ -17,22 +17,21 @@ import secrets
 import sys
 import time
 import traceback
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable
+from itertools import chain
 from typing import Any
 
 from starlette.datastructures import MutableHeaders
-from starlette.requests import Request
 
 from shoal.ledger import LedgerError
 from shoal.ledger.chain import now
 from shoal.service.errors import Problem, ledger_down, problem_response
 from shoal.service.metrics import Metrics
+from shoal.service.query import Asked, Message, Receive
 from shoal.service.tracing import Traces
 
 __all__ = ["Frame", "logger"]
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"})
@@ -74,7 +73,7 @@ class Frame:
         max_body: int,
         log: bool,
         traces: Traces | None = None,
-        score: Callable[[Request, str], Awaitable[bytes]] | None = None,
+        score: Callable[[Asked, str], Awaitable[bytes]] | None = None,
     ) -> None:
         self._app, self._metrics, self._max_body, self._traces = app, metrics, max_body, traces or Traces()
         self._log, self._score = logger() if log else None, score
@@ -85,41 +84,45 @@ class Frame:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        notes = scope["notes"] = {"id": _given_id(scope) or f"{self._start}{next(self._count):08x}", "status": 0}
+        headers = dict(reversed(scope["headers"]))  # of two of one name, the first counts
+        number = headers.get(b"x-request-id")
+        given = number.decode() if number and _GIVEN.fullmatch(number) else f"{self._start}{next(self._count):08x}"
+        notes = scope["notes"] = {"id": given, "status": 0}
         begun = time.perf_counter()
         try:
             with self._traces.request(scope, notes):
-                await self._handle(scope, receive, send, notes)
+                await self._handle(Asked(scope, receive, headers), send, notes)
         finally:
             self._close(scope, notes, time.perf_counter() - begun)
 
-    async def _handle(self, scope: Message, receive: Receive, send: Send, notes: dict[str, Any]) -> None:
-        noting = _noting(send, notes)
+    async def _handle(self, asked: Asked, send: Send, notes: dict[str, Any]) -> None:
+        scope, problem = asked.scope, None
         try:
-            if sum(len(name) + len(value) for name, value in scope["headers"]) > _MOST_HEADERS:
+            if sum(map(len, chain.from_iterable(scope["headers"]))) > _MOST_HEADERS:
                 raise Problem("headers-too-large")
-            if _declared_length(scope) > self._max_body:
+            if _declared_length(asked) > self._max_body:
                 raise Problem("too-large")
             model = _scored(scope) if self._score is not None else None
             if model is None:
-                await self._app(scope, _measured(receive, self._max_body), noting)
+                await self._app(scope, _measured(asked.receive, self._max_body), _noting(send, notes))
             else:
-                await self._answer(scope, receive, send, model)
-        except Problem as problem:
-            await problem_response(problem, notes["id"])(scope, receive, noting)
+                await self._answer(asked, send, model)
+        except Problem as found:
+            problem = found
         except LedgerError:
-            await problem_response(ledger_down(), notes["id"])(scope, receive, noting)
+            problem = ledger_down()
         except Exception as error:
             notes["fault"] = _place(error)
-            if not notes["status"]:
-                await problem_response(Problem("internal"), notes["id"])(scope, receive, noting)
+            problem = None if notes["status"] else Problem("internal")
+        if problem is not None:
+            await problem_response(problem, notes["id"])(scope, asked.receive, _noting(send, notes))
 
-    async def _answer(self, scope: Message, receive: Receive, send: Send, model: str) -> None:
+    async def _answer(self, asked: Asked, send: Send, model: str) -> None:
         """The reply to a plain query, in the two messages that it takes."""
         assert self._score is not None
-        scope["template"] = _SCORE
-        body = await self._score(Request(scope, _measured(receive, self._max_body)), model)
-        notes = scope["notes"]
+        asked.scope["template"] = _SCORE
+        body = await self._score(asked, model)
+        notes = asked.scope["notes"]
         notes["status"] = 200
         number = (b"x-request-id", notes["id"].encode())
         headers = [(b"content-length", str(len(body)).encode()), number, *_SCORE_HEADERS]
@@ -133,14 +136,6 @@ class Frame:
         if self._log is not None:
             words = {"at": now(), "method": method, "route": route, "ms": round(seconds * 1000, 2), **notes}
             self._log.log(logging.ERROR if "fault" in notes else logging.INFO, "%s", json.dumps(words))
-
-
-def _given_id(scope: Message) -> str:
-    """The number that a proxy gave, if it did."""
-    for name, value in scope["headers"]:
-        if name == b"x-request-id" and _GIVEN.fullmatch(value):
-            return str(value.decode())
-    return ""
 
 
 def _scored(scope: Message) -> str | None:
@@ -180,11 +175,9 @@ def _measured(receive: Receive, most: int) -> Receive:
     return measured
 
 
-def _declared_length(scope: Message) -> int:
-    for name, value in scope["headers"]:
-        if name == b"content-length":
-            return int(value) if value.isdigit() else 0
-    return 0
+def _declared_length(asked: Asked) -> int:
+    length = asked.header("content-length") or ""
+    return int(length) if length.isascii() and length.isdigit() else 0
 
 
 def _place(error: Exception) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -19,11 +20,49 @@ from shoal.domain import Axis, Domain
 from shoal.errors import ColumnError
 from shoal.service.errors import Problem
 
-__all__ = ["Query", "Value", "idempotency_key", "json_object", "member", "read", "read_all"]
+__all__ = [
+    "Asked",
+    "Message",
+    "Query",
+    "Receive",
+    "Value",
+    "idempotency_key",
+    "json_object",
+    "member",
+    "read",
+    "read_all",
+]
 
 _TOKEN = re.compile(r"[\x21-\x7e]{1,200}")
 
 Value: TypeAlias = float | str | bool | None
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+
+
+class Asked:
+    """A request as a score needs it: its headers and its body. The framework's own costs as much as the answer."""
+
+    __slots__ = ("_headers", "receive", "scope")
+
+    def __init__(self, scope: Message, receive: Receive, headers: dict[bytes, bytes]) -> None:
+        self.scope, self.receive, self._headers = scope, receive, headers
+
+    @classmethod
+    def of(cls, request: Request) -> Asked:
+        """The same of the framework's request."""
+        return cls(request.scope, request.receive, dict(reversed(request.scope["headers"])))
+
+    def header(self, name: str) -> str | None:
+        """One header, by its name in lower case."""
+        value = self._headers.get(name.encode())
+        return None if value is None else value.decode("latin-1")
+
+    @property
+    def address(self) -> str:
+        """Where it comes from."""
+        client = self.scope.get("client")
+        return str(client[0]) if client else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,9 +120,9 @@ _DECODER = json.JSONDecoder(
 )  # made once, as making one costs more than using it
 
 
-def idempotency_key(request: Request) -> str | None:
+def idempotency_key(asked: Asked) -> str | None:
     """The header by which a query that is sent again is known; a problem where it is not usable."""
-    token = request.headers.get("idempotency-key")
+    token = asked.header("idempotency-key")
     if token is not None and not _TOKEN.fullmatch(token):
         raise Problem("bad-header")
     return token
@@ -101,14 +140,16 @@ def read(domain: Domain, features: object) -> Query:
     """
     if not isinstance(features, dict):
         raise Problem("bad-json", "The member 'features' must be an object of field names and values.")
-    errors, values, notes = _unknown(domain, features), {}, []
+    errors, values, notes = [], {}, []
     for axis in domain.axes:
         try:
             values[axis.name], note = _value(axis, features)
-            notes += [note] if note else []
+            if note:
+                notes.append(note)
         except ColumnError as error:
             errors.append({"field": axis.name, "rule": error.rule})
-    if errors:
+    if errors or len(features) > len(values):
+        errors = _unknown(domain, features) + errors
         raise Problem("bad-features", _said(errors), errors=errors)
     return Query(values=values, notes=tuple(notes))
 

@@ -18,8 +18,6 @@ import asyncio
 import math
 from typing import Any
 
-from starlette.requests import Request
-
 from shoal.ledger import Answer, Batch, Charge, Charged, ChargedBatch, Key, Ledger, Refused, Reply
 from shoal.ledger.amount import UNITS, to_text
 from shoal.ledger.records import Outcome
@@ -28,12 +26,14 @@ from shoal.service.errors import Problem
 from shoal.service.ledger_calls import Bounded, Writer
 from shoal.service.metrics import Metrics
 from shoal.service.models import Served
-from shoal.service.query import Query, Value, idempotency_key, member, read, read_all
+from shoal.service.query import Asked, Query, Receive, Value, idempotency_key, member, read, read_all
 from shoal.service.settings import Settings
 from shoal.service.shapes import BatchScores, Score, ScoreExplanation
 from shoal.service.tracing import Traces
 
 __all__ = ["Scorer"]
+
+_JSON = "application/json"
 
 
 class Scorer:
@@ -55,20 +55,18 @@ class Scorer:
         self._together = {name: _Together(served) for name, served in catalogue.items()}
         self.guard = Guard(ledger, settings, bounded)
 
-    async def admit(self, request: Request) -> Key:
+    async def admit(self, asked: Asked) -> Key:
         """The key that asks; its client is noted for the log."""
-        key = await self.guard.admit(
-            request.headers.get("authorization"), request.client.host if request.client else ""
-        )
-        request.scope["notes"]["client"] = key.name
+        key = await self.guard.admit(asked.header("authorization"), asked.address)
+        asked.scope["notes"]["client"] = key.name
         return key
 
-    def model(self, request: Request, key: Key, name: str) -> Served:
+    def model(self, asked: Asked, key: Key, name: str) -> Served:
         """The model of that name, if the key covers it."""
         served = self.catalogue.get(name)
         if served is None:
             raise Problem("no-such-model")
-        request.scope["notes"]["model"] = name
+        asked.scope["notes"]["model"] = name
         if not key.allows(name):
             raise Problem("out-of-scope")
         return served
@@ -77,43 +75,43 @@ class Scorer:
         """The models that the key may ask."""
         return [served for served in self.catalogue.values() if key.allows(served.name)]
 
-    async def score(self, request: Request, name: str) -> Score:
+    async def score(self, asked: Asked, name: str) -> Score:
         """The reply to ``POST /v1/models/{name}/score``."""
-        key = await self.admit(request)
-        served = self.model(request, key, name)
-        token = idempotency_key(request)
-        query = read(served.domain, member(await self._body(request, self._settings.max_body), "features"))
+        key = await self.admit(asked)
+        served = self.model(asked, key, name)
+        token = idempotency_key(asked)
+        query = read(served.domain, member(await self._body(asked, self._settings.max_body), "features"))
         if not served.amount:
             self._metrics.score(name, "free")
             (score,) = served.model.scores([query.values])
             return _reply(served, _finite(score), query, Charged(mark="", amount=0))
-        return await self._priced(request, served, key, query, token)
+        return await self._priced(asked, served, key, query, token)
 
-    async def explain(self, request: Request, name: str) -> ScoreExplanation:
+    async def explain(self, asked: Asked, name: str) -> ScoreExplanation:
         """The reply to ``POST /v1/models/{name}/explain``: made from the model alone, so free where answers are."""
-        key = await self.admit(request)
-        served = self.model(request, key, name)
-        query = read(served.domain, member(await self._body(request, self._settings.max_body), "features"))
+        key = await self.admit(asked)
+        served = self.model(asked, key, name)
+        query = read(served.domain, member(await self._body(asked, self._settings.max_body), "features"))
         found = None if served.amount else served.model.explain(query.values)
         if found is None:
             raise Problem("not-explained")
         self._metrics.score(name, "explained")
         return ScoreExplanation(model=served.name, notes=list(query.notes), **found.to_dict())
 
-    async def score_all(self, request: Request, name: str) -> BatchScores:
+    async def score_all(self, asked: Asked, name: str) -> BatchScores:
         """The reply to ``POST /v1/models/{name}/scores``: one price, all or nothing."""
-        key = await self.admit(request)
-        served = self.model(request, key, name)
-        rows = member(await self.body(request), "rows")
+        key = await self.admit(asked)
+        served = self.model(asked, key, name)
+        rows = member(await self.body(asked), "rows")
         if not isinstance(rows, list) or not 0 < len(rows) <= self.max_batch:
             raise Problem("bad-json", f"The member 'rows' must be a list of 1 to {self.max_batch:,} objects.")
-        return await self.score_rows(request, served, key, rows)
+        return await self.score_rows(asked, served, key, rows)
 
-    async def score_rows(self, request: Request, served: Served, key: Key, rows: list[Any]) -> BatchScores:
+    async def score_rows(self, asked: Asked, served: Served, key: Key, rows: list[Any]) -> BatchScores:
         """The answers to some rows, charged together or not at all."""
         queries = read_all(served.domain, rows)
         if served.amount:
-            charged, scores = await self._priced_all(request, served, key, queries)
+            charged, scores = await self._priced_all(asked, served, key, queries)
         else:
             charged = ChargedBatch(charged=())
             scores = [_finite(score) for score in served.model.scores([query.values for query in queries])]
@@ -121,7 +119,7 @@ class Scorer:
         return _batch_reply(served, scores, queries, charged)
 
     async def _priced_all(
-        self, request: Request, served: Served, key: Key, queries: list[Query]
+        self, asked: Asked, served: Served, key: Key, queries: list[Query]
     ) -> tuple[ChargedBatch, list[float]]:
         batch = Batch(charges=tuple(self._order(served, key, query, None) for query in queries))
         with self._traces.span("charge"):
@@ -130,7 +128,7 @@ class Scorer:
             self._metrics.score(served.name, "refused", times=len(queries))
             raise _refusal(outcome, served, len(queries))
         assert isinstance(outcome, ChargedBatch)
-        request.scope["notes"] |= {"epsilon": to_text(outcome.amount), "head": str(self._ledger.last or "")}
+        asked.scope["notes"] |= {"epsilon": to_text(outcome.amount), "head": str(self._ledger.last or "")}
         new = sum(1 for one in outcome.charged if one.amount)
         self._metrics.score(served.name, "charged", outcome.amount / UNITS, times=new)
         return outcome, await self._answers(served, queries, outcome)
@@ -145,9 +143,9 @@ class Scorer:
         replies = {order.mark: reply for order, reply in zip(orders, stored, strict=True)}
         return [_stored(replies[one.mark]) if one.score is None else one.score for one in outcome.charged]
 
-    async def _priced(self, request: Request, served: Served, key: Key, query: Query, token: str | None) -> Score:
+    async def _priced(self, asked: Asked, served: Served, key: Key, query: Query, token: str | None) -> Score:
         charged = await self._charge(served, key, query, token)
-        notes = request.scope["notes"]
+        notes = asked.scope["notes"]
         notes["epsilon"], notes["cached"] = to_text(charged.amount), charged.score is not None
         notes["head"] = str(self._ledger.last or "")
         self._metrics.score(served.name, "charged" if charged.amount else "cached", charged.amount / UNITS)
@@ -193,32 +191,31 @@ class Scorer:
         """The largest number of people in a batch."""
         return self._settings.max_batch
 
-    async def body(self, request: Request) -> bytes:
+    async def body(self, asked: Asked) -> bytes:
         """The body of a batch."""
-        return await self._body(request, self._settings.max_batch_body)
+        return await self._body(asked, self._settings.max_batch_body)
 
-    async def _body(self, request: Request, most: int) -> bytes:
-        kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
-        if kind != "application/json":
+    async def _body(self, asked: Asked, most: int) -> bytes:
+        kind = asked.header("content-type") or _JSON
+        if kind != _JSON and kind.partition(";")[0].strip().lower() != _JSON:
             raise Problem("wrong-media-type")
         try:
             async with asyncio.timeout(self._settings.body_seconds):
-                body = await _received(request)
+                return await _received(asked.receive, most)
         except TimeoutError:
             raise Problem("too-slow") from None
-        if len(body) > most:
-            raise Problem("too-large")
-        return body
 
 
-async def _received(request: Request) -> bytes:
+async def _received(receive: Receive, most: int) -> bytes:
     """The whole body; most come in one piece."""
     body, more = b"", True
     while more:
-        message = await request.receive()
+        message = await receive()
         if message["type"] == "http.disconnect":
             raise Problem("too-slow")
         body += message.get("body", b"")
+        if len(body) > most:
+            raise Problem("too-large")
         more = message.get("more_body", False)
     return body
 
