@@ -5,6 +5,7 @@ import json
 import pickle
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -63,6 +64,30 @@ def test_asynchronous_questions_at_once(served):
     assert name == "free"
 
 
+def test_a_question_that_was_given_up_does_not_disturb_the_next(failing):
+    """Its thread still waits for the reply: nobody else may use that connection."""
+
+    async def ask():
+        async with AsyncClient(f"http://127.0.0.1:{failing.server_port}", "k", connections=1, tries=1) as client:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.2):
+                    await client.score("m", {"age": 1})
+            failing.go_on.set()
+            return await client.score("m", {"age": 2})
+
+    failing.replies += ["wait", (200, {**DONE[1], "score": 0.25}, {})]
+    failing.go_on.clear()
+    assert asyncio.run(ask()).score == 0.25
+    assert [body["features"]["age"] for _, body in failing.asked] == [1, 2]
+
+
+def test_threads_share_a_client(served):
+    with Client(*served, tries=1) as client, ThreadPoolExecutor(8) as threads:
+        ages = [age % 60 for age in range(240)]
+        found = threads.map(lambda age: client.score("free", {**QUERY, "age": age}).score, ages)
+        assert list(found) == [age / 200 for age in ages]
+
+
 class Failing(BaseHTTPRequestHandler):
     """Answers what it is told to, in order, and remembers what it was asked."""
 
@@ -72,6 +97,9 @@ class Failing(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.asked.append((self.headers["Idempotency-Key"], json.loads(body)))
         what = self.server.replies.pop(0)
+        if what == "wait":
+            self.server.go_on.wait(20)
+            what = DONE
         if what == "drop":
             self.close_connection = True
             self.connection.close()
@@ -98,6 +126,7 @@ EMPTY = (429, {"type": "/problems/budget-exhausted", "title": "No budget"}, {})
 def failing():
     server = ThreadingHTTPServer(("127.0.0.1", 0), Failing)
     server.asked, server.replies, server.block_on_close = [], [], False
+    server.go_on = threading.Event()
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     yield server

@@ -1,6 +1,6 @@
 """Anonymize from files on an engine: CPU seconds by rows, and the growth from one size to the next.
 
-    python benchmarks/scale/anonymize.py [--engine duckdb|spark] [--master URL] [rows ...]     1,000,000 if left out
+    python benchmarks/scale/anonymize.py [--engine duckdb|spark] [--master URL] [--only mdav] [rows ...]     1,000,000
 
 Simulated claims as in `count.py`: eight quasi-identifiers, a county of 200 levels, Parquet files of a million rows, two
 threads, a memory limit of 4 GB. From files to verified release, the attack on 2,000 people included. CPU seconds are
@@ -19,7 +19,7 @@ from count import MEMORY, SCHEMA, THREADS, claims
 from shoal import MDAV, Centroid, GaussianDither, KMember
 from shoal.engine import Inputs
 from shoal.recipe import Anonymization
-from shoal.release.from_files import anonymize_files
+from shoal.release.from_files import release_files
 
 RECIPES = {
     "MDAV + Centroid": Anonymization.of(MDAV(k=5), Centroid()),
@@ -42,16 +42,18 @@ def opened(engine, master, base):
     return DuckDBEngine(memory=MEMORY, threads=THREADS, spill=base)
 
 
-def measure(n, engine, master, before):
+def measure(n, engine, master, before, only=""):
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
         (base / "claims").mkdir()
         for i, low in enumerate(range(0, n, 1_000_000)):
             claims(min(1_000_000, n - low), i).write_parquet(base / "claims" / f"{i:04d}.parquet")
         for name, recipe in RECIPES.items():
+            if only not in name.lower():
+                continue
             start, steps = cpu(), []
             with opened(engine, master, base) as running:
-                made = anonymize_files(
+                made = release_files(
                     running,
                     Inputs.of(base / "claims"),
                     SCHEMA,
@@ -73,7 +75,8 @@ if __name__ == "__main__":
     parser.add_argument("rows", nargs="*", type=int, default=[1_000_000])
     parser.add_argument("--engine", default="duckdb")
     parser.add_argument("--master")
+    parser.add_argument("--only", default="", help="part of the name of a recipe")
     given = parser.parse_args()
     before: dict[str, float] = {}
     for rows in given.rows:
-        measure(rows, given.engine, given.master, before)
+        measure(rows, given.engine, given.master, before, given.only)

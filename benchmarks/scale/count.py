@@ -22,7 +22,8 @@ import polars as pl
 from shoal import Generalize, Schema
 from shoal.engine import Inputs
 from shoal.engine.duckdb import DuckDBEngine
-from shoal.release.from_files import coarsen_files
+from shoal.recipe import Coarsening
+from shoal.release.from_files import release_files
 from shoal.risk.class_sizes import counted_classes
 
 QUASI = ["county", "age", "sex", "race", "plan", "month", "type", "discharge"]
@@ -76,7 +77,7 @@ def by_shoal(folder):
 
 def coarsened(folder):
     with DuckDBEngine(memory=MEMORY, threads=THREADS, spill=folder.parent) as engine:
-        return coarsen_files(engine, Inputs.of(folder), SCHEMA, Generalize(k=5), folder.parent / "out")
+        return release_files(engine, Inputs.of(folder), SCHEMA, Coarsening.of(Generalize(k=5)), folder.parent / "out")
 
 
 def measure(n):

@@ -1,6 +1,7 @@
 """A client of the service: scores, batches and budgets, with retries that are never charged twice.
 
-It needs nothing but Python: one connection that is kept, requests within a time, tries again with a pause.
+It needs nothing but Python: one connection that is kept, requests within a time, tries again with a pause. Threads may
+share a client; they take turns.
 
 What is tried again: a connection that broke, a reply that did not come in time, 503 (the ledger does not answer, or too
 many connections) and 429 of the rate limit. What isn't: every other problem, a used-up budget above all. A query sent
@@ -15,6 +16,7 @@ import asyncio
 import http.client
 import json
 import secrets
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -106,6 +108,7 @@ class Client:
         self._timeout, self._tries, self._pause = timeout, tries, pause
         self._line: http.client.HTTPConnection | None = None
         self._sleep: Callable[[float], None] = time.sleep
+        self._turn = threading.Lock()
 
     def __enter__(self) -> Client:
         return self
@@ -179,15 +182,16 @@ class Client:
         raise AssertionError("unreachable")
 
     def _once(self, method: str, path: str, content: bytes | None, headers: dict[str, str]) -> dict[str, Any]:
-        try:
-            line = self._connected()
-            line.request(method, f"{self._parts.path.rstrip('/')}{path}", content, headers)
-            reply = line.getresponse()
-            text = reply.read()
-        except (OSError, http.client.HTTPException) as error:
-            self.close()
-            rule = f"must be within reach ({type(error).__name__})"
-            raise _TryAgain(ServiceError("unreachable", rule, {}), 0.0) from None
+        with self._turn:  # one question at a time on the one connection
+            try:
+                line = self._connected()
+                line.request(method, f"{self._parts.path.rstrip('/')}{path}", content, headers)
+                reply = line.getresponse()
+                text = reply.read()
+            except (OSError, http.client.HTTPException) as error:
+                self.close()
+                rule = f"must be within reach ({type(error).__name__})"
+                raise _TryAgain(ServiceError("unreachable", rule, {}), 0.0) from None
         return _read(reply.status, text, reply.headers.get("Retry-After"))
 
     def _connected(self) -> http.client.HTTPConnection:
@@ -281,7 +285,13 @@ class AsyncClient:
     async def _run(self, question: Callable[[Client], Value]) -> Value:
         async with self._gate:
             client = self._free.pop() if self._free else self._make()
-            try:
-                return await asyncio.to_thread(question, client)
-            finally:
-                self._free.append(client)
+            asked = asyncio.ensure_future(asyncio.to_thread(question, client))
+            asked.add_done_callback(lambda done: self._end(client, done))
+            return await asyncio.shield(asked)  # who gives up leaves the thread with its connection
+
+    def _end(self, client: Client, done: asyncio.Future[Any]) -> None:
+        """Keep the connection of a question that was answered; whatever else happened, it is not used again."""
+        if done.cancelled() or done.exception() is not None:
+            client.close()
+        else:
+            self._free.append(client)

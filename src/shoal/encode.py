@@ -41,7 +41,7 @@ from shoal.frame import Frame, adopt, enter, series, with_columns
 from shoal.schema import Column, Kind
 from shoal.value import codes_of
 
-__all__ = ["Coding", "Encoder", "coding_of_counts", "palette", "step_of"]
+__all__ = ["Coding", "Encoder", "absences", "coding_of_counts", "palette", "step_of", "with_atoms"]
 
 _WIDEST_MATRIX = 2**31  # bytes
 
@@ -316,8 +316,7 @@ def _learn_numbers(content: pl.Series, column: Column) -> Coding:
     coding = Coding(axis=axis, center=center, scale=scale, integral=integral, step=step_of(column, integral))
     if not column.keeps_absence:
         return coding
-    absent = (*([np.nan] if column.missing == "level" else []), *column.reasons)
-    coding = replace(coding, absent=absent)
+    coding = replace(coding, absent=absences(column))
     return _with_atoms(coding, content, known) if column.role == "quasi" else coding
 
 
@@ -331,13 +330,23 @@ def step_of(column: Column, integral: bool) -> float | None:
 
 def _with_atoms(coding: Coding, content: pl.Series, known: FloatArray) -> Coding:
     """The coding with a code for each reason, and the share of records that have each."""
-    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
-    low, high = coding.axis.bounds or (low, high)
+    ends = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
+    coding = with_atoms(coding, ends)
+    counts = np.bincount(coding.reason(coding.codes(content)), minlength=len(coding.absent) + 1)
+    return replace(coding, shares=counts / max(1, counts.sum()))
+
+
+def absences(column: Column) -> tuple[float, ...]:
+    """The numbers that stand for an absence that is kept, NaN for an empty cell."""
+    return (*([np.nan] if column.missing == "level" else []), *column.reasons)
+
+
+def with_atoms(coding: Coding, ends: tuple[float, float]) -> Coding:
+    """The coding with a code for each reason, beyond all numbers: the declared bounds, or the `ends` that there are."""
+    low, high = coding.axis.bounds or ends
     gap = high - low if high > low else 1.0
     atoms = high + gap * np.arange(1.0, len(coding.absent) + 1)
-    coding = replace(coding, atoms=atoms, edge=high + gap / 2)
-    counts = np.bincount(coding.reason(coding.codes(content)), minlength=len(atoms) + 1)
-    return replace(coding, shares=counts / max(1, counts.sum()))
+    return replace(coding, atoms=atoms, edge=high + gap / 2)
 
 
 def _find_levels(content: pl.Series, column: Column, weights: IntArray | None = None) -> pl.Series:

@@ -8,6 +8,8 @@ import polars as pl
 import pytest
 
 from shoal.engine import open_engine
+from shoal.recipe import Coarsening
+from shoal.release.from_files import release_files
 
 SPARK = bool(os.environ.get("SHOAL_SPARK"))
 """Set by `make test-spark`, which installs PySpark and Java."""
@@ -57,6 +59,11 @@ def visits():
             "cost": rng.integers(0, 40, n) * 10.0,
         }
     ).with_columns(pl.when(pl.col("age") % 9 == 0).then(None).otherwise("ill").alias("ill"))
+
+
+def coarsen_files(engine, inputs, schema, method, target, **given):
+    """Coarsen files by one method."""
+    return release_files(engine, inputs, schema, Coarsening.of(method), target, **given)
 
 
 def cut(frame, folder, n_files, ending="parquet"):

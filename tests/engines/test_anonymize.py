@@ -5,7 +5,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from tests.engines.conftest import cut
+from tests.engines.conftest import coarsen_files, cut
 
 import shoal
 from shoal.engine import Inputs, open_engine
@@ -16,7 +16,7 @@ from shoal.recipe import Anonymization
 from shoal.release import cells, sampled_attack
 from shoal.release.cells import CELL, GROUP, Plan, by_cells
 from shoal.release.cells import cut as cut_cells
-from shoal.release.from_files import anonymize_files, mondrian_files, repeat_files
+from shoal.release.from_files import release_files, repeat_files
 from shoal.release.relation import settle
 
 PLAN = Plan(rows=400, sample=1000)
@@ -35,7 +35,7 @@ RECIPES = {
 
 
 def made(engine, inputs, schema, recipe, target, **given):
-    return anonymize_files(engine, inputs, schema, recipe, target, seed=7, key=KEY, plan=PLAN, **given)
+    return release_files(engine, inputs, schema, recipe, target, seed=7, key=KEY, plan=PLAN, **given)
 
 
 def released(folder):
@@ -342,7 +342,7 @@ def test_mondrian_cuts_boxes_within_cells(visits, tmp_path, name):
         inputs = Inputs.of(cut(shuffled, tmp_path / f"in{number}", n_files))
         with open_engine("memory" if number == 0 else "duckdb") as engine:
             out = tmp_path / f"out{number}"
-            found[number] = mondrian_files(engine, inputs, schema, shoal.Mondrian(k=5), out, seed=7, key=KEY, plan=PLAN)
+            found[number] = coarsen_files(engine, inputs, schema, shoal.Mondrian(k=5), out, seed=7, key=KEY, plan=PLAN)
             assert shoal.verify(out, engine=engine, original=tmp_path / f"in{number}").holds
     assert found[0].parts == found[1].parts
     assert [claim.kind for claim in found[0].claims] == ["k-anonymity", "re-identification bound"]
@@ -353,7 +353,7 @@ def test_mondrian_cuts_boxes_within_cells(visits, tmp_path, name):
     n_whole = whole.select("age", "zip", "ill").n_unique()
     assert frame.select("age", "zip", "ill").n_unique() > n_whole / 3  # cells cost some boxes, not most
     with pytest.raises(ParameterError, match="takes k alone"):
-        mondrian_files(MemoryEngine(), inputs, schema, shoal.Mondrian(k=5, write="means"), tmp_path / "means", seed=7)
+        coarsen_files(MemoryEngine(), inputs, schema, shoal.Mondrian(k=5, write="means"), tmp_path / "means", seed=7)
 
 
 def test_free_text_is_refused_on_an_engine_until_a_person_allows_it(visits, tmp_path, engine):
@@ -362,7 +362,7 @@ def test_free_text_is_refused_on_an_engine_until_a_person_allows_it(visits, tmp_
     table = visits.with_columns(note=pl.Series(notes), long_code=pl.Series(codes))
     inputs = Inputs.of(cut(table, tmp_path / "in", 2))
     schema = shoal.Schema.of(identifier=["who"], **BASE | {"other": ["rate", "note", "long_code"]})
-    for run, recipe in ((anonymize_files, RECIPES["mdav-centroid"]), (mondrian_files, shoal.Mondrian(k=5))):
+    for run, recipe in ((release_files, RECIPES["mdav-centroid"]), (coarsen_files, shoal.Mondrian(k=5))):
         with pytest.raises(
             GuaranteeError, match="must not contain free text as it stands; got column 'note'"
         ) as caught:
@@ -372,3 +372,83 @@ def test_free_text_is_refused_on_an_engine_until_a_person_allows_it(visits, tmp_
     made(engine, inputs, schema, RECIPES["mdav-centroid"], tmp_path / "out", allow=["note"])
     assert "note" in released(tmp_path / "out").columns
     repeat_files(engine, tmp_path / "out.internal" / "replay.toml", tmp_path / "again")
+
+
+@pytest.mark.parametrize("name", list(SCHEMAS))
+def test_suppress_blanks_within_cells(visits, tmp_path, name):
+    table, schema = visits.with_columns(pl.col("rate").fill_nan(None)), SCHEMAS[name]
+    found = {}
+    for number, n_files in enumerate((1, 3)):
+        shuffled = table.sample(fraction=1, shuffle=True, seed=number)
+        inputs = Inputs.of(cut(shuffled, tmp_path / f"in{number}", n_files))
+        with open_engine("memory" if number == 0 else "duckdb") as engine:
+            out = tmp_path / f"out{number}"
+            found[number] = coarsen_files(engine, inputs, schema, shoal.Suppress(k=5), out, seed=7, key=KEY, plan=PLAN)
+            assert shoal.verify(out, engine=engine, original=tmp_path / f"in{number}").holds
+    assert found[0].parts == found[1].parts
+    assert found[0].facts == found[1].facts
+    assert [claim.kind for claim in found[0].claims] == ["k-anonymity", "re-identification bound"]
+    frame = released(tmp_path / "out0")
+    assert found[0].k >= 5 <= frame.group_by("age", "zip", "ill").len()["len"].min()
+    known = {name: set(table[name].to_list()) | {None, "*"} for name in ("age", "zip", "ill")}
+    assert all(set(frame[name].to_list()) <= known[name] for name in known)  # what is left is true
+    assert frame["cost"].sort().to_list() == table["cost"].sort().to_list()  # nobody is left out
+    blank = sum(int((frame[name].cast(pl.String) == "*").sum()) for name in ("zip", "ill"))
+    blank += frame["age"].null_count() - table["age"].null_count()
+    (share,) = [fact.values["n"] for fact in found[0].facts if "share" in fact.values]
+    assert share == blank > 0
+
+
+def test_suppress_takes_k_alone_on_an_engine(visits, tmp_path):
+    inputs, schema = Inputs.of(cut(visits, tmp_path / "in", 1)), SCHEMAS["rows"]
+    with pytest.raises(ParameterError, match="suppress on an engine takes k alone"):
+        coarsen_files(MemoryEngine(), inputs, schema, shoal.Suppress(k=5, diversity=2), tmp_path / "out")
+    with pytest.raises(ParameterError, match="generalize, mondrian or suppress"):
+        coarsen_files(MemoryEngine(), inputs, schema, shoal.SafeHarbor(), tmp_path / "out")
+
+
+@pytest.mark.parametrize("missing", ["error", "level"])
+def test_codes_for_an_absence_stay_apart_from_numbers(visits, tmp_path, engine, missing):
+    """−8 and −9 are no incomes: they take no part in means, and are written as they came."""
+    rng = np.random.default_rng(3)
+    income = np.where(
+        rng.random(len(visits)) < 0.15, rng.choice([-8.0, -9.0], len(visits)), rng.gamma(2, 900, len(visits))
+    )
+    table = visits.with_columns(income=pl.Series(np.round(income)), ill=pl.col("ill").fill_null("none"))
+    if missing == "level":
+        table = table.with_columns(pl.when(pl.col("age") == 33).then(None).otherwise("income").alias("income"))
+    schema = shoal.Schema.of(
+        identifier=["who"],
+        quasi=["age", "zip", "income"],
+        sensitive=["cost"],
+        other=["rate", "ill"],
+        missing={"income": missing} if missing == "level" else {},
+        missing_codes={"income": {-8: "not applicable", -9: "unknown"}},
+    )
+    inputs = Inputs.of(cut(table, tmp_path / "in", 3))
+    settled = settle(engine, engine.scan(inputs), schema)
+    coding = next(c for c in settled.codings if c.name == "income")
+    known = table["income"].filter(table["income"] >= 0)
+    assert coding.center == pytest.approx(known.mean())
+    assert coding.scale == pytest.approx(known.std(ddof=0))
+    counts = [int((table["income"] == code).sum()) for code in (-8, -9)]
+    assert coding.shares[-2:] == pytest.approx(np.array(counts) / len(table))
+    recipe = Anonymization.of(shoal.MDAV(k=5), shoal.Resample(replace=False))
+    made(engine, inputs, schema, recipe, tmp_path / "out")
+    out = released(tmp_path / "out")["income"]
+    assert out.null_count() == table["income"].null_count()
+    assert [int((out == code).sum()) for code in (-8, -9)] == counts  # permuted within groups, never averaged
+    assert out.drop_nulls().sort().to_list() == table["income"].drop_nulls().sort().to_list()
+
+
+def test_codes_that_are_texts_need_the_table_in_memory(visits, tmp_path):
+    table = visits.with_columns(income=pl.Series(["N" if i % 7 == 0 else str(i % 90) for i in range(len(visits))]))
+    schema = shoal.Schema.of(
+        identifier=["who"],
+        quasi=["age", "income"],
+        kinds={"income": "numeric"},
+        missing_codes={"income": {"N": "none"}},
+    )
+    inputs = Inputs.of(cut(table.select("who", "age", "income"), tmp_path / "in", 2))
+    with pytest.raises(ColumnError, match="income.*needs the table in memory"):
+        made(MemoryEngine(), inputs, schema, RECIPES["mdav-centroid"], tmp_path / "out")

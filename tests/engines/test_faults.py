@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from tests.engines.conftest import cut
 
+import shoal
 from shoal.engine import Inputs, open_engine
 from shoal.engine.duckdb import DuckDBEngine
 from shoal.errors import FileError, InputError, ParameterError
@@ -122,3 +123,30 @@ def test_engines_have_names():
         open_engine("abacus")
     with pytest.raises(FileError, match="folder to spill to"):
         open_engine("duckdb", spill=Path("/nowhere/at/all"))
+
+
+def test_a_spark_without_arrow(monkeypatch):
+    monkeypatch.setitem(sys.modules, "shoal.engine.spark", None)  # as where PyArrow can't be imported
+    with pytest.raises(ParameterError, match="spark needs PyArrow"):
+        open_engine("spark")
+
+
+def test_a_spark_that_is_too_old():
+    from shoal.engine.spark import SparkEngine
+
+    class Old:
+        version = "3.5.1"
+
+    with pytest.raises(ParameterError, match=r"must be Spark 4 or newer.*got Spark 3\.5\.1"):
+        SparkEngine(session=Old())
+
+
+def test_a_release_from_files_that_differ_leaves_nothing(visits, tmp_path):
+    cut(visits, tmp_path / "in", 2)
+    visits.drop("ill").write_parquet(tmp_path / "in" / "2.parquet")
+    with pytest.raises(InputError, match=r"2\.parquet: column 'ill' is missing"):
+        shoal.anonymize(tmp_path / "in", shoal.Schema.of(quasi=["age"], other=["ill"]), engine="duckdb")
+    visits.with_columns(pl.col("age").cast(pl.String)).write_parquet(tmp_path / "in" / "2.parquet")
+    with pytest.raises(InputError, match="column 'age' has another type"):
+        shoal.synthesize(tmp_path / "in", shoal.Schema.of(quasi=["age"], bounds={"age": (0, 99)}), engine="duckdb")
+    assert {path.name for path in tmp_path.iterdir()} == {"in"}

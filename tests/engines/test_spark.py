@@ -1,11 +1,14 @@
 """What only Spark does: tasks that run twice, workers that die. Run by `make test-spark`."""
 
+import json
 import os
+import subprocess
 import sys
+from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.engines.conftest import SPARK, cut
+from tests.engines.conftest import SPARK, coarsen_files, cut
 
 import shoal
 from shoal.engine import Inputs
@@ -13,7 +16,7 @@ from shoal.engine.memory import MemoryEngine
 from shoal.errors import ColumnError, GuaranteeError, InputError
 from shoal.recipe import Anonymization
 from shoal.release.cells import Plan
-from shoal.release.from_files import anonymize_files, coarsen_files
+from shoal.release.from_files import release_files
 
 pytestmark = pytest.mark.skipif(not SPARK, reason="make test-spark runs these")
 
@@ -32,7 +35,7 @@ RECIPE = Anonymization.of(shoal.KMember(k=5), shoal.GaussianDither())
 
 
 def made(engine, inputs, target, recipe=RECIPE):
-    return anonymize_files(engine, inputs, SCHEMA, recipe, target, seed=7, key=KEY, plan=Plan(rows=700, sample=1500))
+    return release_files(engine, inputs, SCHEMA, recipe, target, seed=7, key=KEY, plan=Plan(rows=700, sample=1500))
 
 
 def test_spark_writes_the_bytes_of_memory(spark_engine, visits, tmp_path):
@@ -128,3 +131,18 @@ def test_too_few_people_leave_nothing(spark_engine, visits, tmp_path):
     with pytest.raises(GuaranteeError, match="at least k = 4000"):
         made(spark_engine, inputs, tmp_path / "out", Anonymization.of(shoal.MDAV(k=4000), shoal.Centroid()))
     assert not [path for path in tmp_path.iterdir() if "out" in path.name]
+
+
+def test_an_executor_killed_in_the_middle_changes_nothing(visits, tmp_path):
+    """A local cluster with executors of their own: masked rows are the bytes of memory, noise is charged once."""
+    inputs = Inputs.of(cut(visits, tmp_path / "in", 3))
+    script = Path(__file__).with_name("lost_executor.py")
+    done = subprocess.run([sys.executable, str(script), str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert (tmp_path / "masking").exists()  # both kills took place
+    assert (tmp_path / "drawing").exists()
+    expected = made(MemoryEngine(), inputs, tmp_path / "memory")
+    assert found["parts"] == [part.sha256 for part in expected.parts]
+    assert (found["rows"], found["charges"]) == (1500, 1)
+    assert shoal.verify(tmp_path / "drawn").holds

@@ -84,6 +84,7 @@ def test_the_image_runs_as_nobody_and_knows_its_settings():
     assert set(verbs) <= VERBS
     assert verbs.index("USER") < verbs.index("ENTRYPOINT")
     assert "USER 0" not in text
+    assert lines.index("USER 10001") < lines.index("RUN shoal warm-up") < verbs.index("VOLUME")  # what follows is lost
     assert all(known(name) for name in re.findall(r"(SHOAL_\w+)=", text))
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert set(re.search(r"\.\[(.+?)\]", text)[1].split(",")) <= set(extras)
@@ -102,7 +103,9 @@ def test_compose_starts_the_ledger_before_the_service_and_gives_it_no_more_than_
     assert services["ledger"]["depends_on"] == {"database": {"condition": "service_healthy"}}
     assert service["depends_on"] == {"ledger": {"condition": "service_completed_successfully"}}
     assert service["environment"]["SHOAL_LEDGER"].startswith("postgresql://shoal_service@")
-    assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
+    for ours in (service, services["ledger"]):
+        assert (ours["read_only"], ours["cap_drop"]) == (True, ["ALL"])
+        assert ours["security_opt"] == ["no-new-privileges:true"]
     assert "ports" not in service
     assert "ports" not in services["database"]
     environment = {**service["environment"], **services["ledger"]["environment"]}

@@ -1,4 +1,4 @@
-"""`--engine` of risk, anonymize, coarsen and verify."""
+"""`--engine` of risk, anonymize, coarsen, synthesize and verify."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import shoal
 from shoal.cli.main import app
 from shoal.datasets import health_survey, health_survey_schema
 from shoal.engine.choose import suited
-from shoal.errors import FileError, ParameterError
+from shoal.errors import FileError, GuaranteeError, ParameterError
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +77,8 @@ def test_coarsen_and_verify(lake, tmp_path):
 @pytest.mark.parametrize(
     "words",
     [
-        ("--method", "suppress"),
-        ("--method", "generalize", "--seed", "1"),
+        ("--method", "safe-harbor"),
+        ("--method", "suppress", "--diversity", "2"),
         ("--method", "generalize", "--preset", "cms"),
         ("--method", "generalize", "--format", "csv"),
         ("--method", "generalize", "--diversity", "2"),
@@ -134,3 +134,20 @@ def test_what_anonymize_can_not_do_on_an_engine_is_refused(lake, tmp_path, words
     done = run("anonymize", lake / "lake", lake, "--engine", "duckdb", *place, *words)
     assert isinstance(done.exception, ParameterError), done.output
     assert not (tmp_path / "out").exists()
+
+
+def test_synthesize_charges_the_account_of_the_folder(tmp_path):
+    (tmp_path / "in").mkdir()
+    pl.DataFrame({"age": [20 + i % 40 for i in range(300)]}).write_parquet(tmp_path / "in" / "0.parquet")
+    shoal.Schema.of(quasi=["age"], bounds={"age": (20, 60)}).write(tmp_path / "schema.toml")
+    words = ["synthesize", str(tmp_path / "in"), "-s", str(tmp_path / "schema.toml"), "--engine", "duckdb"]
+    done = CliRunner().invoke(app, [*words, "-e", "1", "--limit", "1.5", "-n", "40", "-o", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    assert "40 rows released" in done.output
+    assert "spent ε = 1" in done.output
+    assert (tmp_path / "in.budget.json").exists()
+    again = CliRunner().invoke(app, [*words, "-e", "1", "-o", str(tmp_path / "more")])
+    assert isinstance(again.exception, GuaranteeError)
+    assert not (tmp_path / "more").exists()
+    control = CliRunner().invoke(app, [*words, "--control", "x.csv", "-o", str(tmp_path / "more")])
+    assert isinstance(control.exception, ParameterError)

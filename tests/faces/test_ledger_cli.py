@@ -2,13 +2,21 @@
 
 import json
 import sqlite3
+import sys
 import time
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "ledger"))
+
+import earlier
+
 from shoal.cli.main import app
 from shoal.datasets.pima import pima_like, pima_like_schema
+from shoal.dp import Budget
 from shoal.errors import GuaranteeError, InputError, ParameterError
 from shoal.ledger import Charge, Keys, Ledger
 
@@ -104,3 +112,37 @@ def test_wrong_usage(room):
     missing = shoal("ledger", "verify", "--ledger", f"sqlite:///{folder / 'none.db'}")
     assert isinstance(missing.exception, InputError)
     assert not (folder / "none.db").exists()
+
+
+def test_a_mistyped_ledger_begins_no_empty_one(tmp_path):
+    for words in (
+        ("keys", "add", "ward", "--epsilon", 1),
+        ("keys", "list"),
+        ("ledger", "show"),
+        ("ledger", "backup", "x"),
+    ):
+        done = shoal(*words, "--ledger", f"sqlite:///{tmp_path / 'typo.db'}")
+        assert isinstance(done.exception, InputError), words
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_a_limit_in_rho_is_not_set_in_epsilon(room):
+    _, url = room
+    with closing(Ledger.open(url)) as book:
+        name = book.begin_data_set("visits", limit=Budget.zcdp(0.5))
+    wrong = shoal("ledger", "limit", "data", name, "--epsilon", 0.4, "--ledger", url)
+    assert isinstance(wrong.exception, ParameterError)
+    assert isinstance(shoal("ledger", "limit", "client", "nobody", "--ledger", url).exception, InputError)
+    assert "limit 0.4" in shoal("ledger", "limit", "data", name, "--rho", 0.4, "--ledger", url).stdout
+    both = shoal("ledger", "limit", "data", name, "--rho", 0.3, "--epsilon", 0.3, "--ledger", url)
+    assert isinstance(both.exception, ParameterError)
+
+
+def test_create_upgrades_what_is_there_if_it_is_told_to(tmp_path):
+    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    earlier.make(url, "2")
+    assert isinstance(shoal("ledger", "create", "--ledger", url).exception, InputError)
+    done = shoal("ledger", "create", "--upgrade", "--ledger", url)
+    assert "Upgraded 4 entries" in done.stdout
+    again = shoal("ledger", "create", "--upgrade", "--ledger", url)
+    assert (again.exit_code, "Upgraded" in again.stdout) == (0, False)

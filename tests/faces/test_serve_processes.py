@@ -13,6 +13,7 @@ import time
 import urllib.error
 import urllib.request
 from collections import Counter
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -351,6 +352,47 @@ def test_check_says_what_is_wrong_and_a_mistyped_ledger_begins_none(place, tmp_p
     assert not (tmp_path / "typo.db").exists()
     config.write_text("nonsense = 1\n")
     assert isinstance(run(app, ["serve", "--config", str(config), "--check"]).exception, FileError)
+
+
+def test_every_setting_has_a_flag_a_variable_and_a_name_in_the_file():
+    import typer
+
+    from shoal.cli.serve import serve
+    from shoal.service.settings import Settings
+
+    app = typer.Typer()
+    app.command()(serve)
+    given = {parameter.name: parameter for parameter in typer.main.get_command(app).params}
+    known = {"shutdown" if one.name == "shutdown_seconds" else one.name for one in fields(Settings)}
+    assert known <= set(given)
+    assert {given[name].envvar for name in known} == {f"SHOAL_{name.upper()}" for name in known}
+    defaults = Settings()
+    for name in known - {"models", "ledger", "signer", "burst", "shutdown"}:
+        assert given[name].default == getattr(defaults, name), name
+
+
+def test_a_flag_wins_over_the_environment_and_that_over_the_file(tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from shoal.cli import serve as command
+    from shoal.cli.main import app
+
+    seen = []
+
+    def stop(settings):
+        seen.append(settings.max_batch)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "_read", stop)
+    (tmp_path / "serve.toml").write_text('models = "."\nmax_batch = 2\n')
+    asked = ["serve"], ["serve", "--max-batch", "4"]
+    for words, variables in (
+        (asked[0], {}),
+        (asked[0], {"SHOAL_MAX_BATCH": "3"}),
+        (asked[1], {"SHOAL_MAX_BATCH": "3"}),
+    ):
+        CliRunner().invoke(app, words, env={"SHOAL_CONFIG": str(tmp_path / "serve.toml"), **variables})
+    assert seen == [2, 3, 4]
 
 
 @pytest.mark.skipif(bool(reason_for_none()), reason=reason_for_none() or "PostgreSQL is there")

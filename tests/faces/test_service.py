@@ -389,12 +389,12 @@ def test_2_the_charge_is_durable_before_the_model_is_asked(tmp_path):
 
 
 def test_rate_limits(tmp_path):
-    stand = Stand(tmp_path, rate=0.5, burst=2.0)
+    stand = Stand(tmp_path, rate=0.01, burst=2.0)
     with stand.http:
         assert [stand.score("free").status_code for _ in range(2)] == [200, 200]
         reply = stand.score("free")
         problem(reply, "rate-limited")
-        assert reply.headers["retry-after"] == "2"
+        assert 50 < int(reply.headers["retry-after"]) <= 100  # less where the machine is busy
     rate = Rate(rate=10.0, burst=1.0)
     assert [rate.wait(1, at=0.0), rate.wait(2, at=0.0), rate.wait(1, at=0.05) > 0, rate.wait(1, at=0.2)] == [
         0,
@@ -656,6 +656,7 @@ def test_commands_for_keys_and_ledger(tmp_path):
     from shoal.cli import keys, ledger
 
     url, run = f"sqlite:///{tmp_path / 'ledger.db'}", CliRunner().invoke
+    assert run(ledger.app, ["create", "--ledger", url]).exit_code == 0
     made = run(keys.app, ["add", "ward 7", "--epsilon", "2", "--model", "risk", "--ledger", url])
     token = next(line for line in made.output.splitlines() if line.startswith("shoal_"))
     listed = run(keys.app, ["list", "--ledger", url]).output

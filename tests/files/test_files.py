@@ -241,7 +241,7 @@ def test_unusable_text_is_an_error_without_a_cell(tmp_path, content, rule):
 
 
 def test_ragged_line_is_named_by_its_place(tmp_path):
-    with pytest.raises(InputError, match="got 3 in line 3, and 1 more such lines"):
+    with pytest.raises(InputError, match="got 3 in line 3, and 1 more such line"):
         read_text(tmp_path, "a,b\n1,2\n3,4,5\n6\n")
 
 

@@ -15,6 +15,7 @@ from shoal.dp import Budget
 from shoal.errors import FileError, GuaranteeError, InputError, ParameterError
 from shoal.ledger import Answer, Keys, Ledger
 from shoal.ledger.copies import backup, instructions, restore
+from shoal.ledger.engine import open_engine
 from shoal.ledger.tables import grant, script
 
 
@@ -72,6 +73,31 @@ def test_dropped_and_disabled_triggers_are_noticed_on_postgresql(cluster):
         with pytest.raises(GuaranteeError, match="triggers"):
             Ledger.open(url)
     ledger.close()
+
+
+SILENCED = "CREATE OR REPLACE FUNCTION shoal_append_only() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+DROPPED = "DROP TRIGGER journal_append_only ON journal"
+PRETENDED = "CREATE TRIGGER journal_append_only BEFORE {} FOR EACH STATEMENT {} EXECUTE FUNCTION shoal_append_only()"
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        [f"{SILENCED} RETURN NULL; RAISE EXCEPTION 'append-only'; END $$"],
+        [DROPPED, PRETENDED.format("UPDATE OR DELETE OR TRUNCATE ON request", "")],
+        [DROPPED, PRETENDED.format("UPDATE OR DELETE OR TRUNCATE ON journal", "WHEN (current_user = 'nobody')")],
+    ],
+    ids=["a function that lets all pass", "on another table", "on a condition"],
+)
+def test_guards_that_only_look_like_guards_are_noticed_on_postgresql(cluster, statements):
+    url = cluster.database()
+    used(url).close()
+    engine = open_engine(url, keep=False)
+    with engine.begin() as connection:
+        for statement in statements:
+            connection.execute(text(statement))
+    with pytest.raises(GuaranteeError, match="triggers"):
+        Ledger.open(url)
 
 
 def _and_back(file, *statements):
@@ -207,6 +233,29 @@ def test_restore_refuses_to_go_back_in_time_unless_told(file, tmp_path):
     Ledger.open(other).close()
     with pytest.raises(GuaranteeError, match="of the ledger that it replaces"):
         restore(other, copy)
+
+
+def test_restore_counts_histories_that_parted_and_not_entries(file, tmp_path):
+    """A backup with more entries than the ledger may still lack some of them."""
+    url, short, long = f"sqlite:///{file}", tmp_path / "short.db", tmp_path / "long.db"
+    ledger = used(url)
+    backup(url, short)
+    for name in ("a", "b", "c", "d"):
+        Keys(ledger).add(name, epsilon=1)
+    ledger.close()
+    backup(url, long)
+    assert restore(url, short, go_back=True)[1] == 4
+    ledger = Ledger.open(url)
+    key = Keys(ledger).add("since then", epsilon=1)[0]
+    ledger.close()
+    with pytest.raises(GuaranteeError, match="without 2 of the entries"):  # the note of going back, and the new client
+        restore(url, long)
+    ledger = Ledger.open(url)
+    assert Keys(ledger).by_id(key.id) is not None
+    ledger.close()
+    os.unlink(file)
+    with pytest.raises(GuaranteeError, match="lose entries"):  # the anchor knows another entry of that number
+        restore(url, long)
 
 
 def test_a_dump_of_postgresql_is_whole_and_an_old_one_put_back_is_refused(cluster, tmp_path):

@@ -10,9 +10,9 @@ import shoal
 from shoal.engine import Inputs, open_engine
 from shoal.errors import GuaranteeError, InputError
 from shoal.ledger import Ledger
-from shoal.recipe import Anonymization
+from shoal.recipe import Anonymization, Coarsening
 from shoal.register.people import People
-from shoal.release.from_files import anonymize_files, coarsen_files, mondrian_files, repeat_files
+from shoal.release.from_files import release_files, repeat_files
 
 SCHEMA = shoal.Schema.of(
     identifier=["id"],
@@ -68,7 +68,7 @@ def marks(register, release):
 
 def test_marks_on_an_engine_are_those_of_memory(engine, register, tmp_path):
     table = people()
-    made = anonymize_files(
+    made = release_files(
         engine, lake(table, tmp_path / "lake"), SCHEMA, RECIPE, tmp_path / "one", register=register, seed=1
     )
     assert (made.beside.people, made.beside.newcomers, made.beside.holds) == (300, 300, True)
@@ -92,16 +92,22 @@ def test_releases_of_memory_and_engine_are_held_against_each_other(engine, regis
     book = shoal.Register.open(ledger=register.place)  # nobody says whose data they are: known by their rows
     generalize, mondrian = shoal.Generalize(k=5, suppression=0.2), shoal.Mondrian(k=5)
     for release in (
-        lambda **words: anonymize_files(engine, inputs, SCHEMA, RECIPE, tmp_path / "two", **words),
-        lambda **words: coarsen_files(engine, inputs, SCHEMA, generalize, tmp_path / "two", **words),
-        lambda **words: mondrian_files(engine, inputs, SCHEMA, mondrian, tmp_path / "two", **words),
+        lambda **words: release_files(engine, inputs, SCHEMA, RECIPE, tmp_path / "two", **words),
+        lambda **words: release_files(engine, inputs, SCHEMA, Coarsening.of(generalize), tmp_path / "two", **words),
+        lambda **words: release_files(engine, inputs, SCHEMA, Coarsening.of(mondrian), tmp_path / "two", **words),
     ):
         with pytest.raises(GuaranteeError, match="must hold beside release 1 of the same people") as error:
             release(register=book)
         assert "sentinel" not in str(error.value)
         assert not (tmp_path / "two").exists()
-    done = mondrian_files(
-        engine, inputs, SCHEMA, mondrian, tmp_path / "two", register=book.to(None, despite="a test"), seed=3
+    done = release_files(
+        engine,
+        inputs,
+        SCHEMA,
+        Coarsening.of(mondrian),
+        tmp_path / "two",
+        register=book.to(None, despite="a test"),
+        seed=3,
     )
     assert done.beside.below > 50
     manifest = json.loads((tmp_path / "two" / "manifest.json").read_text())
@@ -114,8 +120,8 @@ def test_releases_of_memory_and_engine_are_held_against_each_other(engine, regis
 def test_a_register_changes_no_row_and_the_run_can_be_repeated(engine, register, tmp_path):
     inputs = lake(people(), tmp_path / "lake")
     words = {"seed": 5, "key": "11" * 32}
-    plain = anonymize_files(engine, inputs, SCHEMA, RECIPE, tmp_path / "without", **words)
-    made = anonymize_files(engine, inputs, SCHEMA, RECIPE, tmp_path / "with", register=register, **words)
+    plain = release_files(engine, inputs, SCHEMA, RECIPE, tmp_path / "without", **words)
+    made = release_files(engine, inputs, SCHEMA, RECIPE, tmp_path / "with", register=register, **words)
     assert made.claims == plain.claims
     repeat_files(engine, tmp_path / "with.internal" / "replay.toml", tmp_path / "again")
     files = [sorted((tmp_path / name).glob("part-*.parquet")) for name in ("without", "with", "again")]
@@ -128,7 +134,7 @@ def test_without_an_identifier_people_are_their_rows_and_equal_rows_are_two(engi
     )
     table = people().drop("id")
     table = pl.concat([table, table[:40], table[:10]])
-    made = anonymize_files(
+    made = release_files(
         engine, lake(table, tmp_path / "lake"), schema, RECIPE, tmp_path / "one", register=register, seed=1
     )
     assert made.beside.people == 350
@@ -138,7 +144,7 @@ def test_without_an_identifier_people_are_their_rows_and_equal_rows_are_two(engi
     narrower = shoal.Schema(tuple(c for c in schema.columns if c.name != "share"))
     inputs = lake(table.drop("share"), tmp_path / "narrower")
     with pytest.raises(InputError, match="the table has no column 'share'"):
-        anonymize_files(engine, inputs, narrower, RECIPE, tmp_path / "three", register=register)
+        release_files(engine, inputs, narrower, RECIPE, tmp_path / "three", register=register)
 
 
 def test_a_unit_with_several_rows_counts_once(engine, register, tmp_path):
@@ -146,7 +152,7 @@ def test_a_unit_with_several_rows_counts_once(engine, register, tmp_path):
         unit="id", quasi=["age", "sex"], sensitive=["cost"], other=["seen", "share"], bounds={"age": (0, 120)}
     )
     twice = pl.concat([people(), people().with_columns(pl.col("cost") + 0.5)])
-    made = anonymize_files(
+    made = release_files(
         engine, lake(twice, tmp_path / "lake"), schema, RECIPE, tmp_path / "one", register=register, seed=1
     )
     assert (made.beside.people, made.n_rows) == (300, 600)

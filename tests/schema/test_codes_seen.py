@@ -3,6 +3,8 @@
 import polars as pl
 import pytest
 
+from shoal.errors import SchemaError
+from shoal.schema import Column
 from shoal.schema.codes_seen import codes_seen, question
 from shoal.schema.evidence import look
 from shoal.schema.infer import propose
@@ -58,3 +60,12 @@ def test_words_among_numbers_are_proposed_as_absences():
     )
     assert "Numbers but for words" in proposal.reasons["income"]
     assert proposal.schema["job"].missing_codes is None
+
+
+def test_the_question_says_to_take_a_listed_code_out_of_the_levels():
+    listed = propose(pl.DataFrame({"status": ["a", "b", "N"] * 10})).reasons["status"]
+    assert listed.endswith('missing_codes = { "N" = "unknown" }, and take it out of the levels.')
+    unlisted = propose(pl.DataFrame({"income": [*range(500, 900, 10), *[-8] * 6]})).reasons["income"]
+    assert "levels" not in unlisted
+    with pytest.raises(SchemaError, match="Take them out of the levels"):
+        Column(name="status", role="quasi", kind="nominal", levels=("a", "N"), missing_codes={"N": "unknown"})

@@ -251,7 +251,7 @@ def test_codes_that_the_file_declares_are_proposed_and_taken_for_no_numbers():
     column = proposal.schema["income"]
     assert (column.kind, column.missing_codes) == ("numeric", {".a": "not applicable"})
     assert "1 of 47 cells are missing" in proposal.reasons["income"]
-    assert "The file declares that .a stand for an absence." in proposal.reasons["income"]
+    assert "The file declares that .a stands for an absence." in proposal.reasons["income"]
     assert Schema.from_dict(tomllib.loads(proposal.to_toml())) == proposal.schema
 
 

@@ -170,3 +170,92 @@ def test_parts_of_words_speak_for_a_name(name):
 def test_how_long_something_took_is_no_number_of_persons():
     assert role("futime", [(37 * i) % 1009 for i in range(40)])[0] == "quasi"
     assert role("zz", [(37 * i) % 1009 for i in range(40)])[0] == "identifier"
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        ("totmed", "sensitive"),
+        ("illdays", "sensitive"),
+        ("loanamt", "sensitive"),
+        ("physlim", "sensitive"),
+        ("momed", "quasi"),  # mother's education: not taken for medicine
+        ("exper", "quasi"),
+        ("hospage", "quasi"),  # speaks of both: masking is the cautious guess
+    ],
+)
+def test_names_in_one_piece_are_taken_apart(name, role):
+    columns, _ = proposed(**{name: [i % 30 for i in range(N)]})
+    assert columns[name].role == role
+
+
+def test_questions_of_one_battery_have_one_role():
+    answers = {f"ab{end}": [i % 2 for i in range(N)] for end in ("any", "hlth", "poor", "single")}
+    columns, reasons = proposed(**answers)
+    assert {columns[name].role for name in answers} == {"sensitive"}
+    assert "begin with ab" in reasons["abany"]
+    columns, _ = proposed(**answers, ab_race=[i % 2 for i in range(N)])
+    assert columns["abany"].role == "quasi"  # a battery that mixes both is no battery
+    columns, _ = proposed(**(answers | {"abany": [i % 3 for i in range(N)]}))
+    assert columns["abany"].role == "quasi"
+
+
+def test_amounts_with_decimals_are_no_addresses_and_sizes_no_places():
+    columns, reasons = proposed(COST_IP=[1.5 * i for i in range(N)], wall_area=[0.25 + i for i in range(N)])
+    assert columns["COST_IP"].role == "sensitive"
+    assert "place" not in reasons["wall_area"]
+
+
+def test_numbers_that_repeat_are_known_by_the_end_of_their_name():
+    columns, _ = proposed(
+        HESID=[1000 + i // 4 for i in range(800)], covid=[i // 4 for i in range(800)], pid=[i % 7 for i in range(800)]
+    )
+    assert (columns["HESID"].role, columns["covid"].role, columns["pid"].role) == ("unit", "sensitive", "quasi")
+
+
+@pytest.mark.parametrize(
+    ("texts", "role"),
+    [
+        (("Nausea", "Rash", "Fatigue", "Other"), "sensitive"),
+        (("Medicare", "Medicaid", "Private"), "sensitive"),
+        (("strongly agree", "agree", "disagree"), "sensitive"),
+        (("A", "B", "AB", "O"), "sensitive"),
+        (("A", "B", "C", "D"), "quasi"),
+        (("private", "public"), "quasi"),
+    ],
+)
+def test_texts_that_say_something_of_a_person(texts, role):
+    columns, _ = proposed(x=[texts[i % len(texts)] for i in range(N)])
+    assert columns["x"].role == role
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([f"{1000 + i}-{i % 10}" for i in range(N)], "LOINC"),
+        ([f"{50000 + i}-{100 + i}-{10 + i % 80}" for i in range(N)], "NDC"),
+        ([f"{'GJKL'[i % 4]}{1000 + i}" for i in range(N)], "HCPCS"),
+        ([f"{('CIR', 'END', 'NVS')[i % 3]}{100 + i % 20:03d}" for i in range(N)], "CCSR"),
+        (
+            [
+                f"{('acute', 'chronic', 'mild')[i % 3]} {('gastr', 'cyst', 'arthr', 'hepat')[i % 4]}itis"
+                for i in range(N)
+            ],
+            "ill",
+        ),
+    ],
+)
+def test_more_code_systems_are_known_by_their_shape(values, words):
+    columns, reasons = proposed(x=[value for value in values for _ in range(4)])
+    assert columns["x"].role == "sensitive"
+    assert words in reasons["x"]
+
+
+def test_labels_count_where_the_name_says_nothing():
+    table = pl.DataFrame(
+        {"Q12": [i % 9 for i in range(N)], "Q13": [i % 9 for i in range(N)], "sex": ["f", "m"] * (N // 2)}
+    )
+    labels = {"Q12": "Ever told you had a stroke", "Q13": "Region of residence", "sex": "Had a stroke"}
+    proposal = propose(table, labels=labels)
+    assert [proposal.schema[name].role for name in table.columns] == ["sensitive", "quasi", "quasi"]
+    assert "label speaks of an illness" in proposal.reasons["Q12"]

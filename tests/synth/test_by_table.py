@@ -11,6 +11,7 @@ from shoal.dp import Budget
 from shoal.synth import PeGS
 from shoal.synth.by_table import measure
 from shoal.synth.chain import unexplained
+from shoal.synth.counts import RowCounts
 from shoal.synth.domain import encode_table
 from shoal.synth.parents import Parents, all_pairs, choose_pairs
 from shoal.synth.spend import Purse, by_gain, total_budget
@@ -129,7 +130,7 @@ def test_one_record_moves_no_score_by_more_than_one(seed, budget):
     seen = []
     for codes in (rows, np.delete(rows, at, axis=0)):
         purse = Watch(left=budget)
-        assert len(choose_pairs(codes, shares, total, 4, purse, budget * 0.1)) == 4
+        assert len(choose_pairs(RowCounts(codes=codes, sizes=SIZES), shares, total, 4, purse, budget * 0.1)) == 4
         seen.append(purse.bought)
     for (one, sensitivity), (other, _) in zip(*seen, strict=True):
         assert np.abs(one - other).max() <= sensitivity == 1
@@ -140,7 +141,7 @@ def test_small_tables_are_chosen_before_large_ones_that_say_as_much():
     rows = free(20_000)
     shares = [np.full(size, 1 / size) for size in SIZES]
     purse = Watch(left=Budget(epsilon=0.02))
-    choose_pairs(rows, shares, 20_000.0, 3, purse, Budget(epsilon=0.01))
+    choose_pairs(RowCounts(codes=rows, sizes=SIZES), shares, 20_000.0, 3, purse, Budget(epsilon=0.01))
     scores, pairs = purse.bought[0][0], all_pairs(4)
     assert pairs[int(np.argmax(scores))] == (0, 2)
     assert pairs[int(np.argmin(scores))] == (1, 3)

@@ -234,3 +234,30 @@ def test_a_full_disk_does_not_stop_the_look(file, tmp_path, monkeypatch):
     opened = open_file(file, keep=tmp_path)
     assert opened.kept is None
     assert opened.n_rows == 24
+
+
+@pytest.fixture
+def coded_file(tmp_path):
+    """An SPSS file that declares −8 and −9 missing, in one column each."""
+    import pyreadstat
+
+    path = tmp_path / "x.sav"
+    frame = pl.DataFrame({"income": [*range(1000, 1040), -8, -8], "visits": [*range(40), -9, -9]})
+    labels = {"income": {-8: "refused"}}
+    ranges = {"income": [-8], "visits": [-9]}
+    pyreadstat.write_sav(frame, str(path), variable_value_labels=labels, missing_ranges=ranges)
+    return path
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_codes_of_a_statistical_file_come_where_the_schema_has_them(tmp_path, coded_file, kept):
+    opened = open_file(coded_file, keep=tmp_path if kept else None)
+    columns = opened.proposal["schema"]["columns"]
+    assert columns["income"]["missing_codes"] == {"-8": "refused"}
+    assert columns["visits"]["missing_codes"] == {"-9": "unknown"}
+    assert [column.n_missing for column in opened.columns] == [2, 2]
+    for coded in ((), ("income",), ("income", "visits")):
+        source = table_reading.source_of(opened, coded)
+        assert source.frame.equals(read_table(coded_file, codes=coded))
+        assert set(source.labels.missing) == set(coded)
+    assert table_reading.column_of(opened, "income").null_count() == 2

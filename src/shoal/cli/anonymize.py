@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.console import steps
-from shoal.cli.files_release import anonymize_lake, repeat_lake
+from shoal.cli.files_release import release_lake, repeat_lake
 from shoal.cli.options import EngineOptions, File, Reading, SomeSchema, grouped, required
 from shoal.cli.releasing import (
     Events,
@@ -148,7 +148,7 @@ def anonymize(
         words = {"delimiter": reading.delimiter, "overwrite": to.overwrite, "seed": seed, "allow": rules.allow or ()}
         path = required(file, "FILE", "anonymize")
         with book.opened_for(engine.engine, path, to) as register:
-            anonymize_lake(path, roles, recipe, target, engine, **words, register=register)
+            release_lake(path, roles, recipe, target, engine, **words, register=register)
         return
     with steps() as step, ExitStack() as stack:
         if recipe is None:

@@ -11,7 +11,7 @@ import typer
 
 from shoal.cli.console import out as screen
 from shoal.cli.console import steps
-from shoal.cli.files_release import coarsen_lake
+from shoal.cli.files_release import release_lake
 from shoal.cli.options import EngineOptions, File, Reading, SomeSchema, grouped, required
 from shoal.cli.releasing import (
     Events,
@@ -152,19 +152,20 @@ def coarsen(
             "--sample": to.sample,
             "--policy": policy,
         }
-        given |= {"--seed": seed is not None, f"--format {to.format}": to.format not in (None, "parquet")}
+        given |= {f"--format {to.format}": to.format not in (None, "parquet")}
         engine.refuse(given, reading)
         rules = _with_hierarchies(Schema.read(required(schema, "--schema FILE", "coarsen")), hierarchies)
         path, target = required(file, "FILE", "coarsen"), required(to.out, "--out FOLDER", "coarsen")
         with book.opened_for(engine.engine, path, to) as register:
-            coarsen_lake(
+            release_lake(
                 path,
                 rules,
-                recipe.coarseners[-1],
+                recipe,
                 target,
                 engine,
                 delimiter=reading.delimiter,
                 overwrite=to.overwrite,
+                seed=seed,
                 allow=held.allow or (),
                 register=register,
             )

@@ -11,7 +11,6 @@ import typer
 from shoal.cli.console import err, print_table
 from shoal.cli.options import LedgerUrl
 from shoal.ledger import Keys, Ledger
-from shoal.ledger.tag import without_password
 
 __all__ = ["app"]
 
@@ -58,10 +57,8 @@ def add(
     days: Annotated[float | None, typer.Option(help="Days until the key expires. [default: never]")] = None,
     ledger: LedgerUrl = "sqlite:///ledger.db",
 ) -> None:
-    """Make a key and show it once; the ledger stores only its hash. Creates the ledger if there is none."""
-    with _keys(ledger, create=True) as keys:
-        if not keys.list():
-            err.print(f"Created the first keys of the ledger {without_password(ledger)}.", markup=False)
+    """Make a key and show it once; the ledger stores only its hash."""
+    with _keys(ledger) as keys:
         key, token = keys.add(name, epsilon=epsilon, models=model or ["*"], role=role, days=days)
     _show_once(key.id, token)
 
@@ -108,6 +105,6 @@ def revoke(
 
 
 @contextmanager
-def _keys(url: str, *, create: bool = False) -> Iterator[Keys]:
-    with closing(Ledger.open(url, create=create)) as book:
+def _keys(url: str) -> Iterator[Keys]:
+    with closing(Ledger.open(url, create=False)) as book:
         yield Keys(book)

@@ -382,12 +382,19 @@ def export(
 def limit(
     kind: Annotated[Literal["client", "model", "data"], typer.Argument(help="client, model or data.")],
     name: Annotated[str, typer.Argument(help="Its name, as listed by `shoal ledger show`.")],
-    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="The new limit.")],
+    epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="The new limit.")] = None,
+    rho: Annotated[float | None, typer.Option("--rho", help="The same for a data set whose limit is in rho.")] = None,
     ledger: LedgerUrl = "sqlite:///ledger.db",
 ) -> None:
     """Change a limit, with an entry in the journal; that of a data set can only be lowered."""
+    if epsilon is not None and rho is not None:
+        raise ParameterError("limit", "--epsilon and --rho exclude each other")
     with _opened(ledger) as book:
-        _tell(book.limit(kind, name, epsilon).to_dict())
+        currency = book.balance(kind, name).currency
+        amount = rho if currency == "rho" else epsilon
+        if amount is None:
+            raise ParameterError("limit", f"the limit of that account is in {currency}", hint=f"Use --{currency}.")
+        _tell(book.limit(kind, name, amount).to_dict())
 
 
 def _tell(balance: dict[str, Any]) -> None:

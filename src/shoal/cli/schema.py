@@ -19,7 +19,7 @@ from shoal.linked import Collection
 from shoal.recipe.event_rules import check_events
 from shoal.recipe.rules import check_rules
 from shoal.repair import problems_of, safe_fixes
-from shoal.schema import Level, LinkedSchema, Schema, read_schema
+from shoal.schema import LinkedSchema, Schema, read_schema
 from shoal.schema.amend import amended
 from shoal.schema.infer import propose
 from shoal.schema.infer_linked import propose_linked
@@ -72,7 +72,8 @@ def infer(
 
 def _text(file: Path | None, reading: Reading) -> str:
     source = reading.source(file, "schema infer", codes=None)
-    return propose(source.frame, codes_of(source.labels)).to_toml()
+    labels = source.labels or Labels()
+    return propose(source.frame, labels.absences, labels.columns).to_toml()
 
 
 def _linked_text(file: Path | None, reading: Reading) -> str:
@@ -142,16 +143,6 @@ def fix(
         rules = Schema.read(schema)
     Problems(problems_of(table, rules)).settle()
     out.print("The table fits its schema.")
-
-
-def codes_of(labels: Labels | None) -> dict[str, dict[Level, str]]:
-    """The codes for an absence that a statistical file declares, each with its label."""
-    if labels is None:
-        return {}
-    return {
-        name: {code: labels.values.get(name, {}).get(code, "unknown") for code in codes}
-        for name, codes in labels.missing.items()
-    }
 
 
 def _spelled(entries: Mapping[str, Any]) -> str:

@@ -58,7 +58,10 @@ def serve(
     config: Annotated[
         Path | None,
         typer.Option(
-            callback=_configure, is_eager=True, help="TOML file with these settings, with _ for - in their names."
+            envvar="SHOAL_CONFIG",
+            callback=_configure,
+            is_eager=True,
+            help="TOML file with these settings, with _ for - in their names.",
         ),
     ] = None,
     ledger: Annotated[
@@ -88,7 +91,37 @@ def serve(
     rate: Annotated[
         float, typer.Option(envvar="SHOAL_RATE", help="Requests per second and client in each worker; 0 for no limit.")
     ] = 100.0,
+    burst: Annotated[
+        float | None,
+        typer.Option(envvar="SHOAL_BURST", help="Requests of a client allowed at once. [default: twice the rate]"),
+    ] = None,
+    wrong_keys: Annotated[
+        float,
+        typer.Option(envvar="SHOAL_WRONG_KEYS", help="Wrong keys per second and address before 429; 0 for no limit."),
+    ] = 1.0,
+    wrong_keys_burst: Annotated[
+        float, typer.Option(envvar="SHOAL_WRONG_KEYS_BURST", help="Wrong keys of an address allowed at once.")
+    ] = 20.0,
+    key_seconds: Annotated[
+        float,
+        typer.Option(envvar="SHOAL_KEY_SECONDS", help="Seconds to trust a key for free models before looking again."),
+    ] = 2.0,
     max_body: Annotated[int, typer.Option(envvar="SHOAL_MAX_BODY", help="Largest request body in bytes.")] = 65_536,
+    max_batch: Annotated[
+        int, typer.Option(envvar="SHOAL_MAX_BATCH", help="Largest number of people in a batch.")
+    ] = 1_000,
+    max_batch_body: Annotated[
+        int, typer.Option(envvar="SHOAL_MAX_BATCH_BODY", help="Largest body of a batch in bytes.")
+    ] = 4_194_304,
+    header_seconds: Annotated[
+        float, typer.Option(envvar="SHOAL_HEADER_SECONDS", help="Seconds allowed to receive the headers.")
+    ] = 10.0,
+    body_seconds: Annotated[
+        float, typer.Option(envvar="SHOAL_BODY_SECONDS", help="Seconds allowed to receive the body.")
+    ] = 10.0,
+    max_connections: Annotated[
+        int, typer.Option(envvar="SHOAL_MAX_CONNECTIONS", help="Connections of each worker.")
+    ] = 1_000,
     deadline: Annotated[
         float, typer.Option(envvar="SHOAL_DEADLINE", help="Seconds to wait for the ledger before replying 503.")
     ] = 5.0,
@@ -128,8 +161,16 @@ def serve(
         data_epsilon=data_epsilon,
         model_epsilon=model_epsilon,
         rate=rate,
-        burst=max(2 * rate, 1.0),
+        burst=max(2 * rate, 1.0) if burst is None else burst,
+        wrong_keys=wrong_keys,
+        wrong_keys_burst=wrong_keys_burst,
+        key_seconds=key_seconds,
         max_body=max_body,
+        max_batch=max_batch,
+        max_batch_body=max_batch_body,
+        header_seconds=header_seconds,
+        body_seconds=body_seconds,
+        max_connections=max_connections,
         deadline=deadline,
         shutdown_seconds=shutdown,
         signer="" if signer is None else str(signer.resolve()),
@@ -139,9 +180,13 @@ def serve(
         traces=traces,
     )
     catalogue, served = _read(settings)
-    _tell(catalogue, served, host, port)
+    _tell(served, host, port)
     if check:
+        for refused in catalogue.refused:
+            err.print(f"Not served: {refused.why}", markup=False)
         raise typer.Exit(3 if catalogue.refused else 0)
+    if host not in ("127.0.0.1", "localhost", "::1"):
+        _event("clear-text", hint="Keys and queries travel in clear text: put a TLS proxy in front.")
     raise typer.Exit(_run(settings, host, port, workers, catalogue))
 
 
@@ -154,7 +199,7 @@ def _read(settings: Settings) -> tuple[Catalogue, list[Served]]:
         signer = PublicKey.read(settings.signer) if settings.signer else None
         catalogue = read_folder(settings.models, book.admissions(), signer)
         served = list(enrol(catalogue.loaded, book, settings).values())
-        _log_head(str(book.head()))
+        _event("ledger", head=str(book.head()))
         return catalogue, served
     finally:
         book.close()
@@ -187,15 +232,10 @@ def _line(text: str) -> None:
     sys.stderr.flush()
 
 
-def _log_head(head: str) -> None:
+def _event(event: str, **words: str) -> None:
+    _line(json.dumps({"at": now(), "event": event, **words}))
 
-    _line(json.dumps({"at": now(), "event": "ledger", "head": head}))
 
-
-def _tell(catalogue: Catalogue, served: list[Served], host: str, port: int) -> None:
+def _tell(served: list[Served], host: str, port: int) -> None:
     rows: list[list[Any]] = [[one.name, to_text(one.amount), str(len(one.domain)), one.data] for one in served]
     print_table(f"http://{host}:{port}", ["model", "epsilon per query", "fields", "data set"], rows)
-    for refused in catalogue.refused:
-        err.print(f"Not served: {refused.why}", markup=False)
-    if host not in ("127.0.0.1", "localhost", "::1"):
-        err.print("Keys and queries travel in clear text: put a TLS proxy in front.", markup=False)

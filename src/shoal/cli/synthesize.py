@@ -10,12 +10,15 @@ import typer
 
 from shoal.cli.console import out as screen
 from shoal.cli.console import steps
-from shoal.cli.options import AccountOptions, File, Reading, grouped
+from shoal.cli.files_release import account_place, release_lake
+from shoal.cli.options import AccountOptions, EngineOptions, File, Reading, grouped, required
 from shoal.cli.releasing import PresetOptions, TrialOptions, expect, listed, open_input, tried
 from shoal.errors import ParameterError
 from shoal.files import read_table
 from shoal.recipe import Synthesis, read_method
 from shoal.release import make
+from shoal.release.from_files import check_on
+from shoal.schema import Schema
 
 __all__ = ["EXAMPLES", "synthesize"]
 
@@ -26,6 +29,8 @@ shoal synthesize people.csv --schema schema.toml --epsilon 1 --rows 10000 --out 
 shoal synthesize people.csv -s schema.toml --epsilon 1 --delta 1e-9 -o synthetic
 
 shoal synthesize people.csv -s schema.toml --epsilon 0.1 --scope sample --rows 100 -o synthetic --limit 20
+
+shoal synthesize claims/ -s schema.toml --epsilon 1 -o synthetic --engine duckdb --memory 4GB    (beyond memory)
 
 shoal synthesize people.csv -s schema.toml --epsilon 1 --price
 """
@@ -64,6 +69,7 @@ def synthesize(
     to: TrialOptions,
     rules: PresetOptions,
     budget: AccountOptions,
+    engine: EngineOptions,
     reading: Reading,
 ) -> None:
     """Draw a synthetic table from FILE, and write it with a report and manifest.
@@ -79,6 +85,12 @@ def synthesize(
         return
     to.check("synthesize")
     held = rules.held
+    engine = engine.chosen(file if to.sample is None else None)
+    if not engine.in_memory:
+        given_too = {"--preset": rules.preset, "--sample": to.sample, "--control": control, "--recipient": recipient}
+        engine.refuse(given_too | {f"--format {to.format}": to.format not in (None, "parquet")}, reading)
+        _on_engine(required(file, "FILE", "synthesize"), schema, recipe, to, budget, engine, reading)
+        return
     with steps() as step:
         source, roles = open_input(file, schema, to, reading, step, "synthesize")
         charged = budget.account and to.sample is None  # what isn't written doesn't leave
@@ -89,12 +101,31 @@ def synthesize(
         source = tried(source, roles, to.sample, None)
         others = None if control is None else read_table(control)
         expect(step, source, roles, recipe)
-        with _account(source, recipe, budget) if charged else nullcontext() as account:
+        with _account(Path(str(source.path)), recipe, budget) if charged else nullcontext() as account:
             register = None if account is None else _register(account, recipient)
             words: dict[str, Any] = {"account": account, "control": others, "register": register, **held}
             release = make(source, roles, recipe, progress=step, **words)
             to.write(release, step)
     to.tell(release, account)
+
+
+def _on_engine(
+    file: Path,
+    schema: Path | None,
+    recipe: Synthesis,
+    to: TrialOptions,
+    budget: AccountOptions,
+    engine: EngineOptions,
+    reading: Reading,
+) -> None:
+    roles = Schema.read(required(schema, "--schema FILE", "synthesize"))
+    target = required(to.out, "--out FOLDER", "synthesize")
+    check_on(recipe, roles)
+    words: dict[str, Any] = {"delimiter": reading.delimiter, "overwrite": to.overwrite}
+    with _account(account_place(file), recipe, budget) if budget.account else nullcontext() as account:
+        release_lake(file, roles, recipe, target, engine, account=account, **words)
+        if account is not None:
+            screen.print(f"Account: {account.summary}", markup=False)
 
 
 def _register(account: Any, recipient: str | None) -> Any:
@@ -103,7 +134,7 @@ def _register(account: Any, recipient: str | None) -> Any:
     return Register.of(account.ledger, account.data_set).to(recipient)
 
 
-def _account(source: Any, recipe: Any, budget: AccountOptions) -> Any:
+def _account(place: Path, recipe: Any, budget: AccountOptions) -> Any:
     from shoal.release.cost import account_of  # SQLAlchemy takes a third of a second to load
 
-    return account_of(Path(source.path), recipe, budget.limit, **budget.place)
+    return account_of(place, recipe, budget.limit, **budget.place)

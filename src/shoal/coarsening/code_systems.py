@@ -107,13 +107,14 @@ _ICD9 = """
 E000-E999: E000-E000 E001-E030 E800-E807 E810-E819 E820-E825 E826-E829 E830-E838 E840-E845 E846-E849 E850-E858 E860-E869
   E870-E876 E878-E879 E880-E888 E890-E899 E900-E909 E910-E915 E916-E928 E929-E929 E930-E949 E950-E959 E960-E969
   E970-E979 E980-E989 E990-E999
-V01-V91: V01-V09 V10-V19 V20-V29 V30-V39 V40-V49 V50-V59 V60-V69 V70-V82 V83-V84 V85-V91
+V01-V91: V01-V09 V10-V19 V20-V29 V30-V39 V40-V49 V50-V59 V60-V69 V70-V82 V83-V84 V85-V85 V86-V86 V87-V87 V88-V88
+  V89-V89 V90-V90 V91-V91
 """
 
 
 @dataclass(frozen=True, slots=True)
 class _Ranges:
-    """Ranges of categories in order: which one holds a category?"""
+    """Ranges of categories in order: which one holds a category? One of a single category has that category's name."""
 
     starts: tuple[str, ...]
     ends: tuple[str, ...]
@@ -125,7 +126,10 @@ class _Ranges:
 
     def holding(self, category: str) -> str | None:
         at = bisect_right(self.starts, category) - 1
-        return None if at < 0 or category > self.ends[at] else f"{self.starts[at]}-{self.ends[at]}"
+        if at < 0 or category > self.ends[at]:
+            return None
+        start, end = self.starts[at], self.ends[at]
+        return start if start == end else f"{start}-{end}"
 
 
 @cache

@@ -42,7 +42,7 @@ from shoal.method import Telling
 from shoal.params import Help, Range, check
 from shoal.rng import stream
 
-__all__ = ["Suppress"]
+__all__ = ["WRITTEN", "Suppress"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +152,7 @@ class Suppress(Coarsener):
                     values={"share": share, "n": total},
                     counts="cells",
                 ),
-                Fact(says=_WRITTEN, outside=True),
+                Fact(says=WRITTEN, outside=True),
             ),
             details={
                 "suppressed_cells": total,
@@ -175,7 +175,7 @@ class Suppress(Coarsener):
         return {"k_by_subset_size": {str(size): k for size, k in smallest.items()}}
 
 
-_WRITTEN = (
+WRITTEN = (
     "a suppressed text is written *, a suppressed number, date or true/false is missing; each is a level of its own "
     "when classes are counted"
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -25,6 +25,7 @@ from shoal.engine.inputs import Inputs
 from shoal.engine.marks import marked
 from shoal.engine.parquet_parts import write_parts
 from shoal.engine.sql import SqlEngine
+from shoal.engine.sums import summed
 from shoal.errors import FileError
 
 __all__ = ["DuckDBEngine"]
@@ -99,6 +100,14 @@ class DuckDBEngine(SqlEngine):
         ordered = f"SELECT * FROM ({relation.plan}) ORDER BY {self._name(cell)}"
         cells = _cells(self._batches(ordered), cell)
         return self._through(cells, lambda rows: function(rows.sort(rows.columns)), types)
+
+    def add_up(self, relation: Relation, function: Batch, types: Types, by: Sequence[str] = ()) -> pl.DataFrame:
+        """The sums of what a function counts in batches."""
+        return summed((function(batch) for batch in self._batches(relation.plan) if len(batch)), types, by)
+
+    def draw(self, n: int, function: Callable[[int], pl.DataFrame], types: Types) -> Relation:
+        """The rows that a function makes of each number, in a table."""
+        return self._through(map(function, range(n)), lambda rows: rows, types)
 
     def adopted(self, table: Any) -> Relation:
         """A relation of another connection: its rows stream into the work database."""

@@ -134,6 +134,22 @@ class Engine(Protocol):
     def map(self, relation: Relation, function: Batch, types: Types) -> Relation:
         """What a pure function makes of batches of rows, computed once; `types` are those of its result."""
 
+    def add_up(self, relation: Relation, function: Batch, types: Types, by: Sequence[str] = ()) -> pl.DataFrame:
+        """The sums, on the driver, of what a pure function counts in batches of rows, for each combination of `by`.
+
+        Its columns besides `by` hold whole numbers, so batches, order and retries make no difference. Without `by`
+        there is one row.
+        """
+
+    def draw(self, n: int, function: Callable[[int], pl.DataFrame], types: Types) -> Relation:
+        """The rows that a pure function makes of each of the numbers 0 to n − 1, computed once."""
+
+    def numbered(self, relation: Relation, by: Sequence[str], order: str, name: str) -> Relation:
+        """A column more: the place of a row, from 1, among those that are equal in `by`, in the order of `order`.
+
+        Rows that are equal in both must be equal in everything, or it depends on chance which comes first.
+        """
+
     def assign(
         self, relation: Relation, name: str, function: Callable[[pl.DataFrame], pl.Series], dtype: pl.DataType
     ) -> Relation:
@@ -150,9 +166,6 @@ class Engine(Protocol):
 
         A row without a person's number keeps its own.
         """
-
-    def numbered(self, relation: Relation, by: Sequence[str], name: str) -> Relation:
-        """Rows that are equal in `by` with a number from 0 in a new column; which gets which is not said."""
 
     def apply(self, relation: Relation, cell: str, function: Batch, types: Types) -> Relation:
         """What a pure function makes of the rows of each cell, which it gets sorted by all columns."""
@@ -191,8 +204,10 @@ def open_engine(
 
         return MemoryEngine()
     if name == "spark":
-        from shoal.engine.spark import SparkEngine
-
+        try:
+            from shoal.engine.spark import SparkEngine
+        except ImportError:
+            raise ParameterError("engine", "spark needs PyArrow", hint="pip install 'shoal[spark]'.") from None
         return SparkEngine(master=master, memory=memory)
     try:
         from shoal.engine.duckdb import DuckDBEngine

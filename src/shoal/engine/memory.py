@@ -14,6 +14,7 @@ from shoal.engine.engine import GROUPED, MARK, PERSONS, ROWS, Batch, Part, Relat
 from shoal.engine.inputs import Inputs
 from shoal.engine.marks import marked, marks
 from shoal.engine.parquet_parts import write_parts
+from shoal.engine.sums import summed
 from shoal.files import read_table
 from shoal.files.column_types import typed
 
@@ -129,6 +130,19 @@ class MemoryEngine:
         """What a function makes of all rows."""
         return _relation(function(relation.plan).cast(dict(types)))  # type: ignore[arg-type]
 
+    def add_up(self, relation: Relation, function: Batch, types: Types, by: Sequence[str] = ()) -> pl.DataFrame:
+        """The sums of what a function counts in all rows."""
+        return summed([function(relation.plan)], types, by)
+
+    def draw(self, n: int, function: Callable[[int], pl.DataFrame], types: Types) -> Relation:
+        """The rows that a function makes of each number."""
+        return _relation(pl.concat([pl.DataFrame(schema=types), *(function(i) for i in range(n))]))
+
+    def numbered(self, relation: Relation, by: Sequence[str], order: str, name: str) -> Relation:
+        """The places of rows among those that are equal in `by`."""
+        place = pl.col(order).rank("ordinal").over(list(by)).cast(pl.Int64).alias(name)
+        return _relation(relation.plan.with_columns(place))
+
     def assign(
         self, relation: Relation, name: str, function: Callable[[pl.DataFrame], pl.Series], dtype: pl.DataType
     ) -> Relation:
@@ -145,10 +159,6 @@ class MemoryEngine:
         least = frame.drop_nulls(unit).group_by(unit).agg(pl.col(value).sort_by(mark).first().alias("#home"))
         home = frame.select(unit).join(least, on=unit, how="left", maintain_order="left")["#home"]
         return _relation(frame.with_columns(home.fill_null(frame[value]).alias(value)))
-
-    def numbered(self, relation: Relation, by: Sequence[str], name: str) -> Relation:
-        """Equal rows, counted."""
-        return _relation(relation.plan.with_columns(pl.int_range(pl.len()).over(list(by)).alias(name)))
 
     def apply(self, relation: Relation, cell: str, function: Batch, types: Types) -> Relation:
         """What a function makes of each cell."""

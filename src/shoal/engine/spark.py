@@ -17,7 +17,7 @@ import pickle
 import re
 import sys
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -32,6 +32,7 @@ from shoal.engine.inputs import Inputs
 from shoal.engine.marks import marked
 from shoal.engine.parquet_parts import n_parts, part_numbers, write_part
 from shoal.engine.sql import SqlEngine
+from shoal.engine.sums import summed
 from shoal.errors import FileError, InputError, ParameterError, ShoalError
 
 __all__ = ["SparkEngine"]
@@ -69,6 +70,7 @@ class SparkEngine(SqlEngine):
     def __init__(self, *, master: str | None = None, session: Any = None, memory: str | None = None) -> None:
         self._own = session is None
         self._spark = _started(master, memory) if session is None else session
+        _check_arrow(self._spark)
         self._before = {name: self._spark.conf.get(name, None) for name in _SETTINGS}
         for name, value in _SETTINGS.items():
             self._spark.conf.set(name, value)
@@ -124,6 +126,20 @@ class SparkEngine(SqlEngine):
         """What a function makes of each cell, on the worker that gets it."""
         grouped = self._spark.sql(relation.plan).groupBy(*self._columns([cell]))
         made = grouped.applyInArrow(_of_cell(function, types), _struct(types))
+        return Relation(plan=f"SELECT * FROM {self._keep(made)}", types=dict(types))
+
+    def add_up(self, relation: Relation, function: Batch, types: Types, by: Sequence[str] = ()) -> pl.DataFrame:
+        """The sums of what a function counts: each partition adds up its own, Spark those of all partitions."""
+        counted = self._spark.sql(relation.plan).mapInArrow(_of_partition(function, types, by), _struct(types))
+        sums = (f"CAST(sum({self._name(n)}) AS BIGINT) AS {self._name(n)}" for n in types if n not in by)
+        chosen = ", ".join([*map(self._name, by), *sums])
+        found = self._fetch(f"SELECT {chosen} FROM {self._view(counted)}{self._group(by)}")
+        return found.select(list(types)).with_columns(pl.col(n).fill_null(0) for n in types if n not in by)
+
+    def draw(self, n: int, function: Callable[[int], pl.DataFrame], types: Types) -> Relation:
+        """The rows that a function makes of each number, a task for each."""
+        numbers = self._spark.range(0, n, 1, n)
+        made = numbers.mapInArrow(_of_batches(_of_numbers(function), types), _struct(types))
         return Relation(plan=f"SELECT * FROM {self._keep(made)}", types=dict(types))
 
     def write(self, relation: Relation, folder: Path, key: str) -> tuple[Part, ...]:
@@ -221,6 +237,14 @@ def _started(master: str | None, memory: str | None) -> Any:
         ) from None
 
 
+def _check_arrow(session: Any) -> None:
+    """Rows travel through Arrow alone, which Spark does since version 4."""
+    version = str(session.version)
+    if not version.split(".")[0].isdigit() or int(version.split(".")[0]) < 4:
+        rule = "must be Spark 4 or newer, which hands cells of rows to Python through Arrow"
+        raise ParameterError("engine", rule, got=f"Spark {version[:20]}", hint="Upgrade, or use duckdb.")
+
+
 def _configured(builder: Any, master: str | None) -> Any:
     """Without pages and bars; on one machine, as many shuffled parts as it has use for."""
     builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
@@ -260,6 +284,22 @@ def _of_batches(function: Batch, types: Types) -> Any:
                 yield from _table(function, pl.DataFrame(batch), types, schema).to_batches()
 
     return batches
+
+
+def _of_partition(function: Batch, types: Types, by: Sequence[str]) -> Any:
+    """The sums of what a function counts in all batches of a partition."""
+    schema = _schema(types)
+
+    def batches(found: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        frames = (pl.DataFrame(batch) for batch in found if len(batch))
+        counted = (function(frame) for frame in frames)
+        yield from _table(lambda _: summed(counted, types, by), pl.DataFrame(), types, schema).to_batches()
+
+    return batches
+
+
+def _of_numbers(function: Callable[[int], pl.DataFrame]) -> Batch:
+    return lambda rows: pl.concat([function(int(number)) for number in rows["id"]])
 
 
 def _of_cell(function: Batch, types: Types) -> Any:

@@ -57,6 +57,14 @@ class SqlEngine(ABC):
         """What a pure function makes of the rows of each cell."""
 
     @abstractmethod
+    def add_up(self, relation: Relation, function: Batch, types: Types, by: Sequence[str] = ()) -> pl.DataFrame:
+        """The sums of what a pure function counts in batches of rows."""
+
+    @abstractmethod
+    def draw(self, n: int, function: Callable[[int], pl.DataFrame], types: Types) -> Relation:
+        """The rows that a pure function makes of each of n numbers."""
+
+    @abstractmethod
     def write(self, relation: Relation, folder: Path, key: str) -> tuple[Part, ...]:
         """Write the rows in the order of their marks."""
 
@@ -214,6 +222,11 @@ class SqlEngine(ABC):
             relation, lambda rows: rows.with_columns(function(rows).alias(name)), {**relation.types, name: dtype}
         )
 
+    def numbered(self, relation: Relation, by: Sequence[str], order: str, name: str) -> Relation:
+        """The places of rows among those that are equal in `by`."""
+        place = f"row_number() OVER (PARTITION BY {self._names(by)} ORDER BY {self._name(order)})"
+        return self._relation(f"SELECT *, CAST({place} AS BIGINT) AS {self._name(name)} FROM ({relation.plan})")
+
     def sample(self, relation: Relation, n: int, key: str, rows: int | None = None) -> pl.DataFrame:
         """The rows with the smallest marks: all rows are marked, those that may be among them are kept."""
         types = {**relation.types, MARK: pl.Int64()}
@@ -235,11 +248,6 @@ class SqlEngine(ABC):
         return self._relation(
             f"SELECT {', '.join(chosen)} FROM ({relation.plan}) s LEFT JOIN ({homes}) h ON s.{own} = h.u"
         )
-
-    def numbered(self, relation: Relation, by: Sequence[str], name: str) -> Relation:
-        """Equal rows, counted in any order."""
-        over = f"row_number() OVER (PARTITION BY {self._names(by)} ORDER BY {self._names(by)}) - 1"
-        return self._relation(f"SELECT *, {over} AS {self._name(name)} FROM ({relation.plan})")
 
     def __enter__(self) -> Self:
         return self

@@ -230,7 +230,8 @@ def _cells(file: Path, letters: bytes, n_columns: int, delimiter: str) -> list[p
 
 def _ragged(file: Path, n_columns: int, wrong: list[tuple[int, int]]) -> InputError:
     line, width = wrong[0]
-    more = f", and {len(wrong) - 1} more such lines" if len(wrong) > 1 else ""
+    left = len(wrong) - 1
+    more = f", and {left:,} more such line{'' if left == 1 else 's'}" if left else ""
     return InputError(
         str(file),
         f"every line must have {n_columns} cells, like the first",

@@ -38,6 +38,14 @@ class Labels:
     values: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
     missing: Mapping[str, tuple[Level, ...]] = field(default_factory=dict)
 
+    @property
+    def absences(self) -> dict[str, dict[Level, str]]:
+        """The codes that stand for an absence, by column, each with its label."""
+        return {
+            name: {code: self.values.get(name, {}).get(code, "unknown") for code in codes}
+            for name, codes in self.missing.items()
+        }
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Source:

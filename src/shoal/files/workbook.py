@@ -6,6 +6,7 @@ refused by its place. Whole numbers become whole, dates without a time of day be
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,7 @@ def _open(file: Path) -> Any:
         hint = "Install it: pip install 'shoal[formats]'. Or save the sheet as CSV."
         raise FileError(str(file), "requires the package fastexcel", hint=hint) from None
     try:
+        logging.getLogger("fastexcel").setLevel(logging.ERROR)  # it warns of columns whose type it can't tell
         return fastexcel.read_excel(file)
     except Exception:  # the library's message may quote cells
         hint = "It may be damaged, of another format, or locked by a password. Save it again, or save the sheet as CSV."

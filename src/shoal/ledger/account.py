@@ -31,6 +31,7 @@ from shoal.dp.budget import Budget
 from shoal.dp.journal import Entry, Spending
 from shoal.errors import FileError, ParameterError
 from shoal.files.atomic import check_readable, reporting
+from shoal.files.table import files_at
 from shoal.ledger import account_rows
 from shoal.ledger.amount import Units
 from shoal.ledger.chain import Head, append, entry, lock_head
@@ -89,7 +90,7 @@ class Account:
         Parameters
         ----------
         path
-            The data file; links are followed, so that one file has one account.
+            The data file, or the folder of the files of a table; links are followed, so that one file has one account.
         limit
             How much may ever be spent, over all uses. Needed to begin an account; once something is spent it is
             fixed, and may be left out.
@@ -104,7 +105,8 @@ class Account:
         """
         _check_opening(limit, changed)
         file = Path(path).resolve()
-        check_readable(file)
+        if not file.is_dir():
+            check_readable(file)
         tag = Tag.read(file)
         if tag is not None:
             return cls._known(file, tag, limit, changed, ledger, data)
@@ -343,9 +345,12 @@ def _checked(budget: Budget, name: str = "budget") -> Budget:
 def fingerprint(file: Path, book: Ledger) -> str:
     """The keyed hash of a file's content: without the ledger nobody can test a guess of it."""
     digest = hmac.new(book.founded.secret, b"content", digestmod="sha256")
-    with reporting(file), open(file, "rb") as stream:
-        while chunk := stream.read(1 << 20):
-            digest.update(chunk)
+    for part in files_at(str(file)) if file.is_dir() else [file]:
+        if part != file:
+            digest.update(f"{part.name}\n{part.stat().st_size}\n".encode())
+        with reporting(part), open(part, "rb") as stream:
+            while chunk := stream.read(1 << 20):
+                digest.update(chunk)
     return digest.hexdigest()
 
 

@@ -15,10 +15,15 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from sqlalchemy import select
+
 from shoal.errors import FileError, GuaranteeError, ParameterError
-from shoal.ledger.chain import Anchor, Head, append, entry, lock_head
+from shoal.ledger import archive
+from shoal.ledger.chain import Anchor, Head, append, entry, lock_head, read_head
 from shoal.ledger.engine import open_engine
 from shoal.ledger.ledger import Ledger
+from shoal.ledger.replay import check_anchor
+from shoal.ledger.tables import JOURNAL
 
 __all__ = ["backup", "instructions", "restore"]
 
@@ -60,7 +65,7 @@ def restore(url: str, copy: Path, *, go_back: bool = False) -> tuple[Head, int]:
     head = _verified(copy)
     lost = _lost(target, copy, head)
     if lost and not go_back:
-        got = f"{head.number} entries where there were {head.number + lost}"
+        got = f"a backup without {lost} of the entries"
         hint = "Use a newer backup, or accept the loss with --go-back, which spends the same budget twice."
         raise GuaranteeError("restore", "must not lose entries", got=got, hint=hint)
     _replace(copy, target)
@@ -115,15 +120,40 @@ def _verified(file: Path) -> Head:
 
 def _lost(target: Path, copy: Path, head: Head) -> int:
     """How many entries are known of that the copy does not hold."""
-    heads = [Anchor(Path(f"{target}.anchor")).read()]
-    if target.exists():
-        theirs, ours = (Ledger.unchecked(f"sqlite:///{file}", keep=False) for file in (target, copy))
-        if theirs.founded.name != ours.founded.name:
+    with closing(Ledger.unchecked(f"sqlite:///{copy}", keep=False)) as ours:
+        heads = [Anchor(Path(f"{target}.anchor")).read()]
+        links: dict[int, str] = {}
+        if target.exists():
+            now_there, links = _history(target, ours.founded.name)
+            heads.append(now_there)
+        missing = [known.number for known in heads if known is not None and not _holds(ours, known)]
+        if not missing:
+            return 0
+        with ours.reading() as connection:
+            held = connection.execute(select(JOURNAL.c.id, JOURNAL.c.link)).all()
+            shared = [number for number, link in held if links.get(number) == link]
+    before = max(shared, default=0) if links else min(head.number, max(missing) - 1)
+    return max(missing) - before
+
+
+def _holds(book: Ledger, known: Head) -> bool:
+    """Whether that entry is part of a ledger's history: two that parted may have the same number of entries."""
+    try:
+        with book.reading() as connection:
+            check_anchor(connection, known, archive.base(connection, book.founded.key, book.founded.name).head)
+        return True
+    except GuaranteeError:
+        return False
+
+
+def _history(file: Path, name: str) -> tuple[Head, dict[int, str]]:
+    """The head and the links of a ledger, which must have that name."""
+    with closing(Ledger.unchecked(f"sqlite:///{file}", keep=False)) as book:
+        if book.founded.name != name:
             raise GuaranteeError("restore", "the backup must be of the ledger that it replaces", got="another ledger's")
-        heads.append(theirs.head())
-        theirs.close()
-        ours.close()
-    return max([known.number - head.number for known in heads if known is not None] + [0])
+        with book.reading() as connection:
+            rows = connection.execute(select(JOURNAL.c.id, JOURNAL.c.link))
+            return read_head(connection), {row.id: row.link for row in rows}
 
 
 def _replace(copy: Path, target: Path) -> None:

@@ -179,14 +179,18 @@ def _standing_in_sqlite(connection: Connection) -> set[str]:
 
 
 def _standing_in_postgresql(connection: Connection) -> set[str]:
+    """A trigger counts on its own table, without a condition, with the function that a new ledger gets."""
     triggers = connection.exec_driver_sql(
-        "SELECT t.tgname FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid "
-        "WHERE t.tgenabled = 'O' AND t.tgtype = 58 AND p.proname = 'shoal_append_only'"
+        "SELECT t.tgname, t.tgfoid FROM pg_trigger t "
+        "WHERE t.tgenabled IN ('O', 'A') AND t.tgtype = 58 AND t.tgqual IS NULL "
+        "AND t.tgrelid = to_regclass(replace(t.tgname, '_append_only', ''))"
+    ).all()
+    body = GUARDS["postgresql"]["shoal_append_only"].split("$$")[1]
+    found = connection.exec_driver_sql(
+        "SELECT oid, proname FROM pg_proc WHERE proname = 'shoal_append_only' AND prosrc = %s", (body,)
     )
-    functions = connection.exec_driver_sql(
-        "SELECT proname FROM pg_proc WHERE proname = 'shoal_append_only' AND prosrc LIKE '%%RAISE EXCEPTION%%'"
-    )
-    return {name for (name,) in triggers} | {name for (name,) in functions}
+    functions: dict[int, str] = {row.oid: row.proname for row in found}
+    return {name for name, number in triggers if number in functions} | set(functions.values())
 
 
 _STANDING: dict[str, Callable[[Connection], set[str]]] = {

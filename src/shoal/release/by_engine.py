@@ -13,6 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from shoal.claim import Claim
+from shoal.dp.journal import Spending
 from shoal.engine import GROUPED, PERSONS, ROWS, Engine, Inputs, Relation
 from shoal.engine.marks import total
 from shoal.errors import GuaranteeError
@@ -24,21 +25,35 @@ from shoal.release.promises import cell_claims
 from shoal.release.relation import settle
 from shoal.rng import branch_key
 from shoal.schema import Schema
+from shoal.synth.synthesizer import Model
 
-__all__ = ["EngineMade", "anonymize_relation", "check_written", "largest_share"]
+__all__ = ["EngineMade", "anonymize_relation", "check_written", "class_sizes", "digest", "largest_share"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineMade:
-    """What a run on an engine made: masked rows with cell, group and mark (internal), and what is said of them."""
+    """What a run on an engine made, and what is said of it.
+
+    Parameters
+    ----------
+    relation
+        The rows; columns that are not released, such as cell, group and mark, are internal.
+    schema
+        With every kind settled.
+    n_groups, k
+        How many groups or classes there are, and the persons of the smallest; 0 where there are none.
+    model, spending
+        The model that rows were drawn from, and what its account had spent afterwards.
+    """
 
     relation: Relation
     schema: Schema
     claims: tuple[Claim, ...]
     facts: tuple[Fact, ...]
-    n_rows: int
-    n_groups: int
-    k: int
+    n_groups: int = 0
+    k: int = 0
+    model: Model | None = None
+    spending: Spending | None = None
 
 
 def anonymize_relation(
@@ -61,9 +76,7 @@ def anonymize_relation(
     masked = by_cells(engine, settled, cells, recipe, seed, key)
     released = [name for name in settled.relation.columns if name in settled.schema.released]
     masked = engine.narrow(masked, released)
-    groups = engine.keep(engine.count(masked, [CELL, GROUP], settled.schema.unit))
-    smallest = engine.collect(engine.aggregate(engine.select(groups, [PERSONS]), [PERSONS], []))
-    k, n_groups = int(smallest[PERSONS].min()), int(smallest[GROUPED].sum())  # type: ignore[arg-type]
+    k, n_groups = class_sizes(engine, masked, [CELL, GROUP], settled.schema.unit)
     if k < recipe.k:
         raise GuaranteeError("cells", f"every group must hold at least {recipe.k} persons", got=f"a group of {k}")
     progress("measuring risk")
@@ -76,7 +89,6 @@ def anonymize_relation(
         schema=settled.schema,
         claims=(*cell_claims(recipe, settled.schema, share, trial.caveats, found), *trial.claims),
         facts=(*settled.facts, _cell_fact(cells.n_cells)),
-        n_rows=settled.n,
         n_groups=n_groups,
         k=k,
     )
@@ -85,6 +97,13 @@ def anonymize_relation(
 def _cell_fact(n: int) -> Fact:
     says = "grouped and masked in {n} cells: no group lies in two of them, and no value left its cell"
     return Fact(says=says, values={"n": n}, counts="groups")
+
+
+def class_sizes(engine: Engine, relation: Relation, by: Sequence[str], unit: str | None) -> tuple[int, int]:
+    """The persons of the smallest class, and how many classes there are."""
+    classes = engine.count(relation, by, unit)
+    sizes = engine.collect(engine.aggregate(engine.select(classes, [PERSONS]), [PERSONS], []))
+    return int(sizes[PERSONS].min()), int(sizes[GROUPED].sum())  # type: ignore[arg-type]
 
 
 def largest_share(engine: Engine, relation: Relation, by: Sequence[str], unit: str | None) -> float:
@@ -130,8 +149,8 @@ def digest(engine: Engine, relation: Relation, key: str) -> tuple[int, int]:
         found = total(rows, key)
         return pl.DataFrame({"rows": [len(rows)], "high": [found >> 32], "low": [found & 0xFFFFFFFF]}, schema=types)
 
-    sums = engine.collect(engine.aggregate(engine.map(relation, batch, types), [], list(types)))
-    rows, high, low = (int(sums[name][0] or 0) for name in types)
+    sums = engine.add_up(relation, batch, types)
+    rows, high, low = (int(sums[name][0]) for name in types)
     return rows, ((high << 32) + low) % 2**64
 
 

@@ -60,13 +60,20 @@ def files_of(words: Mapping[str, Any]) -> Mapping[str, Any]:
     return files if isinstance(files, dict) else {}
 
 
+def parts_of(words: Mapping[str, Any]) -> Mapping[str, Any]:
+    """SHA-256 by name of the files of a table in several files."""
+    return {name: digest for name, digest in files_of(words).items() if is_part(name)}
+
+
 def faults(folder: Path, words: Mapping[str, Any]) -> list[str]:
     """What is wrong with a folder that is to leave, one short text each; empty where all is well."""
     files, table = files_of(words), words["output"].get("file")
     linked = set(linked_files(words).values())
     wrong = [*_unlisted(words), *_wrong_names(files, linked)]
     if table == PARTS:
-        if REPORT in files or not files or words["output"].get("sha256") != digest_of(files):
+        parts = parts_of(words)
+        others = set(files) - {REPORT, *parts}
+        if others or not parts or words["output"].get("sha256") != digest_of(parts):
             wrong.append(f"{MANIFEST}: must name the parts of the table with their SHA-256")
     elif REPORT not in files or table not in files or files[table] != words["output"].get("sha256"):
         wrong.append(f"{MANIFEST}: must name the table and {REPORT} with their SHA-256")

@@ -120,10 +120,10 @@ def _marked(engine: Engine, relation: Relation, who: Who, key: bytes) -> Relatio
         return _with_marks(rows, row_hashes(key, "person", rows.select(who.columns), len(rows), typed=True))
 
     def apart(rows: pl.DataFrame) -> pl.DataFrame:
-        numbers = rows[_NUMBER].to_numpy()
+        numbers = rows[_NUMBER].to_numpy() - 1
         return _with_marks(rows.drop(_NUMBER), told_apart(key, "person", _marks_of(rows), numbers))
 
-    return engine.map(engine.numbered(engine.map(relation, by_row, types), PERSON, _NUMBER), apart, types)
+    return engine.map(engine.numbered(engine.map(relation, by_row, types), PERSON, PERSON[0], _NUMBER), apart, types)
 
 
 def _with_marks(rows: pl.DataFrame, marks: AnyArray) -> pl.DataFrame:

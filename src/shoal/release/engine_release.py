@@ -13,24 +13,23 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+import polars as pl
+
 from shoal.claim import Claim
 from shoal.engine import MARK, Engine, Inputs, Relation, open_engine
 from shoal.engine.choose import suited
 from shoal.engine.marks import marked
 from shoal.errors import ParameterError
 from shoal.fact import Fact, sentences
-from shoal.recipe import Anonymization, Progress, quiet
-from shoal.release.by_engine import EngineMade, anonymize_relation, digest
-from shoal.release.cells import Plan, check_recipe
-from shoal.release.engine_texts import check_texts_on
+from shoal.recipe import Progress, Recipe, quiet
+from shoal.release.by_engine import EngineMade, digest
+from shoal.release.cells import Plan
 from shoal.release.folders import staged
-from shoal.release.from_files import EngineRun, FilesRelease, Origin, written
-from shoal.release.preset_rules import shown
-from shoal.release.release import checked_seed
-from shoal.rng import branch_key, fresh_key
+from shoal.release.from_files import EngineRun, FilesRelease, Origin, check_on, made_on, written
+from shoal.rng import branch_key
 from shoal.schema import Schema
 
-__all__ = ["EngineRelease", "anonymize_on", "engine_of"]
+__all__ = ["EngineRelease", "engine_of", "release_on"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +53,7 @@ class EngineRelease:
         relation, engine = self.made.relation, self.engine
         names = [name for name in relation.columns if name in self.made.schema.released]
         chosen = engine.select(relation, names)
-        types = {**chosen.types, MARK: relation.types[MARK]}
+        types = {**chosen.types, MARK: pl.Int64()}
         return engine.native(engine.map(chosen, marked(branch_key(self.run.key, "order")), types), MARK)
 
     @property
@@ -92,7 +91,7 @@ class EngineRelease:
 
 
 def engine_of(table: Any, engine: str | None, memory: str | None) -> str:
-    """The name of the engine that a table is to be anonymized on: the one asked for, or the one it lies on."""
+    """The name of the engine that a release is to be made on: the one asked for, or the one it lies on."""
     if engine not in (None, "auto"):
         return str(engine)
     if _library(table) == "pyspark":
@@ -100,40 +99,42 @@ def engine_of(table: Any, engine: str | None, memory: str | None) -> str:
     return suited(table, memory) if isinstance(table, str | Path) else "memory"
 
 
-def anonymize_on(
+def release_on(
     name: str,
     table: Any,
     schema: Schema,
-    recipe: Anonymization,
+    recipe: Recipe,
     *,
-    seed: int | None,
+    seed: int | None = None,
     memory: str | None = None,
     master: str | None = None,
     plan: Plan | None = None,
+    account: Any = None,
     allow: Sequence[str] = (),
-    progress: Progress = quiet,
+    progress: Progress | None = None,
 ) -> EngineRelease:
-    """Anonymize files, a DuckDB relation or a Spark DataFrame where they lie."""
-    check_recipe(recipe)
-    engine, relation, origin = _opened(name, table, memory, master)
+    """Make the release of a recipe from files, a DuckDB relation or a Spark DataFrame where they lie."""
+    check_on(recipe, schema)
+    engine, relation, origin = _opened(name, table, memory, master, recipe.command)
     try:
-        run = EngineRun(recipe=recipe, declared=schema, seed=checked_seed(seed), key=fresh_key(), plan=plan or Plan())
-        check_texts_on(engine, relation, shown(schema, recipe), allow)
-        made = anonymize_relation(engine, relation, schema, recipe, run.seed, run.key, run.plan, progress)
+        run = EngineRun.of(recipe, schema, seed, plan=plan)
+        made = made_on(engine, relation, run, account=account, allow=allow, progress=progress or quiet)
     except BaseException:
         engine.close()
         raise
     return EngineRelease(engine=engine, made=made, run=run, origin=origin)
 
 
-def _opened(name: str, table: Any, memory: str | None, master: str | None) -> tuple[Engine, Relation, Origin]:
+def _opened(
+    name: str, table: Any, memory: str | None, master: str | None, command: str
+) -> tuple[Engine, Relation, Origin]:
     if isinstance(table, str | Path):
         inputs = Inputs.of(table)
         engine = open_engine(name, memory=memory, master=master)
         return engine, engine.scan(inputs), inputs
     if _library(table) != {"spark": "pyspark", "duckdb": "duckdb"}.get(name):
         rule = "table must be files or a table of the engine itself"
-        raise ParameterError("anonymize", rule, got=type(table).__name__, hint="Leave engine out to run in memory.")
+        raise ParameterError(command, rule, got=type(table).__name__, hint="Leave engine out to run in memory.")
     if name == "spark":
         from shoal.engine.spark import SparkEngine
 

@@ -36,6 +36,5 @@ def _mean_length(engine: Engine, relation: Relation, name: str) -> float:
         lengths = rows[name].drop_nulls().str.len_chars()
         return pl.DataFrame({"cells": [len(lengths)], "letters": [int(lengths.sum())]}, schema=types)
 
-    mapped = engine.map(engine.select(relation, [name]), batch, types)
-    sums = engine.collect(engine.aggregate(mapped, [], list(types)))
-    return float(sums["letters"][0] or 0) / max(1, int(sums["cells"][0] or 0))
+    sums = engine.add_up(engine.select(relation, [name]), batch, types)
+    return float(sums["letters"][0]) / max(1, int(sums["cells"][0]))

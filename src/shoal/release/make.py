@@ -11,7 +11,7 @@ group can be exchanged without a trace, so each is found with probability at mos
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -249,16 +249,10 @@ def anonymize(
     (1000, 're-identification bound', 'proved')
     """
     recipe = Anonymization.of(group or KMember(), mask if mask is not None else GaussianDither())
-    from shoal.release.engine_release import anonymize_on, engine_of
-
-    name = "memory" if isinstance(schema, LinkedSchema) else engine_of(table, engine, memory)
+    name = _engine_for(table, schema, engine, memory)
     if name != "memory" and isinstance(schema, Schema):
-        if preset is not None:
-            raise ParameterError("preset", f"needs the table in memory, not the engine {name}")
-        if register is not None:
-            raise ParameterError("register", f"needs the table in memory, not the engine {name}")
-        words: dict[str, Any] = {"seed": seed, "memory": memory, "allow": allow, "progress": progress or quiet}
-        return anonymize_on(name, table, schema, recipe, **words)
+        words: dict[str, Any] = {"seed": seed, "memory": memory, "allow": allow, "progress": progress}
+        return _on(name, table, schema, recipe, words, preset=preset, register=register, pseudonyms=pseudonyms)
     given = read_input(table, schema) if isinstance(table, str | Path) else table
     return make(
         given,
@@ -275,6 +269,21 @@ def anonymize(
     )
 
 
+@overload
+def coarsen(
+    table: Any,
+    schema: Schema,
+    method: Coarsener | Sequence[Coarsener],
+    *,
+    allow: Sequence[str] = (),
+    seed: int | None = None,
+    engine: str,
+    memory: str | None = None,
+    progress: Progress | None = None,
+) -> EngineRelease: ...
+
+
+@overload
 def coarsen(
     table: Any,
     schema: Schema | LinkedSchema,
@@ -288,7 +297,25 @@ def coarsen(
     register: Register | None = None,
     seed: int | None = None,
     progress: Progress | None = None,
-) -> Release:
+) -> Release: ...
+
+
+def coarsen(
+    table: Any,
+    schema: Schema | LinkedSchema,
+    method: Coarsener | Sequence[Coarsener],
+    *,
+    events: EventMethod | Sequence[EventMethod] | None = None,
+    preset: str | Preset | None = None,
+    accept: bool = False,
+    allow: Sequence[str] = (),
+    pseudonyms: Pseudonyms | None = None,
+    register: Register | None = None,
+    seed: int | None = None,
+    engine: str | None = None,
+    memory: str | None = None,
+    progress: Progress | None = None,
+) -> Release | EngineRelease:
     """Write less exact quasi-identifiers until each person of `table` shares them with at least k − 1 others.
 
     Parameters
@@ -314,6 +341,9 @@ def coarsen(
         The register of releases (`shoal.Register`) that the release is held against and entered in.
     seed
         Decides ties and the order of rows. Leave it out when you publish.
+    engine, memory
+        ``"duckdb"`` or ``"spark"`` works on files (a path or pattern), a DuckDB relation or a Spark DataFrame where
+        they lie, as for `anonymize`: `Generalize`, `Mondrian` or `Suppress`, alone.
     progress
         Called with the name of each step as it begins.
 
@@ -327,8 +357,45 @@ def coarsen(
     (True, 'k-anonymity')
     """
     recipe = of_tables(Coarsening.of(method), schema, events)
+    name = _engine_for(table, schema, engine, memory)
+    if name != "memory" and isinstance(schema, Schema):
+        words: dict[str, Any] = {"seed": seed, "memory": memory, "allow": allow, "progress": progress}
+        return _on(name, table, schema, recipe, words, preset=preset, register=register, pseudonyms=pseudonyms)
+    table = read_input(table, schema) if isinstance(table, str | Path) else table
     held: dict[str, Any] = {"preset": preset, "accept": accept, "allow": allow, "register": register}
     return make(table, schema, recipe, **held, pseudonyms=pseudonyms, seed=seed, progress=progress)
+
+
+@overload
+def synthesize(
+    table: Any,
+    schema: Schema,
+    method: Synthesizer | None = None,
+    *,
+    rows: int | None = None,
+    account: Any = None,
+    seed: int | None = None,
+    engine: str,
+    memory: str | None = None,
+    progress: Progress | None = None,
+) -> EngineRelease: ...
+
+
+@overload
+def synthesize(
+    table: Any,
+    schema: Schema,
+    method: Synthesizer | None = None,
+    *,
+    rows: int | None = None,
+    account: Any = None,
+    control: Any = None,
+    preset: str | Preset | None = None,
+    accept: bool = False,
+    register: Register | None = None,
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> Release: ...
 
 
 def synthesize(
@@ -343,8 +410,10 @@ def synthesize(
     accept: bool = False,
     register: Register | None = None,
     seed: int | None = None,
+    engine: str | None = None,
+    memory: str | None = None,
     progress: Progress | None = None,
-) -> Release:
+) -> Release | EngineRelease:
     """Draw a synthetic table, with its evidence.
 
     Parameters
@@ -367,6 +436,9 @@ def synthesize(
         The register of releases (`shoal.Register`) that the release is entered in.
     seed
         Repeats what is no protective noise, for studies. Leave it out when you publish.
+    engine, memory
+        ``"duckdb"`` or ``"spark"`` works on files (a path or pattern), a DuckDB relation or a Spark DataFrame where
+        they lie, as for `anonymize`: `PeGS` with ``scope="dataset"``.
 
     Examples
     --------
@@ -381,6 +453,11 @@ def synthesize(
     from shoal.synth import PeGS
 
     recipe = Synthesis.of(method or PeGS(), rows)
+    name = _engine_for(table, schema, engine, memory)
+    if name != "memory":
+        words: dict[str, Any] = {"seed": seed, "memory": memory, "account": account, "progress": progress}
+        return _on(name, table, schema, recipe, words, preset=preset, register=register, control=control)
+    table = read_input(table, schema) if isinstance(table, str | Path) else table
     return make(
         table,
         schema,
@@ -393,6 +470,24 @@ def synthesize(
         seed=seed,
         progress=progress,
     )
+
+
+def _engine_for(table: Any, schema: Schema | LinkedSchema, engine: str | None, memory: str | None) -> str:
+    from shoal.release.engine_release import engine_of
+
+    return "memory" if isinstance(schema, LinkedSchema) else engine_of(table, engine, memory)
+
+
+def _on(
+    name: str, table: Any, schema: Schema, recipe: Recipe, words: Mapping[str, Any], **in_memory: Any
+) -> EngineRelease:
+    """The release of a recipe on an engine; what needs the table in memory must not be asked for."""
+    from shoal.release.engine_release import release_on
+
+    for option, value in in_memory.items():
+        if value is not None:
+            raise ParameterError(option, f"needs the table in memory, not the engine {name}")
+    return release_on(name, table, schema, recipe, **words)
 
 
 def _table(made: Made, given: Any) -> Any:

@@ -30,7 +30,7 @@ from shoal.equivalence import Contents, codes, contents_of, ranks
 from shoal.files import sha256
 from shoal.frame import enter, series
 from shoal.recipe.rules import breaking
-from shoal.release.folders import MANIFEST, REPORT
+from shoal.release.folders import MANIFEST, PARTS, REPORT
 from shoal.release.manifest import commitment, fingerprint, replay
 from shoal.release.write import keeps_bound, write_evidence, write_released
 from shoal.report.signing import Decision
@@ -233,8 +233,9 @@ def repeat(folder: Path, path: Path, recorded: Mapping[str, Any], words: Mapping
 
 
 def fits_input(original: Path, recorded: Mapping[str, Any], words: Mapping[str, Any]) -> bool:
-    """Whether the manifest's commitment is to this file."""
-    return bool(commitment(sha256(original), recorded["key"]) == _committed(words))
+    """Whether the manifest's commitment is to this file, or to these files."""
+    digest = Inputs.of(original).sha256() if words["output"]["file"] == PARTS else sha256(original)
+    return bool(commitment(digest, recorded["key"]) == _committed(words))
 
 
 def _committed(words: Mapping[str, Any]) -> Any:

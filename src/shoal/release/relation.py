@@ -19,7 +19,7 @@ import polars as pl
 from shoal.arrays import FloatArray
 from shoal.conform import check_columns, prepare, unit_rule
 from shoal.domain import Axis
-from shoal.encode import Coding, Encoder, coding_of_counts, palette, step_of
+from shoal.encode import Coding, Encoder, absences, coding_of_counts, palette, step_of, with_atoms
 from shoal.engine import PERSON, ROWS, Engine, Relation
 from shoal.errors import ColumnError, InputError, Problems, SchemaError
 from shoal.fact import Fact
@@ -84,15 +84,17 @@ def settle(engine: Engine, relation: Relation, schema: Schema) -> Settled:
     columns = [_with_median(engine, relation, column) for column in columns]
     settled = schema.with_columns(columns)
     prepared = engine.narrow(_prepared(engine, relation, settled), kept)
+    bare = _without_codes(engine, prepared, columns)
     numbers = [c.name for c in columns if c.kind == "numeric" and c.role != "weight"]
-    known = engine.known(prepared, numbers)
+    known = engine.known(bare, numbers)
     if known[ROWS] == 0:
         raise InputError("table", "must have at least one row", got="0 rows")
     learn = [c for c in columns if c.role == "quasi" or (c.role == "sensitive" and c.kind == "numeric")]
+    codings = zip(learn, _learnt(engine, bare, learn, known), strict=True)
     return Settled(
         relation=prepared,
         schema=settled,
-        codings=tuple(_learnt(engine, prepared, learn, known)),
+        codings=tuple(_with_absences(engine, prepared, bare, column, coding) for column, coding in codings),
         n=known[ROWS],
         facts=(*facts, *([unit_rule(schema.unit)] if schema.unit else [])),
     )
@@ -101,13 +103,16 @@ def settle(engine: Engine, relation: Relation, schema: Schema) -> Settled:
 def _held_to(engine: Engine, relation: Relation, schema: Schema) -> tuple[list[Column], list[Fact]]:
     """The columns that are used, with their kinds settled, and what is done about missing numbers."""
     used = [c for c in schema.columns if c.role in ("quasi", "sensitive", "weight")]
-    by_ends = [c.name for c in used if _is_number(c, relation)]
-    ends = engine.extremes(relation, by_ends) if by_ends else pl.DataFrame()
+    numbers = [c for c in used if _is_number(c, relation)]
+    by_ends = [c.name for c in numbers]
+    bare = _without_codes(engine, relation, [replace(c, kind="numeric") for c in numbers])
+    ends = engine.extremes(bare, by_ends) if by_ends else pl.DataFrame()
     counted = engine.value_counts(relation, [c.name for c in used if c.name not in by_ends], _MOST_VALUES)
     problems = Problems([])
     columns = problems.each(
         lambda c: _kinded(ends.select(c.name) if c.name in by_ends else _few(c, counted[c.name]), c), used
     )
+    _refuse_codes(columns)
     known = engine.known(relation, [c.name for c in columns])
     facts = problems.each(lambda c: _missing_fact(c, known[ROWS] - known[c.name]), columns)
     problems.settle()
@@ -128,13 +133,53 @@ def _refuse(schema: Schema) -> None:
         )
     if not schema.quasi:
         raise SchemaError("schema", "must name at least one quasi-identifier")
-    reasons = [column.name for column in schema.columns if column.missing_codes or column.missing == "level"]
-    if reasons:
-        raise ColumnError(
-            reasons[0],
-            "holds numbers or reasons for their absence, which needs the table in memory",
-            hint='Run in memory (--engine memory), or set missing to "drop", "median" or a number.',
-        )
+
+
+def _refuse_codes(columns: Sequence[Column]) -> None:
+    """Codes for an absence must be numbers, and kept, to be told from numbers row by row."""
+    for column in columns:
+        texts = any(isinstance(code, str) for code in column.reasons.values())
+        if texts or (column.reasons and not column.keeps_absence):
+            raise ColumnError(
+                column.name,
+                "holds numbers or reasons for their absence in a form that needs the table in memory",
+                hint="Write the reasons as numbers and keep them (no rule for missing), or run in memory.",
+            )
+
+
+def _without_codes(engine: Engine, relation: Relation, columns: Sequence[Column]) -> Relation:
+    """The rows with the codes for an absence as missing; the relation itself where there are none."""
+    codes = {c.name: list(c.reasons) for c in columns if c.reasons and relation.types[c.name].is_numeric()}
+    if not codes:
+        return relation
+
+    def batch(rows: pl.DataFrame) -> pl.DataFrame:
+        blank = [
+            pl.when(pl.col(name).cast(pl.Float64).is_in(of)).then(None).otherwise(pl.col(name)).alias(name)
+            for name, of in codes.items()
+        ]
+        return rows.with_columns(blank).cast(dict(relation.types))  # type: ignore[arg-type]
+
+    return engine.map(relation, batch, relation.types)
+
+
+def _with_absences(engine: Engine, relation: Relation, bare: Relation, column: Column, coding: Coding) -> Coding:
+    """The coding of a number or a reason, with the share of records that have each; others as they are."""
+    if not column.keeps_absence:
+        return coding
+    coding = replace(coding, absent=absences(column))
+    if column.role != "quasi":
+        return coding
+    low, high = (float(end or 0.0) for end in engine.extremes(bare, [column.name])[column.name])
+    coding = with_atoms(coding, (low, high))
+    types = {"reason": pl.Int64(), "n": pl.Int64()}
+
+    def batch(rows: pl.DataFrame) -> pl.DataFrame:
+        counts = np.bincount(coding.reason(coding.codes(rows[column.name])), minlength=len(coding.absent) + 1)
+        return pl.DataFrame({"reason": range(len(counts)), "n": counts}, schema=types)
+
+    counts = engine.add_up(relation, batch, types, ["reason"]).sort("reason")["n"].to_numpy()
+    return replace(coding, shares=counts / max(1, counts.sum()))
 
 
 def _kinded(values: pl.DataFrame, column: Column) -> Column:
@@ -172,16 +217,17 @@ def _sums(
     if not functions:
         return {}
     types = {name: pl.Int64() for name in functions}
-    partial = engine.map(
+    found = engine.add_up(
         relation, lambda rows: pl.DataFrame({name: [of(rows)] for name, of in functions.items()}, schema=types), types
     )
-    found = engine.collect(engine.aggregate(partial, [], list(functions)))
-    return {name: int(found[name][0] or 0) for name in functions}
+    return {name: int(found[name][0]) for name in functions}
 
 
 def _missing_fact(column: Column, count: int) -> Fact | None:
     """What is done about missing numbers; an error where the schema has no rule."""
-    if count == 0 or column.kind != "numeric" or (column.role == "sensitive" and column.missing == "error"):
+    if count == 0 or column.kind != "numeric" or column.missing == "level":
+        return None
+    if column.role == "sensitive" and column.missing == "error":
         return None
     if column.missing == "error":
         raise ColumnError(

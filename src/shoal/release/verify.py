@@ -29,7 +29,7 @@ from shoal.errors import FileError, InputError, ParameterError, ShoalError
 from shoal.files import read_table, sha256
 from shoal.recipe import read_recipe
 from shoal.record import Record
-from shoal.release.contents import faults, files_of
+from shoal.release.contents import faults, files_of, parts_of
 from shoal.release.folders import FORMER, MANIFEST, PARTS, REPORT, SIGNATURE, is_table, place, replay_of
 from shoal.release.from_files import repeat_files
 from shoal.release.linked import JOINT, WrittenTables, linked_files, readable
@@ -228,7 +228,7 @@ class _Seen:
         if faults(self.folder, self.words):
             return None, Check(name="table", holds=False, detail="the manifest must name files that lie beside it")
         try:
-            return Parts.of(self.engine, self.folder, sorted(files_of(self.words))), None
+            return Parts.of(self.engine, self.folder, sorted(parts_of(self.words))), None
         except ShoalError:
             return None, Check(name="table", holds=False, detail="can't be read")
 
@@ -263,7 +263,7 @@ class _Seen:
         """The repeated run; for a synthetic table only whether this is its original."""
         assert self.original is not None
         path = replay_of(self.folder)
-        if self.words["output"]["file"] == PARTS and not _is_by_cells(path):
+        if self.words["output"]["file"] == PARTS and not _is_of_engine(path):
             raise ParameterError(
                 "verify",
                 "can't repeat the run of this release in several files",
@@ -285,7 +285,7 @@ class _Seen:
             made = repeat_files(self.engine, path, Path(scratch) / "again", input=self.original)
         inputs = Inputs.of(self.original)
         fits = commitment(inputs.sha256(), recorded["key"]) == self.words["input"]["commitment"]
-        same = {part.name: part.sha256 for part in made.parts} == files_of(self.words)
+        same = {part.name: part.sha256 for part in made.parts} == parts_of(self.words)
         claims = [claim.to_dict() for claim in made.claims] == list(self.words["claims"])
         return [
             _input(fits, ""),
@@ -327,10 +327,11 @@ class _Seen:
         return Check(name=name, holds=None, detail=text, standing="signed" if signed else _WORD)
 
 
-def _is_by_cells(path: Path) -> bool:
-    """Whether a replay file records a run that an engine made cell by cell."""
+def _is_of_engine(path: Path) -> bool:
+    """Whether a replay file records a run of an engine that can be held against its original."""
     try:
-        return "cells" in read_replay(path)
+        recorded = read_replay(path)
+        return "cells" in recorded or not read_recipe(recorded["recipe"]).repeats
     except FileError:
         return False
 

@@ -27,7 +27,7 @@ from shoal.report.markup import Child, Html, details, figure, rows_table, tag
 from shoal.report.numbers import percent
 from shoal.report.svg import Panel, beside
 
-__all__ = ["Mosaic", "Tiles", "mosaic_figure", "mosaic_of"]
+__all__ = ["Mosaic", "Tiles", "mosaic_figure", "mosaic_of", "tile_panel", "tiles_of"]
 
 MOST = 6
 OTHERS = "others"
@@ -130,6 +130,11 @@ def _written(pair: Pair, name: str) -> pl.Series:
     return series(pair.released, name).cast(pl.String).fill_null(MISSING)
 
 
+def tiles_of(across: pl.Series, down: pl.Series) -> Tiles:
+    """The tiles of two columns of texts, with exact counts: for inside only."""
+    return _tiles([across, down], None, 1, ((), ()))
+
+
 def _tiles(levels: Sequence[pl.Series], people: IntArray | None, k: int, rare: Sequence[Sequence[str]]) -> Tiles:
     across, at = _numbered(levels[0], people, k, rare[0])
     down, to = _numbered(levels[1], people, k, rare[1])
@@ -183,7 +188,7 @@ def mosaic_figure(mosaic: Mosaic | None) -> list[Child]:
     if mosaic is None or not mosaic.before.counts.any() or not mosaic.after.counts.any():
         return []
     across, down = mosaic.columns
-    sides = [_side(mosaic.before, "Before", mosaic), _side(mosaic.after, "After", mosaic)]
+    sides = [tile_panel(tiles, title, mosaic.columns) for title, tiles in _sides(mosaic)]
     label = f"Mosaic of {across} (across) and {down} (down), before and after"
     drawn = beside(*sides, label=label)
     words = (
@@ -210,19 +215,24 @@ def whole_percent(share: float) -> str:
     return "under 1%" if 0 < share < 0.005 else percent(round(share, 2))
 
 
-def _side(tiles: Tiles, title: str, mosaic: Mosaic) -> Panel:
+def _sides(mosaic: Mosaic) -> tuple[tuple[str, Tiles], ...]:
+    return ("Before", mosaic.before), ("After", mosaic.after)
+
+
+def tile_panel(tiles: Tiles, title: str, columns: tuple[str, str]) -> Panel:
+    """The picture of one table's tiles."""
     panel = Panel(width=SIDE, height=SIDE * 0.72)
     total, left = int(tiles.counts.sum()), 0.0
     for at, name in enumerate(short_names(tiles.across)):
         width = tiles.counts[at].sum() / total
         if width == 0:
             continue
-        _column(panel, tiles, mosaic.columns, at, left, left + width)
+        _column(panel, tiles, columns, at, left, left + width)
         if width >= NARROW:
             place = SIDE * (left + 0.4 * width), panel.height * (1 - TALL) - 4
             panel.text(name, *place, anchor="start", turn=-40, size=9)
         left += width
-    _legend(panel, short_names(tiles.down), mosaic.columns[1])
+    _legend(panel, short_names(tiles.down), columns[1])
     panel.headed(title)
     return panel
 

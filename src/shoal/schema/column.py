@@ -119,7 +119,7 @@ class Column:
         if len({text_of(code) for code in codes}) < len(codes):
             raise _wrong(self.name, "missing_codes must be distinct")
         if self.levels is not None and {text_of(level) for level in self.levels} & {text_of(code) for code in codes}:
-            raise _wrong(self.name, "missing_codes must be none of the levels")
+            raise _wrong(self.name, "missing_codes must be none of the levels", hint="Take them out of the levels.")
 
     def _check_domain(self) -> None:
         if self.levels is not None and self.kind == "numeric":
@@ -302,8 +302,8 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
-def _wrong(name: str, rule: str, got: str = "") -> SchemaError:
-    return SchemaError(f"schema, column '{name}'", rule, got=got)
+def _wrong(name: str, rule: str, got: str = "", hint: str = "") -> SchemaError:
+    return SchemaError(f"schema, column '{name}'", rule, got=got, hint=hint)
 
 
 def _spelled(given: Any) -> Any:

@@ -57,6 +57,7 @@ class Facts:
     n_known: int
     n_distinct: int
     n_coded: int = 0  # cells whose code for an absence was taken out
+    label_words: tuple[str, ...] = ()  # of the label that its file gives it
 
     @property
     def text(self) -> bool:
@@ -95,7 +96,7 @@ class Facts:
         return float(self.values.str.contains(pattern).mean() or 0.0) if self.text and len(self.values) else 0.0  # type: ignore[arg-type]
 
 
-def look(column: pl.Series, n_coded: int = 0) -> Facts:
+def look(column: pl.Series, n_coded: int = 0, label: str = "") -> Facts:
     """Count a column, of which `n_coded` cells had a code for an absence; one that holds lists or bytes is an error."""
     if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Duration):
         rule = "must hold values of one simple type (numbers, text, dates or true/false)"
@@ -109,6 +110,7 @@ def look(column: pl.Series, n_coded: int = 0) -> Facts:
         n_known=len(known),
         n_distinct=known.n_unique(),
         n_coded=n_coded,
+        label_words=tuple(re.findall(r"[a-z]+", label.lower())),
     )
 
 
@@ -128,9 +130,25 @@ _PERSONAL = {
 }
 _CLINICAL = {  # what it is, its shape, and the share of values that must have it: tags are rarer and prove more
     "drugs of ATC": (r"^[A-DGHJLMNPRSV]\d\d[A-Z]{2}(?:\d\d)?$", 0.8),
+    "services of CPT or HCPCS": (r"^(?:[A-V]\d{4}|\d{4}[FTU])$", 0.95),
     "diagnoses of ICD-10": (r"^[A-TV-Z]\d[0-9AB](?:\.?[0-9A-Z]{1,4})?$", 0.8),
     "clinical terms of SNOMED CT": (
         r" \((?:disorder|finding|situation|procedure|morphologic abnormality|regime/therapy|person|event)\)$",
+        0.4,
+    ),
+    "tests of LOINC": (r"^\d{3,5}-\d$", 0.8),
+    "drugs of NDC": (r"^\d{4,5}-\d{3,4}-\d{1,2}$", 0.8),
+    "procedures of ICD-10-PCS": (r"^[0-9BCDFGHX][0-9A-HJ-NP-Z]{6}$", 0.95),
+    "diagnoses of CCSR": (r"^[A-Z]{3}\d{3}$", 0.9),
+    "illnesses or operations": (
+        r"(?i)(?:itis|osis|emia|oma|opathy|algia|ectomy|plasty|oscopy|uria|plegia|failure|disease|disorder|syndrome|"
+        r"infection|fracture|cancer|neoplasm|diabetes|hypertension|pneumonia|stroke|asthma|sepsis|injury|pregnancy)\b",
+        0.4,
+    ),
+    "drugs": (
+        r"(?i)(?:statin|pril|olol|sartan|mycin|cillin|gliptin|azole|azepam|azolam|oxacin|dipine|triptan|oxetine|"
+        r"cycline|semide|thiazide|gliflozin|glutide|xaban|profen|codone|mab|tinib|ciclovir|vudine|insulin|metformin|"
+        r"aspirin|warfarin|heparin|acetaminophen|paracetamol|prednisone|morphine)\b",
         0.4,
     ),
     "drugs with their strength": (r"(?i)\b\d+(?:\.\d+)? (?:mg|ml|mcg|unt|meq|actuat|hr)\b", 0.4),
@@ -140,8 +158,20 @@ _STATES = {  # what texts say of a person, whole and in small letters
     "drug [a-z]|standard care|usual care|intervention|vaccine|vaccinated|unvaccinated",
     "illnesses or outcomes": "benign|malignant|positive|negative|relapse|relapsed|remission|recurrence|alive|dead|died|"
     "death|survived|deceased|healthy|ill|sick|diseased|cancer|carcinoma|adenocarcinoma|squamous|diabetic|nondiabetic|"
-    "non-diabetic|hypertensive|abnormal|metastasis|mild|moderate|severe|critical",
-    "habits": "smoker|nonsmoker|non-smoker|ex-smoker|former smoker|current smoker|never smoked|drinker|nondrinker",
+    "non-diabetic|hypertensive|abnormal|metastasis|mild|moderate|severe|critical|aml|cml|all|cll|mds|nhl|gvhd|copd|ckd|"
+    "chf|hypertension|diabetes|asthma|stroke|sepsis|pneumonia|depression|infection|nausea|vomiting|rash|fatigue|fever|pyrexia|cough|pain|headache|diarrhea|diarrhoea|dizziness|"
+    "dyspnea|dyspnoea|psoriasis|eczema|migraine|epilepsy|anxiety",
+    "how good something is, from poor to excellent": "excellent|very good|good|fair|poor|very poor|bad|very bad",
+    "insurance or payers": "medicare|medicaid|private|self[- ]?pay|uninsured|insured|commercial|hmo|ppo|"
+    "medicare advantage|private insurance|public insurance|no insurance|blue cross|tricare|charity|"
+    "workers compensation|no charge",
+    "admissions or discharges": "emergency|urgent|elective|newborn|trauma|inpatient|outpatient|ambulatory|expired|"
+    "hospice|snf|rehab|home health|skilled nursing facility|discharged|transferred",
+    "opinions": "strongly agree|agree|neutral|disagree|strongly disagree|very satisfied|satisfied|dissatisfied|"
+    "very dissatisfied|democrat|republican|independent|liberal|conservative|support|oppose|approve|disapprove",
+    "blood groups": "ab|o|a\\+|b\\+|ab\\+|o\\+|a-|b-|ab-|o-",
+    "habits": "smoker|nonsmoker|non-smoker|ex-smoker|former smoker|current smoker|daily smoker|never smoker|"
+    "never smoked|drinker|nondrinker",
     "credit": "default|defaulted|delinquent|charged off|fully paid|bankrupt|approved|denied",
 }
 _ICD9, _ICD9_MARKED = r"^(?:\d{3}|V\d\d|E\d{3})(?:\.\d{1,2})?$", r"^[VE]\d|\.\d"

@@ -6,6 +6,7 @@ guesses become a proposal.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -27,13 +28,17 @@ from shoal.schema.name_words import (
     BODY,
     CLINICAL_SHORT,
     CODED,
+    COORDINATES,
     COUNTS,
     DESCRIBING,
     EVENT,
     IDENTIFIERS,
     LENGTHS,
     NAME_PARTS,
+    NOT_NUMBERED,
+    NOT_PLACES,
     NUMBER,
+    NUMBERED,
     PERSON,
     PERSON_NUMBERS,
     PLACE_OR_THING,
@@ -42,11 +47,15 @@ from shoal.schema.name_words import (
     SURVEY,
     WEIGHTS,
     Topic,
+    glued,
+    parts_of,
 )
 
 __all__ = ["Guess", "guess_roles", "says_the_same"]
 
 
+_ROLES: tuple[tuple[Role, tuple[Topic, ...]], ...] = (("quasi", QUASI), ("sensitive", SENSITIVE))
+_BATTERY, _FEW_ANSWERS = 4, 11  # columns of one battery, and the most answers that a question has
 _CLINICAL = 3  # columns whose names speak plainly of findings, from which on short names do too
 
 
@@ -57,6 +66,7 @@ class Guess:
     role: Role
     reason: str
     by_difference: bool = False
+    undecided: bool = False
 
 
 def guess_roles(facts: Sequence[Facts], found: Sequence[Dependency]) -> dict[str, Guess]:
@@ -64,20 +74,20 @@ def guess_roles(facts: Sequence[Facts], found: Sequence[Dependency]) -> dict[str
     beside = frozenset(word for fact in facts for word in fact.words)
     clinical = sum(_speaks_of_findings(fact) for fact in facts) >= _CLINICAL
     guesses = {fact.name: _not_amount(fact, _role(fact, beside, clinical), facts) for fact in facts}
-    return _one_each(_with_codes(facts, guesses, found))
+    return _one_each(_with_codes(facts, _in_batteries(facts, guesses), found))
 
 
 def _role(fact: Facts, beside: frozenset[str], clinical: bool) -> Guess:
     """The first rule that decides; `beside` holds the words of all names, `clinical` says whether findings abound."""
     short = (_by_short_name,) if clinical else ()
-    names = (_by_pattern, _by_key, _by_number, _by_name, _by_code, _by_date, _by_topic)
+    names = (_by_pattern, _by_key, _by_number, _by_name, _by_code, _by_date, _by_topic, _by_label)
     rules = (*names, *short, _by_states, _by_difference, _by_length)
     weight = _by_weight(fact, beside)
     for rule in rules:
         guess = weight if weight is not None and rule is _by_code else rule(fact)
         if guess is not None:
             return guess
-    return Guess(role="quasi", reason="Undecided, so quasi, the cautious guess")
+    return Guess(role="quasi", reason="Undecided, so quasi, the cautious guess", undecided=True)
 
 
 def _by_pattern(fact: Facts) -> Guess | None:
@@ -110,7 +120,7 @@ def _by_number(fact: Facts) -> Guess | None:
     pairs = list(zip(fact.words, fact.words[1:], strict=False))
     person = fact.has(*PERSON_NUMBERS) or any(a in PERSON and b in NUMBER for a, b in pairs)
     alone = all(word in NUMBER - COUNTS - CODED for word in fact.words[:-1])  # id, but neither number nor code
-    person = person or (alone and (fact.whole or fact.text))
+    person = person or ((alone or _ends_as_number(fact)) and (fact.whole or fact.text))
     if person and not fact.all_distinct and fact.n_distinct < 20:
         return None  # too few for a number of persons, whatever it is called
     if person and not fact.all_distinct and fact.n_known > 1:
@@ -126,7 +136,15 @@ def _by_number(fact: Facts) -> Guess | None:
     return None
 
 
+def _ends_as_number(fact: Facts) -> bool:
+    """Whether a name in one piece ends as numbers of persons do (``HESID``), and the values are many enough for one."""
+    glued_id = any(re.fullmatch(NUMBERED, word) and word not in NOT_NUMBERED for word in fact.words)
+    return glued_id and fact.distinct_share >= 0.1 and fact.n_distinct >= 100
+
+
 def _by_name(fact: Facts) -> Guess | None:
+    if _has_decimals(fact):  # MEDREIMB_IP: an amount, no address
+        return None
     named = any(word.endswith(("name", "names")) for word in fact.words)
     if named and not any(word.startswith(tuple(PLACE_OR_THING)) for word in fact.words):
         return Guess(role="identifier", reason="The name speaks of a name")
@@ -138,6 +156,8 @@ def _by_name(fact: Facts) -> Guess | None:
         return None
     if fact.n_distinct <= 2 < fact.n_known:  # has_email: whether there is one, not which
         return None
+    if fact.n_distinct < 20 and fact.n_known >= 200:  # pid: of so many people a number would have more values
+        return None
     return _first(fact, IDENTIFIERS, "identifier")
 
 
@@ -146,7 +166,10 @@ def _by_weight(fact: Facts, beside: frozenset[str]) -> Guess | None:
         return None
     if any(WEIGHTS.covers(word) for word in fact.words):
         return Guess(role="weight", reason="The name speaks of a survey weight")
-    if not fact.has("weight", "weights", "wt", "wts", "wgt", "wght") or fact.has(*BODY):
+    weighs = fact.has("weight", "weights", "wt", "wts", "wgt", "wght") or any(
+        word.endswith("pwt") for word in fact.words
+    )
+    if not weighs or fact.has(*BODY):
         return None
     if fact.has(*SURVEY):
         return Guess(role="weight", reason="The name speaks of a survey weight")
@@ -184,11 +207,59 @@ def _by_date(fact: Facts) -> Guess | None:
 
 def _by_topic(fact: Facts) -> Guess | None:
     # Quasi first: if a name speaks of both ("age at diagnosis"), masking is the cautious guess.
-    return _first(fact, QUASI, "quasi") or _first(fact, SENSITIVE, "sensitive")
+    if _has_decimals(fact) and not fact.has(*COORDINATES):  # max_wall_area: a size, no place
+        return _first(fact, NOT_PLACES, "quasi") or _first(fact, SENSITIVE, "sensitive") or _by_parts(fact)
+    return _first(fact, QUASI, "quasi") or _first(fact, SENSITIVE, "sensitive") or _by_parts(fact)
+
+
+def _by_label(fact: Facts) -> Guess | None:
+    for role, topics in _ROLES:
+        about = next((topic.about for topic in topics for word in fact.label_words if topic.covers(word)), None)
+        if about is not None:
+            return Guess(role=role, reason=f"Its label speaks of {about}")
+    return None
+
+
+def _by_parts(fact: Facts) -> Guess | None:
+    """What a name in one piece speaks of when it is taken apart (``totmed``)."""
+    parts = [part for word in fact.words[:-1] for part in parts_of(word)]
+    for role, topics in _ROLES:
+        about = next((topic.about for topic in topics for part in parts if part in topic.words), None)
+        if about is not None:
+            return Guess(role=role, reason=f"Taken apart, the name speaks of {about}")
+    about = next((about for part in parts if (about := glued(part)) is not None), None)
+    return None if about is None else Guess(role="sensitive", reason=f"Taken apart, the name seems to speak of {about}")
 
 
 def _speaks_of_findings(fact: Facts) -> bool:
     return any(topic.about == CLINICAL_SHORT.about and topic.covers(word) for topic in SENSITIVE for word in fact.words)
+
+
+def _in_batteries(facts: Sequence[Facts], guesses: Mapping[str, Guess]) -> dict[str, Guess]:
+    """Questions of one battery: names of the same beginning, the same values; if one is sensitive, so is the rest."""
+    made = dict(guesses)
+    for start, names in _batteries(facts).items():
+        known = [guesses[name] for name in names if not guesses[name].undecided]
+        if not known or any(guess.role != "sensitive" for guess in known):
+            continue
+        reason = f"One of {len(names)} columns that begin with {start} and have the same values; {len(known)} of them"
+        reason += f" {'is' if len(known) == 1 else 'are'} sensitive by what the name or the values say"
+        made |= {name: Guess(role="sensitive", reason=reason) for name in names if guesses[name].undecided}
+    return made
+
+
+def _batteries(facts: Sequence[Facts]) -> dict[str, list[str]]:
+    """Columns of few values by the two letters with which their names begin and by their values, if they are many."""
+    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for fact in facts:
+        if 2 <= fact.n_distinct <= _FEW_ANSWERS and fact.name[:2].isalpha():
+            values = tuple(sorted(fact.values.cast(pl.String).to_list()))
+            found.setdefault((fact.name[:2].lower(), values), []).append(fact.name)
+    return {start: names for (start, _), names in found.items() if len(names) >= _BATTERY}
+
+
+def _has_decimals(fact: Facts) -> bool:
+    return fact.cells.dtype.is_float() and not fact.whole and fact.n_distinct >= 10
 
 
 def _by_short_name(fact: Facts) -> Guess | None:

@@ -1,10 +1,11 @@
 """A schema proposed from a table, with the reason of every guess, for a person to correct.
 
-Roles are guessed from the words in a column's name (``AGE23X`` holds the word *age*, ``stage`` does not) and from its
-cells: addresses and numbers of persons, columns in which everybody differs, codes of diagnoses and drugs, dates in any
-usual form. What follows from another column (a description from its code) has that column's role. Whatever stays
-undecided is a quasi-identifier, because that is the cautious guess: it will be masked. Kinds are guessed from the type,
-the number of different values, and whether another column spells the values out, which makes them codes.
+Roles are guessed from the words in a column's name (``AGE23X`` holds the word *age*, ``stage`` does not), else in the
+label that its file gives it, and from its cells: addresses and numbers of persons, columns in which everybody differs,
+codes of diagnoses and drugs, dates in any usual form. What follows from another column (a description from its code)
+has that column's role. Whatever stays undecided is a quasi-identifier, because that is the cautious guess: it will be
+masked. Kinds are guessed from the type, the number of different values, and whether another column spells the values
+out, which makes them codes.
 
 Nothing that belongs to one person is written into a proposal: reasons hold counts and shares only, levels are given
 only if each is held by at least five people, and bounds never are, since the smallest and the largest value are
@@ -90,11 +91,14 @@ class Proposal(Record):
         return f"{_HEADER}\n{self.schema.to_toml(self.reasons)}"
 
 
-def propose(table: Any, codes: Mapping[str, Mapping[Level, str]] | None = None) -> Proposal:
+def propose(
+    table: Any, codes: Mapping[str, Mapping[Level, str]] | None = None, labels: Mapping[str, str] | None = None
+) -> Proposal:
     """Propose a schema for `table`: any dataframe with at least one row.
 
     `codes` are those that the table's file itself declares to stand for an absence, by column, each with its meaning:
-    they are proposed as they are.
+    they are proposed as they are. `labels` say in words what columns hold, as statistical files do; they count where
+    the name says nothing.
 
     The proposal is for a person to correct; nothing in Shoal uses one silently. Missing values: their number is part of
     the reason. Cost: one count of different values per column.
@@ -104,7 +108,8 @@ def propose(table: Any, codes: Mapping[str, Mapping[Level, str]] | None = None) 
         raise InputError("table", "must have at least one row to propose a schema from", got="none")
     known: dict[str, Mapping[Level, str]] = dict(codes or {})
     known |= {name: words for name in frame.columns if (words := _words(series(frame, name), known.get(name)))}
-    facts = [_look(series(frame, name), known.get(name, {})) for name in frame.columns]
+    said = labels or {}
+    facts = [_look(series(frame, name), known.get(name, {}), said.get(name, "")) for name in frame.columns]
     found = dependencies({fact.name: fact.cells for fact in facts})
     roles = guess_roles(facts, found)
     unit = next((fact.cells for fact in facts if roles[fact.name].role == "unit"), None)
@@ -130,9 +135,9 @@ def _words(column: pl.Series, declared: Mapping[Level, str] | None) -> dict[Leve
     return dict.fromkeys(words_among_numbers(look(column)), "unknown")
 
 
-def _look(column: pl.Series, codes: Mapping[Level, str]) -> Facts:
+def _look(column: pl.Series, codes: Mapping[Level, str], label: str) -> Facts:
     bare = without_codes(column, codes)
-    return look(bare, bare.null_count() - column.null_count())
+    return look(bare, bare.null_count() - column.null_count(), label)
 
 
 def _with_codes(entry: tuple[Column, str], codes: Mapping[Level, str], *, declared: bool) -> tuple[Column, str]:
@@ -142,7 +147,8 @@ def _with_codes(entry: tuple[Column, str], codes: Mapping[Level, str], *, declar
         return entry
     listed = ", ".join(map(text_of, codes))
     why = "The file declares that" if declared else "Numbers but for words, so it is taken that"
-    return replace(column, missing_codes=codes), f"{reason} {why} {listed} stand for an absence."
+    stand = "stands" if len(codes) == 1 else "stand"
+    return replace(column, missing_codes=codes), f"{reason} {why} {listed} {stand} for an absence."
 
 
 def _spelled_out(facts: Sequence[Facts], found: Sequence[Dependency]) -> frozenset[str]:
@@ -171,7 +177,7 @@ def _entry(
     kind, why = _kind(fact, guess.role, fact.name in spelled)
     levels, kind, remark = _levels(fact, kind, unit)
     column = Column(name=fact.name, role=guess.role, kind=kind, levels=levels)
-    asked = question(codes_seen(fact))
+    asked = question(codes_seen(fact), listed=levels is not None)
     gaps = _gaps(fact, numeric=kind == "numeric")
     return column, _sentence(guess.reason, why, remark, follows, _marked(fact), gaps, asked)
 

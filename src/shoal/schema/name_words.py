@@ -1,16 +1,19 @@
 """Words in column names, and what they say about a column.
 
-Whole words count (``age`` but not ``stage``), and for longer ones their beginnings (``educ``) and endings (``dx``).
+Whole words count (``age`` but not ``stage``), and for longer ones their beginnings (``educ``) and endings (``dx``). A
+name in one piece that is made of known words alone (``totmed``, ``illdays``) is taken apart.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 __all__ = [
     "BODY",
     "CLINICAL_SHORT",
     "CODED",
+    "COORDINATES",
     "COUNTS",
     "DESCRIBING",
     "EVENT",
@@ -19,7 +22,10 @@ __all__ = [
     "LENGTHS",
     "MEASURES",
     "NAME_PARTS",
+    "NOT_NUMBERED",
+    "NOT_PLACES",
     "NUMBER",
+    "NUMBERED",
     "PERSON",
     "PERSON_NUMBERS",
     "PLACE_OR_THING",
@@ -29,6 +35,8 @@ __all__ = [
     "UNORDERED",
     "WEIGHTS",
     "Topic",
+    "glued",
+    "parts_of",
 ]
 
 
@@ -66,6 +74,12 @@ NUMBER = _set("id ids identifier nbr number num no nr key uuid guid code")
 PERSON_NUMBERS = frozenset(f"{person}{number}" for person in PERSON for number in ("id", "nbr", "no", "key")) | {
     *("pid", "dupersid", "seqn", "mrn", "ssn", "nhsnumber", "usubjid", "subjid", "idcode", "idno", "idnum")
 }
+NUMBERED = r"[a-z]{2,}(?:id|idno|nbr|key)"
+NOT_NUMBERED = _set(
+    "acid amid aid avoid bid braid carotid carotenoid covid did druid fluid grid humid hybrid invalid key kid lipid "
+    "liquid medicaid mid monkey opioid paid plasmid prepaid rapid rigid said sarcoid solid steroid thyroid turkey "
+    "unpaid valid void hid duid fluoroid"
+)
 NAME_PARTS = _set("first last middle given maiden family sur fore")
 DESCRIBING = _set("description descriptions desc descr label text name meaning reasondescription codedescription title")
 CODED = _set("code codes cd reasoncode")
@@ -89,13 +103,16 @@ QUASI = (
     _topic("age or birth", "age ages agep agelast agegroup agegrp agecat agegr dob yob birthday", "birth dateofbirth"),
     _topic("sex or gender", "sex", "gender"),
     _topic(
-        "origin", "race racethx rac afam hisp hispanx native language migrant country", "ethnic hispan nation citizen"
+        "origin",
+        "race racethx rac afam hisp hispanx native language migrant country black white asian foreign born",
+        "ethnic hispan nation citizen immigr",
     ),
     _topic("faith", "faith church", "religi"),
     _topic(
         "a place",
         "zip zipcode postcode postal plz county city town village state region province district puma fips tract msa "
-        "urban rural urbrur area latitude longitude lat lon location neighborhood neighbourhood density",
+        "urban rural urbrur area north south east west northeast midwest southwest northwest southeast smsa cbsa "
+        "latitude longitude lat lon location neighborhood neighbourhood density",
         "geogr",
     ),
     _topic(
@@ -105,40 +122,64 @@ QUASI = (
         "marit relation",
     ),
     _topic("education", "edu school schooling degree hideg college highsch edrecode", "educ"),
-    _topic("work", "job industry indp workclass profession veteran dvet military", "occup employ unemploy indus"),
-    _topic("income", "income salary wage wages earnings pincp povcat povpip poverty faminc", "depriv"),
+    _topic(
+        "work",
+        "job industry indp workclass profession veteran dvet military work worker working hours retired",
+        "occup employ unemploy indus",
+    ),
+    _topic(
+        "income",
+        "income salary wage wages earnings pincp povcat povpip poverty faminc hhinc pov pension pensions welfare "
+        "benefit benefits",
+        "depriv",
+    ),
     _topic("housing", "housing own rent tenure roof walls dwelling"),
-    _topic("body size", "height bmi"),
+    _topic("body size", "height bmi ht hgt hght stature bodyheight"),
     _topic("a date", "date year month day admitted discharged", "", "date"),
 )
+COORDINATES = _set("latitude longitude lat lon long lng")
+NOT_PLACES = tuple(topic for topic in QUASI if topic.about != "a place")
 SENSITIVE = (
     _topic(
         "costs or payments",
         "cost costs charge charges payment payments paid price spending bill totexp amount coverage premium premiums "
-        "deductible copay coinsurance claims nclaims",
-        "totexp expend expens reimburs",
-        "cost costs charges",
+        "deductible copay coinsurance claims nclaims oop selfpay allowed billed liability pmt pymt pmts amt billing "
+        "chg chgs dollars spend spent",
+        "totexp expend expens reimburs deduct coinsur",
+        "cost costs charges pmt pymt amt",
     ),
     _topic(
         "wealth or debt",
         "savings debt debts assets wealth loan loans credit mortgage default defaulted arrears overdraft collateral "
-        "deny denied",
-        "bankrupt delinq derog",
+        "deny denied approve approved reject rejected worth networth liquid balance balances lender borrow borrowed "
+        "owe owes owed stocks bonds investments holdings",
+        "bankrupt delinq derog foreclos creditor mortg",
     ),
     _topic(
         "an illness",
         "dx diag disease condition conditions hiv aids cancer stroke asthma covid disorder illness symptom symptoms "
         "chronic health mental comorbidity comorbidities sti std phstat mnhpoor drem dphy deye dear disability mgus "
         "copd ckd esrd chf cad chd cvd cva tia htn ptsd adhd angina anemia anaemia arthritis allergy allergies "
-        "migraine headache headaches dementia sepsis ulcer lesion lesions melanoma lymphoma leukemia leukaemia myeloma "
-        "injury injuries fracture fractures heart anxiety autism suicide overdose relapse relapsed remission "
-        "recurrence ill sick rash itch aeterm aedecod aesev mhterm",
+        "migraine headache headaches dementia sepsis ulcer lesion lesions melanoma lymphoma leukemia leukaemia "
+        "myeloma injury injuries fracture fractures heart anxiety autism suicide overdose relapse relapsed remission "
+        "recurrence ill sick rash itch aeterm aedecod aesev mhterm ami stemi nstemi dvt vte afib ards aki arf ibd ibs "
+        "gerd osa apnea apnoea gout lupus sle pcos bph ocd tbi pad pvd niddm dka uti flu influenza rsv cmv ebv hbv "
+        "hcv hpv hsv tb gvhd agvhd cgvhd mutant mutants carrier carriers stillbirth miscarriage gravida menopause "
+        "menopausal postmenopausal acne eczema psoriasis burn burns wound wounds poisoning trauma concussion coma "
+        "delirium shock blind blindness deaf deafness hearing vision sight eyesight frail frailty falls wheelchair "
+        "limitation limitations limited nervous hopeless restless worthless sad lonely loneliness stress stressed "
+        "distress mood thrombosis embolism aneurysm arrhythmia hernia gallstones appendicitis cataract glaucoma "
+        "retinopathy neuropathy nephropathy thyroid goiter kidney liver lung lungs stomach colon breast skin brain "
+        "bowel morbid morbidity comorb comorbid charlson elixhauser cci underlying complication complications adverse "
+        "aes sae teae toxicity",
         "diagnos diabet hypert depress psych infect tumor tumour cancer icd pregnan abort hiv disab epilep seizure "
         "schizo bipolar alzheim parkins carcin metasta malign cardi coronary infarct ischem ischaem fibrill pneumon "
-        "tubercul malaria hepatit cirrho osteopor obes hlth recur bleed hemorrh haemorrh suicid diq mcq dpq cvd",
+        "tubercul malaria hepatit cirrho osteopor obes hlth recur bleed hemorrh haemorrh suicid diq mcq dpq cvd "
+        "invasi thromb embol arrhyth complicat toxic comorb miscarr menopaus anaemi anemi allerg asthma copd stroke "
+        "sepsis septic",
         "dx chronic itis osis aemia emia inoma rcoma eloma phoma pathy algia plegia penia uria rrhea rrhoea hlth "
         "infct disease syndrome obese",
-        "health cancer diabet asthma pregnan depress arthrit infect abortion",
+        "health cancer diabet asthma pregnan depress arthrit infect abortion copd",
     ),
     _topic(
         "a finding",
@@ -149,10 +190,19 @@ SENSITIVE = (
         "estradiol gleason ferritin ferr bnp troponin ecg ekg ascites edema oedema fever cough pain nausea spiders "
         "node nodes karno karnofsky ecog er pgr her receptor celltype mspike egfr gfr hba1c a1c sbp dbp sysbp diabp "
         "heartrate spo fev fvc gcs phq gad bdi hamd hads mmse moca cesd kappa lambda flc igg iga igm ige cd4 "
-        "fibrinogen lactate amylase lipase cortisol vitd biopsy residual resid lbtest lborres vsorres apgar sperm",
-        "gene hba hepato obstruct perfor adhere histol receptor hemato haemato leuko lympho neutro thrombo "
+        "fibrinogen lactate amylase lipase cortisol vitd biopsy residual resid lbtest lborres vsorres apgar sperm afp "
+        "cea hbsag hbeag antihcv osmo osmolality osmolarity gravity conductivity fbs fbg fpg rbs ogtt ntprobnp ddimer "
+        "procalcitonin homocysteine folate transferrin tibc aptt ptt rdw mch mpv anc neut eos baso fio pao paco hco "
+        "bicarb bicarbonate hco3 pao2 paco2 fio2 spo2 o2sat sao2 uacr upcr albuminuria cystatin testosterone "
+        "prolactin progesterone shbg igf tnf crph hscrp resprate temperature saturation sofa saps apache meld "
+        "childpugh nyha nihss rankin barthel madrs phq9 gad7 sf36 eq5d euroqol hrqol qol qaly fev1 dlco lvef ejection "
+        "qtc qrs bmd tscore zscore tnm tstage nstage mstage ajcc figo ki67 brca brca1 brca2 kras histology laterality "
+        "metastatic mri xray imaging scan scans radiograph echo angiogram reaction reactions marker markers biomarker "
+        "dexa gait grip cognition cognitive memory hrv vo2max hematology microalbumin sputum smear titer titre elisa "
+        "pcr rna dna allele haplotype methylation",
+        "gene hba chol hepato obstruct perfor adhere histol receptor hemato haemato leuko lympho neutro thrombo "
         "triglyc cholest systol diastol antibod apolipo antigen urin serum plasma ferrit bloodp bloods lbx lbd bpx "
-        "oocyt embryo vagin prostat",
+        "oocyt embryo vagin prostat phenotyp genotyp respirat oximet spirom ultraso",
         "result results pain",
         "glucose insulin cholest creatin hemoglob haemoglob virus viral",
     ),
@@ -160,37 +210,117 @@ SENSITIVE = (
         "care or treatment",
         "drug drugs procedure procedures proc visits nvisits ovisits novisits emergency stays los drg therapy "
         "insurance insure payer payor medicaid medicare inpatient outpatient dose dosage rx laser placebo regimen "
-        "transplant dialysis steroid steroids aspirin warfarin heparin vaccine vaccinated icu arm actarm cmtrt hmo",
-        "medic prescri treat therap surg insur readmi hospitaliz hospitalis chemo radio hormon transfus vaccin "
-        "antibiot opioid contracep immun trt prenat antenat anesth anaesth rxd hiq",
+        "transplant dialysis steroid steroids aspirin warfarin heparin vaccine vaccinated icu arm actarm cmtrt hmo "
+        "discharge disposition admit hosp hospstay stay edvisit edvisits ervisit ervisits ipvis opvis ventilator "
+        "ventilation vent intubated intubation extubation oxygen stent bypass cabg pci tavr ablation biopsies "
+        "catheter csection cesarean caesarean epidural ivf mammogram mammography papsmear pap colonoscopy checkup "
+        "dental dentist doctor physician nurse therapist counseling counselling referral referred hospice rehab "
+        "nursing prescribed refills refill supply dispensed ndc hcpcs cpt apc mdc ccs ccsr mechvent vasopressor "
+        "vasopressors antihypertensive insulinuse bpmeds meds pill pills tablet tablets injection infusion "
+        "transfusion anesthesia anaesthesia operation operations operated amputation uninsured coverage ppo payertype "
+        "medigap hplan healthplan caregiver homecare unmet forgone delayed",
+        "medic prescri drug treat therap surg insur readmi hospitaliz hospitalis chemo radio hormon transfus vaccin "
+        "antibiot opioid contracep immun trt prenat antenat anesth anaesth rxd hiq ventilat intub dialys cathet mammo "
+        "colonosc flushot pneumov hivtst screen radiat irradiat",
         "ectomy plasty scopy formin statin pril olol sartan mycin cillin gliptin glitazone azole azolam azepam "
         "fentanil fentanyl oxacin dipine triptan oxetine cycline semide thiazide gliflozin glutide xaban profen "
         "codone docvis hospvis pharvis visit visits",
         "hospitalis hospitaliz medicaid medicare",
     ),
-    _topic("an outcome", "outcome death died dead mortality fatal", "surviv mortal"),
+    _topic(
+        "an outcome",
+        "outcome outcomes death deaths died dead deceased mortality fatal expired alive vital vitalstatus progression "
+        "progressed responder remitted recovered recovery readmit readmitted",
+        "surviv mortal deathe expire",
+    ),
     _topic(
         "a habit",
         "alcohol substance drinking nociga drinks drinker habit habits cig cigs cannabis marijuana cocaine heroin "
-        "gambling affairs sexual condom",
-        "smok tobac alc cigar marij cannab smq alq drinksp",
+        "gambling affairs affair sexual condom drink drnk binge beer beers wine liquor spirits packyears packyrs "
+        "packs vape vaping ecig ecigs ecigarette chew snuff snus opiate opiates opioids methadone meth amphetamine "
+        "ecstasy lsd inject injecting needle needles partners npartners sexpartners intercourse exercise exercises "
+        "physact sleep addict addicted addiction",
+        "smok tobac alc cigar marij cannab smq alq drinksp drnk cocain heroin addict ecig",
         "alc",
-        "alcohol tobacco ethanol smoking",
+        "alcohol tobacco ethanol smoking drnk",
     ),
     _topic(
         "a crime or its punishment",
-        "crime crimes prison jail parole probation priors",
-        "arrest convict offens offenc felon",
+        "crime crimes prison jail parole probation priors sentence sentenced recidivism recid recidivist incarcerated "
+        "victim victims assault violence violent abuse abused neglect police custody inmate pubrec",
+        "arrest convict offens offenc felon incarcer misdemean crimin",
     ),
-    _topic("a political opinion", "vote votes voted voting party partyid partisan ideology polviews lrscale"),
+    _topic(
+        "an opinion",
+        "vote votes voted voting party partyid partisan ideology polviews lrscale opinion opinions attitude attitudes "
+        "satisfied satisfaction lifesat wellbeing trust conservative liberal democrat republican",
+        "attitud satisf politic ideolog",
+    ),
 )
+
+_GLUED = {  # stems that mean something only as parts of a name in one piece
+    "an illness": "inj hyp dep anx ill sick dis diag cond symp lim limit",
+    "a finding": "glu ins gluc chol trig creat hemo plat bld sbp dbp lab",
+    "care or treatment": "treat med meds vis hosp surg trt proc doc dent vacc shot ther presc",
+    "wealth or debt": "loan mort cred debt asset",
+    "costs or payments": "cost chrg pay pmt paid amt bill",
+    "a habit": "drink alc cig smk tob subst sub",
+}
+_MODIFIERS = _set(
+    "tot total num number count cnt amt type cat grp group class days day dys yr yrs year years mon mons months wk "
+    "wks weeks hrs max min mean avg med std log ln any ever never cur curr now prev prior past post pre base baseline "
+    "fu first last fast test lev level levl stat status score scr index idx ind flag flg bin new old high low hi lo "
+    "sys dia dur freq freqs time times age1 reason res per pct perc rate ratio change chg diff sum self fam mom dad "
+    "hist phys ment gen soc sa code cd desc dt date own other oth add all non un out in w h n l m p f q"
+)
+_LETTERS = frozenset("nlqmfpwh")  # of one letter, which begin a name: number of, logarithm of, mother's
+
+
+@cache
+def _stems() -> frozenset[str]:
+    """What a name in one piece may be made of and is about something."""
+    plain = {word for topic in (*QUASI, *SENSITIVE) for word in topic.words if len(word) >= 3}
+    return frozenset(plain | {word for text in _GLUED.values() for word in text.split()})
+
+
+def parts_of(word: str) -> tuple[str, ...]:
+    """The known words that `word` is made of, if it is made of two or more and of nothing else; else none.
+
+    Examples
+    --------
+    >>> parts_of("illdays"), parts_of("stage")
+    (('ill', 'days'), ())
+    """
+    found = _split(word) if 5 <= len(word) <= 20 else None
+    return found if found is not None and any(part in _stems() for part in found) else ()
+
+
+@cache
+def _split(word: str) -> tuple[str, ...] | None:
+    """The fewest known parts, the longest first; None if there is something else."""
+    best: tuple[str, ...] | None = None
+    for end in range(len(word) - 1, 0, -1):
+        head, tail = word[:end], word[end:]
+        if not (head in _stems() or (head in _MODIFIERS and (len(head) > 1 or head in _LETTERS))):
+            continue
+        rest = (tail,) if len(tail) > 1 and (tail in _stems() or tail in _MODIFIERS) else _split(tail)
+        if rest is not None and (best is None or 1 + len(rest) < len(best)):
+            best = (head, *rest)
+    return best
+
+
+def glued(part: str) -> str | None:
+    """What a stem that counts only within a longer name is about."""
+    return next((about for about, text in _GLUED.items() if part in text.split()), None)
+
+
 CLINICAL_SHORT = _topic("a finding", "hg hc hb na cl ca mg ph ck pt ptt temp hr rr map ef uric iron")
 """Short names of findings, which mean something else elsewhere: they count beside at least two plain ones."""
 LENGTHS = _set("time times days weeks months duration dur followup futime survtime elapsed wait")
 WEIGHTS = _topic("a survey weight", "perwt wtdper pwgtp wgtp fnlwgt afnlwgt sampwt finalwt", "perwt perwei wtmec wtint")
 SURVEY = _set(
-    "sampling sample survey person final household design analysis population replicate expansion probability "
-    "sampled case"
+    "sampling sample survey person final household design analysis population replicate expansion probability sampled "
+    "case"
 )
 BODY = _set("birth body kg kgs lb lbs pounds kilos gain loss height baby infant fetal molecular")
 UNORDERED = _topic(

@@ -30,6 +30,7 @@ __all__ = ["Guard", "Rate", "place_of"]
 
 _MOST_KEYS = 10_000
 _MOST_BUCKETS = 10_000
+_LONGEST = 100
 _MOST_READ = 500
 _APART = 0.1
 _MINUTE = 60.0
@@ -109,7 +110,8 @@ class Guard:
             raise self._refusal(place_of(address))
         if len(self._opened) >= _MOST_KEYS:
             self._opened.clear()
-        self._opened[header] = (self._known[number][0], key)
+        if len(header) <= _LONGEST:  # one key has many spellings with spaces, and none is worth the memory
+            self._opened[header] = (self._known[number][0], key)
         return key
 
     async def _find(self, number: str) -> Key | None:

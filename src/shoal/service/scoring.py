@@ -147,7 +147,8 @@ class Scorer:
         charged = await self._charge(served, key, query, token)
         notes = asked.scope["notes"]
         notes["epsilon"], notes["cached"] = to_text(charged.amount), charged.score is not None
-        notes["head"] = str(self._ledger.last or "")
+        if charged.amount:
+            notes["head"] = str(self._ledger.last or "")
         self._metrics.score(served.name, "charged" if charged.amount else "cached", charged.amount / UNITS)
         if charged.score is not None:
             return _reply(served, charged.score, query, charged)

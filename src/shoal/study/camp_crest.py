@@ -1,7 +1,7 @@
 """The experiments of Li and Sarkar, "Class Restricted Clustering and Micro-Perturbation for Data Privacy" (2013).
 
 What it repeats: Table 1 (benchmark, Partial CAMP-CREST and CAMP-CREST at about 5 % and 1 % linkage) and Figure 5 (ABICO
-against linkage). For each grouping and masking k grows by about 1.3 from 2 until linkage falls to the level; the first
+against linkage). For each grouping and masking k grows by about 1.4 from 2 until linkage falls to the level; the first
 k that does is the row of the table.
 
 How it differs: the paper compares t-close groups with mean substitution against class restricted groups with
@@ -93,8 +93,8 @@ class Settings:
     levels: Annotated[tuple[float, ...], Flag("--level"), Help("Linkage levels; repeatable. [default: 0.05, 0.01]")] = (
         LEVELS
     )
-    draws: Annotated[int, Range(low=1), Help("Masked files per perturbation; the paper used 5.")] = 3
-    growth: Annotated[float, Range(low=1.01, high=4), Help("Factor from one k to the next.")] = 1.3
+    draws: Annotated[int, Range(low=1), Help("Masked files per perturbation; the paper used 5.")] = 2
+    growth: Annotated[float, Range(low=1.01, high=4), Help("Factor from one k to the next.")] = 1.4
     t: Annotated[float, Range(low=0, high=1), Help("The t of t-closeness.")] = 0.2
     scale: Annotated[Scale, Help("Unit of numbers in linkage: their range, standard deviation, or none.")] = "range"
     parts: Annotated[int, Range(low=0), Help("Largest number of disjoint parts for paired intervals.")] = 8

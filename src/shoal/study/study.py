@@ -60,6 +60,10 @@ STUDIES = {
         "transfer_page",
         "Learning one task from the rows of another: alone, pooled, or by transfer weights.",
     ),
+    "disclosure": Entry(
+        "disclosure_page",
+        "Traditional disclosure limitation step by step: filtering, coding, suppression, swapping, noise, imputation.",
+    ),
     "quantize": Entry(
         "quantize_page",
         "Outliers found, pushed back and stirred: recall, distortion, cluster shape and linkage after each step.",

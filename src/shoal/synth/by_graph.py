@@ -33,7 +33,7 @@ from shoal.errors import ParameterError
 from shoal.rng import fresh_seed, stream
 from shoal.synth.by_table import TableModel, table_claims
 from shoal.synth.constraints import put, satisfying
-from shoal.synth.domain import EncodedTable
+from shoal.synth.counts import Tabulated
 from shoal.synth.graph_measure import measure_graph
 from shoal.synth.graphical import Graphical
 from shoal.synth.parents import Parents, Ties, all_pairs, ties_found
@@ -115,7 +115,7 @@ class GraphModel(TableModel):
 
 
 def fit_graph(
-    pegs: PeGS, encoded: EncodedTable, parents: Parents, purse: Purse, rng: Generator, unit: ProtectedUnit
+    pegs: PeGS, encoded: Tabulated, parents: Parents, purse: Purse, rng: Generator, unit: ProtectedUnit
 ) -> GraphModel:
     """Measure one-way tables and pairs, and fit the graphical model."""
     found, basis_lost = measure_graph(pegs, encoded, parents, purse)

@@ -47,6 +47,7 @@ from shoal.errors import ParameterError
 from shoal.params import build, to_dict
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
+from shoal.synth.counts import Counts
 from shoal.synth.exact import GRAIN, ModelByRow, below, check_weights, pick_cell, uniform_starts, virtual_records
 from shoal.synth.hashing import MinHash
 from shoal.synth.parents import Parents, by_mutual_information, choose_parents
@@ -110,7 +111,7 @@ def fit_by_row(pegs: PeGS, table: Any, schema: Schema, account: Any, rng: Genera
     if not once.empty:
         charge(account, once, f"PeGS by row: {' and '.join(_bought_once(pegs))}")
     purse = Purse(left=pegs.unit(schema).per_row(once))
-    found = _found_parents(pegs, parents, codes, sizes, purse)
+    found = _found_parents(pegs, parents, encoded.counts, purse)
     return RowModel(
         domain=encoded.domain,
         counts=[_blocks(codes, sizes, i, found[i], hashing) for i in range(len(sizes))],
@@ -139,17 +140,16 @@ def _blocks(codes: IntArray, sizes: Sequence[int], i: int, parents: Sequence[int
     return counts_by_key(hashing.keys(codes, i), hashing.n_keys, codes[:, i], sizes[i])
 
 
-def _found_parents(
-    pegs: PeGS, parents: Parents, codes: IntArray, sizes: Sequence[int], purse: Purse
-) -> dict[int, tuple[int, ...]]:
+def _found_parents(pegs: PeGS, parents: Parents, counts: Counts, purse: Purse) -> dict[int, tuple[int, ...]]:
+    sizes = counts.sizes
     how_many = min(parents.how_many or (1 if pegs.epsilon < 10 else 2), len(sizes) - 1)
     if parents.given is not None:
         return dict(parents.given)
     if pegs.choose == "min-hash" or not how_many:
         return dict.fromkeys(range(len(sizes)), ())
     if "choice of parents" in _bought_once(pegs):
-        return choose_parents(codes, sizes, how_many, purse, purse.left * Fraction(1, len(_bought_once(pegs))))
-    return by_mutual_information(codes, sizes, how_many)
+        return choose_parents(counts, how_many, purse, purse.left * Fraction(1, len(_bought_once(pegs))))
+    return by_mutual_information(counts, how_many)
 
 
 def _noisy_margins(codes: IntArray, domain: Domain, purse: Purse) -> list[FloatArray]:

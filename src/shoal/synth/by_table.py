@@ -31,7 +31,7 @@ from shoal.domain import Domain
 from shoal.dp import Budget, ProtectedUnit
 from shoal.errors import ParameterError
 from shoal.synth.chain import Chain, fit_chain, unexplained
-from shoal.synth.domain import EncodedTable
+from shoal.synth.counts import Counts, Tabulated
 from shoal.synth.parents import (
     LARGEST,
     Parents,
@@ -44,7 +44,7 @@ from shoal.synth.parents import (
 )
 from shoal.synth.spend import SHARES, Purse, by_cells, by_gain, n_pairs
 from shoal.synth.synthesizer import DATA_CHOSEN, Model, assumptions, dp_claim
-from shoal.synth.tables import NoisyTables, block_counts, keys, mean_of_two, one_way, pair_counts
+from shoal.synth.tables import NoisyTables, keys, mean_of_two
 
 if TYPE_CHECKING:
     from shoal.synth.pegs import PeGS
@@ -189,7 +189,7 @@ class ConditionalsModel(TableModel):
 
 
 def fit_chain_model(
-    pegs: PeGS, encoded: EncodedTable, parents: Parents, purse: Purse, rng: Generator, unit: ProtectedUnit
+    pegs: PeGS, encoded: Tabulated, parents: Parents, purse: Purse, rng: Generator, unit: ProtectedUnit
 ) -> ChainModel:
     """Measure one-way tables and pairs, and build the chain."""
     measured, basis_lost = measure(pegs, encoded, parents, purse, rng)
@@ -210,12 +210,12 @@ def fit_chain_model(
 
 
 def fit_conditionals(
-    pegs: PeGS, encoded: EncodedTable, parents: Parents, purse: Purse, rng: Generator, unit: ProtectedUnit
+    pegs: PeGS, encoded: Tabulated, parents: Parents, purse: Purse, rng: Generator, unit: ProtectedUnit
 ) -> ConditionalsModel:
     """Noise once on every cell of the M tables of a column given its key; clip, normalise."""
-    sizes, codes = encoded.domain.sizes, encoded.codes
+    sizes, counts = encoded.domain.sizes, encoded.counts
     first, choice, rest = purse.left.split([1, 2, 7])
-    one, one_variance = purse.tables("one-way tables", one_way(codes, sizes), first)
+    one, one_variance = purse.tables("one-way tables", counts.one_way(), first)
     missing = [axis.missing_cell for axis in encoded.domain.axes]
     alone = NoisyTables(one=tuple(one), one_variance=one_variance)
     shares, total = alone.margins(missing)
@@ -223,13 +223,13 @@ def fit_conditionals(
     if parents.given is not None:
         found, rest = dict(parents.given), rest + choice
     elif parents.choose == "mutual-information":
-        found, rest = by_mutual_information(codes, sizes, how_many), rest + choice
+        found, rest = by_mutual_information(counts, how_many), rest + choice
     elif how_many == 0:
         found, rest = {0: ()}, rest + choice
     else:
-        found = choose_parents(codes, sizes, how_many, purse, choice)
-    counts = [block_counts(codes, sizes, i, found[i]) for i in range(len(sizes))]
-    noisy, _ = purse.tables("building blocks", counts, rest)
+        found = choose_parents(counts, how_many, purse, choice)
+    exact = [counts.blocks(i, found[i]) for i in range(len(sizes))]
+    noisy, _ = purse.tables("building blocks", exact, rest)
     blocks = [_normalised(table, share) for table, share in zip(noisy, shares, strict=True)]
     claims, spent = table_claims(pegs, unit, parents.choose == "mutual-information")
     return ConditionalsModel(
@@ -276,52 +276,50 @@ def table_claims(pegs: PeGS, unit: ProtectedUnit, chosen_from_data: bool) -> tup
     return (claim,), budget
 
 
-def measure(
-    pegs: PeGS, encoded: EncodedTable, parents: Parents, purse: Purse, rng: Generator
-) -> tuple[NoisyTables, bool]:
+def measure(pegs: PeGS, encoded: Tabulated, parents: Parents, purse: Purse, rng: Generator) -> tuple[NoisyTables, bool]:
     """Measure one-way tables and pairs; the second value says whether the choice of pairs cost the claim its proof."""
-    sizes, codes = encoded.domain.sizes, encoded.codes
+    sizes, counts = encoded.domain.sizes, encoded.counts
     missing = [axis.missing_cell for axis in encoded.domain.axes]
     first, choice, _ = purse.left.split(SHARES[purse.left.definition])
-    one, one_variance = purse.tables("one-way tables", one_way(codes, sizes), first)
+    one, one_variance = purse.tables("one-way tables", counts.one_way(), first)
     alone = NoisyTables(one=tuple(one), one_variance=one_variance)
     shares, total = alone.margins(missing)
     by_rule = n_pairs(shares, total, math.sqrt(one_variance), purse.left)
-    pairs, basis_lost = _pairs(pegs, parents, codes, shares, total, by_rule, purse, choice)
+    pairs, basis_lost = _pairs(pegs, parents, counts, shares, total, by_rule, purse, choice)
     if not pairs:
-        return _margins_again(alone, codes, purse), basis_lost
+        return _margins_again(alone, counts, purse), basis_lost
     looks_twice = purse.left.definition == "zcdp" and len(pairs) > 1 and _is_open(pegs, parents)
     first_look, second_look = purse.left.split([1, int(looks_twice)])
-    tables = _bought(alone, codes, purse, pairs, by_cells([sizes[i] * sizes[j] for i, j in pairs], first_look))
+    tables = _bought(alone, counts, purse, pairs, by_cells([sizes[i] * sizes[j] for i, j in pairs], first_look))
     if looks_twice:
-        tables = _second_look(tables, codes, purse, unexplained(tables, missing, rng), second_look)
+        tables = _second_look(tables, counts, purse, unexplained(tables, missing, rng), second_look)
     return tables, basis_lost
 
 
-def _margins_again(alone: NoisyTables, codes: IntArray, purse: Purse) -> NoisyTables:
+def _margins_again(alone: NoisyTables, counts: Counts, purse: Purse) -> NoisyTables:
     """Without pairs, the rest of the budget goes to the margins."""
-    again, w = purse.tables("one-way tables, once more", one_way(codes, alone.sizes), purse.left)
+    again, w = purse.tables("one-way tables, once more", counts.one_way(), purse.left)
     v = alone.one_variance
     both = [mean_of_two(a, v, b, w) for a, b in zip(alone.one, again, strict=True)]
     return NoisyTables(one=tuple(mean for mean, _ in both), one_variance=both[0][1])
 
 
 def _second_look(
-    tables: NoisyTables, codes: IntArray, purse: Purse, spread: Mapping[Pair, FloatArray], price: Budget
+    tables: NoisyTables, counts: Counts, purse: Purse, spread: Mapping[Pair, FloatArray], price: Budget
 ) -> NoisyTables:
     """Spend `price` where the first look leaves most open."""
     pairs = list(spread)
     prices = by_gain([spread[pair] for pair in pairs], [1 / tables.variance(*pair) for pair in pairs], price)
-    return _bought(tables, codes, purse, pairs, prices)
+    return _bought(tables, counts, purse, pairs, prices)
 
 
 def _bought(
-    tables: NoisyTables, codes: IntArray, purse: Purse, pairs: Sequence[Pair], prices: Sequence[Budget]
+    tables: NoisyTables, counts: Counts, purse: Purse, pairs: Sequence[Pair], prices: Sequence[Budget]
 ) -> NoisyTables:
     """`tables` with every pair that has a price measured (once more)."""
     priced = {pair: price for pair, price in zip(pairs, prices, strict=True) if not price.empty}
-    counts = [pair_counts(codes, tables.sizes, i, j) for i, j in priced]
-    noisy, variances = purse.apart("pair table", counts, list(priced.values()))
+    exact = [counts.pair(i, j) for i, j in priced]
+    noisy, variances = purse.apart("pair table", exact, list(priced.values()))
     return tables.joined(dict(zip(priced, noisy, strict=True)), dict(zip(priced, variances, strict=True)))
 
 
@@ -333,7 +331,7 @@ def _is_open(pegs: PeGS, parents: Parents) -> bool:
 def _pairs(
     pegs: PeGS,
     parents: Parents,
-    codes: IntArray,
+    counts: Counts,
     shares: Sequence[FloatArray],
     total: float,
     by_rule: int,
@@ -345,13 +343,13 @@ def _pairs(
     if parents.given is not None:
         return _as_pairs(parents.given), False
     if parents.choose == "mutual-information":
-        return _as_pairs(by_mutual_information(codes, sizes, parents.how_many or 2)), True
+        return _as_pairs(by_mutual_information(counts, parents.how_many or 2)), True
     M = len(sizes)
     forced = M - 1 if pegs.design == "tree" else (parents.how_many or 0) * (M - 1)
     n_chosen = forced or by_rule
     if n_chosen >= len(all_pairs(M)):
         return [(i, j) for i, j in all_pairs(M) if sizes[i] * sizes[j] <= LARGEST], False
-    return (choose_pairs(codes, shares, total, n_chosen, purse, choice) if n_chosen else []), False
+    return (choose_pairs(counts, shares, total, n_chosen, purse, choice) if n_chosen else []), False
 
 
 def _as_pairs(parents: Mapping[int, tuple[int, ...]]) -> list[Pair]:

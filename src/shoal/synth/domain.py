@@ -42,11 +42,13 @@ from shoal.errors import ColumnError, InputError, SchemaError
 from shoal.frame import Backend, Frame, enter, series
 from shoal.schema import Column, Schema
 from shoal.schema.constraint import Rule
+from shoal.synth.counts import RowCounts, Tabulated
 from shoal.value import canonical
 
-__all__ = ["EncodedTable", "Missing", "backend_of", "encode_table", "give"]
+__all__ = ["ALL_DROPPED", "EncodedTable", "Missing", "PublicTable", "backend_of", "encode_table", "give"]
 
 Missing = Literal["level", "refuse"]
+ALL_DROPPED = "must have at least one row after those with missing numbers are dropped"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +60,16 @@ class EncodedTable:
     notes: tuple[str, ...]
     places: Mapping[int, FloatArray] = field(default_factory=dict)
     """Where in its bin each number lies, by the position of its column; NaN where there is none."""
+
+    @property
+    def counts(self) -> RowCounts:
+        """The exact counts of its rows."""
+        return RowCounts(codes=self.codes, sizes=self.domain.sizes, places=self.places)
+
+    @property
+    def tabulated(self) -> Tabulated:
+        """The domain with the exact counts, which is all that a fit with data-set scope looks at."""
+        return Tabulated(domain=self.domain, counts=self.counts, notes=self.notes)
 
     @property
     def n(self) -> int:
@@ -92,23 +104,48 @@ def encode_table(
     unit, rng
         Who is protected: if the schema has a unit column, a person keeps no more than so many rows, drawn by `rng`.
     """
-    kept, notes = _released(schema)
-    if not kept:
-        raise SchemaError(owner, "the schema must have a quasi, sensitive or other column with a public domain")
-    _refuse_medians(kept, owner)
     frame = enter(table)
     if not public:
-        return _read_from(frame, schema, kept, notes, bins, missing, backend_of(table))
-    axes = tuple(each_of(lambda column: Axis.declare(column, bins, missing), kept))
-    domain = Domain(axes=axes, rules=_rules(schema, axes), backend=backend_of(table))
-    codes, rows, places = _cells(frame, schema, kept, domain)
+        return _read_from(frame, schema, bins, missing, owner, backend_of(table))
+    held = PublicTable.of(schema, bins=bins, missing=missing, owner=owner, unit=unit)
+    domain = replace(held.domain, backend=backend_of(table))
+    check_columns(frame, schema)
+    if len(frame) == 0:
+        raise InputError("table", "must have at least one row", got="0 rows")
+    codes, rows, places = held.cells(frame)
+    if len(rows) == 0:
+        raise InputError("table", ALL_DROPPED, got="0 rows")
     if schema.unit is not None and unit is not None and rng is not None:
         persons = canonical(content_of(frame, schema.unit)).gather(pl.Series(rows))
         stay = rows_within(persons, codes, unit.rows, int(rng.integers(2**63)))
         codes, places = codes[stay], {i: place[stay] for i, place in places.items()}
-        notes.append(f"{schema.unit}: of a person with more rows, {unit.rows} are kept at random")
-    found = (*notes, *_rule_notes(kept))
-    return EncodedTable(domain=domain, codes=np.asfortranarray(codes), notes=found, places=places)
+    return EncodedTable(domain=domain, codes=np.asfortranarray(codes), notes=held.notes, places=places)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicTable:
+    """How rows are held to a public domain: nothing of it follows from the rows, so any part of them can be read."""
+
+    columns: tuple[Column, ...]
+    domain: Domain
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, schema: Schema, *, bins: int, missing: Missing, owner: str, unit: ProtectedUnit | None = None
+    ) -> PublicTable:
+        """What a schema declares; a column without a public domain is an error."""
+        kept, notes = _synthesized(schema, owner)
+        axes = tuple(each_of(lambda column: Axis.declare(column, bins, missing), kept))
+        if schema.unit is not None and unit is not None:
+            notes.append(f"{schema.unit}: of a person with more rows, {unit.rows} are kept at random")
+        domain = Domain(axes=axes, rules=_rules(schema, axes))
+        return cls(columns=tuple(kept), domain=domain, notes=(*notes, *_rule_notes(kept)))
+
+    def cells(self, frame: Frame) -> tuple[IntArray, IntArray, dict[int, FloatArray]]:
+        """The cells of the rows that the rules for missing numbers leave, where these rows stand, and their places in
+        bins."""
+        return _cells(frame, self.columns, self.domain)
 
 
 def _rules(schema: Schema, axes: Sequence[Axis]) -> tuple[Rule, ...]:
@@ -117,14 +154,7 @@ def _rules(schema: Schema, axes: Sequence[Axis]) -> tuple[Rule, ...]:
     return tuple(rule for rule in schema.rules if names.issuperset(rule.columns))
 
 
-def _cells(
-    frame: Frame, schema: Schema, kept: Sequence[Column], domain: Domain
-) -> tuple[IntArray, IntArray, dict[int, FloatArray]]:
-    """The cells of the rows that the rules for missing numbers leave, where these rows stand, and their places in
-    bins."""
-    check_columns(frame, schema)
-    if len(frame) == 0:
-        raise InputError("table", "must have at least one row", got="0 rows")
+def _cells(frame: Frame, kept: Sequence[Column], domain: Domain) -> tuple[IntArray, IntArray, dict[int, FloatArray]]:
     contents = {column.name: content_of(frame, column.name) for column in kept}
     staying = np.ones(len(frame), dtype=np.bool_)
     for column in kept:
@@ -137,10 +167,6 @@ def _cells(
             filled = np.where(np.isnan(values), float(column.missing), values)
             contents[column.name] = pl.Series(column.name, filled)
     rows = np.flatnonzero(staying)
-    if len(rows) == 0:
-        raise InputError(
-            "table", "must have at least one row after those with missing numbers are dropped", got="0 rows"
-        )
     left = {name: content.gather(pl.Series(rows)) for name, content in contents.items()}
     codes = domain.encode_columns(left, len(rows))
     numeric = [(i, axis) for i, axis in enumerate(domain.axes) if axis.levels is None and axis.edges is not None]
@@ -153,16 +179,24 @@ def _numbers(content: pl.Series, column: Column) -> FloatArray:
     return numbers(coded(content, own), own) if own.missing_codes else numbers_of(content)
 
 
-def _read_from(
-    frame: Frame, schema: Schema, kept: list[Column], notes: list[str], bins: int, missing: Missing, backend: Backend
-) -> EncodedTable:
+def _read_from(frame: Frame, schema: Schema, bins: int, missing: Missing, owner: str, backend: Backend) -> EncodedTable:
     """A table with a domain that is partly read from it: for what carries no claim."""
+    kept, notes = _synthesized(schema, owner)
     prepared = prepare(frame, _all_sensitive(schema, kept))
     written = as_written(prepared.frame, prepared.schema)
     contents = [(series(written, column.name), prepared.schema[column.name]) for column in kept]
     axes = [_learnt(content, column, bins, missing) for content, column in contents]
     domain = Domain(axes=tuple(axes), rules=_rules(schema, axes), backend=backend)
     return EncodedTable(domain=domain, codes=domain.encode(written), notes=(*notes, *_rule_notes(kept)))
+
+
+def _synthesized(schema: Schema, owner: str) -> tuple[list[Column], list[str]]:
+    """The columns that can be synthesised, at least one, without medians; and words about those that can't."""
+    kept, notes = _released(schema)
+    if not kept:
+        raise SchemaError(owner, "the schema must have a quasi, sensitive or other column with a public domain")
+    _refuse_medians(kept, owner)
+    return kept, notes
 
 
 def _released(schema: Schema) -> tuple[list[Column], list[str]]:

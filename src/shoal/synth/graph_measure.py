@@ -32,12 +32,12 @@ import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.dp import Budget
-from shoal.synth.domain import EncodedTable
+from shoal.synth.counts import Tabulated
 from shoal.synth.graphical import Graphical, Sightings, fit_graphical
 from shoal.synth.junction import CHOOSING, FIRST, Plan, Region, adjacency, blur, fitting, planned, prices, typical_error
 from shoal.synth.parents import Parents, all_pairs, by_mutual_information
 from shoal.synth.spend import MOST_CELLS, Purse, by_cells, by_gain
-from shoal.synth.tables import believed, distance, pair_counts
+from shoal.synth.tables import believed, distance
 
 if TYPE_CHECKING:
     from shoal.synth.pegs import PeGS
@@ -67,7 +67,7 @@ class Found:
     blur: float
 
 
-def measure_graph(pegs: PeGS, encoded: EncodedTable, parents: Parents, purse: Purse) -> tuple[Found, bool]:
+def measure_graph(pegs: PeGS, encoded: Tabulated, parents: Parents, purse: Purse) -> tuple[Found, bool]:
     """Measure and fit; the second value says whether the choice of pairs cost the claim its proof."""
     look = _Look(encoded, purse)
     plan = look.begin()
@@ -86,25 +86,26 @@ def measure_graph(pegs: PeGS, encoded: EncodedTable, parents: Parents, purse: Pu
     return look.found(), parents.choose == "mutual-information"
 
 
-def _named(parents: Parents, encoded: EncodedTable) -> list[Pair] | None:
+def _named(parents: Parents, encoded: Tabulated) -> list[Pair] | None:
     """Pairs that are not to be chosen privately."""
     given = parents.given
     if given is None and parents.choose == "mutual-information":
-        given = by_mutual_information(encoded.codes, encoded.domain.sizes, parents.how_many or 2)
+        given = by_mutual_information(encoded.counts, parents.how_many or 2)
     return None if given is None else sorted({(min(i, j), max(i, j)) for i, of in given.items() for j in of})
 
 
 class _Look:
     """The state of one fit: what was seen, and the model of it."""
 
-    def __init__(self, encoded: EncodedTable, purse: Purse) -> None:
-        self.codes, self.sizes, self.purse = encoded.codes, encoded.domain.sizes, purse
+    def __init__(self, encoded: Tabulated, purse: Purse) -> None:
+        self.counts, self.sizes, self.purse = encoded.counts, encoded.domain.sizes, purse
         self.missing = [axis.missing_cell for axis in encoded.domain.axes]
         self.all = purse.left
         self.seen = Sightings(sizes=self.sizes)
         self.inside: list[Region] = [(i,) for i in range(len(self.sizes))]
         self.pairs = [pair for pair in all_pairs(len(self.sizes)) if self._cells(pair) <= TREE_CELLS]
-        self.truth = {pair: pair_counts(self.codes, self.sizes, *pair) for pair in self.pairs}
+        self.truth = {pair: self.counts.pair(*pair) for pair in self.pairs}
+        self.one_way = self.counts.one_way()
         self.total, self.b = 1.0, math.inf
         self.empty: list[BoolArray] = [np.zeros(size, dtype=np.bool_) for size in self.sizes]
         self.model: Graphical | None = None
@@ -228,8 +229,8 @@ class _Look:
 
     def _counts(self, region: Region) -> IntArray:
         if len(region) == 2:
-            return self.truth[region] if region in self.truth else pair_counts(self.codes, self.sizes, *region)
-        return np.bincount(self.codes[:, region[0]], minlength=self.sizes[region[0]]).astype(np.int64)
+            return self.truth[region] if region in self.truth else self.counts.pair(region[0], region[1])
+        return self.one_way[region[0]]
 
     def _cells(self, region: Region) -> int:
         return math.prod(self.sizes[i] for i in region)

@@ -14,6 +14,9 @@ model's σ² and β are drawn from their posterior,
 so that the K tables differ as much as the uncertainty of the models asks for, and `shoal.synth.combine` can give valid
 intervals. With `columns`, only those are synthetic and the rest of each row is the original's (partially synthetic).
 
+``model`` puts donors in the place of drawn numbers (`shoal.synth.donors`): records whose predicted value is near
+(``"matching"``), or that share a leaf of a tree (``"tree"``, ``"forest"``), which then also draws categories.
+
 Promised: nothing. Regressions fitted to the data without noise can give away an outlier, and partially synthetic rows
 are real people's rows. Measure the risk of what you draw, or use `PeGS`.
 """
@@ -22,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -39,12 +42,14 @@ from shoal.params import ColumnNames, Help, Range
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
 from shoal.synth.domain import encode_table, give
+from shoal.synth.donors import TREES, leaf_draw, nearest_donors
 from shoal.synth.imputation import indicator_block, solve_logistic
 from shoal.synth.synthesizer import Model, Price, Synthesizer
 from shoal.value import codes_of, text_of
 
-__all__ = ["MultipleImputation", "MultipleModel", "linear_draw"]
+__all__ = ["MultipleImputation", "MultipleModel", "linear_draw", "linear_means"]
 
+Regressor: TypeAlias = Literal["linear", "matching", "tree", "forest"]
 _FLAT = 1e-10  # of the largest eigenvalue: directions of less variance are taken for none
 
 
@@ -58,8 +63,12 @@ class MultipleImputation(Synthesizer):
         Number of tables. More make the variance rule steadier; with 2 its variance is negative in 44 % of runs.
     columns
         Names of the columns to synthesise; None: all.
+    model
+        ``"linear"``: linear and logistic regressions. ``"matching"``: numbers are values of records with a similar
+        prediction (predictive mean matching). ``"tree"`` and ``"forest"``: all values are those of records in the same
+        leaf (CART), which keeps ties that a linear model lacks.
     scores
-        ``"normal"`` keeps the margin of skewed numbers; ``"raw"`` is as published.
+        ``"normal"`` keeps the margin of skewed numbers; ``"raw"`` is as published. Trees have no use for it.
     resample
         How a table's rows are drawn again before it is fitted: ``"bootstrap"`` or ``"bayesian"``, which spreads more.
     fit_rows
@@ -95,6 +104,7 @@ class MultipleImputation(Synthesizer):
 
     K: Annotated[int, Range(low=2), Help("number of synthetic tables")] = 5
     columns: Annotated[Sequence[str] | None, Help("columns to synthesise; none: all"), ColumnNames()] = None
+    model: Annotated[Regressor, Help("linear, or donors found by matching, a tree or a forest")] = "linear"
     scores: Annotated[Literal["normal", "raw"], Help("regress numbers as normal scores, or as they are")] = "normal"
     resample: Annotated[Literal["bootstrap", "bayesian"], Help("how rows are resampled for each table")] = "bootstrap"
     fit_rows: Annotated[int, Range(low=10), Help("number of rows to fit logistic models to")] = 3_000
@@ -118,6 +128,7 @@ class MultipleImputation(Synthesizer):
             K=self.K,
             fit_rows=self.fit_rows,
             raw=self.scores == "raw",
+            model=self.model,
             bayesian=self.resample == "bayesian",
             notes=encoded.notes,
         )
@@ -139,8 +150,9 @@ class MultipleModel(Model):
         raw: bool,
         notes: Sequence[str],
         bayesian: bool = False,
+        model: Regressor = "linear",
     ) -> None:
-        self._bayesian = bayesian
+        self._bayesian, self._model = bayesian, model
         self.domain, self.K, self.notes, self._raw = domain, K, tuple(notes), raw
         self._content, self._targets, self._fit_rows = content, list(targets), fit_rows
 
@@ -209,7 +221,14 @@ class MultipleModel(Model):
         if axis.kind == "numeric":
             return self._number(axis, X, y, new, rng)
         rows = rng.permutation(len(y))[: self._fit_rows]
+        if self._trees:
+            return leaf_draw(X[rows], y[rows], new, rng, cells=True, trees=self._trees)
         return _logistic_draw(X[rows], y[rows].astype(np.int64), new, rng)
+
+    @property
+    def _trees(self) -> int:
+        """How many trees find donors; 0 where regressions draw."""
+        return {"tree": 1, "forest": TREES}.get(self._model, 0)
 
     def _number(self, axis: Axis, X: FloatArray, y: FloatArray, new: FloatArray, rng: Generator) -> FloatArray:
         """First who has a number at all, then the number, from those who have one."""
@@ -217,15 +236,22 @@ class MultipleModel(Model):
         has = kind == 0
         if not has.any():
             return y[rng.integers(0, len(y), len(new))]
-        if self._raw:
-            drawn = _bounded(linear_draw(X[has], y[has], new, rng), axis)
-        else:
-            drawn = _from_scores(linear_draw(X[has], _scores(y[has]), new, rng), y[has])
+        drawn = self._known_number(axis, X[has], y[has], new, rng)
         if has.all():
             return drawn
         rows = rng.permutation(len(y))[: self._fit_rows]
         absent = _logistic_draw(X[rows], kind[rows], new, rng)
         return np.where(absent == 0, drawn, np.where(absent == 1, np.nan, _REASON * np.maximum(absent - 1, 1)))
+
+    def _known_number(self, axis: Axis, X: FloatArray, y: FloatArray, new: FloatArray, rng: Generator) -> FloatArray:
+        if self._trees:
+            return leaf_draw(X, y, new, rng, cells=False, trees=self._trees)
+        scale = y if self._raw else _scores(y)
+        if self._model == "matching":
+            predicted, wanted = linear_means(X, scale, new, rng)
+            return y[nearest_donors(predicted, wanted, rng)]
+        drawn = linear_draw(X, scale, new, rng)
+        return _bounded(drawn, axis) if self._raw else _from_scores(drawn, y)
 
     def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
         """Draw rows of cells."""
@@ -244,14 +270,29 @@ def _resampled(n: int, bayesian: bool, rng: Generator) -> IntArray:
 
 def linear_draw(X: FloatArray, y: FloatArray, new: FloatArray, rng: Generator) -> FloatArray:
     """Draw y for the rows `new` from the posterior predictive of a linear regression of y on X."""
-    X1, new1 = np.column_stack([np.ones(len(X)), X]), np.column_stack([np.ones(len(new)), new])
+    _, drawn, sigma = _posterior(X, y, rng)
+    return np.asarray(_with_ones(new) @ drawn + sigma * rng.standard_normal(len(new)), dtype=np.float64)
+
+
+def linear_means(X: FloatArray, y: FloatArray, new: FloatArray, rng: Generator) -> tuple[FloatArray, FloatArray]:
+    """The records' means by the fitted coefficients, and those of `new` by coefficients drawn from their posterior."""
+    beta, drawn, _ = _posterior(X, y, rng)
+    return _with_ones(X) @ beta, _with_ones(new) @ drawn
+
+
+def _posterior(X: FloatArray, y: FloatArray, rng: Generator) -> tuple[FloatArray, FloatArray, float]:
+    """β̂ of y on X with an intercept, and a draw of β and σ from their posterior."""
+    X1 = _with_ones(X)
     root = _inverse_root(X1.T @ X1)
     beta = root @ (root.T @ (X1.T @ y))
     free = max(1, len(y) - X1.shape[1])
     rss = float(((y - X1 @ beta) ** 2).sum())
-    sigma = np.sqrt(rss / rng.chisquare(free))
-    drawn = beta + sigma * (root @ rng.standard_normal(len(beta)))
-    return np.asarray(new1 @ drawn + sigma * rng.standard_normal(len(new)), dtype=np.float64)
+    sigma = float(np.sqrt(rss / rng.chisquare(free)))
+    return beta, beta + sigma * (root @ rng.standard_normal(len(beta))), sigma
+
+
+def _with_ones(X: FloatArray) -> FloatArray:
+    return np.column_stack([np.ones(len(X)), X])
 
 
 def _inverse_root(gram: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ margins and number of records. All of it follows from noisy tables.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,8 +23,9 @@ from shoal.domain import Domain
 from shoal.dp import Budget
 from shoal.errors import ParameterError
 from shoal.record import Record
+from shoal.synth.counts import Counts
 from shoal.synth.spend import Purse, expected_noise, n_pairs, total_budget
-from shoal.synth.tables import check_keys, dependence, distance, mutual_information, n_keys, pair_counts
+from shoal.synth.tables import check_keys, dependence, distance, mutual_information, n_keys
 
 if TYPE_CHECKING:
     from shoal.synth.pegs import PeGS
@@ -80,7 +81,7 @@ def all_pairs(n: int) -> list[tuple[int, int]]:
 
 
 def choose_pairs(
-    codes: IntArray, shares: Sequence[FloatArray], total: float, n_chosen: int, purse: Purse, price: Budget
+    counts: Counts, shares: Sequence[FloatArray], total: float, n_chosen: int, purse: Purse, price: Budget
 ) -> list[tuple[int, int]]:
     """Choose pairs by noisy maxima: first a spanning tree, then the strongest of the rest.
 
@@ -91,7 +92,8 @@ def choose_pairs(
     pairs = [(i, j) for i, j in all_pairs(len(sizes)) if sizes[i] * sizes[j] <= LARGEST]
     if not pairs:
         return []
-    far = np.array([_distance(codes, sizes, i, j, shares, total) for i, j in pairs], dtype=np.int64)
+    alone = (np.outer(shares[i], shares[j]) * total for i, j in pairs)
+    far = np.array([distance(counts.pair(*pair), e) for pair, e in zip(pairs, alone, strict=True)], dtype=np.int64)
     cost = expected_noise([sizes[i] * sizes[j] for i, j in pairs], n_chosen, purse.left - price)
     scores = far - np.minimum(np.rint(cost), _FAR).astype(np.int64)
     chosen: list[tuple[int, int]] = []
@@ -107,12 +109,10 @@ def choose_pairs(
     return chosen
 
 
-def choose_parents(
-    codes: IntArray, sizes: Sequence[int], how_many: int, purse: Purse, price: Budget
-) -> dict[int, tuple[int, ...]]:
+def choose_parents(counts: Counts, how_many: int, purse: Purse, price: Budget) -> dict[int, tuple[int, ...]]:
     """Choose parents of every column by noisy maxima of `dependence`; as long as the keys stay few."""
-    M = len(sizes)
-    scores = _scores(codes, sizes, dependence)
+    sizes, M = counts.sizes, len(counts.sizes)
+    scores = _scores(counts, dependence)
     parts = iter(price.split(max(1, M * how_many)))
     out: dict[int, tuple[int, ...]] = {}
     for i in range(M):
@@ -128,9 +128,9 @@ def choose_parents(
     return out
 
 
-def by_mutual_information(codes: IntArray, sizes: Sequence[int], how_many: int) -> dict[int, tuple[int, ...]]:
+def by_mutual_information(counts: Counts, how_many: int) -> dict[int, tuple[int, ...]]:
     """The columns with the most mutual information, as published: no claim survives this choice."""
-    scores = _scores(codes, sizes, mutual_information)
+    scores, sizes = _scores(counts, mutual_information), counts.sizes
     out: dict[int, tuple[int, ...]] = {}
     for i in range(len(sizes)):
         chosen: list[int] = []
@@ -145,15 +145,12 @@ def _fits(sizes: Sequence[int], i: int, chosen: Sequence[int], j: int) -> bool:
     return j != i and j not in chosen and n_keys(sizes, [*chosen, j]) * sizes[i] <= LARGEST
 
 
-def _scores(codes: IntArray, sizes: Sequence[int], measure: object) -> FloatArray:
-    scores = np.zeros((len(sizes), len(sizes)))
-    for i, j in all_pairs(len(sizes)):
-        scores[i, j] = scores[j, i] = measure(pair_counts(codes, sizes, i, j))  # type: ignore[operator]
+def _scores(counts: Counts, measure: Callable[[IntArray], float]) -> FloatArray:
+    M = len(counts.sizes)
+    scores = np.zeros((M, M))
+    for i, j in all_pairs(M):
+        scores[i, j] = scores[j, i] = measure(counts.pair(i, j))
     return scores
-
-
-def _distance(codes: IntArray, sizes: Sequence[int], i: int, j: int, shares: Sequence[FloatArray], total: float) -> int:
-    return distance(pair_counts(codes, sizes, i, j), np.outer(shares[i], shares[j]) * total)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,7 +44,8 @@ from shoal.method import Telling
 from shoal.params import Help, Range
 from shoal.schema import Schema
 from shoal.synth.by_row import fit_by_row, row_price
-from shoal.synth.domain import EncodedTable, Missing, encode_table
+from shoal.synth.counts import Tabulated
+from shoal.synth.domain import EncodedTable, Missing, PublicTable, encode_table
 from shoal.synth.parents import Choose, Parents
 from shoal.synth.spend import SHARES, Purse, can_pay, charge, total_budget
 from shoal.synth.synthesizer import Model, Price, Synthesizer
@@ -180,7 +181,7 @@ class PeGS(Synthesizer):
         return row_price(self, rows)
 
     def _data_set_price(self) -> Price:
-        stated = Budget(epsilon=self.epsilon, delta=self.delta or 0)
+        stated = self.stated
         budget = total_budget(self.epsilon, self.delta)  # for a person; a row may cost less, in the same shares
         plan = self._plan(budget)
         shares = dict(zip(plan, budget.split(list(plan.values())), strict=True))
@@ -202,14 +203,22 @@ class PeGS(Synthesizer):
         self._check_combination()
         if self.scope == "sample":
             return fit_by_row(self, table, schema, account, rng)
+        can_pay(account, self.stated)
+        total_budget(self.epsilon, self.delta, self.unit(schema))  # an error before the table is looked at
+        return self.fit_tabulated(self._encoded(table, schema, rng, public=True).tabulated, schema, account, rng)
+
+    @property
+    def stated(self) -> Budget:
+        """The price that claims state."""
+        return Budget(epsilon=self.epsilon, delta=self.delta or 0)
+
+    def fit_tabulated(self, encoded: Tabulated, schema: Schema, account: Any, rng: Generator) -> Model:
+        """Fit to exact counts, wherever they were counted; the account is charged before any noise is drawn."""
         from shoal.synth.by_graph import fit_graph
         from shoal.synth.by_table import fit_chain_model, fit_conditionals
 
-        stated = Budget(epsilon=self.epsilon, delta=self.delta or 0)
-        can_pay(account, stated)
-        unit = self.unit(schema)
+        stated, unit = self.stated, self.unit(schema)
         purse = Purse(left=total_budget(self.epsilon, self.delta, unit))
-        encoded = self._encoded(table, schema, rng, public=True)
         parents = Parents.of(self, encoded.domain)
         charge(account, stated, f"PeGS, design {self.design}: synthetic rows, as many as wanted")
         if self.numbers == "fine":
@@ -221,10 +230,16 @@ class PeGS(Synthesizer):
         """Who is protected."""
         return ProtectedUnit(rows=self.rows_per_person, held=schema.unit is not None)
 
+    def public_table(self, schema: Schema) -> PublicTable:
+        """How rows are held to the public domain that the schema declares."""
+        return PublicTable.of(schema, **self._cells(schema))
+
     def _encoded(self, table: Any, schema: Schema, rng: Generator, *, public: bool) -> EncodedTable:
+        return encode_table(table, schema, public=public, rng=rng, **self._cells(schema))
+
+    def _cells(self, schema: Schema) -> dict[str, Any]:
         missing = self.missing or ("level" if self.scope == "dataset" else "refuse")
-        options: dict[str, Any] = {"bins": self.bins, "missing": missing, "owner": "PeGS"}
-        return encode_table(table, schema, public=public, unit=self.unit(schema), rng=rng, **options)
+        return {"bins": self.bins, "missing": missing, "owner": "PeGS", "unit": self.unit(schema)}
 
     def _check_combination(self) -> None:
         """Parameters that speak of the other scope are an error, not ignored."""

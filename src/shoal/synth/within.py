@@ -21,12 +21,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from shoal.arrays import FloatArray, IntArray
+from shoal.arrays import FloatArray
 from shoal.domain import Axis, Domain
-from shoal.synth.domain import EncodedTable
+from shoal.synth.counts import Tabulated
 from shoal.synth.spend import Purse
 
-__all__ = ["divided", "with_fine_tables"]
+__all__ = ["divided", "parts_of", "with_fine_tables"]
 
 SHARE = Fraction(1, 12)  # of the budget
 _PARTS = 32  # of a bin of numbers that are not whole
@@ -34,19 +34,24 @@ _MOST_CELLS = 50_000  # of a column; wider ranges of whole numbers are cut into 
 _SPIKE, _CLEAR = 4.0, 3.0  # standard deviations of the noise
 
 
-def with_fine_tables(encoded: EncodedTable, purse: Purse) -> Domain:
+def with_fine_tables(encoded: Tabulated, purse: Purse) -> Domain:
     """The domain with bins divided as noisy fine tables say; a table without numbers in bins costs nothing."""
-    parts = {i: found for i, axis in enumerate(encoded.domain.axes) if (found := _parts(axis)) is not None}
+    parts = parts_of(encoded.domain)
     if not parts:
         return encoded.domain
     prices = (purse.left * SHARE).split(len(parts))
-    counts = [_counted(encoded, i, sizes) for i, sizes in parts.items()]
+    counts = [encoded.counts.parts(i, sizes) for i, sizes in parts.items()]
     noisy, variances = purse.apart("numbers within their bins", counts, prices)
     axes = list(encoded.domain.axes)
     for (i, sizes), table, variance in zip(parts.items(), noisy, variances, strict=True):
         bins = np.split(table.astype(np.float64), np.cumsum(sizes)[:-1])
         axes[i] = replace(axes[i], within=tuple(divided(y, math.sqrt(variance)) for y in bins))
     return replace(encoded.domain, axes=tuple(axes))
+
+
+def parts_of(domain: Domain) -> dict[int, list[int]]:
+    """For each column of numbers in bins the number of parts of each bin, by its position."""
+    return {i: found for i, axis in enumerate(domain.axes) if (found := _parts(axis)) is not None}
 
 
 def _parts(axis: Axis) -> list[int] | None:
@@ -59,15 +64,6 @@ def _parts(axis: Axis) -> list[int] | None:
     if sum(held) > _MOST_CELLS:
         return [min(_PARTS, n) for n in held]
     return held if max(held) > 1 else None
-
-
-def _counted(encoded: EncodedTable, i: int, sizes: list[int]) -> IntArray:
-    """Records in each part of each bin of column i; a missing number is in none."""
-    u, bins = encoded.places[i], encoded.codes[:, i]
-    known = ~np.isnan(u)
-    first, n = np.cumsum([0, *sizes]), np.array(sizes)
-    part = np.minimum((u[known] * n[bins[known]] + 1e-9).astype(np.int64), n[bins[known]] - 1)
-    return np.bincount(first[bins[known]] + part, minlength=int(first[-1])).astype(np.int64)
 
 
 def divided(y: FloatArray, s: float) -> FloatArray:

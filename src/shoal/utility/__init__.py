@@ -17,6 +17,7 @@ from shoal.utility.intersection import (
 )
 from shoal.utility.marginal import Marginals, Ranks, marginals, ranks
 from shoal.utility.moment import Moments, moments
+from shoal.utility.noise_corrected import CorrectedSlope, NoiseCorrected, noise_corrected
 from shoal.utility.quality import ColumnScore, PairScore, Quality, quality
 from shoal.utility.regress import Regression, regression
 from shoal.utility.usefulness import Trained, Usefulness, usefulness
@@ -24,9 +25,11 @@ from shoal.utility.usefulness import Trained, Usefulness, usefulness
 __all__ = [
     "BootstrapIntersection",
     "ColumnScore",
+    "CorrectedSlope",
     "EnergyDistance",
     "Marginals",
     "Moments",
+    "NoiseCorrected",
     "PairScore",
     "Propensity",
     "Quality",
@@ -42,6 +45,7 @@ __all__ = [
     "histogram_intersection",
     "marginals",
     "moments",
+    "noise_corrected",
     "propensity",
     "quality",
     "ranks",

@@ -210,10 +210,10 @@ def open_file(
     _check_size(file, width(file, delimiter))
     if tell is not None and (first := first_look(file, asked)) is not None:
         tell(_seen(first, file, stamp, asked, stage="preview"))
-    source = read_source(file, **asked)
+    source = read_source(file, codes=None, **asked)
     opened = _seen(source, file, stamp, asked, stage="full")
     check_unchanged(opened)
-    return _kept(_judged(opened, source.frame), source, keep)
+    return _kept(_judged(opened, source), source, keep)
 
 
 def check_unchanged(opened: Opened) -> None:
@@ -250,7 +250,7 @@ def _seen(source: Source, file: Path, stamp: Stamp, asked: Mapping[str, Any], *,
         stage=stage,
         n_rows=len(frame) if full else None,
         n_columns=frame.width,
-        columns=tuple(_counted(frame) if full else (_view(column) for column in frame)),
+        columns=tuple(_counted(_without_codes(source)) if full else (_view(column) for column in frame)),
         preview=_texts(frame.select(shown).head(PREVIEW_ROWS)),
         preview_columns=tuple(shown),
         notes=_preview_notes(frame.width),
@@ -316,17 +316,27 @@ def _step(frame: pl.DataFrame) -> int:
     return -(-frame.width * len(frame) // MOST_CELLS) or 1
 
 
-def _judged(opened: Opened, frame: pl.DataFrame) -> Opened:
-    """With the proposed schema and the findings of the scan."""
+def _without_codes(source: Source) -> pl.DataFrame:
+    """The table without the codes that its file declares to stand for an absence."""
+    from shoal.schema.codes_seen import without_codes
+
+    codes = source.labels.missing if source.labels else {}
+    return source.frame.with_columns([without_codes(source.frame[name], found) for name, found in codes.items()])
+
+
+def _judged(opened: Opened, source: Source) -> Opened:
+    """With the proposed schema, which has the codes that the file declares, and the findings of the scan."""
     from shoal.compliance.scan import scan
+    from shoal.files import Labels
     from shoal.schema.infer import propose
 
+    frame, labels = source.frame, source.labels or Labels()
     step = _step(frame)
     looked_at = frame if step == 1 else frame.gather_every(step)
     words = f"The proposal and the identifier scan used {len(looked_at):,} of {len(frame):,} rows, evenly spaced."
     return replace(
         opened,
-        proposal=propose(looked_at).to_dict(),
+        proposal=propose(looked_at, labels.absences, labels.columns).to_dict(),
         scan=scan(looked_at).to_dict(),
         notes=(*opened.notes, *([] if step == 1 else [words])),
     )

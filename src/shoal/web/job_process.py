@@ -287,7 +287,7 @@ def _table(words: Words, say: Progress) -> tuple[Source, Schema]:
 
     schema = Schema.from_dict(words["schema"])
     say("reading")
-    source = source_of(Opened.from_dict(words["opened"]))
+    source = source_of(Opened.from_dict(words["opened"]), schema.coded)
     return replace(source, frame=with_dates(source.frame, schema.formats)), schema
 
 

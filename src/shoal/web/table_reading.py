@@ -15,7 +15,7 @@ import gzip
 import json
 import tempfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from shoal.errors import ShoalError
 from shoal.files import Labels, Source
 from shoal.files.atomic import write_text
 from shoal.files.source import READING
+from shoal.schema.codes_seen import without_codes
 from shoal.web.inspect import Opened, check_unchanged
 
 if TYPE_CHECKING:
@@ -145,30 +146,44 @@ def column_of(opened: Opened, name: str) -> pl.Series:
     if opened.kept is not None:
         with suppress(Exception):  # gone or harmed: the file itself is still there
             check_unchanged(opened)
-            return pl.read_ipc(Path(opened.kept) / _TABLE, columns=[name])[name]
+            codes = _about(Path(opened.kept))["labels"] or {}
+            column = pl.read_ipc(Path(opened.kept) / _TABLE, columns=[name])[name]
+            return without_codes(column, codes.get("missing", {}).get(name, ()))
     return source_of(opened).frame[name]
 
 
-def source_of(opened: Opened) -> Source:
-    """The table of an opened file, from its copy or from the file itself; an error if the file has changed."""
+def source_of(opened: Opened, coded: Collection[str] = ()) -> Source:
+    """The table of an opened file, from its copy or from the file itself; an error if the file has changed.
+
+    `coded` are the columns whose codes for an absence, where the file declares some, come as they are.
+    """
     from shoal.files import read_source
 
     check_unchanged(opened)
-    source = _copy(opened) or read_source(opened.path, **opened.asked)
+    source = _copy(opened, coded) or read_source(opened.path, codes=coded, **opened.asked)
     check_unchanged(opened)
     return source
 
 
-def _copy(opened: Opened) -> Source | None:
+def _copy(opened: Opened, coded: Collection[str]) -> Source | None:
+    """The copy, which has all codes for an absence: None where one of them is not to come as it is."""
     if opened.kept is None:
         return None
     place = Path(opened.kept)
     try:
-        words = json.loads((place / _ABOUT).read_text(encoding="utf-8"))
+        words = _about(place)
         frame = pl.read_ipc(place / _TABLE)
     except Exception:  # gone or harmed: the file itself is still there
         return None
-    return Source(frame=frame, labels=_labels(words.pop("labels")), path=opened.path, **words)
+    labels = _labels(words.pop("labels"))
+    if labels is not None and not set(labels.missing) <= set(coded):
+        return None
+    return Source(frame=frame, labels=labels, path=opened.path, **words)
+
+
+def _about(place: Path) -> dict[str, Any]:
+    words: dict[str, Any] = json.loads((place / _ABOUT).read_text(encoding="utf-8"))
+    return words
 
 
 def _words(source: Source) -> dict[str, Any]:
