@@ -7,7 +7,8 @@ STAMP := $(VENV)/.installed
 EXTRAS := .[all]
 APT := (apt-get update -qq >/dev/null 2>&1 || true) && apt-get install -y -qq
 
-.PHONY: demo test test-full test-spark check kernels postgres chromium minisign nginx bench docs clean help
+.PHONY: demo test test-full test-spark test-matrix test-newest check kernels postgres chromium minisign nginx bench docs dist sbom \
+	constraints coverage types clean help
 
 help:
 	@echo "make demo   run the main job on built-in data and say where the report is"
@@ -16,7 +17,11 @@ help:
 	@echo "make test-spark  the engine on Spark, with tasks that fail and workers that die"
 	@echo "make check  lint, types and layers only"
 	@echo "make bench  speed and quality against the peers, as ratios in one run"
-	@echo "make docs   regenerate the command reference and the floor plan from the code"
+	@echo "make docs   regenerate the reference from the code, then build the site into site/"
+	@echo "make dist   wheel and sdist, the same bytes each time; make sbom lists what they bring (CycloneDX)"
+	@echo "make test-matrix  the wheel in clean environments: Python 3.11 to 3.14, and the oldest packages"
+	@echo "make test-newest  the tests on the newest packages; make constraints notes those of this environment"
+	@echo "make coverage     lines and branches that the tests reach; make types asks a second type checker"
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -65,6 +70,7 @@ check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/codespell
 
 # Compiled once, while the other core checks types; the tests would each compile them anew.
 kernels: $(STAMP)
@@ -77,6 +83,47 @@ bench: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/floor_plan.py
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --group docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "Open site/index.html"
+
+# Two builds of one commit are equal byte for byte: times come from the commit, not from the clock.
+dist: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 1700000000)
+dist: $(STAMP)
+	rm -rf dist
+	$(BIN)/uv build --quiet --out-dir dist
+	@cd dist && sha256sum shoal-*
+
+# What an installation of the wheel with everything brings, beside the wheel.
+sbom: dist
+	rm -rf dist/env && $(BIN)/uv venv --quiet --python $(BIN)/python dist/env
+	$(BIN)/uv pip install --quiet --python dist/env "$$(ls $(CURDIR)/dist/*.whl)[all]"
+	$(BIN)/uvx --quiet --from cyclonedx-bom cyclonedx-py environment dist/env/bin/python --output-reproducible \
+		--pyproject pyproject.toml --output-file dist/shoal.cdx.json
+	rm -rf dist/env
+
+test-matrix: dist
+	$(BIN)/python tests/matrix.py dist/*.whl --uv $(CURDIR)/$(BIN)/uv
+
+# In an environment of its own, which may upgrade to whatever came out last.
+test-newest:
+	test -x .venv-newest/bin/python || $(PYTHON) -m venv .venv-newest
+	.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade uv
+	.venv-newest/bin/uv pip install --quiet --upgrade --python .venv-newest/bin/python -e "$(EXTRAS)" --group dev
+	.venv-newest/bin/pytest -n 3 --dist loadfile tests
+
+# The versions that the tests last passed with; used where an environment must be made again: uv pip install -c constraints.txt
+constraints: $(STAMP)
+	@echo "# Made by \`make constraints\`: versions that the tests passed with." > constraints.txt
+	$(BIN)/uv pip freeze --quiet --python $(BIN)/python --exclude-editable | grep '==' >> constraints.txt
+
+coverage: $(STAMP)
+	$(BIN)/uv pip install --quiet --python $(BIN)/python coverage pytest-cov
+	$(BIN)/pytest -n 2 --dist loadfile --cov=shoal --cov-branch --cov-report=term:skip-covered --cov-report=html:site-coverage tests
+
+# The public names as another type checker sees them.
+types: $(STAMP)
+	$(BIN)/uvx --quiet pyright --pythonpath $(BIN)/python --verifytypes shoal --ignoreexternal
 
 clean:
-	rm -rf $(VENV) demo-release demo-release.internal .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-newest dist site site-coverage demo-release demo-release.internal .mypy_cache .ruff_cache .hypothesis

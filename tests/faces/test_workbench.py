@@ -172,7 +172,7 @@ def test_from_a_file_to_a_signed_release_that_verifies(new_page, bench, survey, 
     state = page.locator("#state").inner_text()
     assert "survey.csv" in state
     assert "ready, not written" in state
-    answer = page.locator("#body").inner_text()
+    answer = page.locator("main").inner_text()
     assert "of 400; every row is kept" in answer
     assert "at least 7" in answer
     assert "Risk of every record" in answer

@@ -115,9 +115,10 @@ def test_beginning_needs_a_limit_and_leaves_nothing(data):
         Account.open(data)
     with pytest.raises(FileError):
         Account.open(data.parent / "nothing.csv", limit=Budget(epsilon=1))
-    with pytest.raises(FileError, match="must be a file"):
-        Account.open(data.parent, limit=Budget(epsilon=1))
-    assert [file.name for file in data.parent.iterdir()] == ["visits.csv"]
+    (data.parent / "empty").mkdir()
+    with pytest.raises(FileError, match="at least one file"):
+        Account.open(data.parent / "empty", limit=Budget(epsilon=1))
+    assert sorted(file.name for file in data.parent.iterdir()) == ["empty", "visits.csv"]
 
 
 def test_a_failed_beginning_can_be_repeated(data, monkeypatch):

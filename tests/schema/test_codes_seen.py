@@ -41,7 +41,9 @@ def test_the_question_has_the_entry_to_write():
 
 def test_a_proposal_asks_and_decides_nothing():
     proposal = propose(pl.DataFrame({"income": [*range(500, 900, 10), *[-8] * 6]}))
-    assert "-8 (6 cells)" in proposal.reasons["income"]
+    assert proposal.doubtful == {"income": {"-8": 6}}
+    assert "-8 (6 cells)" in proposal.comments["income"]
+    assert "-8" not in proposal.reasons["income"]
     assert proposal.schema["income"].missing_codes is None
 
 
@@ -63,7 +65,7 @@ def test_words_among_numbers_are_proposed_as_absences():
 
 
 def test_the_question_says_to_take_a_listed_code_out_of_the_levels():
-    listed = propose(pl.DataFrame({"status": ["a", "b", "N"] * 10})).reasons["status"]
+    listed = propose(pl.DataFrame({"status": ["a", "b", "N"] * 10})).comments["status"]
     assert listed.endswith('missing_codes = { "N" = "unknown" }, and take it out of the levels.')
     unlisted = propose(pl.DataFrame({"income": [*range(500, 900, 10), *[-8] * 6]})).reasons["income"]
     assert "levels" not in unlisted

@@ -188,8 +188,12 @@ def test_toml_tells_to_check_and_gives_the_schema_back(people):
     assert text.startswith("# A proposed schema. Check every line")
     assert Schema.from_dict(tomllib.loads(text)) == proposal.schema
     assert "SENTINEL" not in text
-    assert all(f"# {reason}\n" in text for reason in proposal.reasons.values())
-    assert proposal.to_dict() == {"schema": proposal.schema.to_dict(), "reasons": dict(proposal.reasons)}
+    assert all(f"# {comment}\n" in text for comment in proposal.comments.values())
+    assert proposal.to_dict() == {
+        "schema": proposal.schema.to_dict(),
+        "reasons": dict(proposal.reasons),
+        "doubtful": {"education": {"none": 8}},
+    }
 
 
 def test_every_frame_gives_the_same_proposal(people, make_frame):

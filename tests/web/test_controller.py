@@ -14,7 +14,8 @@ from workbench_here import Here
 
 from shoal.errors import FileError, InputError, ParameterError
 from shoal.web.access import Access
-from shoal.web.controller import Controller, GoneError, title_of
+from shoal.web.benches import GoneError
+from shoal.web.controller import Controller, title_of
 from shoal.web.job import write_result
 from shoal.web.jobs import Jobs
 from shoal.web.session import Bench
@@ -111,7 +112,7 @@ def test_everything_can_be_undone_and_the_log_forgets_nothing(controller, sample
     assert controller.schema(sample)["cost"].role == "other"
     controller.undo(sample)
     said = [entry.what for entry in controller.bench(sample).log[n:]]
-    assert said[:3] == ["two columns", "risk_limit: 0.025", "goal: Simple and familiar"]
+    assert said[:3] == ["two columns", "accepted risk: 2.5 %", "goal: Simple and familiar"]
     assert said[3:] == ["undone"] * 3 + ["redone", "undone"]
     assert all(entry.who and entry.at for entry in controller.bench(sample).log)
 

@@ -21,6 +21,7 @@ from shoal.aggregate.design import Aggregate
 from shoal.aggregate.reconstruction import Reconstruction, Reconstructor
 from shoal.arrays import FloatArray
 from shoal.errors import ParameterError
+from shoal.extras import need
 
 __all__ = ["Learnt", "learn"]
 
@@ -66,6 +67,7 @@ def learn(
     >>> learnt.predict([[10.0]]).round(6).tolist()
     [11.0]
     """
+    need("sklearn", "learn")
     from sklearn.base import clone
     from sklearn.utils.validation import has_fit_parameter
 

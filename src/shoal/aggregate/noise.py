@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from shoal.errors import ParameterError
+from shoal.extras import need
 
 __all__ = ["NoiseAdvice", "noise_for_means"]
 
@@ -86,6 +87,7 @@ def _check(epsilon: float, size: int, low: float, high: float, n_sets: int) -> N
 @lru_cache(maxsize=256)
 def _laplace_scale(epsilon: float, size: int, low: float, high: float) -> float:
     """The least scale that OpenDP accepts, searched by OpenDP itself."""
+    need("opendp", "noise_for_means")
     from opendp import domains, measurements, metrics, mod, transformations
 
     mod.enable_features("contrib")

@@ -14,6 +14,7 @@ from shoal.cli.console import print_table, steps
 from shoal.cli.options import Json, Overwrite, check_free
 from shoal.errors import InputError, ParameterError
 from shoal.files import read_table, write_text
+from shoal.report.drawing import need_pictures
 from shoal.report.market import render_markets
 from shoal.schema import Schema
 from shoal.shift import MarketAssessment, MarketRisk, rank_markets
@@ -92,6 +93,8 @@ def market(
         bins=bins,
         limit=limit,
     )
+    if out is not None:
+        need_pictures("--out")
     with steps(3 + len(new)) as step:
         step("reading")
         risk.fit(read_table(members), None if existing is None else read_table(existing), rules)

@@ -29,10 +29,10 @@ from shoal.method import Family, methods
 from shoal.params import parameters
 from shoal.pseudonym import ENVIRONMENT, ProjectKey, Pseudonyms
 from shoal.recipe import read_method
-from shoal.register.home import own_ledger
 from shoal.release.cost import forecast
 from shoal.release.folders import FORMATS, MANIFEST, SIGNATURE, check_target
 from shoal.release.manifest import read_replay
+from shoal.release.registering import old_ledger, register_of
 from shoal.release.standing import entry_of
 from shoal.sampling import sample_of
 from shoal.schema import LinkedSchema, Schema, read_schema
@@ -221,31 +221,9 @@ class RegisterOptions:
             found.close()
 
     def _of(self, source: Any) -> Any:
-        from shoal.ledger.account import fingerprint, opened_by_tag  # SQLAlchemy takes a third of a second to load
-        from shoal.ledger.tag import Tag
-        from shoal.register.register import Register
-
-        file = Path(source.path)
-        single = getattr(source, "single", False) and file.is_file()
-        tag = Tag.read(file.resolve()) if single else None
-        if self.ledger is None:
-            _bring_up_to_date(file.resolve() if tag is not None and not tag.ledger else None)
-        if tag is None:
-            found = Register.open(self.data, ledger=self.ledger, label=file.name)
-            return found.of_content(fingerprint(file, found.book)) if single else found
-        if self.data not in (None, tag.data):
-            raise ParameterError("--data", "the file's tag names another data set", got=f"{self.data}, not {tag.data}")
-        return Register.of(opened_by_tag(file.resolve(), tag, self.ledger), tag.data)
-
-
-def _bring_up_to_date(file: Path | None) -> None:
-    """Migrate the ledger beside a file, or the user's own, if an earlier version made it."""
-    from shoal.ledger.migration import bring_up_to_date
-    from shoal.ledger.tag import embedded_place
-
-    place = Path(own_ledger().removeprefix("sqlite:///")) if file is None else embedded_place(file)
-    if bring_up_to_date(place):
-        note(f"Ledger {place}: brought to the layout of this version; nothing is lost.")
+        if self.ledger is None and (place := old_ledger(source)) is not None:
+            note(f"Ledger {place}: brought to the layout of this version; nothing is lost.")
+        return register_of(source, data=self.data, ledger=self.ledger)
 
 
 def _replacing(register: Any, to: Destination) -> Any:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.claim import Claim
+from shoal.cli.console import WIDE, clipped, print_claims
 from shoal.cli.console import out as screen
-from shoal.cli.console import print_claims
 from shoal.reading import Reading
 from shoal.release.folders import REPORT, inside_of
 from shoal.release.release import Release
@@ -22,10 +22,9 @@ from shoal.report.readings import reading_lines, reading_words, shown
 if TYPE_CHECKING:
     from shoal.release.from_files import FilesRelease
 
-__all__ = ["clipped", "places", "registered", "summary", "tell"]
+__all__ = ["places", "registered", "summary", "tell"]
 
 _MOST = 15
-_WIDE = 80
 _MOST_CLAIMS = 4
 _ROUNDING = 1e-9
 
@@ -41,7 +40,7 @@ def tell(release: Release, target: Path | None, *, verbose: bool = False, accoun
         for line in warnings:
             screen.print(line, markup=False, style="bold yellow")
         where.append("Every assumption and measure: in the report, or here with --verbose.")
-        taken = len(where) + (target is None) + sum(-(-len(line) // _WIDE) for line in warnings)
+        taken = (target is None) + sum(-(-len(line) // WIDE) for line in (*where, *warnings))
         for line in summary(release, target is not None, _MOST - taken):
             screen.print(line, markup=False, soft_wrap=True, highlight=False)
     for line in where:
@@ -95,11 +94,6 @@ def summary(release: Release, written: bool, most: int) -> list[str]:
     figures = list(reading_lines("", _figures(release)))[: most - len(promised) - 2]
     lines = [_head(release, written), *promised, *figures]
     return [clipped(line) for line in (*lines, *_watch(release, most - len(lines)))]
-
-
-def clipped(line: str) -> str:
-    """A line that fits."""
-    return line if len(line) <= _WIDE else f"{line[: _WIDE - 1]}…"
 
 
 def _head(release: Release, written: bool) -> str:

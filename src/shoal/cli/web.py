@@ -54,6 +54,9 @@ def web(
         typer.Option(help="Parent of the private folder; needs space for uploads. [default: temporary folder]"),
     ] = None,
     upload_limit: Annotated[float, typer.Option(min=0.001, help="Largest file that can be uploaded, in GB.")] = 2.0,
+    register: Annotated[
+        bool, typer.Option(help="Check against earlier releases of the same people, and enter those that leave.")
+    ] = True,
     browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
     models: Annotated[Path | None, typer.Option(help="Folder of score models for the score page.")] = None,
     ledger: Annotated[
@@ -80,6 +83,7 @@ def web(
             ledger=ledger,
             upload_limit=int(upload_limit * 1e9),
             recent=access.loopback,
+            registers=register,
         )
         app = create_web_app(settings)
         address = _address(host, sock.getsockname()[1], access)

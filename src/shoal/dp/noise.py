@@ -34,6 +34,7 @@ import numpy as np
 
 from shoal.arrays import AnyArray, FloatArray, IntArray
 from shoal.errors import ParameterError
+from shoal.extras import need
 
 __all__ = [
     "discrete_gaussian",
@@ -274,6 +275,7 @@ def noisy_max_rho(scale: float, sensitivity: float, *, monotonic: bool = False) 
 @cache
 def _opendp() -> SimpleNamespace:
     """OpenDP's parts, loaded on first use; its prelude would take ten times as long."""
+    need("opendp", "differential privacy")
     from opendp import domains, measurements, measures, metrics
     from opendp.mod import enable_features
 

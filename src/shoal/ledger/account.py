@@ -105,8 +105,8 @@ class Account:
         """
         _check_opening(limit, changed)
         file = Path(path).resolve()
-        if not file.is_dir():
-            check_readable(file)
+        for part in files_at(str(file)) if file.is_dir() else [file]:
+            check_readable(part)
         tag = Tag.read(file)
         if tag is not None:
             return cls._known(file, tag, limit, changed, ledger, data)

@@ -29,7 +29,6 @@ from functools import cached_property
 from typing import Any
 
 from shoal.arrays import AnyArray, BoolArray, Generator, IntArray
-from shoal.dp import Budget
 from shoal.errors import FileError, InputError, ParameterError
 from shoal.frame import Frame
 from shoal.ledger.account_rows import new_name
@@ -37,10 +36,11 @@ from shoal.ledger.engine import LedgerError
 from shoal.ledger.ledger import Ledger
 from shoal.ledger.tag import without_password
 from shoal.register.beside import Beside
-from shoal.register.home import other_ledgers, own_ledger, remember_ledger
+from shoal.register.home import other_ledgers, own_ledger
 from shoal.register.joint_attack import few_values, found_beside
 from shoal.register.keeping import Kept, held_rows, kept_groups
 from shoal.register.past import Past, reached
+from shoal.register.pending import Pending
 from shoal.register.people import BYTES, Draft, row_hashes
 from shoal.register.refusal import CrossedError
 from shoal.register.who import Known, Who, in_common, readable, sketch_of
@@ -49,7 +49,6 @@ from shoal.schema import Schema
 __all__ = ["Register"]
 
 _SAME = 0.5  # share of rows in common from which a table is taken for the same
-_LIMIT = Budget(epsilon=10.0, delta=1e-6)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -294,17 +293,16 @@ class Register:
 
     # ---- after it
 
-    def enter(
+    def pending(
         self,
         beside: Beside,
         draft: Draft | None,
         known: Known | None,
         words: Mapping[str, Any],
         *,
-        digest: str,
         values: bytes = b"",
-    ) -> None:
-        """Enter a release that is about to appear.
+    ) -> Pending:
+        """The entry of a release that is about to appear.
 
         Parameters
         ----------
@@ -314,12 +312,8 @@ class Register:
             Its people; None where its rows are nobody's.
         words
             What else to say of it.
-        digest
-            The SHA-256 of its manifest.
         """
         data = self.data
-        if data is None:
-            self.book.begin_data_set(self.label, limit=_LIMIT, name=beside.data, content=self.content)
         people = b"" if draft is None else draft.people.to_bytes()
         kept: dict[str, Any] = {} if draft is None else {"unchanged": list(draft.columns), "tied": draft.tied}
         entry = {
@@ -332,12 +326,19 @@ class Register:
             **({} if known is None else known.to_dict()),
             "beside": beside.to_dict(),
         }
-        self.book.register(
-            data or beside.data, digest=digest, words=entry, people=people, values=values, after=beside.n_releases
+        return Pending(
+            ledger=self.place,
+            data=data or beside.data,
+            label=self.label,
+            content=self.content,
+            is_new=data is None,
+            words=entry,
+            people=people,
+            values=values,
+            after=beside.n_releases,
+            known=len(self.book.releases()),
+            replaces=self.replaces,
         )
-        remember_ledger(self.place)
-        if self.replaces is not None:
-            self.book.withdraw(self.replaces, f"replaced by {beside.release} before it left")
 
 
 def _sketched(key: bytes, frame: Frame) -> tuple[str, ...]:

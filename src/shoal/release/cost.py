@@ -162,7 +162,8 @@ def forecast(n_rows: int, schema: Schema, recipe: Recipe) -> Forecast:
             **{step: sum(cost.at(quasi) for cost in each) for step, each in costs.items()},
             **_evidence(recipe, released),
         },
-        is_floor=any(cost.is_floor for each in costs.values() for cost in each),
+        is_floor=any(cost.is_floor for each in costs.values() for cost in each)
+        or any(method.family not in _STEPS for method in recipe.methods),
     )
 
 
@@ -179,10 +180,10 @@ class _Cost:
 
 
 def _costs(recipe: Recipe) -> dict[str, list[_Cost]]:
-    """What the steps of the methods themselves cost."""
+    """What the steps of the methods themselves cost; methods for events come on top of it."""
     found: dict[str, list[_Cost]] = {}
     for method in recipe.methods:
-        for step, costs in _STEPS[method.family].items():
+        for step, costs in _STEPS.get(method.family, {}).items():
             found.setdefault(step, []).append(_of(costs, method))
     return found
 

@@ -33,10 +33,22 @@ from shoal.schema import LinkedSchema, Schema
 
 if TYPE_CHECKING:
     from shoal.register.keeping import Kept
+    from shoal.register.pending import Pending
     from shoal.register.register import Register
     from shoal.register.who import Known
 
-__all__ = ["Entering", "Entry", "draft_of", "entered", "held_against", "known_people", "without_held"]
+__all__ = [
+    "Entering",
+    "Entry",
+    "draft_of",
+    "entered",
+    "held_against",
+    "known_people",
+    "old_ledger",
+    "postponed",
+    "register_of",
+    "without_held",
+]
 
 _NONE = np.empty((0, 3), dtype=np.uint64)
 
@@ -53,6 +65,10 @@ class Entry:
 
     def enter(self, stage: Path, target: Path, words: Mapping[str, Any], levels: Mapping[str, Any]) -> None:
         """Enter the release that lies in `stage` and is about to appear as `target`; `words` is its manifest."""
+        self.pending(target, words, levels).enter(self.register.book, sha256(stage / MANIFEST))
+
+    def pending(self, target: Path, words: Mapping[str, Any], levels: Mapping[str, Any]) -> Pending:
+        """What the register will be told of a release with the manifest `words` that appears as `target`."""
         entry = {
             "created": words["created"],
             "folder": str(place(target)),
@@ -65,8 +81,65 @@ class Entry:
             "pseudonyms": words.get("pseudonyms"),
             "files": words["files"],
         }
-        digest, values = sha256(stage / MANIFEST), self.values.astype("<u8").tobytes()
-        self.register.enter(self.beside, self.draft, self.known, entry, digest=digest, values=values)
+        values = self.values.astype("<u8").tobytes()
+        return self.register.pending(self.beside, self.draft, self.known, entry, values=values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Postponed:
+    """An entry that is left in a private folder until the release leaves."""
+
+    entry: Entry
+    place: Path
+
+    def enter(self, stage: Path, target: Path, words: Mapping[str, Any], levels: Mapping[str, Any]) -> None:
+        """Leave the entry in its place."""
+        self.entry.pending(target, words, levels).write(self.place)
+
+
+def postponed(release: Release, place: Path) -> Release:
+    """The release, to be entered in the register later, when it leaves (`shoal.register.pending`)."""
+    return release if release.entry is None else replace(release, entry=Postponed(entry=release.entry, place=place))
+
+
+def register_of(source: Any, *, data: str | None = None, ledger: str | None = None) -> Register:
+    """The register for a file or folder that was read: that of its tag, or the user's own.
+
+    Parameters
+    ----------
+    source
+        What was read (`shoal.files.read_source` or `read_linked`).
+    data
+        The data set that it belongs to; None: recognised by its rows.
+    ledger
+        The URL of a ledger; None: that of the tag, or the user's own.
+    """
+    from shoal.ledger.account import fingerprint, opened_by_tag  # SQLAlchemy takes a third of a second to load
+    from shoal.ledger.tag import Tag
+    from shoal.register.register import Register
+
+    file = Path(source.path)
+    single = getattr(source, "single", False) and file.is_file()
+    tag = Tag.read(file.resolve()) if single else None
+    if tag is None:
+        found = Register.open(data, ledger=ledger, label=file.name)
+        return found.of_content(fingerprint(file, found.book)) if single else found
+    if data not in (None, tag.data):
+        raise ParameterError("--data", "the file's tag names another data set", got=f"{data}, not {tag.data}")
+    return Register.of(opened_by_tag(file.resolve(), tag, ledger), tag.data)
+
+
+def old_ledger(source: Any) -> Path | None:
+    """The ledger beside a file, or the user's own, if an earlier version made it: it is brought up to date."""
+    from shoal.ledger.migration import bring_up_to_date
+    from shoal.ledger.tag import Tag, embedded_place
+    from shoal.register.home import own_ledger
+
+    file = Path(source.path)
+    tag = Tag.read(file.resolve()) if getattr(source, "single", False) and file.is_file() else None
+    embedded = tag is not None and not tag.ledger
+    place = embedded_place(file.resolve()) if embedded else Path(own_ledger().removeprefix("sqlite:///"))
+    return place if bring_up_to_date(place) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -18,6 +18,7 @@ from typing import Any
 
 from markupsafe import escape
 
+from shoal.extras import need
 from shoal.report.markup import Html
 from shoal.report.numbers import number
 
@@ -31,6 +32,7 @@ __all__ = [
     "data",
     "draw",
     "hover",
+    "need_pictures",
     "short_names",
 ]
 
@@ -58,8 +60,15 @@ _CONFIG = {
 }
 
 
+def need_pictures(owner: str) -> None:
+    """Refuse to go on where charts can't be drawn: asked first by what would compute for minutes and then draw."""
+    need("altair", owner)
+    need("vl_convert", owner)
+
+
 def altair() -> Any:
     """Altair, loaded when the first picture is drawn: it takes a second."""
+    need_pictures("picture")
     import altair as alt
 
     return alt

@@ -26,7 +26,7 @@ from shoal.pair import Pair
 from shoal.report.bands import Partition, Tally, merge_neighbours, people_of, pool_small
 from shoal.schema import Column
 
-__all__ = ["Cell", "Marginal", "marginals_of"]
+__all__ = ["Cell", "Marginal", "RowCells", "cells_of_rows", "marginals_of"]
 
 N_BINS = 20
 MOST_LEVELS = 12
@@ -105,6 +105,29 @@ def marginals_of(pair: Pair, names: Sequence[str], k: int) -> tuple[Marginal, ..
     return tuple(_marginal(pair, pair.schema[name], people, weights, k) for name in names)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowCells:
+    """A column with the cell of its marginal that each row lies in, before and after: for inside."""
+
+    marginal: Marginal
+    before: IntArray
+    after: IntArray
+
+
+def cells_of_rows(pair: Pair, names: Sequence[str], k: int) -> tuple[RowCells, ...]:
+    """The marginals of the columns `names`, and where the rows lie in them; columns without cells are left out."""
+    people, weights = people_of(pair), _weights(pair)
+    made = [_divided(pair, pair.schema[name], people, weights, k) for name in names]
+    return tuple(_row_cells(marginal, cut, parts) for marginal, cut, parts in made if parts)
+
+
+def _row_cells(marginal: Marginal, cut: _Cut, parts: Sequence[Sequence[int]]) -> RowCells:
+    place = np.zeros(cut.n, dtype=np.int64)
+    for i, members in enumerate(parts):
+        place[list(members)] = i
+    return RowCells(marginal=marginal, before=place[cut.before], after=place[cut.after])
+
+
 _Both: TypeAlias = tuple[Any, Any]
 
 
@@ -125,6 +148,13 @@ class _Cut:
 
 
 def _marginal(pair: Pair, column: Column, people: _Both, weights: _Both, k: int) -> Marginal:
+    return _divided(pair, column, people, weights, k)[0]
+
+
+def _divided(
+    pair: Pair, column: Column, people: _Both, weights: _Both, k: int
+) -> tuple[Marginal, _Cut, tuple[tuple[int, ...], ...]]:
+    """A column's marginal, its finest cells, and which of these each cell of the marginal holds."""
     before = series(pair.original.frame, column.name)
     # A coarse number is read as the typical one behind it; a coarse level is shown as it was written.
     after = pair.released_column(column.name) if _is_binned(before, column) else series(pair.released, column.name)
@@ -134,7 +164,7 @@ def _marginal(pair: Pair, column: Column, people: _Both, weights: _Both, k: int)
         shown, pool = pool_small(tallies, k, most=MOST_LEVELS)
     else:
         shown, pool = merge_neighbours(tallies, k), ()
-    return Marginal(
+    marginal = Marginal(
         column=column.name,
         role=column.role,
         kind=column.kind or "nominal",
@@ -142,6 +172,7 @@ def _marginal(pair: Pair, column: Column, people: _Both, weights: _Both, k: int)
         step=cut.step,
         weighted=pair.schema.weight is not None,
     )
+    return marginal, cut, (*shown, *([pool] if pool else []))
 
 
 def _cells(cut: _Cut, shown: Partition, pool: tuple[int, ...], weights: _Both) -> tuple[Cell, ...]:

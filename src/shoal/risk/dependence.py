@@ -110,7 +110,9 @@ def dependences(
     seed
         Seed of the random deals, and of the 20,000 records that stand for a longer table.
 
-    Notes ----- Sets of quasi-identifiers are grown one column at a time, so a column that only several of them
+    Notes
+    -----
+    Sets of quasi-identifiers are grown one column at a time, so a column that only several of them
     determine together is found by all of them or not at all. Each person counts once. Missing is a value of its own.
     Cost: O(n) for each unchanged column and each of at most q² sets of q quasi-identifiers.
 

@@ -91,7 +91,9 @@ def intervals(
         Half-width by spread in standard deviations, and share of rows in the interval by rank. Raising it raises all
         shares.
 
-    Notes ----- A number blanked out in the release lies in no interval. Rows whose original was left out for a missing
+    Notes
+    -----
+    A number blanked out in the release lies in no interval. Rows whose original was left out for a missing
     number don't count. Where no released row has a known original, nothing is measured and `why` says so. Weights play
     no part. Cost: O(n log n) a column.
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -85,10 +85,21 @@ class Proposal(Record):
 
     schema: Schema
     reasons: Mapping[str, str]
+    doubtful: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+    @property
+    def comments(self) -> dict[str, str]:
+        """The reasons, with what to ask about values that may stand for an absence (`doubtful`)."""
+        return {
+            name: _sentence(
+                reason.rstrip("."), question(self.doubtful.get(name, {}), listed=bool(self.schema[name].levels))
+            )
+            for name, reason in self.reasons.items()
+        }
 
     def to_toml(self) -> str:
         """The schema as TOML text, with a header that says how to read it and the reasons as comments."""
-        return f"{_HEADER}\n{self.schema.to_toml(self.reasons)}"
+        return f"{_HEADER}\n{self.schema.to_toml(self.comments)}"
 
 
 def propose(
@@ -125,7 +136,14 @@ def propose(
     return Proposal(
         schema=Schema(tuple(column for column, _ in entries)),
         reasons={column.name: reason for column, reason in entries},
+        doubtful=_doubtful(facts, [column for column, _ in entries]),
     )
+
+
+def _doubtful(facts: Sequence[Facts], columns: Sequence[Column]) -> dict[str, dict[str, int]]:
+    """Of columns that are described by their values, those that may stand for an absence, and how many cells."""
+    described = [fact for fact, column in zip(facts, columns, strict=True) if column.kind and not column.format]
+    return {fact.name: seen for fact in described if (seen := codes_seen(fact))}
 
 
 def _words(column: pl.Series, declared: Mapping[Level, str] | None) -> dict[Level, str]:
@@ -177,9 +195,8 @@ def _entry(
     kind, why = _kind(fact, guess.role, fact.name in spelled)
     levels, kind, remark = _levels(fact, kind, unit)
     column = Column(name=fact.name, role=guess.role, kind=kind, levels=levels)
-    asked = question(codes_seen(fact), listed=levels is not None)
     gaps = _gaps(fact, numeric=kind == "numeric")
-    return column, _sentence(guess.reason, why, remark, follows, _marked(fact), gaps, asked)
+    return column, _sentence(guess.reason, why, remark, follows, _marked(fact), gaps)
 
 
 def _marked(fact: Facts) -> str:

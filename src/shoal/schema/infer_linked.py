@@ -87,7 +87,7 @@ def propose_linked(tables: Mapping[str, Any]) -> LinkedProposal:
         for name in sorted(frames, key=lambda name: depth[name])
     ]
     return LinkedProposal(
-        schema=LinkedSchema(tuple(made)), reasons={name: one.reasons for name, one in proposals.items()}
+        schema=LinkedSchema(tuple(made)), reasons={name: one.comments for name, one in proposals.items()}
     )
 
 

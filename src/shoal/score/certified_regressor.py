@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
+from shoal.extras import need
 from shoal.schema import Schema
 from shoal.score.certified_forest import CertifiedForest
 from shoal.score.explanation import Explanation
@@ -128,6 +129,7 @@ class CertifiedRegressor(CertifiedForest):
         """The expected outcome for a mapping of values; with `y`, R² on rows X, as scikit-learn has it."""
         if y is None and isinstance(X, Mapping):
             return self.answer(X)
+        need("sklearn", type(self).__name__)
         from sklearn.metrics import r2_score
 
         return float(r2_score(y, self.predict(X), sample_weight=sample_weight))

@@ -28,6 +28,7 @@ from shoal.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from shoal.claim import Claim
 from shoal.dp import Budget
 from shoal.errors import GuaranteeError, InputError, ParameterError
+from shoal.extras import need
 from shoal.frame import Frame
 from shoal.method import Estimator
 from shoal.record import html_table
@@ -60,6 +61,7 @@ class Classifier(Estimator):
 
     def accuracy(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of rows whose class is the predicted one."""
+        need("sklearn", type(self).__name__)
         from sklearn.metrics import accuracy_score
 
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))  # type: ignore[attr-defined]
@@ -276,6 +278,7 @@ class RiskModel(Classifier):
     def _charge(self, account: Any) -> None:
         if self.spent is None:
             return
+        need("opendp", type(self).__name__)  # the noise that is paid for
         claims = self.claims
         account.charge(self.spent, purpose=f"risk score {type(self).__name__}", claim=claims[0] if claims else None)
 
@@ -397,6 +400,7 @@ class RiskModel(Classifier):
 
     def _fitted(self) -> None:
         if not hasattr(self, "model_"):
+            need("sklearn", type(self).__name__)
             from sklearn.exceptions import NotFittedError
 
             raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first.")

@@ -23,6 +23,7 @@ import polars as pl
 from shoal.arrays import AnyArray, FloatArray, IntArray
 from shoal.domain.declared import declared_levels
 from shoal.errors import InputError, ParameterError
+from shoal.extras import need
 from shoal.frame import Frame, enter
 from shoal.schema import Column, Schema
 from shoal.value import codes_of
@@ -155,6 +156,7 @@ def _check_present(values: AnyArray, owner: str) -> None:
 
 
 def _warn_column() -> None:
+    need("sklearn", "y given as an array")
     from sklearn.exceptions import DataConversionWarning
 
     words = "A column-vector y was passed when a 1d array was expected."
@@ -207,6 +209,7 @@ def named_rows(X: Any, names: tuple[str, ...] | None, schema: Schema | None, tar
 
 
 def _array(X: Any) -> Any:
+    need("sklearn", "X given as an array")
     from sklearn.utils import check_array
 
     values = X if hasattr(X, "dtype") or hasattr(X, "toarray") else np.asarray(X)

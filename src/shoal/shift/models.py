@@ -34,6 +34,7 @@ import numpy as np
 from shoal import logistic
 from shoal.arrays import FloatArray, IntArray
 from shoal.errors import ColumnError, ParameterError
+from shoal.extras import need
 from shoal.shift.people import ratio, sums_by
 
 __all__ = [
@@ -132,6 +133,7 @@ def _fit_two_part(X: FloatArray, row: IntArray, y: FloatArray, w: FloatArray) ->
 
 
 def _fit_gamma(X: FloatArray, row: IntArray, y: FloatArray, w: FloatArray) -> Predictor:
+    need("sklearn", "MarketRisk")
     from sklearn.linear_model import GammaRegressor
 
     return _fit_glm(GammaRegressor(alpha=_RIDGE, solver="newton-cholesky", max_iter=200, tol=1e-8), X, row, y, w)
@@ -147,6 +149,7 @@ def _fit_multiplicative(X: FloatArray, row: IntArray, y: FloatArray, w: FloatArr
 
 def _fit_power(power: float, X: FloatArray, row: IntArray, y: FloatArray, w: FloatArray) -> Predictor:
     """A generalised linear model with log link and variance mean^power; power 0 is least squares."""
+    need("sklearn", "MarketRisk")
     from sklearn.linear_model import TweedieRegressor
 
     solver = {"alpha": _RIDGE, "solver": "newton-cholesky", "max_iter": 200, "tol": 1e-8}

@@ -6,7 +6,7 @@ For each column i a model g(x_i | all others) is fitted. From a start row each c
 
 The ratio of two such numbers is at most 1 + 1/α whatever the data are, because g lies between 0 and 1: so a row costs
 ε, and this hides not one record but the *whole data set*. That is why, below ε ≈ M per row, the rows are nearly
-uniform noise. It is here to be compared with; `PeGS` is better at every ε.
+uniform noise. It is here to be compared with `PeGS`, which hides one person and can use its ε better.
 
 Draws use whole-number weights that sum to the same for every data set, and the system's entropy.
 
@@ -30,6 +30,7 @@ from shoal.claim import Claim
 from shoal.domain import Axis, Domain
 from shoal.dp import Budget
 from shoal.errors import GuaranteeError
+from shoal.extras import need
 from shoal.method import Telling
 from shoal.params import Help, Range
 from shoal.schema import Schema
@@ -263,6 +264,7 @@ def solve_logistic(X: FloatArray, y: IntArray, C: int, penalty: Penalty = "ridge
 
 def _regression(penalty: Penalty, rarest: int) -> Any:
     """The estimator; a level of fewer rows than folds can't be cross-validated, and the strength is fixed then."""
+    need("sklearn", "imputation")
     from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 
     if penalty == "ridge":

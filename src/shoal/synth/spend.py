@@ -38,6 +38,7 @@ import numpy as np
 from shoal.arrays import FloatArray, IntArray
 from shoal.dp import Budget, ProtectedUnit, noise
 from shoal.errors import ParameterError
+from shoal.extras import need
 
 __all__ = [
     "MOST_CELLS",
@@ -267,6 +268,7 @@ def can_pay(account: Any, price: Budget) -> None:
 
 
 def charge(account: Any, price: Budget, purpose: str) -> None:
-    """Charge the account, if there is one."""
+    """Charge the account, if there is one; what is paid for is drawn next, so the noise must be there."""
+    need("opendp", purpose)
     if account is not None:
         account.charge(price, purpose=purpose)

@@ -15,7 +15,8 @@ from fastapi import FastAPI
 from starlette.staticfiles import StaticFiles
 
 from shoal.web.access import Access
-from shoal.web.controller import UPLOAD_LIMIT, Controller
+from shoal.web.benches import UPLOAD_LIMIT
+from shoal.web.controller import Controller
 from shoal.web.jobs import Jobs
 from shoal.web.middleware import Guard
 from shoal.web.project import Recent
@@ -45,6 +46,8 @@ class WebSettings:
         The most bytes that an uploaded file may have.
     recent
         Whether the projects saved last are remembered in the user's own folder.
+    registers
+        Whether releases are held against the user's register of releases, and entered in it when they leave.
     """
 
     access: Access
@@ -54,6 +57,7 @@ class WebSettings:
     ledger: str = "sqlite:///ledger.db"
     upload_limit: int = UPLOAD_LIMIT
     recent: bool = False
+    registers: bool = True
 
 
 def create_web_app(settings: WebSettings, controller: Controller | None = None) -> FastAPI:
@@ -90,6 +94,7 @@ def _controller(settings: WebSettings) -> Controller:
         scores=settings.models is not None,
         upload_limit=settings.upload_limit,
         recent=Recent.of_user() if settings.recent else Recent(None),
+        registers=settings.registers,
     )
 
 

@@ -87,6 +87,11 @@ class Goal:
     preset: str | None = None
     lacking: Callable[[Schema], str] | None = None
 
+    @property
+    def for_linked(self) -> bool:
+        """Whether it can be reached for linked tables: by groups and masks, or by coarsening without a preset."""
+        return "synthesize" not in self.families and self.preset is None
+
     def lacks(self, schema: Schema) -> str:
         """What `schema` would have to say for the recipe to run; empty if nothing."""
         if not schema.quasi:

@@ -12,12 +12,13 @@ import os
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from shoal.errors import GuaranteeError, InputError, ParameterError, ShoalError
 from shoal.record import Record
+from shoal.register.refusal import CrossedError
 
 __all__ = ["DISK_FULL", "Failure", "Fault", "explain", "is_disk_full", "out_of_disk", "without_paths"]
 
@@ -40,6 +41,9 @@ class Failure(Record):
         What was wrong and what to do; never a cell.
     kind
         A promise that can't be met (``"guarantee"``), unusable input, a wrong parameter, or a fault of the program.
+    releases, keeps_groups
+        The earlier releases of the same people beside which it doesn't hold, if that is why, and whether it could keep
+        the groups of one of them.
 
     Examples
     --------
@@ -52,6 +56,8 @@ class Failure(Record):
 
     message: str
     kind: Fault = "internal"
+    releases: tuple[str, ...] = ()
+    keeps_groups: bool = False
 
     def __str__(self) -> str:
         return self.message
@@ -59,7 +65,8 @@ class Failure(Record):
     @classmethod
     def from_dict(cls, words: Mapping[str, Any]) -> Failure:
         """Read a failure back from its words."""
-        return cls(message=words["message"], kind=words["kind"])
+        releases, groups = tuple(words.get("releases", ())), bool(words.get("keeps_groups", False))
+        return cls(message=words["message"], kind=words["kind"], releases=releases, keeps_groups=groups)
 
 
 def explain(error: BaseException, folder: Path | None = None) -> Failure:
@@ -67,11 +74,20 @@ def explain(error: BaseException, folder: Path | None = None) -> Failure:
     if is_disk_full(error):
         return out_of_disk(folder)
     if isinstance(error, ShoalError):
+        if isinstance(error, CrossedError):
+            return _crossed(error)
         return Failure(message=str(error), kind=_kind(error))
     if isinstance(error, MemoryError):
         hint = "Close other programs, or use fewer rows or columns, and run it again."
         return Failure(message=f"not enough memory. {hint}", kind="input")
     return Failure(message=_internal(error, folder), kind="internal")
+
+
+def _crossed(error: CrossedError) -> Failure:
+    """A release that doesn't hold beside earlier ones; the page offers the ways on, in its own words."""
+    message = str(GuaranteeError(error.owner, error.rule, got=error.got))
+    names = tuple(name for _, name, _, _ in error.earlier)
+    return Failure(message=message, kind="guarantee", releases=names, keeps_groups=error.keeps_groups)
 
 
 def out_of_disk(folder: Path | None) -> Failure:
@@ -87,7 +103,7 @@ def is_disk_full(error: BaseException) -> bool:
 
 def without_paths(failure: Failure, path: Path) -> Failure:
     """The same failure with the file's name in place of its path in the private room."""
-    return Failure(message=failure.message.replace(str(path), path.name), kind=failure.kind)
+    return replace(failure, message=failure.message.replace(str(path), path.name))
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

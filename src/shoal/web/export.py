@@ -72,6 +72,8 @@ def bundle(job: Job, internal: bool = False) -> Path:
 
 def _finished(job: Job) -> Path:
     folder = job.folder / _FOLDERS.get(job.kind, "-")
+    if job.words.get("sample"):
+        raise ParameterError("job", "must be a run on all rows", hint="A trial on a sample is no release.")
     if job.state != "done" or not folder.is_dir():
         raise ParameterError("job", "must be a finished release or comparison", got=job.state, hint="Run it first.")
     return folder

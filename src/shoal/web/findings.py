@@ -6,6 +6,7 @@ pictures are drawn from the words by the page.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,10 @@ from shoal.coarsening import SUPPRESSED
 from shoal.frame import enter, pick, series
 from shoal.pair import NOBODY, Pair
 from shoal.release import Release
+from shoal.release.hierarchy import hierarchy_of
 from shoal.report.correlation import correlations_of
-from shoal.report.marginal import Marginal, marginals_of
+from shoal.report.marginal import Marginal, cells_of_rows
+from shoal.web.joint import joint_cells
 
 __all__ = ["view_of"]
 
@@ -27,25 +30,33 @@ MOST_COLUMNS = 24
 MOST_CORRELATED = 15
 MOST_SHOWN = 40
 LONGEST = 60
+MUCH = 0.2  # share from which something is worth a word
 
 
 def view_of(release: Release) -> dict[str, Any]:
     """Everything the page shows beside claims and notes."""
     pair = release.pair
     people = pair.is_of_people
+    shown = [name for name in (*pair.schema.quasi, *pair.schema.sensitive) if name in pair.released.columns]
+    cells = cells_of_rows(pair, shown[:MOST_COLUMNS], release.small_cell)
+    marginals = [one.marginal for one in cells]
+    blanks = _blanks(pair)
     return {
         "lost": _lost(release),
         "levels": _levels(release),
         "lattice": _lattice(release),
-        "blanks": _blanks(pair),
+        "blanks": blanks,
         "risk": [reading.to_dict() for reading in release.risk_lines],
         "use": [reading.to_dict() for reading in release.utility_lines],
         "curve": _curves(release) if people and release.schema.quasi else None,
         "sizes": _sizes(release) if people else [],
-        "columns": [_column(marginal) for marginal in _marginals(release)],
+        "columns": [_column(marginal) for marginal in marginals],
         "correlations": _correlations(pair),
+        "pairs": joint_cells(cells[:MOST_CORRELATED]),
         "rows": _beside(release),
-        "watch": _watch(release),
+        "tables": _tables(release),
+        "events": _events(release),
+        "watch": _watch(release, marginals, blanks),
     }
 
 
@@ -144,12 +155,6 @@ def _band(low: int, high: int | None) -> str:
     return f"{low} or more" if high is None else f"{low} to {high}"
 
 
-def _marginals(release: Release) -> tuple[Marginal, ...]:
-    pair = release.pair
-    names = [name for name in (*pair.schema.quasi, *pair.schema.sensitive) if name in pair.released.columns]
-    return marginals_of(pair, names[:MOST_COLUMNS], release.small_cell)
-
-
 def _column(marginal: Marginal) -> dict[str, Any]:
     cells = [
         {"label": cell.label, "before": cell.before_share, "after": cell.after_share, "missing": cell.missing}
@@ -175,7 +180,7 @@ def _beside(release: Release) -> dict[str, Any]:
     places = np.flatnonzero(release.source_rows != NOBODY)[:ROWS] if release.pair.is_of_people else np.arange(0)
     shown = places if len(places) else np.arange(min(ROWS, len(release.frame)))
     after = pick(release.frame.select(names), shown)
-    original = enter(release.original)
+    original = _originals(release)
     both = [name for name in names if name in original.columns]
     before = pick(original.select(both), release.source_rows[places]) if len(places) else None
     return {
@@ -184,6 +189,37 @@ def _beside(release: Release) -> dict[str, Any]:
         "before": None if before is None else _texts(before, both),
         "both": both,
     }
+
+
+def _originals(release: Release) -> Any:
+    """The original rows, those of the persons where tables are linked."""
+    if release.linked is None:
+        return enter(release.original)
+    return enter(release.original[release.linked.schema.persons.name])
+
+
+def _tables(release: Release) -> list[dict[str, Any]]:
+    """Rows in and out of each of linked tables."""
+    if release.linked is None:
+        return []
+    names = [table.name for table in release.linked.schema.events]
+    return [
+        {"table": name, "came": len(enter(release.original[name])), "out": len(enter(release.linked.tables[name]))}
+        for name in names
+    ]
+
+
+def _events(release: Release) -> list[dict[str, Any]]:
+    """Who knows some events of a person: the share that is left with fewer than k candidates, before and after."""
+    if release.linked is None:
+        return []
+    before, after = hierarchy_of(release)["events"]
+    known = {} if before is None else {(one.knows, one.events): one.below_share for one in before.by_events}
+    return [
+        {"knows": one.knows, "events": one.events, "before": known.get((one.knows, one.events)), "k": one.k}
+        | {"after": one.below_share, "wanted": after.wanted}
+        for one in after.by_events
+    ]
 
 
 def _texts(frame: Any, names: list[str]) -> list[list[str]]:
@@ -195,15 +231,28 @@ def _text(cell: Any) -> str:
     return (f"{cell:.6g}" if isinstance(cell, float) else str(cell))[:LONGEST]
 
 
-def _watch(release: Release) -> list[str]:
+def _watch(release: Release, marginals: Sequence[Marginal], blanks: Mapping[str, float]) -> list[str]:
     """What the person who decides should look at first."""
-    lost, blanks = _lost(release), _blanks(release.pair)
-    found = [f"{name}: blank in {share:.0%} of the released rows." for name, share in blanks.items() if share > 0.2]
+    lost = _lost(release)
+    found = [f"{name}: blank in {share:.0%} of the released rows." for name, share in blanks.items() if share > MUCH]
     gone = lost["used"] - lost["out"]
     if gone > 0.02 * max(1, lost["used"]) and release.pair.is_of_people:
         found.append(f"{gone:,} of {lost['used']:,} usable rows are not in the release; who they are is not random.")
     if lost["came"] > lost["used"]:
         found.append(f"{lost['came'] - lost['used']:,} rows were dropped because a number was missing.")
-    moved = [marginal for marginal in _marginals(release) if marginal.distance() > 0.1]
+    moved = [marginal for marginal in marginals if marginal.distance() > 0.1]
     found += [f"{one.column}: its distribution moved by {one.distance():.0%}." for one in moved[:5]]
-    return [*found, *release.warnings]
+    return [*found, *_found_by_events(release), *release.warnings]
+
+
+def _found_by_events(release: Release) -> list[str]:
+    """Of linked tables: whom one known event still leaves with too few candidates."""
+    if release.linked is None:
+        return []
+    joint = release.linked.joint
+    share = joint.share_below("1")
+    words = (
+        f"Who knows one event of a person beside the row leaves {share:.0%} of the persons with fewer than "
+        f"{joint.wanted} candidates: exchanging events bounds what is learnt, coarsening them hides whose they are."
+    )
+    return [words] if share > MUCH else []

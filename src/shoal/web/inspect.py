@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import FileError, InputError
+from shoal.files.atomic import check_readable, reporting
 from shoal.record import Record
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from shoal.files import Source
 
-__all__ = ["ColumnView", "Opened", "check_unchanged", "open_file", "stamp_of"]
+__all__ = ["ColumnView", "Opened", "check_unchanged", "look_at", "open_file", "stamp_of"]
 
 PREVIEW_ROWS = 50
 PREVIEW_COLUMNS = 50
@@ -52,6 +53,8 @@ class ColumnView(Record):
         Different values, counted up to 10,000; None before the whole file was read.
     shape, ordered
         Its distribution as shares: of equal bins of a number (`ordered`), or of its most frequent values. For inside.
+    table
+        The linked table that it is in; empty where there is one table.
 
     Examples
     --------
@@ -67,6 +70,7 @@ class ColumnView(Record):
     n_distinct: int | None = None
     shape: tuple[float, ...] = ()
     ordered: bool = False
+    table: str = ""
 
     @classmethod
     def from_dict(cls, words: Mapping[str, Any]) -> ColumnView:
@@ -100,6 +104,8 @@ class Opened:
         What was left out or sampled, in words.
     asked, reading
         The delimiter, encoding and decimal sign that were asked for, and those that were found.
+    tables, previews
+        Of linked tables: how many rows each has, and the first columns and rows of each. Empty where there is one.
     kept
         Where a copy of the table lies in the private room, for the jobs to read it faster; None if there is none.
     """
@@ -121,6 +127,8 @@ class Opened:
     asked: Mapping[str, Any] = field(default_factory=dict)
     reading: Mapping[str, Any] = field(default_factory=dict)
     kept: str | None = None
+    tables: Mapping[str, int] = field(default_factory=dict)
+    previews: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """The look as JSON-safe words."""
@@ -154,7 +162,7 @@ class Opened:
 
     def slim(self) -> Opened:
         """Without preview, proposal and scan: what a job needs."""
-        return replace(self, preview=(), proposal=None, scan=None, columns=())
+        return replace(self, preview=(), previews={}, proposal=None, scan=None, columns=())
 
 
 def open_file(
@@ -216,6 +224,26 @@ def open_file(
     return _kept(_judged(opened, source), source, keep)
 
 
+def look_at(frame: pl.DataFrame, file: Path, *, table: str) -> Opened:
+    """One of several tables, with its counts and the findings of the scan."""
+    from shoal.compliance.scan import scan
+
+    shown = frame.columns[:PREVIEW_COLUMNS]
+    return Opened(
+        path=str(file),
+        name=table,
+        format="",
+        bytes=0,
+        stamp={},
+        n_rows=len(frame),
+        n_columns=frame.width,
+        columns=tuple(replace(view, table=table) for view in _counted(frame)),
+        preview=_texts(frame.select(shown).head(PREVIEW_ROWS)),
+        preview_columns=tuple(shown),
+        scan=scan(frame.gather_every(_step(frame))).to_dict(),
+    )
+
+
 def check_unchanged(opened: Opened) -> None:
     """Hold the file to be the one that was opened."""
     if stamp_of(Path(opened.path)) != opened.stamp:
@@ -224,8 +252,8 @@ def check_unchanged(opened: Opened) -> None:
 
 def stamp_of(file: Path) -> dict[str, Any]:
     """By what a change of a file is noticed, without reading all of it."""
-    from shoal.files.atomic import check_readable, reporting
-
+    if file.is_dir():
+        return _folder_stamp(file)
     if file.exists() and not file.is_file() and not file.is_dir():  # reading a device or a pipe may never end
         raise FileError(str(file), "must be a file", got="a device or a pipe")
     check_readable(file)
@@ -235,6 +263,16 @@ def stamp_of(file: Path) -> dict[str, Any]:
         stream.seek(max(0, about.st_size - _MARK_BYTES))
         digest.update(stream.read(_MARK_BYTES))
     return {"size": about.st_size, "mtime_ns": about.st_mtime_ns, "mark": digest.hexdigest()[:32]}
+
+
+def _folder_stamp(folder: Path) -> dict[str, Any]:
+    """The same of all files of a folder."""
+    with reporting(folder):
+        files = [file for file in sorted(folder.iterdir()) if file.is_file() and not file.name.startswith(".")]
+    stamps = [(file.name, stamp_of(file)) for file in files]
+    digest = hashlib.sha256(repr(stamps).encode())
+    latest = max((stamp["mtime_ns"] for _, stamp in stamps), default=0)
+    return {"size": sum(s["size"] for _, s in stamps), "mtime_ns": latest, "mark": digest.hexdigest()[:32]}
 
 
 def _seen(source: Source, file: Path, stamp: Stamp, asked: Mapping[str, Any], *, stage: str) -> Opened:

@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from shoal.files.atomic import write_text
+from shoal.web.drawn import DRAWN
 from shoal.web.error_text import Failure
 from shoal.web.inspect import Opened
 
-__all__ = ["Job", "Kind", "State", "read_job", "to_compare", "to_look", "to_open", "to_release", "write_job"]
+__all__ = ["ENTRY", "Job", "Kind", "State", "read_job", "to_compare", "to_look", "to_open", "to_release", "write_job"]
 
 Kind = Literal["open", "look", "release", "compare"]
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 
+ENTRY = "entry"  # what the register is told when a release leaves
 _RECORD, _REQUEST, _RESULT = "job.json", "request.json", "result.json"
 
 
@@ -111,22 +113,23 @@ def read_job(folder: Path) -> Job:
 
 def write_job(job: Job) -> None:
     """Write the record, whole or not at all."""
-    write_text(job.folder / _RECORD, json.dumps(job.to_dict()))
+    write_text(job.folder / _RECORD, json.dumps(job.to_dict()), durable=False)  # the room goes with the process
 
 
 def write_request(folder: Path, kind: Kind, words: Mapping[str, Any]) -> None:
     """Write what is asked for."""
-    write_text(folder / _REQUEST, json.dumps({"kind": kind, "words": words}))
+    write_text(folder / _REQUEST, json.dumps({"kind": kind, "words": words}), durable=False)
 
 
 def write_result(folder: Path, result: Mapping[str, Any]) -> None:
     """Write what came out."""
-    write_text(folder / _RESULT, json.dumps(result))
+    write_text(folder / _RESULT, json.dumps(result), durable=False)
 
 
 def forget_read() -> None:
-    """Let go of what was read of requests and results, which hold the first rows of files."""
+    """Let go of what was read of requests and results, and drawn of them: they hold the first rows of files."""
     _read.cache_clear()
+    DRAWN.clear()
 
 
 def _loaded(file: Path) -> dict[str, Any] | None:
@@ -174,6 +177,7 @@ def to_release(
     account: bool = True,
     limit: float | None = None,
     sample: int | None = None,
+    register: Words | None = None,
 ) -> dict[str, Any]:
     """The words of a job that makes a release.
 
@@ -192,6 +196,9 @@ def to_release(
         the first run (None: 10).
     sample
         For a trial: run on so many rows, drawn at random. What a trial makes is never written elsewhere.
+    register
+        Hold the release against earlier ones of the same people; may have ``despite``, the reason to release all the
+        same, and ``same_groups_as``, the release whose groups are kept. None: no register is asked.
     """
     return {
         "opened": opened.slim().to_dict(),
@@ -204,6 +211,7 @@ def to_release(
         "account": account,
         "limit": limit,
         "sample": sample,
+        "register": None if register is None else dict(register),
     }
 
 

@@ -28,12 +28,14 @@ from shoal.processes import follow_parent
 from shoal.progress import Pace, listening
 from shoal.web.error_text import DISK_FULL, Failure, explain, is_disk_full, without_paths
 from shoal.web.inspect import Opened, open_file
-from shoal.web.job import Job, read_job, write_job, write_result
+from shoal.web.job import ENTRY, Job, read_job, write_job, write_result
+from shoal.web.linked_tables import open_linked
 
 if TYPE_CHECKING:
     from shoal.dp import Account
     from shoal.files import Source
     from shoal.recipe import Recipe
+    from shoal.register.register import Register
     from shoal.release import Release
     from shoal.release.cost import Forecast
     from shoal.schema import Schema
@@ -192,6 +194,9 @@ def open_table(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
     say("reading")
     _run_query(words)
     reading = {name: value for name, value in words.items() if name not in ("database", "sql")}
+    if Path(words["path"]).is_dir():
+        asked = {name: words.get(name) for name in ("delimiter", "encoding")}
+        return open_linked(words["path"], keep=folder, **asked, decimal=words.get("decimal", ".")).to_dict()
     return open_file(**reading, tell=tell, keep=folder).to_dict()
 
 
@@ -209,10 +214,14 @@ def look(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
 
     The first is written as soon as it is there.
     """
+    from shoal.schema import LinkedSchema
     from shoal.web.exposure import exposure, problems, standing
+    from shoal.web.linked_tables import linked_exposure
 
     source, schema = _table(words, say)
     say("counting")
+    if isinstance(schema, LinkedSchema):
+        return linked_exposure(source.frame, schema)
     found: dict[str, Any] = {"quasi": list(schema.quasi), "problems": problems(source.frame, schema)}
     found |= exposure(source.frame, schema)
     write_result(folder, found)
@@ -223,19 +232,56 @@ def release(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
     """Make a release and write it to ``release`` in the job's folder."""
     from shoal.release import make
     from shoal.release.cost import forecast
+    from shoal.release.registering import postponed
     from shoal.web.findings import view_of
     from shoal.web.forms import read_words
 
     source, schema = _sampled(*_table(words, say), words.get("sample"))
     recipe = read_words(words["recipe"])
     held = {"preset": words.get("preset"), "accept": words.get("accept", False)}
-    say.expect(forecast(len(source.frame), schema, recipe))
-    with _account(source, recipe, words) as book:
-        made = make(source, schema, recipe, seed=words.get("seed"), account=book, progress=say, **held)
+    say.expect(forecast(*_persons(source, schema), recipe))
+    asked = words.get("register") or {}
+    with _account(source, recipe, words) as book, _register(source, book, words) as register:
+        made = make(
+            source,
+            schema,
+            recipe,
+            seed=words.get("seed"),
+            account=book,
+            register=register,
+            same_groups_as=asked.get("same_groups_as"),
+            progress=say,
+            **held,
+        )
         spent = None if book is None else _spent(book)
-    target = made.write(folder / "release", format=words.get("format") or _format(source), progress=say)
+        out = postponed(made, folder / ENTRY)
+        target = out.write(folder / "release", format=words.get("format") or _format(source), progress=say)
     say("drawing")
     return {**_result(made, target), "account": spent, "sample": words.get("sample"), "view": view_of(made)}
+
+
+@contextmanager
+def _register(source: Source, book: Account | None, words: Words) -> Iterator[Register | None]:
+    """The register that a release is held against; none for a trial, or where none is asked."""
+    from shoal.register.register import Register
+    from shoal.release.registering import old_ledger, register_of
+
+    asked = words.get("register")
+    if asked is None or words.get("sample") is not None:
+        yield None
+        return
+    despite = asked.get("despite") or None
+    if book is not None:
+        yield Register.of(book.ledger, book.data_set).to(None, despite=despite)
+        return
+    ledger = os.environ.get("SHOAL_LEDGER")
+    if ledger is None:
+        old_ledger(source)
+    found = register_of(source, ledger=ledger)
+    try:
+        yield found.to(None, despite=despite)
+    finally:
+        found.close()
 
 
 def compare(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
@@ -278,20 +324,35 @@ def _recipes(words: Words, source: Source, schema: Schema) -> list[Recipe]:
     return chosen
 
 
-def _table(words: Words, say: Progress) -> tuple[Source, Schema]:
+def _persons(source: Any, schema: Any) -> tuple[int, Schema]:
+    """How many rows a forecast is for, and what they are: those of the persons, where tables are linked."""
+    from shoal.schema import Schema
+
+    if isinstance(schema, Schema):
+        return len(source.frame), schema
+    return len(source.frame[schema.persons.name]), schema.persons.whole
+
+
+def _table(words: Words, say: Progress) -> tuple[Any, Any]:
+    """The table with its schema, or linked tables with theirs."""
     from dataclasses import replace
 
     from shoal.files.column_types import with_dates
-    from shoal.schema import Schema
+    from shoal.schema import LinkedSchema, Schema
+    from shoal.web.linked_tables import linked_source
     from shoal.web.table_reading import source_of
 
-    schema = Schema.from_dict(words["schema"])
     say("reading")
-    source = source_of(Opened.from_dict(words["opened"]), schema.coded)
+    opened = Opened.from_dict(words["opened"])
+    if "tables" in words["schema"]:
+        linked = LinkedSchema.from_dict(words["schema"])
+        return linked_source(opened, linked), linked
+    schema = Schema.from_dict(words["schema"])
+    source = source_of(opened, schema.coded)
     return replace(source, frame=with_dates(source.frame, schema.formats)), schema
 
 
-def _sampled(source: Source, schema: Schema, n: int | None) -> tuple[Source, Schema]:
+def _sampled(source: Any, schema: Any, n: int | None) -> tuple[Any, Any]:
     """The table, or for a trial some of its rows."""
     from shoal.sampling import sample_of
 
@@ -328,14 +389,13 @@ def _format(source: Source) -> str:
 
 def _result(made: Release, target: Path) -> dict[str, Any]:
     """What the page shows of a release."""
-    from shoal.frame import enter
-    from shoal.release.folders import inside_of, is_table
+    from shoal.release.folders import inside_of
 
-    table = next(path for path in target.iterdir() if is_table(path.name))
+    table = next(path for path in target.iterdir() if path.stem == made.stem)
     return {
         "rows": len(made.source_rows),
-        "rows_before": len(enter(made.original)),
-        "columns": len(enter(made.table).columns),
+        "rows_before": made.prepared.n_original,
+        "columns": len(made.frame.columns),
         "synthetic": made.model is not None,
         "recipe": made.recipe.to_dict(),
         "recipe_text": str(made.recipe),

@@ -19,7 +19,7 @@ from shoal.errors import FileError
 from shoal.files.atomic import write_text
 from shoal.web.session import Bench
 
-__all__ = ["ENDING", "Recent", "project_words", "read_project", "script_of"]
+__all__ = ["ENDING", "Recent", "project_words", "read_project", "schema_text", "script_of"]
 
 ENDING = ".shoal"
 FORMAT = 1
@@ -63,17 +63,24 @@ def read_project(path: Path) -> dict[str, Any]:
 
 def script_of(bench: Bench) -> str:
     """The log as a shell script: who did what, when, and the commands that do the same."""
-    from shoal.schema import Schema
-
     name = _one_line(str(bench.notes.get("name", "a file")))
     lines = ["#!/bin/sh", f"# What was done with {name} in the workbench.", "set -e", ""]
     if bench.schema is not None:
-        lines += ["cat > schema.toml <<'END OF SCHEMA'", Schema.from_dict(bench.schema).to_toml().rstrip()]
+        lines += ["cat > schema.toml <<'END OF SCHEMA'", schema_text(bench.schema).rstrip()]
         lines += ["END OF SCHEMA", ""]
     for entry in bench.log:
         lines.append(f"# {_day(entry.at)}, {_one_line(entry.who)}: {_one_line(entry.what)}")
         lines += [entry.command] if entry.command else []
     return "\n".join(lines) + "\n"
+
+
+def schema_text(words: Mapping[str, Any]) -> str:
+    """A schema's words, or those of linked tables, as the TOML file that the command line reads."""
+    import tomli_w
+
+    from shoal.schema import Schema
+
+    return tomli_w.dumps(dict(words)) if "tables" in words else Schema.from_dict(words).to_toml()
 
 
 def _one_line(text: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +17,23 @@ from fastapi import FastAPI, Request, Response
 from starlette.requests import ClientDisconnect
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse
 
-from shoal.errors import InputError, ShoalError
+from shoal.errors import GuaranteeError, InputError, ShoalError
 from shoal.recipe import recipe_toml
 from shoal.web.controller import Controller
 from shoal.web.error_text import is_disk_full
 from shoal.web.export import bundle
 from shoal.web.forms import read_words
 from shoal.web.job import Job
-from shoal.web.project import ENDING, script_of
+from shoal.web.project import ENDING, schema_text, script_of
 from shoal.web.recoding import table_text
+from shoal.web.way_out import entered
 from shoal.web.workspace import plain_name
 
 __all__ = ["add_routes"]
 
 SANDBOX = {"Content-Security-Policy": "sandbox allow-scripts allow-popups", "Cache-Control": "no-store"}
 PIECE = 1 << 22
+LEAVES = "release.zip"
 FULL = "The disk is full: free some space, then upload the file again. Nothing was stored."
 
 
@@ -49,11 +52,19 @@ def add_routes(app: FastAPI, controller: Controller) -> None:
         if found is None or name not in _RESULTS:
             return PlainTextResponse("There is no such result. It may have been removed.", 404)
         try:
-            return await asyncio.to_thread(_RESULTS[name], found)
+            return await asyncio.to_thread(_given, controller, found, name)
+        except GuaranteeError as error:
+            return PlainTextResponse(str(error), 409)
         except (ShoalError, OSError):
             return PlainTextResponse("This result is not available yet.", 404)
 
     _add_texts(app, controller)
+
+
+def _given(controller: Controller, job: Job, name: str) -> Response:
+    """One file of a result; the release itself is entered in the register first."""
+    with entered(controller, controller.home(job), job) if name == LEAVES else nullcontext():
+        return _RESULTS[name](job)
 
 
 def _add_texts(app: FastAPI, controller: Controller) -> None:
@@ -61,7 +72,7 @@ def _add_texts(app: FastAPI, controller: Controller) -> None:
 
     @app.get("/b/{bench}/schema.toml")
     async def schema(bench: str) -> Response:
-        return _text_file(lambda: controller.schema(bench).to_toml(), "schema.toml")
+        return _text_file(lambda: schema_text(controller.whole_schema(bench).to_dict()), "schema.toml")
 
     @app.get("/b/{bench}/project.shoal")
     def project(bench: str) -> Response:
@@ -74,8 +85,8 @@ def _add_texts(app: FastAPI, controller: Controller) -> None:
         return _text_file(lambda: script_of(controller.bench(bench)), "what-was-done.sh", "text/x-shellscript")
 
     @app.get("/b/{bench}/hierarchy.csv")
-    def hierarchy(bench: str, column: str) -> Response:
-        return _text_file(lambda: _hierarchy(controller, bench, column), "hierarchy.csv", "text/csv")
+    def hierarchy(bench: str, column: str, table: str = "") -> Response:
+        return _text_file(lambda: _hierarchy(controller, bench, column, table), "hierarchy.csv", "text/csv")
 
     @app.get("/b/{bench}/recipe.toml")
     async def recipe(bench: str) -> Response:
@@ -87,11 +98,12 @@ def _stem(controller: Controller, bench: str) -> str:
     return plain_name(str(found.notes.get("name", ""))).partition(".")[0] if found else "project"
 
 
-def _hierarchy(controller: Controller, bench: str, name: str) -> str:
+def _hierarchy(controller: Controller, bench: str, name: str, table: str) -> str:
     from shoal.web.pages.column_panel import hierarchy_rows
 
-    opened, words = controller.opened(bench), (controller.bench(bench).schema or {}).get("columns", {})
-    view = next((column for column in opened.columns if column.name == name), None) if opened else None
+    opened, words = controller.opened(bench), controller.bench(bench).columns(table)
+    columns = opened.columns if opened else ()
+    view = next((column for column in columns if (column.table, column.name) == (table, name)), None)
     if opened is None or view is None:
         raise InputError("hierarchy", "must be of a column of the file")
     return table_text(hierarchy_rows(opened, view, words.get(name, {})))
@@ -178,6 +190,6 @@ _RESULTS: dict[str, Callable[[Job], Response]] = {
     "report.html": _page("release", "report.html"),
     "internal.html": _page("release.internal", "report.html"),
     "comparison.html": _page("comparison", "comparison.html"),
-    "release.zip": _zip(False),
+    LEAVES: _zip(False),
     "internal.zip": _zip(True),
 }

@@ -152,12 +152,22 @@ class Bench:
             return self
         return replace(self, now=after, past=(*self.past, self.now)[-MOST_STEPS:], future=())
 
-    def with_columns(self, what: str, entries: Mapping[str, Words], *, at: float = 0.0) -> Bench:
-        """Change entries of some columns of the schema; an entry of None is taken out."""
-        before = {} if self.schema is None else dict(self.schema["columns"])
+    def columns(self, table: str = "") -> Words:
+        """The columns' words of the schema, or of one of linked tables."""
+        schema = self.schema or {}
+        found: Words = (schema.get("tables", {}).get(table, {}) if table else schema).get("columns", {})
+        return found
+
+    def with_columns(self, what: str, entries: Mapping[str, Words], *, at: float = 0.0, table: str = "") -> Bench:
+        """Change entries of some columns of the schema, or of one of linked tables; an entry of None is taken out."""
+        before = self.columns(table)
         after = {name: {**before.get(name, {}), **words} for name, words in entries.items()}
         cleaned = {name: {k: v for k, v in words.items() if v is not None} for name, words in after.items()}
-        return self.changed(what, at=at, schema={**(self.schema or {}), "columns": {**before, **cleaned}})
+        columns = {"columns": {**before, **cleaned}}
+        if not table:
+            return self.changed(what, at=at, schema={**(self.schema or {}), **columns})
+        tables = (self.schema or {})["tables"]
+        return self.changed(what, at=at, schema={"tables": {**tables, table: {**tables[table], **columns}}})
 
     def undo(self) -> Bench:
         """Back to what was before, where there is such."""
@@ -182,6 +192,10 @@ class Bench:
     def with_note(self, name: str, value: Any) -> Bench:
         """Remember something by name."""
         return replace(self, notes={**self.notes, name: value})
+
+    def with_notes(self, notes: Words) -> Bench:
+        """Remember some things by name."""
+        return replace(self, notes={**self.notes, **notes})
 
     def with_entry(self, entry: Entry) -> Bench:
         """One more line of the log."""
@@ -276,9 +290,9 @@ class Sessions:
         with self._lock:
             before = self._known.get(bench.id)
             if bench.opened is not None and (before is None or before.opened != bench.opened):
-                write_text(self._place(bench.id, "opened"), json.dumps(bench.opened.to_dict(), ensure_ascii=False))
+                self._write(bench.id, "opened", bench.opened.to_dict())
             words = {**bench.to_dict(), "has_opened": bench.opened is not None}
-            write_text(self._place(bench.id, "bench"), json.dumps(words, ensure_ascii=False))
+            self._write(bench.id, "bench", words)
             self._known[bench.id] = bench
             self._revisions[bench.id] = self.revision(bench.id) + 1
             if before is None or before.now != bench.now:
@@ -315,6 +329,10 @@ class Sessions:
             return Bench.from_dict(words, Opened.from_dict(json.loads(opened)) if opened else None)
         except (OSError, ValueError, KeyError):
             return None
+
+    def _write(self, id: str, part: str, words: Words) -> None:
+        """Whole or not at all; the room goes with the process, so nothing is written for a crash of the machine."""
+        write_text(self._place(id, part), json.dumps(words, ensure_ascii=False), durable=False)
 
     def _place(self, id: str, part: str) -> Path:
         return self._folder / f"{_checked(id)}.{part}.json"

@@ -1,18 +1,21 @@
-"""The way out of the private room: a decision is signed, a release is written to a folder."""
+"""The way out of the private room: a decision is signed, a release is entered in the register and written or sent."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from shlex import join
 from typing import Any
 
 from shoal.errors import FileError
+from shoal.files.atomic import sha256
+from shoal.release.folders import MANIFEST
 from shoal.web.controller import Controller
 from shoal.web.export import hand_over
-from shoal.web.job import Job
+from shoal.web.job import ENTRY, Job
 
-__all__ = ["default_folder", "default_key", "sign_release", "write_release"]
+__all__ = ["default_folder", "default_key", "entered", "sign_release", "write_release"]
 
 DECISION = ("decision", "by", "recipient", "expires")
 
@@ -33,12 +36,36 @@ def default_folder(controller: Controller, bench: str) -> str:
 
 
 def write_release(controller: Controller, bench: str, job: Job, text: str) -> Path:
-    """Write a finished release to the folder that a person typed, and remember where."""
-    place = hand_over(job, controller.release_place(text))
+    """Write a finished release to the folder that a person typed, enter it in the register, and remember where."""
+    place = controller.release_place(text)
+    with entered(controller, bench, job, str(place)):
+        hand_over(job, place)
     written = {**controller.bench(bench).notes.get("written", {}), job.id: str(place)}
     controller.note(bench, "written", written)
     controller.record(bench, f"written to {place}")
     return place
+
+
+@contextmanager
+def entered(controller: Controller, bench: str, job: Job, folder: str = "") -> Iterator[None]:
+    """Enter a release in the register before it leaves, once; what then doesn't leave after all is withdrawn."""
+    from shoal.register.pending import Pending
+
+    notes = controller.bench(bench).notes
+    found = None if job.id in notes.get("entered", {}) else Pending.read(job.folder / ENTRY)
+    if found is None:
+        yield
+        return
+    recipient = notes.get("decisions", {}).get(job.id, {}).get("recipient")
+    found.to(recipient, folder).enter_now(sha256(job.folder / "release" / MANIFEST))
+    try:
+        yield
+    except BaseException:
+        found.withdraw("it was entered, but could not be written")
+        raise
+    known = controller.bench(bench).notes.get("entered", {})
+    controller.note(bench, "entered", {**known, job.id: found.release})
+    controller.record(bench, f"entered in the register as release {found.release}")
 
 
 def sign_release(controller: Controller, bench: str, job: Job, given: Mapping[str, str]) -> None:

@@ -93,6 +93,11 @@ class Room:
         """A secret seed of this room, under which comparisons repeat."""
         return secrets.randbits(62)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the folder is still there."""
+        return self._lock is not None
+
     def receive(self, name: str) -> Path:
         """Where an upload of this file name is to be written: a folder of its own, and a name without tricks."""
         folder = self.uploads / secrets.token_hex(8)

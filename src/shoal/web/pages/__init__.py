@@ -9,7 +9,8 @@ from shoal.web.controller import Controller
 from shoal.web.pages.columns import ColumnsPage
 from shoal.web.pages.compare import ComparePage
 from shoal.web.pages.file import FilePage
-from shoal.web.pages.jobs import HistoryPage, JobsPage, MissingPage, ScoresPage
+from shoal.web.pages.history import HistoryPage
+from shoal.web.pages.jobs import JobsPage, MissingPage, ReleasesPage, ScoresPage
 from shoal.web.pages.live import Page, serve
 from shoal.web.pages.method import MethodPage
 from shoal.web.pages.result import ResultPage
@@ -17,7 +18,7 @@ from shoal.web.pages.screen import document
 
 __all__ = ["add_pages"]
 
-_ALONE: dict[str, type[Page]] = {"/": FilePage, "/jobs": JobsPage, "/scores": ScoresPage}
+_ALONE: dict[str, type[Page]] = {"/": FilePage, "/jobs": JobsPage, "/releases": ReleasesPage, "/scores": ScoresPage}
 _ROOMS: dict[str, type[Page]] = {
     "columns": ColumnsPage,
     "method": MethodPage,

@@ -79,7 +79,7 @@ def state_line(controller: Controller, bench: str, opened: Opened) -> Html:
     """One line: file, rows, columns, people unique now, recipe, last result, written or not; undo beside it."""
     items = [
         _item("File", tag("a", opened.name, href=f"/b/{bench}/columns", title=opened.path)),
-        _item("Rows", count(opened.n_rows or 0)),
+        _item("Rows", _rows(opened)),
         _item("Columns", count(opened.n_columns)),
         _item("Unique now", _unique(controller, bench)),
         _item("Recipe", tag("a", _recipe(controller, bench), href=f"/b/{bench}/method")),
@@ -87,6 +87,13 @@ def state_line(controller: Controller, bench: str, opened: Opened) -> Html:
         _item("Project", _saved(controller, bench)),
     ]
     return tag("div", tag("dl", *items, class_="line-of-state"), _undo(controller, bench), class_="state-inner")
+
+
+def _rows(opened: Opened) -> str:
+    """How many; of linked tables each by its name."""
+    if not opened.tables:
+        return count(opened.n_rows or 0)
+    return ", ".join(f"{count(n)} {name}" for name, n in opened.tables.items())
 
 
 def _item(name: str, value: Any) -> Html:

@@ -15,7 +15,7 @@ from shoal.report.markup import Html, join, tag
 from shoal.report.numbers import number, percent
 from shoal.report.svg import Scale, bands, share_scale
 
-__all__ = ["Dot", "bars", "bullet", "curves", "distribution", "heat_map", "risk_map", "spark"]
+__all__ = ["Dot", "bars", "bullet", "curves", "distribution", "heat_map", "joint", "pair_map", "risk_map", "spark"]
 
 _ROOM = {"left": 46, "right": 14, "top": 12, "bottom": 40}
 
@@ -118,6 +118,54 @@ def heat_map(names: Sequence[str], values: Sequence[Sequence[float | None]], lab
                 drawn.append(_rect(x, y, side - 2, side - 2, kind, words, **share))
     whole = room + side * len(names)
     return _picture(whole, whole, label, drawn)
+
+
+def pair_map(names: Sequence[str], kept: Mapping[tuple[int, int], float], chosen: str) -> Html:
+    """How much of each pair is lost, in a triangle; a pair is pressed to be seen in full."""
+    side, room = 26, 8 + 6.4 * max((len(_short(name)) for name in names), default=0)
+    worst = max([0.02, *(1 - share for share in kept.values())])
+    drawn = []
+    for i, name in enumerate(names):
+        drawn.append(_text(_short(name), room - 6, 4 + side * i + 17, "end"))
+        place = f"translate({room + side * i + 17:.0f},{8 + side * len(names):.0f}) rotate(-90)"
+        drawn.append(tag("text", _short(name), transform=place, class_="end"))
+    for (i, j), share in kept.items():
+        x, y, key = room + side * i, 4 + side * j, f"{i},{j}"
+        words = f"{names[i]} and {names[j]}: {percent(share)} kept"
+        drawn.append(_rect(x, y, side - 2, side - 2, "cell"))
+        marks = {"fill_opacity": f"{(1 - share) / worst:.2f}", "data_do": "pair", "data_of": key, "data_key": key}
+        kind = "cell minus press chosen" if key == chosen else "cell minus press"
+        drawn.append(_rect(x, y, side - 2, side - 2, kind, words, **marks))
+    label = "How much of each pair of columns is kept; the same is in the list above"
+    return _picture(room + side * len(names), room + side * len(names), label, drawn)
+
+
+def joint(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    shares: Sequence[Sequence[float]],
+    titles: tuple[str, str],
+    label: str,
+    *,
+    top: float,
+) -> Html:
+    """A table of shares as squares whose area is the share: two columns against each other."""
+    side = 24
+    left = 10 + 6.4 * max((len(_short(name)) for name in rows), default=0)
+    below = 10 + 6.4 * max((len(_short(name)) for name in columns), default=0)
+    drawn = []
+    for i, name in enumerate(rows):
+        drawn.append(_text(_short(name), left - 6, 4 + side * i + 16, "end"))
+        for j, other in enumerate(columns):
+            size = (side - 2) * sqrt(shares[i][j] / top) if top else 0.0
+            x, y = left + side * j, 4 + side * i
+            words = f"{titles[0]} {name}, {titles[1]} {other}: {percent(shares[i][j])}"
+            drawn.append(_rect(x + (side - size) / 2, y + (side - size) / 2, size, size, "after"))
+            drawn.append(_rect(x, y, side, side, "ask", words))
+    for j, name in enumerate(columns):
+        place = f"translate({left + side * j + 16:.0f},{10 + side * len(rows):.0f}) rotate(-90)"
+        drawn.append(tag("text", _short(name), transform=place, class_="end"))
+    return _picture(left + side * len(columns), 8 + side * len(rows) + below, label, drawn)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

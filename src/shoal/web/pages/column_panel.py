@@ -16,11 +16,13 @@ from shoal.report.markup import Html, join, rows_table, tag
 from shoal.report.numbers import count
 from shoal.schema import Column
 from shoal.web.inspect import ColumnView, Opened
+from shoal.web.linked_tables import linked_column
 from shoal.web.pages.screen import field, problem, select
+from shoal.web.pages.tree_editor import draw_tree
 from shoal.web.recoding import table_rows, table_text
 from shoal.web.table_reading import column_of
 
-__all__ = ["draw_panel", "hierarchy_rows", "panel_entries"]
+__all__ = ["draw_panel", "hierarchy_rows", "panel_entries", "tree_of"]
 
 ABSENCE = {"": "not said", "unknown": "unknown", "not applicable": "not applicable", "both": "both"}
 HIERARCHIES = {
@@ -64,14 +66,35 @@ def draw_panel(bench: str, opened: Opened, view: ColumnView, words: Mapping[str,
         tag(
             "div",
             tag("button", "Apply", type="submit", class_="main"),
-            tag("a", "Export for ARX", href=f"/b/{bench}/hierarchy.csv?column={_quoted(view.name)}", class_="button"),
+            tag("a", "Export for ARX", href=f"/b/{bench}/hierarchy.csv?{_named(view)}", class_="button"),
             class_="actions",
         ),
         data_do="panel",
         data_of=view.name,
         class_="stack",
     )
-    return join([form, _levels(opened, view, words)])
+    return join([form, _levels(opened, view, words), _tree(opened, view, words)])
+
+
+def _tree(opened: Opened, view: ColumnView, words: Mapping[str, Any]) -> Html | None:
+    """The tree of a column whose values are names; numbers have intervals."""
+    if view.type in ("number", "date", "time"):
+        return None
+    try:
+        rows, counts = tree_of(opened, view, words)
+    except ShoalError:
+        return None
+    return join([tag("h3", "Its tree"), draw_tree(view.name, rows, counts)])
+
+
+def tree_of(opened: Opened, view: ColumnView, words: Mapping[str, Any]) -> tuple[list[list[str]], list[int]]:
+    """The hierarchy as a table without the level that tells nothing, and how many cells hold each value."""
+    ladder = _ladder(opened, view, words)
+    counts = np.bincount(ladder.codes[ladder.codes >= 0], minlength=len(ladder.labels[0]))
+    rows = [(row, int(n)) for row, n in zip(_written(ladder), counts, strict=False) if row[0]]
+    if rows and len({row[-1] for row, _ in rows}) == 1 and len(rows[0][0]) > 1:
+        rows = [(row[:-1], n) for row, n in rows]
+    return [row for row, _ in rows], [n for _, n in rows]
 
 
 _EXAMPLES = "5; 10; 20"
@@ -81,10 +104,10 @@ _HELP = (
 )
 
 
-def _quoted(name: str) -> str:
-    from urllib.parse import quote
+def _named(view: ColumnView) -> str:
+    from urllib.parse import urlencode
 
-    return quote(name, safe="")
+    return urlencode({"column": view.name, **({"table": view.table} if view.table else {})})
 
 
 def _shown(words: Mapping[str, Any] | None) -> tuple[str, str]:
@@ -143,12 +166,16 @@ def _numbers(line: str) -> list[Any]:
 
 
 def _ladder(opened: Opened, view: ColumnView, words: Mapping[str, Any]) -> Ladder:
-    return ladder_for(column_of(opened, view.name), Column.from_dict(view.name, dict(words)))
+    cells = linked_column(opened, view.table, view.name) if view.table else column_of(opened, view.name)
+    return ladder_for(cells, Column.from_dict(view.name, dict(words)))
 
 
 def hierarchy_rows(opened: Opened, view: ColumnView, words: Mapping[str, Any]) -> list[list[str]]:
     """The hierarchy as ARX's table: one row per value, one column per level."""
-    ladder = _ladder(opened, view, words)
+    return _written(_ladder(opened, view, words))
+
+
+def _written(ladder: Ladder) -> list[list[str]]:
     written = [as_text(label).to_list() for label in ladder.labels]
     return [["" if cell is None else str(cell) for cell in row] for row in zip(*written, strict=True)]
 

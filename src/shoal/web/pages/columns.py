@@ -5,21 +5,24 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, get_args
 from urllib.parse import urlencode
 
 from shoal.errors import SchemaError, ShoalError
 from shoal.report.markup import Child, Html, join, tag
 from shoal.report.numbers import count, percent, plural
-from shoal.schema import Kind, Role, Schema
+from shoal.schema import Kind, LinkedSchema, Role, Schema
 from shoal.web.inspect import ColumnView, Opened
 from shoal.web.pages import charts
 from shoal.web.pages.bench_page import BenchPage, first_rows
-from shoal.web.pages.column_panel import draw_panel, panel_entries
+from shoal.web.pages.column_panel import draw_panel, panel_entries, tree_of
 from shoal.web.pages.domain import read_domain, show_domain
 from shoal.web.pages.live import Act
 from shoal.web.pages.screen import field, problem, select
 from shoal.web.pages.standing import helps, remedy, standing_now
+from shoal.web.pages.tree_editor import put_together, take_apart
 from shoal.web.recoding import read_step
 
 __all__ = ["ColumnsPage"]
@@ -58,7 +61,22 @@ class ColumnsPage(BenchPage):
     def words(self) -> Mapping[str, Any]:
         """The columns' words as they stand."""
         bench = self.controller.find(self.bench)
-        return (bench.schema or {}).get("columns", {}) if bench else {}
+        return bench.columns(self.table) if bench else {}
+
+    @property
+    def table(self) -> str:
+        """The linked table that is shown, the persons' unless another is asked for; empty where there is one table."""
+        bench = self.controller.find(self.bench)
+        tables = (bench.schema or {}).get("tables", {}) if bench else {}
+        asked = self.query.get("table", "")
+        return asked if asked in tables else next(iter(tables), "")
+
+    @property
+    def entry(self) -> Mapping[str, Any]:
+        """What the schema says of that table beside its columns."""
+        tables = (self.controller.bench(self.bench).schema or {}).get("tables", {})
+        found: Mapping[str, Any] = tables.get(self.table, {})
+        return found
 
     def body(self, opened: Opened) -> Html:
         """Heading, what is to be settled, the grid and what stands beside it."""
@@ -68,7 +86,8 @@ class ColumnsPage(BenchPage):
         aside = [self._panel(opened), standing_now(found, current=current), helps(found, coarsens=coarsens)]
         return join(
             [
-                self._heading(opened, problems),
+                self._heading(opened, problems, counted=bool(found)),
+                self._tables(opened),
                 self._settle(opened, problems, counted=bool(found)),
                 tag(
                     "div",
@@ -76,17 +95,17 @@ class ColumnsPage(BenchPage):
                     tag("aside", *aside, class_="aside-panel"),
                     class_="grid-and-aside",
                 ),
-                first_rows(opened, {name: str(words.get("role", "other")) for name, words in self.words.items()}),
+                first_rows(*self._first_rows(opened)),
                 self._more(),
             ]
         )
 
     # The top
 
-    def _heading(self, opened: Opened, problems: Sequence[Any]) -> Html:
+    def _heading(self, opened: Opened, problems: Sequence[Any], *, counted: bool) -> Html:
         notes = [tag("p", note, class_="note") for note in opened.notes]
         lead = "The roles decide what is protected. Shoal has proposed them; please look through them."
-        ready = not problems and self._has_quasi()
+        ready = counted and not problems and self._has_quasi()
         method = tag("a", "Continue to the method", href=f"/b/{self.bench}/method", class_="button main")
         blocked = tag("span", "Continue to the method", class_="button main", aria_disabled="true")
         down = tag("a", "Download the schema", href=f"/b/{self.bench}/schema.toml", class_="button")
@@ -98,7 +117,50 @@ class ColumnsPage(BenchPage):
             ]
         )
 
+    def _tables(self, opened: Opened) -> Html | None:
+        """The linked tables, how they hang together, and what persons are grouped on of the one that is shown."""
+        if not opened.tables:
+            return None
+        links = [self._table_link(name, n) for name, n in opened.tables.items()]
+        tabs = tag("nav", tag("ol", *links, class_="rooms tables"), aria_label="Tables")
+        entry = self.entry
+        if "parent" not in entry:
+            return join([tabs, tag("p", f"One row for each person; told apart by {entry.get('key')}.", class_="note")])
+        words = f"Events of {entry['parent']}, by {entry['link']}."
+        shown = self.typed.get("summaries", "; ".join(entry.get("summaries", ())))
+        grouped = tag(
+            "input", type="text", name="summaries", value=shown, class_="wide", placeholder="count; first:day"
+        )
+        hint = (
+            "What an intruder may know of all events of a person: count, first:DAY, last:DAY, codes:CODE, total:NUMBER."
+        )
+        return join(
+            [
+                tabs,
+                tag("p", words, class_="note"),
+                problem(self.wrong.get("summaries")),
+                field("Persons are grouped on", grouped, hint),
+            ]
+        )
+
+    def _table_link(self, name: str, n: int) -> Html:
+        here = "page" if name == self.table else None
+        words = join([name, " ", tag("span", f"{count(n)} rows", class_="note")])
+        return tag("li", tag("a", words, href=f"/b/{self.bench}/columns?table={name}", aria_current=here))
+
+    def _first_rows(self, opened: Opened) -> tuple[Opened, dict[str, str]]:
+        """The first rows of the table that is shown, and the roles of its columns."""
+        roles = {name: str(words.get("role", "other")) for name, words in self.words.items()}
+        if not opened.tables:
+            return opened, roles
+        names, rows = opened.previews[self.table]
+        keys = {name: "identifier" for name in (self.entry.get("key"), self.entry.get("link")) if name}
+        return replace(opened, preview_columns=tuple(names), preview=rows), roles | keys
+
     def _has_quasi(self) -> bool:
+        if self.table:
+            persons = self.controller.bench(self.bench).schema or {}
+            return any(w.get("role") == "quasi" for t in persons["tables"].values() for w in t["columns"].values())
         return any(words.get("role") == "quasi" for words in self.words.values())
 
     def _settle(self, opened: Opened, problems: Sequence[Mapping[str, Any]], *, counted: bool) -> Html:
@@ -148,15 +210,14 @@ class ColumnsPage(BenchPage):
         shown = self._filtered(opened, found)
         first = self._first(len(shown))
         rows = [self._row(i, column, opened, found) for i, column in shown[first : first + AT_ONCE]]
-        heads = ["column", "shape", "role", "makes unique", "kind", "where missing", "public range or levels", "why"]
+        heads = ["column", "shape", "role", "makes unique", "kind", "where missing", "public range or levels"]
         every = tag("input", type="checkbox", data_all=True, aria_label="select all columns shown")
         head = tag("tr", tag("td", every), *(tag("th", text, scope="col") for text in heads))
         caption = tag("caption", "Columns", class_="heard")
         table = tag("table", caption, tag("thead", head), tag("tbody", *rows), class_="columns")
         area = tag("div", table, class_="scroll tall", tabindex="0", role="group", aria_label="Columns")
-        return tag(
-            "div", self._filter(len(shown), len(opened.columns)), self._bulk(), area, self._pages(len(shown), first)
-        )
+        n = sum(column.table == self.table for column in opened.columns)
+        return tag("div", self._filter(len(shown), n), self._bulk(), area, self._pages(len(shown), first))
 
     def _first(self, n: int) -> int:
         given = self.query.get("from", "0")
@@ -168,7 +229,8 @@ class ColumnsPage(BenchPage):
         return [
             (i, column)
             for i, column in enumerate(opened.columns)
-            if text in column.name.lower()
+            if column.table == self.table
+            and text in column.name.lower()
             and (role != "to settle" or column.name in troubled)
             and (role in ("", "to settle") or self.words.get(column.name, {}).get("role") == role)
         ]
@@ -232,6 +294,8 @@ class ColumnsPage(BenchPage):
         box = tag("input", type="checkbox", data_select=True, value=name, aria_label=f"select {name}")
         edit = self._link("More", {"column": name}, class_="quiet", aria_label=f"more about {name}")
         roles = {role: role for role in get_args(Role)}
+        if name not in self.words:
+            return self._key_row(column)
         cells: list[Child] = [
             charts.spark(column.shape, ordered=column.ordered, label=f"distribution of {name}"),
             select(f"{i}.role", roles, words.get("role"), aria_label=f"role of {name}"),
@@ -239,20 +303,37 @@ class ColumnsPage(BenchPage):
             select(f"{i}.kind", KINDS, words.get("kind") or "", aria_label=f"kind of {name}"),
             self._missing(i, column, words),
             self._domain(i, column, words),
-            tag("div", *self._findings(opened, name), self._reason(opened, name), class_="why"),
         ]
         head = join([tag("strong", name), " ", edit, tag("span", _facts(column), class_="type")])
-        kind = "trouble own" if troubles else None
         row = [tag("td", box), tag("th", head, scope="row"), *(tag("td", cell) for cell in cells)]
-        drawn = tag("tr", *row, class_=kind, data_key=f"row {name}")
-        if not troubles:
-            return drawn
-        wide = tag("td", *troubles, colspan=str(len(row) - 1))
-        return join([drawn, tag("tr", tag("td"), wide, class_="trouble settle", data_key=f"trouble {name}")])
+        why = [*self._findings(opened, name), self._reason(opened, name), *self._doubts(opened, name, words)]
+        lines = [("about", [tag("div", *why, class_="why")])] + ([("settle", troubles)] if troubles else [])
+        mark = " trouble" if troubles else ""
+        drawn = [tag("tr", *row, class_=f"own{mark}", data_key=f"row {name}")]
+        drawn += [
+            tag(
+                "tr",
+                tag("td"),
+                tag("td", *content, colspan=str(len(row) - 1)),
+                class_=f"{kind}{mark}{' last' if i == len(lines) - 1 else ''}",
+                data_key=f"{kind} {name}",
+            )
+            for i, (kind, content) in enumerate(lines)
+        ]
+        return join(drawn)
+
+    def _key_row(self, column: ColumnView) -> Html:
+        """A key or link of a linked table: it is released under a new name, and has no other role."""
+        sort = "key" if column.name == self.entry.get("key") else f"link to {self.entry.get('parent')}"
+        head = join([tag("strong", column.name), tag("span", _facts(column), class_="type")])
+        said = tag("td", f"{sort}: released under new numbers", colspan="6", class_="soft")
+        return tag("tr", tag("td"), tag("th", head, scope="row"), said, data_key=f"row {column.name}")
 
     def _missing(self, i: int, column: ColumnView, words: Mapping[str, Any]) -> Child:
         chosen = words.get("missing", "error")
         codes = words.get("missing_codes")
+        if not column.n_missing and not codes and chosen == "error":
+            return tag("span", "none missing", class_="soft")
         also = tag("span", f"codes: {', '.join(map(str, codes))}", class_="type") if codes else None
         name = f"{i}.missing"
         return join([select(name, MISSING, chosen, aria_label=f"where {column.name} is missing"), also])
@@ -293,21 +374,39 @@ class ColumnsPage(BenchPage):
         return tag("div", tag("p", words, class_="flag"), tag("div", *presses, class_="remedies"), class_="settle")
 
     def _findings(self, opened: Opened, name: str) -> list[Html]:
-        found = [finding for finding in (opened.scan or {}).get("findings", ()) if finding["column"] == name]
-        return [tag("span", f"Looks like: {finding['identifier']}.", class_="flag") for finding in found]
+        every = (opened.scan or {}).get("findings", ())
+        found = [one for one in every if one["column"] == name and one.get("table", "") == self.table]
+        return [tag("span", f"Looks like: {finding['identifier']}. ", class_="flag") for finding in found]
 
     def _reason(self, opened: Opened, name: str) -> str:
-        return str((opened.proposal or {}).get("reasons", {}).get(name, ""))
+        reasons = (opened.proposal or {}).get("reasons", {})
+        return str((reasons.get(self.table, {}) if self.table else reasons).get(name, ""))
+
+    def _doubts(self, opened: Opened, name: str, words: Mapping[str, Any]) -> list[Html]:
+        """Values that may stand for an absence: one press says that they do."""
+        seen = (opened.proposal or {}).get("doubtful", {}).get(name, {})
+        known = words.get("missing_codes") or {}
+        asked = [code for code in seen if code not in {str(code) for code in known}]
+        if not asked:
+            return []
+        told = ", ".join(f"{code} ({count(seen[code])} cells)" for code in asked)
+        levels = [level for level in words.get("levels") or () if str(level) not in asked]
+        rest = {"levels": levels or None} if words.get("levels") else {}
+        presses = [
+            remedy(meaning, {name: {"missing_codes": {**known, **dict.fromkeys(asked, meaning)}, **rest}})
+            for meaning in ("unknown", "not applicable")
+        ]
+        return [tag("div", tag("span", f"Does {told} stand for an absence? Yes:"), *presses, class_="doubt")]
 
     # Beside the grid
 
     def _panel(self, opened: Opened) -> Html | None:
         name = self.query.get("column", "")
-        view = next((column for column in opened.columns if column.name == name), None)
-        if view is None:
+        view = next((one for one in opened.columns if (one.table, one.name) == (self.table, name)), None)
+        if view is None or name not in self.words:
             return None
         close = self._link("Close", {"column": ""}, class_="quiet")
-        names = [column.name for column in opened.columns if column.name != name]
+        names = [one.name for one in opened.columns if one.table == self.table and one.name != name]
         panel = draw_panel(self.bench, opened, view, self.words.get(name, {}), names)
         return tag(
             "section",
@@ -336,7 +435,9 @@ class ColumnsPage(BenchPage):
         )
         return tag(
             "div",
-            tag(
+            None
+            if self.table
+            else tag(
                 "details",
                 tag("summary", f"Rules between columns ({len(rules)})"),
                 problem(self.wrong.get("rules")),
@@ -357,8 +458,14 @@ class ColumnsPage(BenchPage):
     def press(self, act: Act) -> None:
         """A field of a row, a remedy, a bulk edit, the panel, rules or a schema."""
         done = {"remedy": self._remedied, "bulk": self._bulk_edit, "panel": self._panel_edit, "recode": self._recoded}
+        done |= {"tree": self._tree_edit, "tree-apart": self._tree_edit}
         if act.do in done:
-            self._take(act.do if act.do != "remedy" else "", lambda: done[act.do](act))
+            place = {"remedy": "", "tree": "panel", "tree-apart": "panel"}.get(act.do, act.do)
+            self._take(place, lambda: done[act.do](act))
+        elif act.name == "summaries":
+            text = str(act.value)
+            change = partial(self.controller.change_summaries, self.bench, self.table, text)
+            self._take("summaries", change, "summaries", text)
         elif act.name in ("schema", "rules"):
             self._take(act.name, lambda: self._pasted(act.name, str(act.value)), act.name, str(act.value))
         elif act.name:
@@ -372,7 +479,8 @@ class ColumnsPage(BenchPage):
         column = opened.columns[int(place)]
 
         def change() -> None:
-            self.controller.change_column(self.bench, column.name, _entries(column, entry, str(act.value)))
+            entries = _entries(column, entry, str(act.value))
+            self.controller.change_column(self.bench, column.name, entries, table=column.table)
 
         self._take(column.name, change, act.name, str(act.value))
 
@@ -389,19 +497,33 @@ class ColumnsPage(BenchPage):
 
     def _remedied(self, act: Act) -> None:
         entries = json.loads(act.of)
-        self.controller.change_columns(self.bench, entries, _said(entries))
+        self.controller.change_columns(self.bench, entries, _said(entries), table=self.table)
 
     def _bulk_edit(self, act: Act) -> None:
         given = {name: str(act.fields[name]) for name in ("role", "kind", "missing") if act.fields.get(name)}
         names = [str(name) for name in act.fields.get("selected", ()) if str(name) in self.words]
         if given and names:
             entries = {name: dict(given) for name in names}
-            self.controller.change_columns(self.bench, entries, _said(entries))
+            self.controller.change_columns(self.bench, entries, _said(entries), table=self.table)
 
     def _panel_edit(self, act: Act) -> None:
         name = act.of
         if name in self.words:
-            self.controller.change_column(self.bench, name, panel_entries(act.fields, self.words[name]))
+            entries = panel_entries(act.fields, self.words[name])
+            self.controller.change_column(self.bench, name, entries, table=self.table)
+
+    def _tree_edit(self, act: Act) -> None:
+        """Put values of a hierarchy together, or take a group apart."""
+        opened = self.opened
+        name, level, label = json.loads(act.of) if act.do == "tree-apart" else (act.of, 0, "")
+        columns = opened.columns if opened else ()
+        view = next((one for one in columns if (one.table, one.name) == (self.table, name)), None)
+        if opened is None or view is None or name not in self.words:
+            return
+        rows, _ = tree_of(opened, view, self.words[name])
+        made = take_apart(rows, int(level), str(label)) if label else put_together(rows, act.fields)
+        hierarchy = {"kind": "table", "rows": made} if len(made[0]) > 1 else None
+        self.controller.change_column(self.bench, name, {"hierarchy": hierarchy}, table=self.table)
 
     def _recoded(self, act: Act) -> None:
         """Put a change in front of the recipe's coarseners."""
@@ -420,7 +542,9 @@ class ColumnsPage(BenchPage):
         if name == "rules":
             self.controller.change_rules(self.bench, _toml(text).get("rules", []) if text.strip() else [])
         elif text.strip():
-            self.controller.set_schema(self.bench, Schema.from_dict(_toml(text)))
+            words = _toml(text)
+            read = LinkedSchema.from_dict if "tables" in words else Schema.from_dict
+            self.controller.set_schema(self.bench, read(words))
 
 
 _RULES = """[[rules]]

@@ -25,8 +25,9 @@ LEGENDS: dict[Family, str] = {
     "mask": "Masking",
     "coarsen": "Coarsening",
     "synthesize": "Synthesis",
+    "events": "Events",
 }
-CHAINED: tuple[Family, ...] = ("mask", "coarsen")
+CHAINED: tuple[Family, ...] = ("mask", "coarsen", "events")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +102,8 @@ def change_slot(slots: Sequence[Slot], name: str, value: Any) -> tuple[Slot, ...
 def add_slot(slots: Sequence[Slot], family: str) -> tuple[Slot, ...]:
     """The slots with one more method of a family that can be chained, at the end."""
     chained = next(known for known in CHAINED if known == family)
-    return (*slots, Slot(family=chained, method=methods(chained)[0].name))
+    last = max(i for i, slot in enumerate(slots) if slot.family == chained)
+    return (*slots[: last + 1], Slot(family=chained, method=methods(chained)[0].name), *slots[last + 1 :])
 
 
 def remove_slot(slots: Sequence[Slot], place: int) -> tuple[Slot, ...]:
@@ -116,10 +118,17 @@ def draw_slots(slots: Sequence[Slot], columns: Columns, wrong: Fault | None = No
         bad = wrong if wrong and wrong.place == place else None
         drawn.append(_draw(place, slot, columns, first=slot.family not in seen, wrong=bad))
         seen.add(slot.family)
-    last = slots[-1].family
-    more = {"mask": "Add another mask", "coarsen": "Add another step"}.get(last)
-    drawn.append(tag("button", more, type="button", data_do="add", data_of=last) if more else Html(""))
+        if place + 1 == len(slots) or slots[place + 1].family != slot.family:
+            drawn.append(_one_more(slot.family))
     return join(drawn)
+
+
+_MORE = {"mask": "Add another mask", "coarsen": "Add another step", "events": "Add another method for events"}
+
+
+def _one_more(family: Family) -> Html:
+    more = _MORE.get(family)
+    return tag("button", more, type="button", data_do="add", data_of=family) if more else Html("")
 
 
 def _draw(place: int, slot: Slot, columns: Columns, *, first: bool, wrong: Fault | None) -> Html:

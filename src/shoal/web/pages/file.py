@@ -68,9 +68,19 @@ class FilePage(Page):
         return tag("div", *ways)
 
     def _by_path(self) -> Html:
-        entry = tag("input", name="path", id="path", type="text", class_="wide", placeholder="/data/people.parquet")
+        entry = tag(
+            "input",
+            name="path",
+            id="path",
+            type="text",
+            class_="wide",
+            placeholder=_PATH,
+        )
         label = tag("label", tag("span", "Or enter its path on this machine", class_="name"), entry)
-        words = "Best for large files: they are read in place, and only a working copy is kept in the private folder."
+        words = (
+            "Best for large files: they are read in place, and only a working copy is kept in the private folder. A "
+            "folder with one file for each table (patients, visits) opens as linked tables."
+        )
         options = tag(
             "details",
             tag("summary", "How to read it"),
@@ -186,6 +196,7 @@ def _heading() -> Html:
     return join([tag("h1", "Open a file"), tag("p", words, class_="lead")])
 
 
+_PATH = "/data/people.parquet, or a folder of linked tables"
 _OPTIONS = {
     "delimiter": ("Delimiter", "detected automatically"),
     "encoding": ("Encoding", "detected automatically"),

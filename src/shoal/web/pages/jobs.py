@@ -1,22 +1,19 @@
-"""All jobs of all files, and the pages beside the five rooms: the log of a file, scores, and what isn't there."""
+"""All jobs of all files, and other pages beside the five rooms: releases, scores, and what isn't there."""
 
 from __future__ import annotations
 
-from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from shoal.errors import ShoalError
 from shoal.report.markup import Html, join, rows_table, tag
 from shoal.web.controller import title_of
-from shoal.web.inspect import Opened
 from shoal.web.job import Job
-from shoal.web.pages.bench_page import BenchPage
+from shoal.web.pages.leaving import releases_table
 from shoal.web.pages.live import Act, Page
-from shoal.web.pages.screen import field, notice, problem
-from shoal.web.session import Bench
+from shoal.web.pages.screen import problem
+from shoal.web.releases import left_before, withdraw
 
-__all__ = ["HistoryPage", "JobsPage", "MissingPage", "ScoresPage"]
+__all__ = ["JobsPage", "MissingPage", "ReleasesPage", "ScoresPage"]
 
 
 class JobsPage(Page):
@@ -65,98 +62,40 @@ class JobsPage(Page):
             self.controller.jobs.cancel(act.of)
 
 
-class HistoryPage(BenchPage):
-    """What was done with a file: steps to go back to, the log, and the project as a file."""
+class ReleasesPage(Page):
+    """What left before, of every data set: the user's register of releases."""
 
-    room, name = "history", "History"
+    room, name = "releases", "Releases"
 
     def __init__(self, *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
         self.wrong = ""
 
-    def body(self, opened: Opened) -> Html:
-        """The project, the steps, the log."""
-        bench = self.controller.bench(self.bench)
-        return join(
-            [
-                tag("h1", "History"),
-                tag("div", self._project(bench), self._steps(bench), class_="two"),
-                _log(bench),
-            ]
+    def facts(self) -> Any:
+        """The register as it stands."""
+        return left_before() if self.controller.registers else None
+
+    def parts(self) -> dict[str, Html]:
+        """A table, with a way to withdraw what never left."""
+        lead = (
+            "Every release of the same people is held against those before it: together they can tell more than each "
+            "alone. A release is entered when it is written or downloaded. Withdraw one that never left."
         )
+        head = [tag("h1", "Releases"), tag("p", lead, class_="lead"), problem(self.wrong)]
+        if not self.controller.registers:
+            none = tag("p", "The register is turned off (shoal web --no-register).", class_="problem")
+            return {"body": join([tag("h1", "Releases"), none])}
+        left = left_before()
+        none = tag("p", "Nothing has left yet.", class_="note")
+        return {"body": join([*head, releases_table(left) if left else none])}
 
-    def _project(self, bench: Bench) -> Html:
-        base = f"/b/{self.bench}"
-        words = (
-            "A project file holds schema, recipes, manifests, decisions and this history, and no data. It opens again "
-            "after the workbench has stopped, as long as its table lies where it was."
-        )
-        links = tag(
-            "div",
-            tag("a", "Download the project", href=f"{base}/project.shoal", class_="button"),
-            tag("a", "Download as a script", href=f"{base}/script.sh", class_="button"),
-            class_="actions",
-        )
-        return tag("div", tag("h2", "Project"), tag("p", words, class_="note"), self._save(bench), links, class_="card")
-
-    def _save(self, bench: Bench) -> Html | None:
-        if not self.controller.by_path:
-            return None
-        place, saved = self.controller.saved(self.bench)
-        given = place or self._beside(bench)
-        entry = field("Project file", tag("input", type="text", name="place", value=given, class_="wide"))
-        press = tag("button", "Save", type="submit", class_="main")
-        form = tag("form", tag("div", entry, press, class_="line"), problem(self.wrong), data_do="save")
-        return join([notice(f"Saved to {place}; changes are saved too.") if place and saved else None, form])
-
-    def _beside(self, bench: Bench) -> str:
-        path = str(bench.notes.get("path", ""))
-        return "" if not path or self.controller.room.holds(Path(path)) else f"{path.partition('.')[0]}.shoal"
-
-    def _steps(self, bench: Bench) -> Html:
-        past = [(draft, str(i - len(bench.past)), False) for i, draft in enumerate(bench.past)]
-        future = [(draft, str(i + 1), False) for i, draft in enumerate(bench.future)]
-        items = [_step(*one) for one in (*past, (bench.now, "", True), *future)]
-        words = "Press a step to go back to it, or forward again."
-        return tag(
-            "div",
-            tag("h2", "Steps"),
-            tag("p", words, class_="note"),
-            tag("ol", *items, class_="steps-list"),
-            class_="card",
-        )
-
-    def press(self, act: Act) -> None:
-        """Go to a step, or save."""
-        if act.do == "step":
-            steps = int(act.of) if act.of.lstrip("-").isdigit() else 0
-            for _ in range(abs(steps)):
-                (self.controller.undo if steps < 0 else self.controller.redo)(self.bench)
-        elif act.do == "save":
+    def act(self, act: Act) -> None:
+        """Withdraw."""
+        if act.do == "withdraw":
             try:
-                self.controller.save_project(self.bench, str(act.fields.get("place", "")))
+                withdraw(act.of, str(act.fields.get("because", "")))
             except ShoalError as error:
                 self.wrong = str(error)
-
-
-def _step(draft: Any, way: str, here: bool) -> Html:
-    words = draft.what or "as opened"
-    when = tag("span", _clock(draft.at), class_="note") if draft.at else None
-    if here:
-        return tag("li", tag("strong", words), when, aria_current="step")
-    return tag("li", tag("button", words, type="button", class_="quiet", data_do="step", data_of=way), when)
-
-
-def _log(bench: Bench) -> Html:
-    rows = [
-        [_clock(entry.at), entry.who, entry.what, tag("code", entry.command) if entry.command else ""]
-        for entry in reversed(bench.log)
-    ]
-    return join([tag("h2", "Log"), rows_table("Log", ["when", "who", "what", "command"], rows, quiet=True, kind="log")])
-
-
-def _clock(at: float) -> str:
-    return datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M:%S")
 
 
 class ScoresPage(Page):

@@ -19,7 +19,8 @@ from starlette.responses import HTMLResponse, JSONResponse
 
 from shoal.errors import ShoalError
 from shoal.report.markup import Html
-from shoal.web.controller import Controller, GoneError
+from shoal.web.benches import GoneError
+from shoal.web.controller import Controller
 from shoal.web.pages.screen import document
 
 __all__ = ["Act", "Page", "serve"]
@@ -30,21 +31,31 @@ LONGEST = 8_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """What a person did: pressed a button (`do`, `of`, with the `fields` around it) or changed a field (`name`)."""
+    """What a person did: pressed a button (`do`, `of`, with the `fields` around it) or changed a field (`name`).
+
+    `marks` are those of the parts that the browser shows.
+    """
 
     do: str = ""
     of: str = ""
     name: str = ""
     value: Any = None
     fields: Mapping[str, Any] = field(default_factory=dict)
+    marks: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def read(cls, words: Any) -> Act:
         """Read what a browser sent; anything else is nothing done."""
         given = words if isinstance(words, Mapping) else {}
-        texts = {name: str(given.get(name, "")) for name in ("do", "of", "name")}
-        fields = given.get("fields")
-        return cls(**texts, value=given.get("value"), fields=fields if isinstance(fields, Mapping) else {})
+        do, of, name = (str(given.get(entry, "")) for entry in ("do", "of", "name"))
+        return cls(
+            do=do, of=of, name=name, value=given.get("value"), fields=_map(given, "fields"), marks=_map(given, "marks")
+        )
+
+
+def _map(given: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = given.get(name)
+    return value if isinstance(value, Mapping) else {}
 
 
 class Page:
@@ -137,9 +148,13 @@ def _changed(build: Build, request: Request, act: Act) -> Response:
         page.said = str(error)
     if page.go:
         return JSONResponse({"go": page.go}, headers=NO_STORE)
-    return JSONResponse(_answer(page) | {"said": page.said, "sort": page.sort}, headers=NO_STORE)
+    return JSONResponse(_answer(page, act.marks) | {"said": page.said, "sort": page.sort}, headers=NO_STORE)
 
 
-def _answer(page: Page) -> dict[str, Any]:
+def _answer(page: Page, known: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The parts that differ from those which the browser has (`known`, by their marks)."""
     stamp = page.stamp  # before the parts: a change in between is drawn by the next look
-    return {"parts": {name: str(part) for name, part in page.parts().items()}, "stamp": stamp, "title": page.title}
+    drawn = {name: str(part) for name, part in page.parts().items()}
+    marks = {name: hashlib.sha256(text.encode()).hexdigest()[:12] for name, text in drawn.items()}
+    changed = {name: text for name, text in drawn.items() if (known or {}).get(name) != marks[name]}
+    return {"parts": changed, "marks": marks, "stamp": stamp, "title": page.title}

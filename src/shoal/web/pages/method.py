@@ -60,7 +60,7 @@ class MethodPage(BenchPage):
                     "div",
                     tag("div", self._form(opened), self._more(opened)),
                     tag("aside", self._end(opened), class_="aside-panel sticky"),
-                    class_="grid-and-aside",
+                    class_="grid-and-aside run-first",
                 ),
             ]
         )
@@ -71,7 +71,9 @@ class MethodPage(BenchPage):
             schema = self.controller.schema(self.bench)
         except ShoalError:
             schema = Schema(())
-        cards = [_card(one, one == now, one.lacks(schema)) for one in goals()]
+        linked = self.controller.is_linked(self.bench)
+        fitting = [one for one in goals() if not linked or one.for_linked]
+        cards = [_card(one, one == now, one.lacks(schema)) for one in fitting]
         own = [] if now is not None else [self._own()]
         legend = tag("legend", "What should the release preserve?")
         return tag("fieldset", legend, *own, *cards, class_="goals")
@@ -92,7 +94,8 @@ class MethodPage(BenchPage):
 
     def _form(self, opened: Opened) -> Html:
         slots = slots_of(self.words)
-        columns = Columns.of(opened, (self.controller.bench(self.bench).schema or {}).get("columns", {}))
+        persons = next(iter(opened.tables), "")
+        columns = Columns.of(opened, self.controller.bench(self.bench).columns(persons))
         return join([tag("h2", "Recipe"), draw_slots(slots, columns, fault(slots))])
 
     def _more(self, opened: Opened) -> Html:
@@ -100,7 +103,7 @@ class MethodPage(BenchPage):
         entries = [field("Write the table as", select("format", FORMATS, asked.get("format") or ""))]
         kind = kind_of(self.words)
         asks = kind.asks if kind else ()
-        if "preset" in asks:
+        if "preset" in asks and not opened.tables:
             held = "The finished table must meet these rules, or nothing is written."
             entries.append(field("Preset of rules", select("preset", RULES, asked.get("preset") or ""), held))
         if "limit" in asks:
@@ -121,10 +124,11 @@ class MethodPage(BenchPage):
         trial = f"Try on {count(SAMPLE)} rows first"
         sample = (
             tag("button", trial, type="button", data_do="sample", data_of=seen, data_once=True)
-            if n > 2 * SAMPLE
+            if n > 2 * SAMPLE and not opened.tables
             else None
         )
-        compare = tag("a", "Compare with others", href=f"/b/{self.bench}/compare", class_="button")
+        others = tag("a", "Compare with others", href=f"/b/{self.bench}/compare", class_="button")
+        compare = None if opened.tables else others
         save = tag("a", "Download the recipe", href=f"/b/{self.bench}/recipe.toml", class_="button")
         found, _ = self.controller.exposure(self.bench)
         unsettled = len(found.get("problems", []))

@@ -87,6 +87,7 @@ def _aside(page: Page) -> Html:
     if page.bench:
         links.append(_plain(f"/b/{page.bench}/history", "History", page.room == "history"))
     links.append(_plain("/jobs", "Jobs", page.room == "jobs"))
+    links.append(_plain("/releases", "Releases", page.room == "releases"))
     if page.controller.scores:
         links.append(_plain("/scores", "Scores", page.room == "scores"))
     words = [Html("&#9681;"), tag("span", "Light or dark", class_="heard")]

@@ -10,7 +10,7 @@ from shoal.report.markup import Html, tag
 from shoal.report.numbers import count, percent, plural
 from shoal.web.pages import charts
 
-__all__ = ["helps", "remedy", "standing_now"]
+__all__ = ["events_known", "helps", "remedy", "standing_now"]
 
 NO_HELP = "No change of a single column helps: so many make nearly everybody unique. Give fewer columns the role quasi."
 
@@ -30,8 +30,32 @@ def standing_now(found: Mapping[str, Any], *, current: bool) -> Html:
     )
     label = "Records by how many share their combination"
     bands = tag("ul", *(_band(*band) for band in found["sizes"]), class_="bands", aria_label=label)
+    events = tag("ul", *(_known(one, found["wanted"]) for one in found.get("events", ())), class_="plain note")
     stale = None if current else tag("p", "Counting anew…", class_="note")
-    return tag("section", heading, figure, bands, stale, class_="card", aria_live="polite")
+    return tag(
+        "section",
+        heading,
+        figure,
+        bands,
+        events if found.get("events") else None,
+        stale,
+        class_="card",
+        aria_live="polite",
+    )
+
+
+def events_known(events: str) -> str:
+    """How much of a person's history is known, in words."""
+    named = {"0": "no event", "1": "one event", "any": "any number of events", "whole": "the whole history"}
+    return named.get(events, f"{events} events")
+
+
+def _known(one: tuple[str, int | None, float], wanted: int) -> Html:
+    """What an intruder achieves who knows so many events of a person beside the row."""
+    events, k, below = one
+    which = events_known(events)
+    words = f"Knowing {which}: {percent(below)} have fewer than {wanted} candidates, some only {count(k or 0)}."
+    return tag("li", words)
 
 
 def _band(name: str, share: float) -> Html:

@@ -8,7 +8,7 @@ const LONGEST = 4_000_000;
 const $ = (id) => document.getElementById(id);
 const root = document.documentElement;
 const here = () => location.pathname + location.search;
-let stamp = root.dataset.stamp, busy = 0, turn = 0, lost = false;
+let stamp = root.dataset.stamp, busy = 0, turn = 0, lost = false, marks = {}; // marks: of the parts as they came
 
 const say = (text, sort = 'problem') => {
   const place = $('said');
@@ -21,6 +21,7 @@ const apply = (answer) => {
   if (answer.go) { location.assign(answer.go); return; }
   if (answer.stamp !== undefined) stamp = answer.stamp;
   if (answer.title) document.title = answer.title;
+  if (answer.marks) marks = answer.marks;
   for (const [id, html] of Object.entries(answer.parts || {})) {
     const part = $(id);
     if (!part) { location.reload(); return; }
@@ -30,6 +31,7 @@ const apply = (answer) => {
     next.append(template.content);
     morph(part, next);
   }
+  if (answer.parts) count(); // what is selected stays so, and with it the bar
   if (answer.said !== undefined) say(answer.said, answer.sort);
 };
 
@@ -46,7 +48,7 @@ const send = (body) => {
   busy += 1;
   turn += 1; // what was asked for before this is out of date
   root.classList.add('busy');
-  queue = queue.then(() => reach({ method: 'POST', body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }))
+  queue = queue.then(() => reach({ method: 'POST', body: JSON.stringify({ ...body, marks }), headers: { 'Content-Type': 'application/json' } }))
     .then(apply)
     .catch(() => say('The workbench does not answer. Is it still running?'))
     .finally(() => { busy -= 1; if (!busy) root.classList.remove('busy'); });

@@ -1,0 +1,115 @@
+"""Files come in: by upload, path, query or project; and go again, with all that was made of them."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import FileError
+from shoal.web.benches import Benches, GoneError, Words, entry_of
+from shoal.web.inspect import Opened
+from shoal.web.job import Job, to_open
+from shoal.web.project import ENDING, read_project
+from shoal.web.session import Bench
+
+__all__ = ["Opening"]
+
+SAMPLE_ROWS = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening(Benches):
+    """Benches, and how files come to them and leave."""
+
+    def open(self, path: Path, **reading: Any) -> Bench:
+        """Begin a bench for a file; reading it goes on in the background."""
+        return self._begin(Bench.new(), path, path.name, to_open(path, **reading))
+
+    def open_by_path(self, text: str, **reading: Any) -> Bench:
+        """The same for a path that a person typed: of a table, or of a project."""
+        if not text.strip():
+            raise FileError("path", "must name a file", hint="Enter its path, for example /data/people.csv.")
+        path = self.access.place(text.strip())
+        return self.open_project(path) if path.suffix == ENDING else self.open(path, **reading)
+
+    def open_query(self, database: str, sql: str) -> Bench:
+        """A bench for the rows that a query gives; on this machine only."""
+        if not self.access.loopback:
+            raise FileError("database", "can be queried only by a workbench on this machine")
+        if not database.strip() or not sql.strip():
+            raise FileError("database", "and query must both be given", hint="Enter sqlite:///people.db and a SELECT.")
+        name = f"{Path(database.partition('?')[0]).stem or 'query'}.parquet"
+        place = self.room.receive(name)
+        words = {**to_open(place), "database": database.strip(), "sql": sql.strip()}
+        return self._begin(Bench.new(), place, name, words)
+
+    def open_project(self, path: Path) -> Bench:
+        """Take up a project: its file is read anew by its path, or is to be opened again where it was uploaded."""
+        words = read_project(path)
+        notes = {**words["notes"], "restored": True, "ran": words.get("results", [])}
+        if not self.room.holds(path):
+            notes["project"] = str(path)
+            self.recent.add(path)
+        bench = Bench.from_dict({**words, "id": Bench.new().id, "job_ids": [], "notes": notes})
+        file = self.access.place(str(notes.get("path", "")))  # first: what may not be opened is not looked for
+        if not file.exists():
+            hint = f"Put {notes.get('name', 'the file')} back at that place; the project holds no data."
+            raise FileError(str(file), "is the file of this project and must be there", hint=hint)
+        return self._begin(bench, file, file.name, to_open(file, **words["asked"]))
+
+    def _begin(self, bench: Bench, path: Path, name: str, words: Words) -> Bench:
+        job = self.jobs.start("open", words)
+        entry = entry_of(f"opened {name}")
+        begun = bench.with_notes({"name": name, "path": str(path), "opening": job}).with_entry(entry)
+        self._attached(job, lambda: self.room.sessions.save(begun))
+        return begun
+
+    def release_place(self, text: str) -> Path:
+        """The folder that a person typed for a release."""
+        if not text.strip():
+            raise FileError("folder", "must be named", hint="Enter its path, for example /data/release.")
+        return self.access.place(text.strip())
+
+    def open_sample(self) -> Bench:
+        """A bench for simulated people."""
+        from shoal.datasets import health_survey
+        from shoal.files import write_table
+
+        place = self.room.receive("health-survey.csv")
+        write_table(health_survey(SAMPLE_ROWS, seed=1), place)
+        return self.open(place)
+
+    def opened(self, id: str) -> Opened | None:
+        """The file of a bench as far as it is read; None before anything is known of it."""
+        bench = self.find(id)
+        if bench is None or (bench.opened is not None and bench.opened.stage == "full"):
+            return bench.opened if bench else None
+        job = self.opening(id)
+        if job is None or job.result is None:
+            return None
+        opened = Opened.from_dict(job.result)
+        if opened.stage == "full":  # written whole, a moment before the job is told to be done
+            try:
+                self._change(id, lambda bench: bench.with_opened(opened))
+            except GoneError:
+                return None
+        return opened
+
+    def opening(self, id: str) -> Job | None:
+        """The job that reads the file of a bench."""
+        bench = self.find(id)
+        return self.job(str(bench.notes.get("opening", ""))) if bench else None
+
+    def forget(self, id: str = "") -> None:
+        """Remove a file that was sent here, with its jobs and results; all of them where no id is given."""
+        for bench in self.benches() if not id else filter(None, [self.find(id)]):
+            last = self.room.sessions.remove(bench.id)  # first: from now on no job can join it
+            if last is None:
+                continue
+            store = self.room.compared / bench.id
+            for job in (*last.job_ids, *(str(last.notes.get(name, "")) for name in ("opening", "look", "look_before"))):
+                self.jobs.remove(job, store)
+            self.room.forget(Path(str(last.notes["path"])))
+            shutil.rmtree(store, ignore_errors=True)

@@ -1,0 +1,156 @@
+"""What was done with a file: steps to go back to, what ran before, the log, and the project as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import ShoalError
+from shoal.report.markup import Html, join, rows_table, tag
+from shoal.report.numbers import percent
+from shoal.web.controller import Controller
+from shoal.web.forms import read_words
+from shoal.web.inspect import Opened
+from shoal.web.pages.bench_page import BenchPage
+from shoal.web.pages.live import Act
+from shoal.web.pages.screen import field, notice, problem
+from shoal.web.session import Bench
+
+__all__ = ["HistoryPage", "ran_before", "run_again"]
+
+
+class HistoryPage(BenchPage):
+    """What was done with a file: steps to go back to, the log, and the project as a file."""
+
+    room, name = "history", "History"
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.wrong = ""
+
+    def body(self, opened: Opened) -> Html:
+        """The project, the steps, the log."""
+        bench = self.controller.bench(self.bench)
+        return join(
+            [
+                tag("h1", "History"),
+                tag("div", self._project(bench), self._steps(bench), class_="two"),
+                ran_before(bench),
+                _log(bench),
+            ]
+        )
+
+    def _project(self, bench: Bench) -> Html:
+        base = f"/b/{self.bench}"
+        words = (
+            "A project file holds schema, recipes, manifests, decisions and this history, and no data. It opens again "
+            "after the workbench has stopped, as long as its table lies where it was."
+        )
+        links = tag(
+            "div",
+            tag("a", "Download the project", href=f"{base}/project.shoal", class_="button"),
+            tag("a", "Download as a script", href=f"{base}/script.sh", class_="button"),
+            class_="actions",
+        )
+        return tag("div", tag("h2", "Project"), tag("p", words, class_="note"), self._save(bench), links, class_="card")
+
+    def _save(self, bench: Bench) -> Html | None:
+        if not self.controller.by_path:
+            return None
+        place, saved = self.controller.saved(self.bench)
+        given = place or self._beside(bench)
+        entry = field("Project file", tag("input", type="text", name="place", value=given, class_="wide"))
+        press = tag("button", "Save", type="submit", class_="main")
+        form = tag("form", tag("div", entry, press, class_="line"), problem(self.wrong), data_do="save")
+        return join([notice(f"Saved to {place}; changes are saved too.") if place and saved else None, form])
+
+    def _beside(self, bench: Bench) -> str:
+        path = str(bench.notes.get("path", ""))
+        return "" if not path or self.controller.room.holds(Path(path)) else f"{path.partition('.')[0]}.shoal"
+
+    def _steps(self, bench: Bench) -> Html:
+        past = [(draft, str(i - len(bench.past)), False) for i, draft in enumerate(bench.past)]
+        future = [(draft, str(i + 1), False) for i, draft in enumerate(bench.future)]
+        items = [_step(*one) for one in (*past, (bench.now, "", True), *future)]
+        words = "Press a step to go back to it, or forward again."
+        return tag(
+            "div",
+            tag("h2", "Steps"),
+            tag("p", words, class_="note"),
+            tag("ol", *items, class_="steps-list"),
+            class_="card",
+        )
+
+    def press(self, act: Act) -> None:
+        """Go to a step, or save."""
+        if act.do == "step":
+            steps = int(act.of) if act.of.lstrip("-").isdigit() else 0
+            for _ in range(abs(steps)):
+                (self.controller.undo if steps < 0 else self.controller.redo)(self.bench)
+        elif act.do == "again":
+            self.go = f"/b/{self.bench}/result/{run_again(self.controller, self.bench, act.of)}"
+        elif act.do == "save":
+            try:
+                self.controller.save_project(self.bench, str(act.fields.get("place", "")))
+            except ShoalError as error:
+                self.wrong = str(error)
+
+
+def ran_before(bench: Bench) -> Html | None:
+    """What ran before the workbench was stopped, as the project tells it, with a way to run it again."""
+    ran = list(enumerate(bench.notes.get("ran", ())))
+    if not ran:
+        return None
+    rows = [_ran(place, one) for place, one in reversed(ran)]
+    head = ["run", "state", "ended", "rows", "found", "kept", ""]
+    words = "What was not written went with the workbench. Run it again to have it back."
+    return tag(
+        "section",
+        tag("h2", "Ran before"),
+        tag("p", words, class_="note"),
+        rows_table("Ran before", head, rows, numeric=[3, 4, 5], quiet=True),
+    )
+
+
+def _ran(place: int, one: Mapping[str, Any]) -> list[Html | str]:
+    try:
+        title = read_words(one.get("recipe") or {}).title
+    except ShoalError:
+        title = "a recipe that this version doesn't know"
+    trial = f" (trial on {one['sample']:,} rows)" if one.get("sample") else ""
+    state = str(one.get("state", "done"))
+    state = state if state in ("done", "failed", "cancelled") else "stopped with the workbench"
+    risk, use = (percent(one[part][0]["value"]) if one.get(part) else "–" for part in ("risk", "use"))
+    rows = f"{one['lost']['out']:,}" if one.get("lost") else "–"
+    again = tag("button", "Run again", type="button", class_="small", data_do="again", data_of=str(place))
+    return [f"{title}{trial}", state, _clock(one["ended"]) if one.get("ended") else "–", rows, risk, use, again]
+
+
+def run_again(controller: Controller, id: str, place: str) -> str:
+    """Take the recipe of a run that the project tells of, and run it; gives the job."""
+    ran = list(controller.bench(id).notes.get("ran", ()))
+    one = ran[int(place)] if place.isdigit() and int(place) < len(ran) else {}
+    controller.change_recipe(id, one.get("recipe") or {}, "recipe of a run before")
+    return controller.run(id, one.get("sample"))
+
+
+def _step(draft: Any, way: str, here: bool) -> Html:
+    words = draft.what or "as opened"
+    when = tag("span", _clock(draft.at), class_="note") if draft.at else None
+    if here:
+        return tag("li", tag("strong", words), when, aria_current="step")
+    return tag("li", tag("button", words, type="button", class_="quiet", data_do="step", data_of=way), when)
+
+
+def _log(bench: Bench) -> Html:
+    rows = [
+        [_clock(entry.at), entry.who, entry.what, tag("code", entry.command) if entry.command else ""]
+        for entry in reversed(bench.log)
+    ]
+    return join([tag("h2", "Log"), rows_table("Log", ["when", "who", "what", "command"], rows, quiet=True, kind="log")])
+
+
+def _clock(at: float) -> str:
+    return datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,112 @@
+"""The register of releases as the workbench sees it: what left before, and withdrawing what never did."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import ParameterError, ShoalError
+from shoal.register.home import own_ledger
+
+if TYPE_CHECKING:
+    from shoal.ledger.ledger import Ledger
+
+__all__ = ["Left", "left_before", "withdraw"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """One release of the register.
+
+    Parameters
+    ----------
+    release, data
+        Its name, and what its data set is called.
+    day, recipient, rows, people, k
+        When it was entered, for whom, how large it is, and how many everybody hides among.
+    beside, below, despite
+        Beside how many earlier ones it stands, how many people these leave with too few candidates, and for which
+        reason it was released all the same.
+    withdrawn
+        Why it was withdrawn; empty where it stands.
+    """
+
+    release: str
+    data: str
+    day: str
+    recipient: str
+    rows: int
+    people: int
+    k: int
+    beside: int = 0
+    below: int = 0
+    despite: str = ""
+    withdrawn: str = ""
+
+    @property
+    def stands(self) -> str:
+        """How it stands, in few words."""
+        if self.withdrawn:
+            return f"withdrawn: {self.withdrawn}"
+        if not self.beside:
+            return "alone"
+        return f"holds beside {self.beside}" if not self.below else f"{self.below:,} below k, despite: {self.despite}"
+
+
+def left_before() -> tuple[Left, ...]:
+    """Every release in the register, the newest first; none where there is no register yet."""
+    with _book() as book:
+        if book is None:
+            return ()
+        labels = {one.name: one.label or one.name for one in book.balances() if one.kind == "data"}
+        return tuple(_left(words, labels) for words in reversed(book.releases()))
+
+
+def withdraw(release: str, because: str) -> None:
+    """Note that a release never left, or was called back; it stays in the journal."""
+    if not because.strip():
+        raise ParameterError("withdrawal", "must have a reason", hint="Say why: it is kept in the journal.")
+    with _book() as book:
+        if book is not None:
+            book.withdraw(release, because.strip())
+
+
+def _left(words: dict[str, Any], labels: dict[str, str]) -> Left:
+    beside = words.get("beside") or {}
+    return Left(
+        release=words["release"],
+        data=labels[words["data"]],
+        day=words["at"][:10],
+        recipient=words.get("recipient") or "",
+        rows=int(words.get("rows") or 0),
+        people=int(words.get("people") or 0),
+        k=int(words.get("k") or 1),
+        beside=len(beside.get("earlier") or ()),
+        below=int(beside.get("below") or 0),
+        despite=beside.get("despite") or "",
+        withdrawn=words["withdrawn"] or "",
+    )
+
+
+@contextmanager
+def _book() -> Iterator[Ledger | None]:
+    from shoal.ledger.ledger import Ledger  # SQLAlchemy takes a third of a second to load
+
+    shared = os.environ.get("SHOAL_LEDGER")
+    url = shared or own_ledger()
+    if not shared and not Path(url.removeprefix("sqlite:///")).exists():
+        yield None
+        return
+    try:
+        book = Ledger.open(url, create=False, keep=False)
+    except ShoalError:  # made by an earlier version: a run brings it up to date
+        yield None
+        return
+    try:
+        yield book
+    finally:
+        book.close()

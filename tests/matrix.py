@@ -1,0 +1,93 @@
+"""Try the built wheel as a stranger would: in clean environments, on several Pythons, newest and oldest packages.
+
+``make test-matrix`` runs it. Each environment is made by uv from the wheel (never from this folder), does a release on
+the command line, and is measured. A Python that can't be had here is said to be missing, and is no failure.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+MOST_MEGABYTES = 800  # of the core, with everything it brings
+MAKE = "import shoal; shoal.datasets.health_survey(500, seed=1).write_csv('people.csv'); "
+MAKE += "shoal.datasets.health_survey_schema().write('schema.toml')"
+CORE = (
+    "anonymize people.csv -s schema.toml -o release --k 5",
+    "coarsen people.csv -s schema.toml -o coarse --method mondrian --k 5 --no-register",
+    "verify release --original people.csv",
+    "risk people.csv -s schema.toml",
+)
+ALL = (
+    *CORE,
+    "score fit people.csv -s schema.toml --target gender -o model.json --epsilon 1",
+    "market --members release/release.csv --new people.csv -s schema.toml -o market.html --bootstrap 10",
+)
+
+
+def main():
+    """Try every cell of the matrix; the exit code says whether one failed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("wheel", type=Path)
+    parser.add_argument("--uv", default="uv")
+    parser.add_argument("--python", nargs="*", default=PYTHONS)
+    parser.add_argument("--part", choices=("core", "all", "lowest"), nargs="*", default=("core", "all", "lowest"))
+    given = parser.parse_args()
+    cells = [(python, part) for python in given.python for part in given.part if part != "lowest" or python == "3.11"]
+    told = [(python, part, tried(given, python, part)) for python, part in cells]
+    for python, part, result in told:
+        print(f"{python:5} {part:7} {result}")
+    return int(any(result.startswith("FAILED") for *_, result in told))
+
+
+def tried(given, python, part):
+    """What became of one environment, in a line."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        if run([given.uv, "venv", "-q", "--python", python, "env"], place).returncode:
+            return "missing: no such Python can be had here"
+        made = run(install(given, part, place), place)
+        if made.returncode:
+            return f"FAILED to install: {last(made)}"
+        return used(place, ALL if part == "all" else CORE, part)
+
+
+def install(given, part, place):
+    """The command that installs the wheel with a part of its extras."""
+    target = str(given.wheel.resolve()) + ("[all]" if part == "all" else "")
+    lowest = ["--resolution", "lowest-direct"] if part == "lowest" else []
+    return [given.uv, "pip", "install", "-q", "--link-mode", "copy", "--python", f"{place}/env", *lowest, target]
+
+
+def used(place, commands, part):
+    """Size of the environment, then the commands one by one."""
+    size = sum(path.lstat().st_size for path in (place / "env").rglob("*") if path.is_file()) // 10**6
+    if part == "core" and size > MOST_MEGABYTES:
+        return f"FAILED: {size} MB"
+    first = run([place / "env/bin/python", "-c", MAKE], place)
+    if first.returncode:
+        return f"FAILED to begin: {last(first)}"
+    for command in commands:
+        done = run([place / "env/bin/shoal", *command.split()], place)
+        if done.returncode:
+            return f"FAILED shoal {command}: {last(done)}"
+    return f"ok, {size} MB"
+
+
+def run(command, place):
+    """One command in a folder of its own, with no home but that."""
+    own = {"XDG_DATA_HOME": str(place / "data"), "NUMBA_CACHE_DIR": str(place / "cache")}
+    keep = {name: value for name, value in os.environ.items() if not name.startswith("SHOAL")}
+    return subprocess.run(command, cwd=place, env=keep | own, capture_output=True, text=True)
+
+
+def last(done):
+    """The last line that a command said."""
+    return ((done.stderr or done.stdout).strip().splitlines() or ["nothing was said"])[-1]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
