@@ -241,7 +241,9 @@ def combine(columns: Sequence[Codes], *, n_rows: int | None = None, dense: bool 
     for column in columns[1:]:
         if key.n * column.n > _LARGEST_KEY:
             key = _dense(key)
-        key = Codes(values=key.values * column.n + column.values, n=key.n * column.n)
+        values = key.values * column.n
+        values += column.values
+        key = Codes(values=values, n=key.n * column.n)
     return _dense(key) if dense else key
 
 

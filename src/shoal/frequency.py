@@ -22,6 +22,7 @@ N is a number that is given, or the sum of survey weights.
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 
@@ -138,11 +139,16 @@ def _pitman_mean(f: float, n: float, N: float, theta: float, a: float) -> float:
 
 def _nodes(low: float, high: float) -> tuple[FloatArray, FloatArray]:
     """Gauss-Legendre points and weights for ∫ dm, panel by panel in log m."""
-    x, w = np.polynomial.legendre.leggauss(12)
+    x, w = _gauss_legendre()
     edges = np.linspace(np.log(low), np.log(high), max(2, int(8 * np.log(high / low)) + 2))
     middle, half = (edges[1:] + edges[:-1]) / 2, np.diff(edges) / 2
     m = np.exp((middle[:, None] + half[:, None] * x).ravel())
     return m, (half[:, None] * w).ravel() * m
+
+
+@cache
+def _gauss_legendre() -> tuple[FloatArray, FloatArray]:
+    return np.polynomial.legendre.leggauss(12)
 
 
 def _beta_binomial(m: FloatArray, M: float, alpha: float, beta: float) -> FloatArray:

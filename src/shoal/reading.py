@@ -24,7 +24,7 @@ __all__ = ["Counts", "Reading", "Shows", "Verdict"]
 
 Verdict = Literal["good", "better", "watch", "bad", "not measured", "no yardstick"]
 Shows = Literal["share", "number", "count"]
-Counts = Literal["people", "rows"]
+Counts = Literal["people", "rows", "households"]
 _NEAR, _ROUNDING = 0.1, 1e-9
 
 
@@ -47,7 +47,7 @@ class Reading(Record):
     limit, basis
         The limit that applies, and why: ``"proved"``, ``"verified"``, ``"asked for"``.
     n, counts
-        How many ``"people"`` it is a share of, or ``"rows"`` where people may have several.
+        How many ``"people"`` it is a share of, or ``"rows"`` where people may have several, or ``"households"``.
     better, slack
         Which way is good, and how much worse than chance is as good as that.
     first

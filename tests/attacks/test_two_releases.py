@@ -86,6 +86,57 @@ def test_the_second_release_is_refused_and_the_register_counts_what_the_intruder
     assert not given.beside.holds
 
 
+def by_hand(original, unchanged, first, second):
+    """The candidates of everybody, one person and one row at a time, for who knows both groups and joins rows."""
+    shown = original.select(unchanged).rows()
+    groups = [(int(a), int(b)) for a, b in zip(first.labels, second.labels, strict=True)]
+    members = [{}, {}]
+    for i, both in enumerate(groups):
+        for side in (0, 1):
+            members[side].setdefault(both[side], []).append(i)
+    found = []
+    for both in groups:
+        cell = sum(both == other for other in groups)
+        fits = []
+        for here, there in ((0, 1), (1, 0)):
+            partners = {shown[j] for j in members[there][both[there]]}
+            fits.append(sum(shown[row] in partners for row in members[here][both[here]]))
+        found.append(max(cell, min(fits)))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("pair", ["mondrian, k-member", "mdav, k-member", "mondrian, generalize"])
+def test_two_ordinary_releases_of_one_file_and_who_they_single_out(pair, tmp_path):
+    """The register counts what a search by hand over all 1,000 people finds: hundreds lose their cover."""
+    table, schema = shoal.datasets.health_survey(N, seed=1), shoal.datasets.health_survey_schema()
+    url = f"sqlite:///{tmp_path}/ledger.db"
+    Ledger.open(url).close()
+    register = shoal.Register.open("survey", ledger=url)
+    recipes = {
+        "mondrian": lambda **words: shoal.coarsen(table, schema, shoal.Mondrian(k=K), seed=7, **words),
+        "generalize": lambda **words: shoal.coarsen(
+            table, schema, shoal.Generalize(k=K, suppression=0), seed=7, **words
+        ),
+        "k-member": lambda **words: shoal.anonymize(table, schema, group=shoal.KMember(k=K), seed=7, **words),
+        "mdav": lambda **words: shoal.anonymize(table, schema, group=shoal.MDAV(k=K), seed=7, **words),
+    }
+    one, other = (recipes[name] for name in pair.split(", "))
+    first = one(register=register)
+    first.write(tmp_path / "one")
+    with pytest.raises(GuaranteeError) as refused:
+        other(register=register)
+    second = other(register=register.to(None, despite="a test"))
+    left = by_hand(table, list(second.beside.joined), first, second)
+    found = second.beside
+    assert (found.below, found.single, found.smallest) == ((left < K).sum(), (left == 1).sum(), left.min())
+    assert f"{found.below:,} people with fewer than {K} candidates" in str(refused.value)
+    assert found.below > 100
+    assert found.single >= 5
+    again = [shoal.anonymize(table, schema, group=shoal.MDAV(k=K), register=register, same_groups_as="1")]
+    assert by_hand(table, list(found.joined), first, again[0]).min() >= K
+    register.close()
+
+
 @pytest.mark.parametrize("change", ["copy", "shuffled", "appended", "one left"])
 def test_groups_of_another_seed_are_refused_for_a_file_that_is_nearly_the_same(people, register, tmp_path, change):
     table = {

@@ -155,6 +155,33 @@ def test_the_page_holds_everything_and_fetches_nothing(comparison):
     assert "SENTINEL" not in text
 
 
+def test_every_figure_has_its_reading(comparison, page_of_rows):
+    """Before, chance, limit and people stand in the table, and the verdict follows from them."""
+    done = [one for one in comparison.outcomes if one.is_done]
+    for one in done:
+        found, guessed, kept = comparison.readings(one, 0.05)
+        assert found.limit == 0.05
+        assert found.chance == 1 / comparison.n_records
+        assert found.verdict == ("good" if one.risk <= 0.05 else "bad")
+        assert found.before == (None if one.is_counted else 0.9)
+        assert (guessed.before, guessed.chance) == (0.97, 0.0)
+        assert (kept.chance, kept.better) == (0.98, "higher")
+        row = page_of_rows(one.name)
+        assert f"{found.verdict} risk, {kept.verdict} kept" in row
+        assert f"{found.people:,}" in row
+    assert "90%" in page_of_rows("Published unchanged")
+    assert "0.98" in page_of_rows("By chance")
+    assert "5%" in page_of_rows("Limit")
+
+
+@pytest.fixture
+def page_of_rows(comparison):
+    """The text of the row of the table of recipes that holds a name."""
+    text = page_of(comparison)
+    rows = [Page(row).text for row in text.partition("Risk and utility of each recipe")[2].split("<tr>")[1:]]
+    return lambda name: next(row for row in rows if name in row)
+
+
 def test_the_map_is_a_picture(comparison):
     assert comparison.plot.startswith("<svg")
     assert comparison._repr_html_() == comparison.plot

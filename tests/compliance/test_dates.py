@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.compliance.dates import packed_form, packed_hits, year_of
+from shoal.compliance.dates import are_years, packed_form, packed_hits, year_of
+from shoal.compliance.identifiers import AGES
+from shoal.compliance.scan import scan
 
 DAYS = st.dates(datetime.date(1900, 1, 1), datetime.date(2090, 12, 31))
 WRITE = {"YYYYMMDD": "%Y%m%d", "YYYYMM": "%Y%m", "MMDDYYYY": "%m%d%Y"}
@@ -38,3 +40,26 @@ def test_every_date_of_the_calendar_is_one(form, days):
 def test_other_numbers_are_none(values):
     assert packed_form(pl.Series("x", values)) is None
     assert not packed_hits(pl.Series("x", values)).any()
+
+
+@pytest.mark.parametrize(
+    ("texts", "years"),
+    [
+        (["1977-2005", "1934-1974"], True),
+        (["{1981, 2016} or missing", "*", "missing"], True),
+        (["<1950", "1950 to <1960", "1990+"], True),
+        (["1934-0105"], False),
+        (["1977-05"], False),
+        (["1977-05-06"], False),
+        (["1977-2005", "1977-2005-01"], False),
+    ],
+)
+def test_ranges_of_years_are_years_and_days_are_not(texts, years):
+    assert are_years(pl.Series(texts)) is years
+
+
+def test_ranges_of_years_of_birth_that_show_an_age_over_89_are_found():
+    old, young = (pl.DataFrame({"birthdate": [text] * 30}) for text in ("1900-1940", "1934-1940"))
+    [finding] = scan(old, year=2024).findings
+    assert finding.identifier == AGES
+    assert not scan(young, year=2024).findings

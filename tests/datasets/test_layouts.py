@@ -74,6 +74,7 @@ def test_unknown_fields_are_refused_until_dropped(tmp_path):
         shoal.datasets.fhir(tmp_path)
     assert "Secretname" not in str(caught.value)
     assert "name" not in shoal.datasets.fhir(tmp_path, drop={"name", "telecom"})["patients"].columns
+    assert len(shoal.datasets.fhir(tmp_path, drop={"Patient.name", "Patient.telecom"})["patients"])
 
 
 def test_broken_files(tmp_path):

@@ -99,6 +99,27 @@ def test_it_ends_with_a_summary_that_a_person_reads(room):
     assert max(len(line) for line in text.splitlines() if "/" not in line) <= 80  # a folder's path is never cut
 
 
+@pytest.mark.parametrize("method", ["pegs:epsilon=1", "multiple-imputation", "marginal-bootstrap"])
+def test_synthesis_ends_with_a_summary_that_a_person_reads(tmp_path, method):
+    """At most fifteen lines as a terminal of 80 columns shows them; a path is wrapped, never cut."""
+    health_survey(400, seed=1).write_csv(tmp_path / "people.csv")
+    health_survey_schema().write(tmp_path / "schema.toml")
+    text = (tmp_path / "schema.toml").read_text()
+    (tmp_path / "schema.toml").write_text(text.replace("[columns.cost]", "[columns.cost]\nbounds = [0, 200000]"))
+    done = shoal("synthesize", "people.csv", "-s", "schema.toml", "-o", "synthetic", "-m", method, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert sum(-(-len(line) // 80) for line in lines) <= 15
+    head = next(line for line in lines if "synthetic rows by" in line)
+    promised = lines[lines.index(head) + 1]
+    private = method != "multiple-imputation"
+    assert promised.startswith("proved    epsilon-DP 1" if private else "promised  nothing is promised")
+    figures = [line for line in lines if line.endswith(("good", "better", "watch", "bad"))]
+    assert figures or private  # they give way to warnings and to the account, promises don't
+    assert max(len(line) for line in lines if "/" not in line and not line.startswith("Warning")) <= 80
+    assert "assumes:" not in done.stdout
+
+
 def test_a_bound_above_one_in_k_says_why(tmp_path):
     import polars as pl
 

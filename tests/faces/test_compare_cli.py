@@ -50,8 +50,12 @@ def first(place):
 def test_it_prints_table_advice_and_where_the_page_lies(place, first):
     assert first.exit_code == 0, first.output
     lines = [" ".join(line.split()) for line in first.output.splitlines()]
-    assert any(line.startswith("recipe found guessed kept k seconds") for line in lines)
-    assert any("mondrian:k=20" in line and "20" in line for line in lines)
+    head = next(i for i, line in enumerate(lines) if line == "* on the front found people guessed kept risk")
+    assert [line.split(" ")[0] for line in lines[head + 1 : head + 4]] == ["published", "by", "limit"]
+    assert lines[head + 3] == "limit 10% – –"
+    recipes = [line for line in lines[head + 4 :] if "mondrian:k=20" in line and line.endswith(("good", "bad"))]
+    assert recipes
+    assert max(len(line) for line in first.output.splitlines()[: head + 6]) <= 80
     assert any(line.startswith("mdav:k=1000, then centroid: refused.") for line in lines)
     assert any(line.startswith("For a re-identification of at most 10%") for line in lines)
     assert f"Page: {place / 'out' / 'comparison.html'}" in first.output

@@ -58,14 +58,34 @@ def test_the_sampling_fraction_is_no_risk(room):
     done = run(room, "a.csv", "--population", 30_000)
     journalist = next(line for line in done.stdout.splitlines() if "journalist" in line)
     assert " 1% " not in journalist
-    assert "Pitman" in journalist
-    assert "by model" in done.stdout
+    assert "by model" in journalist
+    assert "Pitman fits" in next(line for line in done.stdout.splitlines() if "The models:" in line)
     found = json.loads(run(room, "a.csv", "--population", 30_000, "--json").stdout)
     low, high = found["attackers"]["spread"]
     assert 0.01 < low <= found["attackers"]["marketer"] <= high
     assert found["attackers"]["journalist"]["largest"] > 0.04
     assert low < high
     assert "risks" not in found["individual"]
+
+
+def test_the_highest_model_decides_not_the_one_that_calls_everybody_alike(tmp_path):
+    """Weights alone call people safe whom nobody resembles in a single column; every other model says unique."""
+    rng = np.random.default_rng(4)
+    table = pl.DataFrame({"a": rng.permutation(400), "b": rng.permutation(400), "w": rng.uniform(50, 90, 400)})
+    table.write_csv(tmp_path / "a.csv")
+    Schema.of(quasi=["a", "b"], weight="w").write(tmp_path / "s.toml")
+    done = run(tmp_path, "a.csv", "--fail-above", "journalist=0.2", "--fail-above", "individual=0.2")
+    assert done.exit_code == 3
+    line = next(line for line in short(done.stdout) if "journalist" in line)
+    assert line.endswith("20%  bad")
+    assert "to 94.1% by model" in line
+    found = json.loads(run(tmp_path, "a.csv", "--json").stdout)["attackers"]
+    assert {one["model"]: one["largest"] > 0.2 for one in found["models"]} == {
+        "negative binomial": False,
+        "log-linear": True,
+    }
+    told = run(tmp_path, "a.csv", "--verbose").stdout
+    assert "95 % interval of the mean" in told
 
 
 def test_values_and_records_only_where_asked_for(room):
@@ -126,7 +146,9 @@ def test_households_of_the_schema_are_shown(tmp_path):
     done = run(tmp_path, "a.csv")
     homes = next(line for line in short(done.stdout) if "households found" in line)
     assert homes.split()[-5:] == ["100%", "4", "25%", "–", "watch"]
-    assert "4 households are like no other" in run(tmp_path, "a.csv", "--verbose").stdout
+    told = run(tmp_path, "a.csv", "--verbose").stdout
+    assert "4 households are like no other" in told
+    assert "4 households: watch" in told
     assert "home-" not in done.stdout
     assert run(tmp_path, "a.csv", "--fail-above", "household=0.5").exit_code == 3
     found = json.loads(run(tmp_path, "a.csv", "--json").stdout)["households"]

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.condition.conditions import Sensitive
 from shoal.errors import GuaranteeError, ParameterError
-from shoal.group.mixed import merge
+from shoal.group.mixed import Mix, merge
 from shoal.params import build, to_dict
 from shoal.recipe import Anonymization, read_recipe
 from shoal.recipe.spell import argument
@@ -49,6 +50,46 @@ def test_every_grouper_meets_what_is_asked(inner, asked):
     assert min(Counter(labels).values()) >= 3
     assert distinct(labels, table["ill"]) >= asked.get("diversity", 1)
     assert variation(labels, table["ill"]) <= float(str(asked.get("closeness", 1)).rpartition(":")[2]) + 1e-9
+
+
+def test_a_partner_that_completes_the_mix_is_preferred_to_a_slightly_nearer_one():
+    """Groups of one value at 0, 1.0 and −1.1: the nearer neighbour has the same value, the other one the other."""
+    points = np.array([[0.0], [0.0], [1.0], [1.0], [-1.1], [-1.1], [9.0], [9.0]])
+    labels, ill = np.repeat([0, 1, 2, 3], 2), np.array([0, 0, 0, 0, 1, 1, 0, 1])
+
+    def meets(found, n):
+        return np.array([set(ill[found == group]) == {0, 1} for group in range(n)])
+
+    by_mix = merge(labels, points, meets, Mix(bins=(ill,), weight=3.0))
+    assert by_mix[0] == by_mix[4]
+    assert merge(labels, points, meets)[0] == merge(labels, points, meets)[2]
+
+
+def test_mixing_keeps_groups_smaller_for_the_same_closeness():
+    table, schema = shoal.datasets.health_survey(1500, seed=1), shoal.datasets.health_survey_schema()
+    largest = {
+        weight: np.bincount(shoal.Mixed(of=shoal.MDAV(k=5), closeness=0.2, mixing=weight).assign(table, schema, seed=1))
+        for weight in (0.0, 3.0)
+    }
+    assert largest[3.0].max() <= largest[0.0].max()
+    assert len(largest[3.0]) >= len(largest[0.0])
+
+
+def test_the_mix_of_two_groups_is_their_total_variation_from_the_table():
+    rng = np.random.default_rng(5)
+    values, labels = rng.integers(0, 40, 300), rng.integers(0, 6, 300)
+    columns = [Sensitive(name="a", values=values % 3, n_values=3, ordered=False),
+               Sensitive(name="b", values=values, n_values=40, ordered=True)]  # fmt: skip
+    mix = Mix.of(columns, 1.0)
+    assert max(int(bins.max()) for bins in mix.bins) < 16
+    excess, both = mix.excess(labels, 6), np.isin(labels, [1, 4])
+    expected = np.mean(
+        [
+            np.abs(np.bincount(bins[both], minlength=bins.max() + 1) / both.sum() - np.bincount(bins) / 300).sum() / 2
+            for bins in mix.bins
+        ]
+    )
+    assert np.abs(excess[1] + excess[4]).sum() / both.sum() == pytest.approx(expected)
 
 
 def test_groups_are_only_merged_and_only_where_they_fail():

@@ -12,6 +12,8 @@ from shoal.files.linked import read_linked
 from shoal.ledger import Ledger
 from shoal.linked import Collection, bags_of, candidates
 from shoal.pseudonym import ProjectKey, Pseudonyms
+from shoal.recipe import Synthesis
+from shoal.release.make import make
 from shoal.release.manifest import replay
 
 SCHEMA = shoal.datasets.clinic_schema()
@@ -204,8 +206,8 @@ def test_any_frame_in_the_same_out(tables):
 def test_events_belong_to_linked_tables(tables):
     with pytest.raises(ParameterError, match="linked tables"):
         shoal.anonymize(tables["patients"], SCHEMA.persons.whole, events=shoal.ExchangeBags())
-    with pytest.raises(ParameterError, match="held against one table"):
-        shoal.coarsen(tables, SCHEMA, shoal.Mondrian(k=5), preset="internal-5")
+    with pytest.raises(ParameterError, match="anonymised and coarsened, and nothing else"):
+        make(tables, SCHEMA, Synthesis.of(shoal.PeGS()))
 
 
 def test_summaries_decide_who_is_grouped(tables):

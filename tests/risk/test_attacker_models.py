@@ -101,3 +101,65 @@ def test_equal_weights_are_no_reason_to_leave_pitman_out():
     assert weighted.marketer == pytest.approx(plain.marketer)
     unequal = table.with_columns(weight=pl.Series([10.0] * 7 + [11.0]))
     assert risk.attackers(unequal, Schema.of(quasi=["age"], weight="weight")).model == "negative binomial"
+
+
+def sparse(n=400, seed=3):
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame({name: rng.geometric(0.3, n) for name in ("a", "b", "c")})
+
+
+def test_every_model_is_told_with_its_interval_and_its_fit():
+    table, schema = sparse(), Schema.of(quasi=["a", "b", "c"])
+    found = risk.attackers(table, schema, population=8000)
+    models = {model.model: model for model in found.models}
+    assert list(models) == ["negative binomial", "pitman", "log-linear"]
+    for name in ("negative binomial", "log-linear"):
+        alone = risk.individual(table, schema, population=8000, model=name)
+        model = models[name]
+        assert (model.largest, model.mean, model.above_share) == pytest.approx(
+            (alone.largest, alone.rate, alone.above_share)
+        )
+        assert model.population_uniques == pytest.approx(alone.expected_uniques)
+    means = [model.mean for model in found.models]
+    assert found.spread == (min(means), max(means))
+    assert found.largest_spread == (models["negative binomial"].largest, models["log-linear"].largest)
+    assert found.worst("largest").model == "log-linear"
+    for model in found.models:
+        assert model.interval[0] < model.mean < model.interval[1]
+    assert models["log-linear"].fits is True
+
+
+def test_a_model_that_fits_poorly_is_told_and_decides_nothing():
+    """Two equal columns: independence expects uniques where there are none."""
+    a = np.random.default_rng(1).integers(0, 300, 900)
+    table = pl.DataFrame({"a": a, "b": a})
+    found = risk.attackers(table, Schema.of(quasi=["a", "b"]), population=9000)
+    models = {model.model: model for model in found.models}
+    assert models["log-linear"].fits is False
+    assert models["log-linear"].largest == found.largest_spread[1]
+    assert found.worst("largest").model != "log-linear"
+
+
+def test_the_interval_covers_what_other_samples_of_the_population_give():
+    """95 %, so of 40 samples the first one's interval misses few; the bound is passed by chance once in 10,000."""
+    rng = np.random.default_rng(8)
+    people = rng.zipf(1.6, 20_000).clip(max=3000)
+    schema = Schema.of(quasi=["q"])
+    draws = [risk.attackers(pl.DataFrame({"q": rng.choice(people, 800, replace=False)}), schema, 20_000)
+             for _ in range(20)]  # fmt: skip
+    for place, model in enumerate(("negative binomial", "pitman")):
+        middle = np.mean([draw.models[place].mean for draw in draws])
+        assert draws[0].models[place].model == model
+        inside = sum(lo <= middle <= hi for lo, hi in (draw.models[place].interval for draw in draws))
+        assert inside >= 14
+
+
+def test_weights_that_differ_give_the_log_linear_model_a_fraction_for_each_class():
+    """F − f is Poisson with mean μ (1 − p)/p, p the class's own f / Σ weights."""
+    table = pl.DataFrame({"a": [1, 1, 2, 2, 3], "b": [1, 2, 1, 2, 1], "w": [2.0, 4.0, 8.0, 16.0, 32.0]})
+    schema = Schema.of(quasi=["a", "b"], weight="w")
+    found = risk.individual(table, schema, model="log-linear")
+    shares = {"a": {1: 0.4, 2: 0.4, 3: 0.2}, "b": {1: 0.6, 2: 0.4}}
+    for row, risk_found in zip(table.iter_rows(named=True), found.risks, strict=True):
+        v = 5 * shares["a"][row["a"]] * shares["b"][row["b"]] * (row["w"] - 1)
+        assert risk_found == pytest.approx((1 - np.exp(-v)) / v)

@@ -78,6 +78,21 @@ def test_every_attack_fires_on_the_original_itself(members, others):
         assert found.risk > 0.05, name
 
 
+def test_few_columns_single_out_too(members, others, independent):
+    """An intruder keeps the predicates that fit one released row; without that, three columns found nobody."""
+    copied = risk.singling_out(members, members, SCHEMA, others, n_columns=3).multivariate
+    assert (copied.verdict, copied.rate) == ("leak", 1.0)
+    assert copied.risk > 0.5
+    assert risk.singling_out(members, independent, SCHEMA, others, n_columns=3).multivariate.verdict != "leak"
+
+
+def test_where_no_released_row_is_alone_all_predicates_are_tried(members, others):
+    doubled = pl.concat([members, members])
+    found = risk.singling_out(members, doubled, SCHEMA, others, attacks=60).multivariate
+    assert found.n_attacks == 60
+    assert found.verdict == "leak"
+
+
 ROUNDS, LEVEL, FALSE_ALARM = 20, 0.05, 1e-6
 """How often independent people are tried, how often an attack may cry leak by its own 95 % interval, and how often this
 test may fail although every attack keeps that level."""

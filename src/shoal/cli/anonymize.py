@@ -138,9 +138,7 @@ def anonymize(
             "--sample": to.sample,
             "--scope": pseudonym.scope,
             "--same-groups-as": same_groups_as,
-            **book.given,
         }
-        book.say_none(engine.engine)
         engine.refuse(refused | {f"--format {to.format}": to.format not in (None, "parquet")}, reading)
         target = required(to.out, "--out FOLDER", "anonymize")
         if recipe is None:
@@ -148,7 +146,9 @@ def anonymize(
             return
         roles = Schema.read(required(schema, "--schema FILE", "anonymize"))
         words = {"delimiter": reading.delimiter, "overwrite": to.overwrite, "seed": seed, "allow": rules.allow or ()}
-        release_lake(required(file, "FILE", "anonymize"), roles, recipe, target, engine, **words)
+        path = required(file, "FILE", "anonymize")
+        with book.opened_for(engine.engine, path, to) as register:
+            release_lake(path, roles, recipe, target, engine, **words, register=register)
         return
     with steps() as step, ExitStack() as stack:
         if recipe is None:

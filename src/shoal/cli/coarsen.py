@@ -151,23 +151,24 @@ def coarsen(
             "--export": export,
             "--sample": to.sample,
             "--policy": policy,
-            **book.given,
         }
         given |= {f"--format {to.format}": to.format not in (None, "parquet")}
         engine.refuse(given, reading)
-        book.say_none(engine.engine)
         rules = _with_hierarchies(Schema.read(required(schema, "--schema FILE", "coarsen")), hierarchies)
-        release_lake(
-            required(file, "FILE", "coarsen"),
-            rules,
-            recipe,
-            required(to.out, "--out FOLDER", "coarsen"),
-            engine,
-            delimiter=reading.delimiter,
-            overwrite=to.overwrite,
-            seed=seed,
-            allow=held.allow or (),
-        )
+        path, target = required(file, "FILE", "coarsen"), required(to.out, "--out FOLDER", "coarsen")
+        with book.opened_for(engine.engine, path, to) as register:
+            release_lake(
+                path,
+                rules,
+                recipe,
+                target,
+                engine,
+                delimiter=reading.delimiter,
+                overwrite=to.overwrite,
+                seed=seed,
+                allow=held.allow or (),
+                register=register,
+            )
         return
     with steps() as step:
         source, rules = open_input(file, schema, to, reading, step, "coarsen")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from shoal.cli.console import out as screen
-from shoal.cli.console import print_error, print_table, steps
+from shoal.cli.console import print_error, steps
 from shoal.cli.options import File, Reading, SomeSchema, grouped, required
 from shoal.cli.releasing import tried
-from shoal.comparison import Comparison, default_recipes
+from shoal.comparison import Comparison, Outcome, default_recipes
 from shoal.comparison import compare as run
 from shoal.comparison.comparison import checked_limit
 from shoal.comparison.page import check_folder
@@ -22,6 +23,8 @@ from shoal.report.numbers import percent
 from shoal.schema import Schema
 
 __all__ = ["EXAMPLES", "compare"]
+
+_NAME = 42  # columns of a recipe's name
 
 EXAMPLES = """Examples:
 
@@ -134,22 +137,40 @@ def _tell_stopped(folder: Path | None) -> None:
 
 
 def _print(result: Comparison, limit: float) -> None:
-    front = {id(one) for one in result.front}
-    rows = [
-        (
-            f"{'*' if id(one) in front else ' '} {one.name}",
-            percent(one.risk),
-            percent(one.risks.get("guessed")),
-            f"{one.utility:.3f}",
-            "–" if one.k is None else str(one.k),
-            f"{one.seconds:.1f}",
-        )
-        for one in sorted((one for one in result.outcomes if one.is_done), key=lambda one: (one.risk, -one.utility))
-    ]
-    if rows:
-        print_table("* on the front", ("recipe", "found", "guessed", "kept", "k", "seconds"), rows)
+    done = sorted((one for one in result.outcomes if one.is_done), key=lambda one: (one.risk, -one.utility))
+    for line in _table(result, done, limit) if done else ():
+        screen.print(line, markup=False, highlight=False, soft_wrap=True)
     for one in result.outcomes:
         if not one.is_done:
             screen.print(f"  {one.name}: {one.state}. {one.reason}", markup=False, style="dim")
     for paragraph in result.recommendation(limit).splitlines():
         screen.print(paragraph, markup=False)
+
+
+def _table(result: Comparison, done: Sequence[Outcome], limit: float) -> Iterator[str]:
+    """What to hold the figures against, then the recipes, those of least risk first; 80 columns."""
+    n, before, front = result.n_records, result.reference, {id(one) for one in result.front}
+    yield _line(" ", "* on the front", "found", "people", "guessed", "kept", "risk")
+    yield _line(" ", "published unchanged", _shown(before.get("found")), "", _shown(before.get("guessed")), "1", "")
+    sample = before.get("second_sample")
+    yield _line(" ", "by chance; another sample", _shown(1 / n if n else None), "", "0%", _kept(sample), "")
+    yield _line(" ", "limit", percent(limit), "", "–", "–", "")
+    for one in done:
+        found, guessed, kept = result.readings(one, limit)
+        people = "" if found.people is None else f"{found.people:,}"
+        figures = (_shown(found.value), people, _shown(guessed.value), _kept(kept.value))
+        name = one.name.replace(", then ", " + ")
+        yield _line("*" if id(one) in front else " ", name, *figures, found.verdict)
+
+
+def _line(mark: str, name: str, found: str, people: str, guessed: str, kept: str, end: str) -> str:
+    short = name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
+    return f"{mark} {short:<{_NAME}}{found:>7}{people:>7}{guessed:>8}{kept:>6}  {end}".rstrip()
+
+
+def _shown(share: float | None) -> str:
+    return "–" if share is None else percent(share)
+
+
+def _kept(share: float | None) -> str:
+    return "–" if share is None else f"{share:.3f}"

@@ -21,7 +21,21 @@ from shoal.progress import Pace, listening, spoken
 if TYPE_CHECKING:
     from shoal.release.cost import Forecast
 
-__all__ = ["Steps", "complain_of", "note", "out", "print_claims", "print_error", "print_table", "steps"]
+__all__ = [
+    "WIDE",
+    "Steps",
+    "clipped",
+    "complain_of",
+    "note",
+    "out",
+    "print_claims",
+    "print_error",
+    "print_table",
+    "steps",
+]
+
+WIDE = 80
+"""Columns of a terminal that everything fits."""
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -154,6 +168,11 @@ def _show(run: Steps, over: threading.Event) -> None:
         while not over.wait(_BEAT):
             step, share, left = run.shown
             bar.update(task, description=step, completed=share, left=left)
+
+
+def clipped(line: str) -> str:
+    """A line that fits."""
+    return line if len(line) <= WIDE else f"{line[: WIDE - 1]}…"
 
 
 def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

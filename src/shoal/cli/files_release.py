@@ -8,7 +8,7 @@ from typing import Any
 from shoal.cli.console import out as screen
 from shoal.cli.console import print_claims, steps
 from shoal.cli.options import EngineOptions
-from shoal.cli.summary import tell_where
+from shoal.cli.summary import places, registered
 from shoal.engine import Inputs
 from shoal.errors import ParameterError
 from shoal.recipe import Recipe
@@ -67,4 +67,5 @@ def _tell(made: FilesRelease) -> None:
         what = "classes" if made.recipe.command == "coarsen" else "groups"
         screen.print(f"Counted over all rows: {made.n_classes:,} {what}, smallest {made.k}.", markup=False)
     screen.print(f"Not measured: {made.unmeasured}; run on a sample in memory (--sample) to see more.", markup=False)
-    tell_where(made.folder)
+    for line in (*registered(made), *places(made.folder)):
+        screen.print(line, markup=False, soft_wrap=True)

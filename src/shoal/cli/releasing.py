@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import typer
@@ -189,10 +190,19 @@ class RegisterOptions:
         """What makes no sense without a register."""
         return {"--recipient": self.recipient, "--despite": self.despite, "--data": self.data}
 
-    def say_none(self, engine: str) -> None:
-        """Say that an engine has no register, unless nobody wants one."""
-        if self.register:
-            note(f"Register: not checked and not entered; the engine {engine} keeps no marks of people.")
+    @contextmanager
+    def opened_for(self, engine: str, file: Any, to: Destination) -> Iterator[Any]:
+        """The register for files on an engine; None where nobody wants one, or the engine spreads over machines."""
+        if not self.register or engine == "spark":
+            for name, value in self.given.items():
+                if value is not None:
+                    raise ParameterError(name, "is for the register", hint=f"The engine {engine} has none here.")
+            if self.register:
+                note(f"Register: not checked and not entered; its key stays on one machine, and {engine} uses several.")
+            yield None
+            return
+        with self.opened(SimpleNamespace(path=str(file), single=Path(file).is_file()), to) as register:
+            yield register
 
     @contextmanager
     def opened(self, source: Any, to: Destination) -> Iterator[Any]:

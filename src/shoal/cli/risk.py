@@ -37,7 +37,9 @@ from shoal.risk import (
 from shoal.risk import population as population_models
 from shoal.risk.class_sizes import counted_classes
 from shoal.risk.keys import coded_keys
+from shoal.risk.log_linear import fit_log_linear
 from shoal.risk.nearest import match_pair
+from shoal.risk.small_classes import atoms_of
 from shoal.schema import LinkedSchema, read_schema
 
 __all__ = ["EXAMPLES", "risk"]
@@ -148,27 +150,34 @@ def _finish(found: dict[str, Any], limits: dict[str, float], json: bool, show: C
 
 
 def _measure(table: Any, schema: Any, population: int | None, k: int, step: Callable[[str], None]) -> dict[str, Any]:
-
     frame = enter(table)
     step("counting classes")
     classes, keys = class_sizes.table_classes(frame, schema), coded_keys(frame, schema)
     found: dict[str, Any] = {
         "classes": class_sizes.measure(frame, schema, found=classes),
         "uniqueness": population_models.measure(frame, schema, population, found=classes),
-        "attackers": attacker_models.measure(frame, schema, population, found=classes),
-        "individual": individual_risk.measure(frame, schema, population, found=classes, keys=keys),
     }
+    known: dict[str, Any] = {"found": classes, "keys": keys, "fitted": _fitted(found["uniqueness"], keys, classes)}
+    found["attackers"] = attacker_models.measure(frame, schema, population, **known)
+    found["individual"] = individual_risk.measure(frame, schema, population, **known)
     if schema.household in frame.columns:
         found["households"] = measures.households(frame, schema, population=population)
     step("looking for what would help")
-    found["what_if"] = single_changes.measure(frame, schema, k, found=classes, keys=keys)
+    known = {"found": classes, "keys": keys, "atoms": atoms_of(keys, classes, k)}
+    found["what_if"] = single_changes.measure(frame, schema, k, **known)
     step("sharing out over columns")
-    found["contribution"] = column_contribution.measure(frame, schema, k, found=classes, keys=keys)
+    found["contribution"] = column_contribution.measure(frame, schema, k, **known)
     step("looking for small combinations")
     sets = sum(comb(len(keys), s) for s in (1, 2, 3))
     size = 3 if sets * len(frame) <= _MOST_SETS else 2
     found["suda"] = minimal_uniques.measure(frame, schema, size, found=classes, keys=keys)
     return found
+
+
+def _fitted(uniques: Any, keys: Any, classes: Any) -> Any:
+    """The log-linear model, fitted once for all who need it; None where nobody does."""
+    sampled = uniques.sampling_fraction is not None and uniques.sampling_fraction < 1
+    return fit_log_linear(keys, classes) if sampled and len(keys) > 1 and uniques.n_unique else None
 
 
 def _refuse_linked(given: dict[str, Any]) -> None:
@@ -231,9 +240,9 @@ def _controlled(before: Any, table: Any, control: Any, schema: Any) -> dict[str,
 _GATES: dict[str, tuple[str, Callable[[Any], float]]] = {
     "unique": ("classes", lambda found: found.unique_share),
     "prosecutor": ("attackers", lambda found: found.prosecutor.largest),
-    "journalist": ("attackers", lambda found: found.journalist.largest),
-    "marketer": ("attackers", lambda found: found.marketer),
-    "individual": ("individual", lambda found: found.largest),
+    "journalist": ("attackers", lambda found: found.worst("largest").largest),
+    "marketer": ("attackers", lambda found: found.worst("mean").mean),
+    "individual": ("attackers", lambda found: found.worst("largest").largest),
     "household": ("households", lambda found: found.largest),
     "events": ("events", lambda found: found.share_below("1")),
     "singling-out": ("singling_out", lambda found: found.risk),

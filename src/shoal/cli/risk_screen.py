@@ -8,11 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from shoal.cli.console import err, out, print_table
+from shoal.cli.console import WIDE, clipped, err, out, print_table
 from shoal.cli.console import out as screen
-from shoal.cli.summary import clipped
 from shoal.reading import Counts, Reading
-from shoal.report.numbers import percent
+from shoal.report.numbers import between, percent
 from shoal.report.readings import reading_lines, reading_words
 from shoal.report.standing import change_words
 from shoal.risk import ClassReport
@@ -56,8 +55,9 @@ def _summary(found: Mapping[str, Any], limits: Mapping[str, float], counts: Coun
     others = [reading for reading in readings if reading.first and reading not in asked]
     shown = [*asked, *others][: _MOST - 6]
     rows = [reading for reading in readings if reading in shown]
-    room = _MOST - 3 - len(rows)
-    table = reading_lines("Against whom", rows)
+    fitness = list(_fitness(found))
+    room = _MOST - 3 - len(rows) - len(fitness)
+    table = [*reading_lines("Against whom", rows), *fitness]
     help_, who = list(_help(found)), list(_who(found, counts))
     first = help_[: max(1, min(len(help_), room - len(who)))] if room > len(who) else help_[:1]
     return [_standing(found), *first, *who[: max(0, room - len(first))], *table]
@@ -92,12 +92,17 @@ def _who(found: Mapping[str, Any], counts: Counts) -> Iterator[str]:
     if not parts.n_at_risk:
         return
     columns = [c for c in parts.columns if c.shapley > 0][:_COLUMNS]
-    shares = ", ".join(f"{c.column} {percent(c.shapley / parts.share)}" for c in columns)
-    yield f"Who stands out: by columns {shares}"
+    yield _joined("Who stands out: by ", [f"{c.column} {percent(c.shapley / parts.share)}" for c in columns])
     if suda.by_columns:
         sets = sorted(suda.by_columns, key=lambda item: (len(item[0]), -item[1]))[:_SETS]
-        smallest = ", ".join(f"{' + '.join(names)} ({count:,})" for names, count in sets)
-        yield f"  {suda.n_at_risk:,} {counts} alone on {suda.size} columns or fewer: {smallest}"
+        smallest = [f"{' + '.join(names)} ({count:,})" for names, count in sets]
+        yield _joined(f"  {suda.n_at_risk:,} {counts} alone on {suda.size} columns or fewer: ", smallest)
+
+
+def _joined(start: str, items: Sequence[str]) -> str:
+    """As many of the items as fit a line, the first at any rate."""
+    shown = next((n for n in range(len(items), 1, -1) if len(start + ", ".join(items[:n])) <= WIDE), 1)
+    return clipped(start + ", ".join(items[:shown]))
 
 
 def _readings(found: Mapping[str, Any], limits: Mapping[str, float], counts: Counts) -> list[Reading]:
@@ -146,49 +151,55 @@ def _whom(found: Mapping[str, Any], limits: Mapping[str, float]) -> Iterator[Rea
 
 
 def _registers(found: Mapping[str, Any], limits: Mapping[str, float]) -> Iterator[Reading]:
-    """Against somebody who has a register of the population; every figure names its model."""
-    attackers, uniques, single = found["attackers"], found["uniqueness"], found["individual"]
-    model, n = _named(attackers.model), found["classes"].n_records
-    means = (*attackers.spread, single.rate)
-    low, high = min(means), max(means)
+    """Against somebody who has a register of the population: the range over all models, and the highest trusted."""
+    attackers, single, n = found["attackers"], found["individual"], found["classes"].n_records
+    largest, mean, above = (attackers.worst(figure) for figure in ("largest", "mean", "above_share"))
     yield Reading(
-        name=f"journalist, largest ({model})",
+        name=f"journalist, {_range(attackers.largest_spread, largest)}",
         first=True,
-        value=attackers.journalist.largest,
+        value=largest.largest,
         limit=limits.get("journalist", attackers.threshold),
         basis=_ASKED if "journalist" in limits else "usual",
-        meaning=f"Largest expected risk of a match with a register, E(1/F); above the usual limit are "
-        f"{round(attackers.journalist.above_share * n):,} people.{_weightless(single)}",
+        meaning=f"Largest expected risk of a match with a register, E(1/F), by the {_named(largest)} model; above the "
+        f"usual limit are {round(above.above_share * n):,} people.{_weightless(single)}",
     )
     yield Reading(
-        name=f"matched, {percent(low)} to {percent(high)} by model" if high > low * 1.005 else f"matched ({model})",
+        name=f"matched, {_range(attackers.spread, mean)}",
         first=True,
-        value=attackers.marketer,
+        value=mean.mean,
+        interval=mean.interval,
         chance=None if attackers.population is None else 1 / attackers.population,
         n=n,
         limit=limits.get("marketer"),
         basis=_ASKED if "marketer" in limits else "",
-        meaning="Share of the records that a register of the population is expected to match rightly (marketer).",
+        meaning="Share of the records that a register of the population is expected to match rightly (marketer), by "
+        f"the {_named(mean)} model.",
     )
     yield Reading(
-        name=f"individual above {percent(single.threshold)} ({single.model})",
+        name=f"risk > {percent(attackers.threshold)}, {_range(attackers.above_spread, above)}",
         first=True,
-        value=single.above_share,
+        value=above.above_share,
         n=n,
         limit=0.0,
         basis="usual",
-        meaning=f"Share of people with a larger individual risk{_fit(single)}; "
-        f"{single.expected:,.1f} matches expected.",
+        meaning=f"Share of people whose individual risk is above the usual limit, by the {_named(above)} model; "
+        f"{mean.mean * n:,.1f} matches expected.",
     )
     if "individual" in limits:
         yield Reading(
-            name=f"individual, largest ({single.model})",
-            value=single.largest,
+            name=f"individual, {_range(attackers.largest_spread, largest)}",
+            value=largest.largest,
             limit=limits["individual"],
             basis=_ASKED,
             meaning="The largest individual risk.",
         )
-    yield from _population_uniques(uniques)
+    yield from _population_uniques(found["uniqueness"])
+
+
+def _range(spread: tuple[float, float], model: Any) -> str:
+    """What all models say, or the one that there is."""
+    low, high = percent(spread[0]), percent(spread[1])
+    return _named(model) if low == high else f"{low} to {high} by model"
 
 
 def _weightless(single: Any) -> str:
@@ -197,15 +208,19 @@ def _weightless(single: Any) -> str:
     return f" {single.n_weightless:,} records whose weights say of no others are taken to be all of their kind."
 
 
-def _named(model: str) -> str:
-    return "Pitman" if model == "pitman" else model
+_NAMES = {"pitman": "Pitman", "zayatz": "Zayatz", "snb": "SNB", "negative binomial": "neg. binomial"}
+_FITS = {True: "fits", False: "fits poorly", None: "unchecked"}
 
 
-def _fit(single: Any) -> str:
-    if single.fit is None:
-        return ""
-    words = {True: "which fits", False: "which fits poorly", None: "which can't be judged: nearly everybody is alone"}
-    return f" by a model {words[single.fit.fits]}"
+def _named(model: Any) -> str:
+    return _NAMES.get(name := str(model.model), name)
+
+
+def _fitness(found: Mapping[str, Any]) -> Iterator[str]:
+    """How well each model describes the table, in one line."""
+    models = [model for model in found["attackers"].models if model.model != "census"]
+    if models:
+        yield _joined("  The models: ", [f"{_named(model)} {_FITS[model.fits]}" for model in models])
 
 
 def _population_uniques(uniques: Any) -> Iterator[Reading]:
@@ -214,16 +229,18 @@ def _population_uniques(uniques: Any) -> Iterator[Reading]:
         yield Reading(name="unique in the population", value=None, meaning=f"No estimate: {why}.")
         return
     low, high = uniques.spread
-    names = {"pitman": "Pitman", "zayatz": "Zayatz", "snb": "SNB"}
+    size, ends = uniques.population, uniques.chosen.interval
+    interval = None if ends is None or size is None else (ends[0] / size, ends[1] / size)
     fit = "; Pitman's describes this table poorly" if uniques.fits is False else ""
     yield Reading(
-        name=f"unique in population, {percent(low)} to {percent(high)}",
+        name=f"unique in population, {_range((low, high), uniques.chosen)}".removesuffix(" by model"),
         first=True,
         value=uniques.chosen.share,
+        interval=interval,
         chance=0.0,
         against="nobody",
-        meaning=f"Share of the population that is unique by {names[uniques.chosen.model]}'s model, and the range over "
-        f"all models{fit}.",
+        meaning=f"Share of the population that is unique by {_named(uniques.chosen)}'s model, and the range over "
+        f"all models{fit}. They take everybody to be drawn with the same chance.",
     )
 
 
@@ -237,6 +254,7 @@ def _households(found: Mapping[str, Any], limits: Mapping[str, float]) -> Iterat
         value=homes.expected_households / homes.n_households,
         chance=1 / homes.n_households,
         n=homes.n_households,
+        counts="households",
         meaning="Share of households expected to be found through any member or by their composition; largest "
         f"{percent(homes.largest)}; {homes.n_unique:,} households are like no other.",
     )
@@ -398,6 +416,12 @@ def _models(found: Mapping[str, Any]) -> None:
         for m in (uniques.pitman, uniques.zayatz, uniques.snb)
     ]
     print_table("Unique in the population, by model", ["", "people", "share"], rows)
+    rows = [
+        [_named(m), percent(m.largest), percent(m.mean), between(m.interval, "percent"), _FITS[m.fits]]
+        for m in found["attackers"].models
+    ]
+    head = ["", "largest", "mean", "95 % interval of the mean", "the model"]
+    print_table("Matched with a register of the population, E(1/F), by model", head, rows)
     if "linkage" in found and found["linkage"].share is not None:
         out.print(f"linkage, two guesses (nearest or second nearest): {found['linkage'].share:.2%}")
         out.print(f"combinations equal to their own person's: {found['verbatim'].own_share:.2%}")

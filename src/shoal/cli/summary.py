@@ -8,21 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shoal.claim import Claim
+from shoal.cli.console import WIDE, clipped, print_claims
 from shoal.cli.console import out as screen
-from shoal.cli.console import print_claims
 from shoal.reading import Reading
 from shoal.release.folders import REPORT, inside_of
 from shoal.release.release import Release
 from shoal.report.numbers import number, percent
 from shoal.report.readings import reading_lines, reading_words, shown
 
-__all__ = ["clipped", "summary", "tell", "tell_where"]
+if TYPE_CHECKING:
+    from shoal.release.from_files import FilesRelease
+
+__all__ = ["places", "registered", "summary", "tell"]
 
 _MOST = 15
-_WIDE = 80
 _MOST_CLAIMS = 4
 _ROUNDING = 1e-9
 
@@ -30,7 +32,7 @@ _ROUNDING = 1e-9
 def tell(release: Release, target: Path | None, *, verbose: bool = False, account: Any = None) -> None:
     """Print what was released, what is promised, what was measured, and where it lies; a trial lies nowhere."""
     where = [] if account is None else [f"Account {account.path}: {account.summary}"]
-    where += [*_registered(release), *_where(target)]
+    where += [*registered(release), *places(target)]
     if verbose:
         _tell_all(release, target)
     else:
@@ -38,14 +40,14 @@ def tell(release: Release, target: Path | None, *, verbose: bool = False, accoun
         for line in warnings:
             screen.print(line, markup=False, style="bold yellow")
         where.append("Every assumption and measure: in the report, or here with --verbose.")
-        taken = len(where) + (target is None) + sum(-(-len(line) // _WIDE) for line in warnings)
+        taken = (target is None) + sum(-(-len(line) // WIDE) for line in (*where, *warnings))
         for line in summary(release, target is not None, _MOST - taken):
             screen.print(line, markup=False, soft_wrap=True, highlight=False)
     for line in where:
         screen.print(line, markup=False, soft_wrap=True)
 
 
-def _registered(release: Release) -> list[str]:
+def registered(release: Release | FilesRelease) -> list[str]:
     """How the release stands in the register, where it was entered."""
     beside = release.beside
     if release.entry is None or beside is None:
@@ -75,13 +77,8 @@ def _tell_all(release: Release, target: Path | None) -> None:
         screen.print(f"    {line.meaning} {reading_words(line)}".rstrip(), markup=False, style="dim")
 
 
-def tell_where(target: Path | None) -> None:
-    """Print where everything lies; of a trial, what its numbers are worth."""
-    for line in _where(target):
-        screen.print(line, markup=False, soft_wrap=True)
-
-
-def _where(target: Path | None) -> list[str]:
+def places(target: Path | None) -> list[str]:
+    """Where everything lies; of a trial, what its numbers are worth."""
     if target is None:
         return ["Nothing was written: claims and numbers refer to the sample.", "Omit --sample to release."]
     what = "Table, report and manifest" if (target / REPORT).is_file() else "Table and manifest"
@@ -97,11 +94,6 @@ def summary(release: Release, written: bool, most: int) -> list[str]:
     figures = list(reading_lines("", _figures(release)))[: most - len(promised) - 2]
     lines = [_head(release, written), *promised, *figures]
     return [clipped(line) for line in (*lines, *_watch(release, most - len(lines)))]
-
-
-def clipped(line: str) -> str:
-    """A line that fits."""
-    return line if len(line) <= _WIDE else f"{line[: _WIDE - 1]}…"
 
 
 def _head(release: Release, written: bool) -> str:

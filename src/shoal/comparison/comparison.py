@@ -13,8 +13,10 @@ import polars as pl
 from shoal.comparison.advice import advice, best, front
 from shoal.comparison.outcome import RISK, UTILITY, Outcome
 from shoal.comparison.page import map_of, read, write
+from shoal.comparison.readings import readings_of
 from shoal.errors import ParameterError
 from shoal.frame import Backend
+from shoal.reading import Reading
 from shoal.report.markup import Html
 from shoal.synth.domain import give
 
@@ -69,6 +71,10 @@ class Comparison:
     def best(self, limit: float = 0.05) -> Outcome | None:
         """The outcome that keeps most with a risk of at most `limit`; None where none has so little."""
         return best(self.outcomes, checked_limit(limit))
+
+    def readings(self, one: Outcome, limit: float = 0.05) -> tuple[Reading, ...]:
+        """What `one` was measured to have found, guessed and kept, each beside its yardsticks, with a verdict."""
+        return readings_of(self, one, checked_limit(limit))
 
     def recommendation(self, limit: float = 0.05) -> str:
         """Which recipe to choose for a risk of at most `limit`, in plain words; one paragraph a line."""

@@ -11,13 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.comparison.advice import advice, kept
+from shoal.comparison.outcome import Outcome
+from shoal.comparison.readings import readings_of
 from shoal.errors import FileError, ShoalError
 from shoal.files import write_table, write_text
 from shoal.files.atomic import Contents, check_target, staged
 from shoal.recipe import FAMILIES
 from shoal.report.layout import document
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
-from shoal.report.numbers import ABSENT, number, percent, plural, seconds
+from shoal.report.numbers import ABSENT, count, number, percent, plural, seconds
+from shoal.report.readings import verdict
 from shoal.report.riskmap import Point, risk_map
 
 if TYPE_CHECKING:
@@ -42,7 +45,7 @@ def render(comparison: Comparison, limit: float) -> str:
     parts = {
         "Risk-utility map": _maps(comparison, limit),
         "Recommendation": _recommended(comparison, limit),
-        "All recipes": _tables(comparison),
+        "All recipes": _tables(comparison, limit),
         **_not_measured(comparison),
         "What the axes mean": _axes(),
         "Limits": _limits(),
@@ -133,35 +136,75 @@ def _as_it_is(comparison: Comparison) -> str:
     return "" if guessed is None else f"Published unchanged, the table would correct {percent(guessed)}. "
 
 
-def _tables(comparison: Comparison) -> Html:
-    head = ("Recipe", "Family", "Found", "Guessed", "Kept", "Proved", "Seconds")
+def _tables(comparison: Comparison, limit: float) -> Html:
+    head = ("Recipe", "Family", "Found", "People", "Guessed", "Kept", "Proved", "Seconds", "Reading")
     front = {id(one) for one in comparison.front}
     rows = [
-        (
-            tag("span", f"{place}. {one.name}", tag("span", " ★", title="on the front") if id(one) in front else None),
-            one.family,
-            percent(one.risk) + ("†" if one.is_counted else ""),
-            percent(one.risks.get("guessed")),
-            kept(one.utility),
-            one.proof or ABSENT,
-            seconds(one.seconds).removesuffix(" s"),
-        )
+        _recipe_row(comparison, one, place, limit, starred=id(one) in front)
         for place, one in enumerate(comparison.outcomes, start=1)
         if one.is_done
     ]
-    note = "★ on the front. † Synthetic rows belong to no real person; see below for what is counted instead."
+    note = (
+        "★ on the front. † Synthetic rows belong to no real person; see below for what is counted instead. The first "
+        "rows are what to hold the others against; what is kept is held against another sample of the same size. "
+        "Risk reads against the limit, what is kept against the other sample: good if no worse than that by more than "
+        "0.02 or a tenth of what it lacks."
+    )
     return join(
         [
-            rows_table("Risk and utility of each recipe", head, rows, numeric=(2, 3, 4, 5, 6)),
-            tag("p", note, _reference_words(comparison), class_="note"),
+            rows_table(
+                "Risk and utility of each recipe", head, [*_yardsticks(comparison, limit), *rows], numeric=_SHOWN
+            ),
+            tag("p", note, class_="note"),
             tag("details", tag("summary", "More measures"), _more(comparison)),
         ]
     )
 
 
-def _reference_words(comparison: Comparison) -> str:
-    found = comparison.reference.get("found")
-    return "" if found is None else f" Published unchanged, {percent(found)} of the records would be found."
+_SHOWN = (2, 3, 4, 5, 6, 7)  # columns of numbers
+
+
+def _recipe_row(comparison: Comparison, one: Outcome, place: int, limit: float, *, starred: bool) -> tuple[Child, ...]:
+    found, guessed, kept_ = readings_of(comparison, one, limit)
+    star = tag("span", " ★", title="on the front") if starred else None
+    return (
+        tag("span", f"{place}. {one.name}", star),
+        one.family,
+        percent(found.value) + ("†" if one.is_counted else ""),
+        _people(found.people),
+        percent(guessed.value),
+        kept(one.utility),
+        one.proof or ABSENT,
+        seconds(one.seconds).removesuffix(" s"),
+        join([verdict(found), " risk, ", verdict(kept_), " kept"]),
+    )
+
+
+def _yardsticks(comparison: Comparison, limit: float) -> list[tuple[Child, ...]]:
+    """What the figures are held against: the table as it is, chance, and the limit."""
+    n, before = comparison.n_records, comparison.reference
+    chance, sample = (1 / n if n else None), before.get("second_sample")
+    rows = (
+        ("Published unchanged", before.get("found"), before.get("guessed"), 1.0),
+        ("By chance", chance, 0.0, sample),
+        ("Limit", limit, None, None),
+    )
+    return [
+        (
+            tag("em", name),
+            ABSENT,
+            percent(found),
+            _people(None if found is None or not n else round(found * n)),
+            percent(guessed),
+            ABSENT if share is None else kept(share),
+            *(ABSENT,) * 3,
+        )
+        for name, found, guessed, share in rows
+    ]
+
+
+def _people(number_of: int | None) -> str:
+    return ABSENT if number_of is None else count(number_of)
 
 
 _RISKS = {

@@ -69,10 +69,18 @@ def year_of(column: pl.Series) -> pl.Series:
 
 
 def are_years(values: pl.Series) -> bool:
-    """Whether these are years, which may stay, rather than days or months."""
+    """Whether these are years, or ranges and sets of years, which may stay, rather than days or months."""
     if values.dtype.is_numeric():
         return bool(values.is_between(_FIRST, _LAST).all())
-    return bool(values.cast(pl.String).str.contains(r"^\d{4}$|^\*$").all())
+    return bool(values.cast(pl.String).str.contains(_YEARS).all())
+
+
+_YEAR = r"(?:1[89]|2[01])\d\d"
+_YEARS = (
+    rf"^\d{{4}}$|^\*$|^{_YEAR}(?:-| to <?){_YEAR}(?: or missing)?$|^\{{{_YEAR}(?:, {_YEAR})*\}}(?: or missing)?$"
+    rf"|^<{_YEAR}$|^{_YEAR}\+$|^missing$"
+)
+"""A year; intervals and sets of years, as coarseners write them."""
 
 
 def _numbers(values: pl.Series) -> pl.Series | None:

@@ -30,7 +30,9 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 
+from shoal.arrays import IntArray
 from shoal.coarsening.coarsener import Coarsener
 from shoal.compliance.identifiers import AGES, DATES, FREE_TEXT, GEOGRAPHIC, IDENTIFIERS, OTHER_CODES, named
 from shoal.compliance.safe_harbor import LimitedDataSet, SafeHarbor, outright
@@ -92,6 +94,8 @@ class Finished:
         The columns that were dropped or rewritten, by the title of what they held.
     bound
         The proved bound on finding a person's row, where there is one.
+    persons
+        Of a table of events: whose row each is.
     """
 
     frame: Frame
@@ -100,6 +104,7 @@ class Finished:
     year: int | None = None
     removed: Mapping[str, Sequence[str]] = field(default_factory=dict)
     bound: float | None = None
+    persons: IntArray | None = None
 
     def scanned(self) -> Scan:
         """What a scan of the released columns finds."""
@@ -167,6 +172,21 @@ class Preset:
         """Hold a finished table to the rules; `known` are further fields of `Finished`."""
         finished = Finished(frame=enter(released), schema=schema, **known)
         return tuple(made for checks in self.checks for made in checks(self, finished))
+
+    def event_findings(self, released: Any, schema: Schema, persons: IntArray, **known: Any) -> tuple[Check, ...]:
+        """Hold a finished table of events to the rules that don't count classes; `persons` says whose row each is."""
+        finished = Finished(frame=enter(released), schema=schema, persons=persons, **known)
+        return tuple(made for checks in self.checks if checks is not _classes for made in checks(self, finished))
+
+    def known_events(self, shared: int) -> Check | None:
+        """Whether each event that may be known is shared by k persons, as the release claims; None where k is 1."""
+        if self.k <= 1:
+            return None
+        rule = f"whoever knows one event of a person finds at least {self.k} persons who have it"
+        words = (
+            f"{shared} persons at least, by a claim of the release" if shared else "nothing is claimed of known events"
+        )
+        return Check(rule=rule, holds=shared >= self.k, words=words, by_claim=True)
 
 
 def _with(step: Coarsener, given: Mapping[str, Any]) -> Coarsener:
@@ -262,7 +282,7 @@ def _classes(preset: Preset, finished: Finished) -> list[Check]:
 def _small_cells(preset: Preset, finished: Finished) -> list[Check]:
     """No count of 1 to 10: of people with a level in any released column, or of people left out."""
     released = [c.name for c in finished.schema.released.columns if c.role != "weight"]
-    counts = {name: _rare_levels(finished.frame, name, preset.k) for name in released}
+    counts = {name: _rare_levels(finished, name, preset.k) for name in released}
     rare = {name: n for name, n in counts.items() if n}
     said = ", ".join(f"{n:,} in '{name}'" for name, n in rare.items())
     levels = Check(
@@ -270,6 +290,8 @@ def _small_cells(preset: Preset, finished: Finished) -> list[Check]:
         holds=not rare,
         words=f"levels that are: {said}" if rare else "none is",
     )
+    if finished.persons is not None:
+        return [levels]
     derivable = finished.n_left_out is not None and 0 < finished.n_left_out < preset.k
     left_out = Check(
         rule=f"no count of 1 to {preset.k - 1} people can be derived from totals",
@@ -282,14 +304,16 @@ def _small_cells(preset: Preset, finished: Finished) -> list[Check]:
     return [levels, left_out]
 
 
-def _rare_levels(frame: Frame, name: str, k: int) -> int:
+def _rare_levels(finished: Finished, name: str, k: int) -> int:
     """How many levels of a column fewer than k people have; numbers with many different values have no levels."""
-    if name not in frame.columns:
+    if name not in finished.frame.columns:
         return 0
-    column = series(frame, name)
+    column = series(finished.frame, name)
     if column.dtype.is_float() or (column.dtype.is_integer() and column.n_unique() > 50):
         return 0
-    counts = column.drop_nulls().value_counts()["count"].to_numpy()
+    held = pl.DataFrame({"level": column, "person": finished.persons}) if finished.persons is not None else None
+    once = column if held is None else held.unique()["level"]
+    counts = once.drop_nulls().value_counts()["count"].to_numpy()
     return int(np.sum(counts < k))
 
 

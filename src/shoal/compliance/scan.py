@@ -310,8 +310,8 @@ def _others(column: pl.Series, distinct: pl.DataFrame, n: int, year: int | None)
     values = distinct["value"]
     if speaks_of_age(column.name):
         return _old(column.name, values, distinct["count"], n)
-    if speaks_of_birth(column.name) and values.dtype.is_numeric() and are_years(values):
-        return _born_long_ago(column.name, distinct, n, year)
+    if speaks_of_birth(column.name) and are_years(values):
+        return _born_long_ago(column.name, _earliest(distinct), n, year)
     if n and PLACES_OF_ANY_SIZE & set(words_in(column.name)) and not _says_whether(values):
         places = [] if _is_state_or_larger(values) else [_plain(column.name, "B", GEOGRAPHIC, n, n, by_name=True)]
         return [replace(place, by_values=False, judged=False) for place in places]
@@ -332,6 +332,12 @@ def _old(name: str, values: pl.Series, count: pl.Series, n: int) -> list[Finding
 def lower_ends(texts: pl.Series) -> pl.Series:
     """The first number in each text: the age, or the lower end of an interval of ages."""
     return texts.cast(pl.String).str.extract(r"(\d+)", 1).cast(pl.Int64, strict=False)
+
+
+def _earliest(distinct: pl.DataFrame) -> pl.DataFrame:
+    """Years, or the first year of each interval or set of them."""
+    values = distinct["value"]
+    return distinct if values.dtype.is_numeric() else distinct.with_columns(lower_ends(values).alias("value"))
 
 
 def _born_long_ago(name: str, distinct: pl.DataFrame, n: int, year: int | None) -> list[Finding]:

@@ -87,7 +87,7 @@ def fhir(folder: FilePath, *, drop: Collection[str] = ()) -> dict[str, pl.DataFr
     folder
         Where the files lie.
     drop
-        Fields of resources that are left out: ``{"name", "telecom", "identifier", "text", "meta"}``.
+        Fields that are left out, of all resources or of one: ``{"name", "telecom", "meta", "Condition.encounter"}``.
 
     Raises
     ------
@@ -99,7 +99,8 @@ def fhir(folder: FilePath, *, drop: Collection[str] = ()) -> dict[str, pl.DataFr
         path = Path(folder) / f"{kind}.ndjson"
         if path.is_file():
             rows = _resources(path, kind)
-            read = {"resourceType", *(field for field, _ in columns.values()), *drop}
+            left_out = {name.removeprefix(f"{kind}.") for name in drop}
+            read = {"resourceType", *(field for field, _ in columns.values()), *left_out}
             unknown |= {f"{kind}.{field}" for row in rows for field in row if field not in read}
             made[table] = pl.DataFrame(
                 {name: pl.Series([take(row) for row in rows], dtype=pl.String) for name, (_, take) in columns.items()}

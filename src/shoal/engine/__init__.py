@@ -5,12 +5,13 @@ disk. What a step computes doesn't depend on the engine: counts are exact intege
 engine, no verb depends on the order of rows, on files, threads or batches, and the tests run one suite over both.
 """
 
-from shoal.engine.engine import GROUPED, MARK, PERSONS, ROWS, Batch, Engine, Part, Relation, Types, open_engine
+from shoal.engine.engine import GROUPED, MARK, PERSON, PERSONS, ROWS, Batch, Engine, Part, Relation, Types, open_engine
 from shoal.engine.inputs import Inputs
 
 __all__ = [
     "GROUPED",
     "MARK",
+    "PERSON",
     "PERSONS",
     "ROWS",
     "Batch",

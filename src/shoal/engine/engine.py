@@ -21,12 +21,26 @@ import polars as pl
 from shoal.engine.inputs import Inputs
 from shoal.errors import ParameterError
 
-__all__ = ["GROUPED", "MARK", "PERSONS", "ROWS", "Batch", "Engine", "Part", "Relation", "Types", "open_engine"]
+__all__ = [
+    "GROUPED",
+    "MARK",
+    "PERSON",
+    "PERSONS",
+    "ROWS",
+    "Batch",
+    "Engine",
+    "Part",
+    "Relation",
+    "Types",
+    "open_engine",
+]
 
 ROWS, PERSONS, GROUPED = "#rows", "#persons", "#grouped"
 """The columns that `count` adds, rows and persons, and the one that `aggregate` adds: rows of what was aggregated."""
 MARK = "#mark"
 """The column of the rows' marks (`shoal.engine.marks`)."""
+PERSON = ("#person", "#person, continued")
+"""The columns with the register's mark of each row's person, where there is a register; never released."""
 
 Types: TypeAlias = Mapping[str, pl.DataType]
 Batch: TypeAlias = Callable[[pl.DataFrame], pl.DataFrame]

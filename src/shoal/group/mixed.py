@@ -1,10 +1,13 @@
 """Any grouper, with groups merged or rejected until their sensitive values are mixed enough: l-diversity, t-closeness.
 
 The groups of another grouper are taken as they come. With ``failing="merge"`` a group that fails the conditions
-(`shoal.condition`) is merged with the group whose centre is nearest, pair by pair, nearest pairs first; then all are
-looked at again, until every group meets them. In the last resort all records are one group, so a condition that the
-whole table fails is an error. With ``failing="reject"`` its records are left out; closeness is then to the records that
-stay, so groups are rejected until all that stay meet the conditions among themselves.
+(`shoal.condition`) is merged with another, pair by pair, those of least cost first; then all are looked at again, until
+every group meets them. The other is the one whose centre is nearest, or, with `mixing` w, the one of the nearest few
+with the least d / d_0 + w m: d the distance of the centres, d_0 the mean distance of a failing group to its nearest,
+and m how far the sensitive values of both together would be from the table's (total variation, the mean over columns).
+In the last resort all records are one group, so a condition that the whole table fails is an error. With
+``failing="reject"`` its records are left out; closeness is then to the records that stay, so groups are rejected until
+all that stay meet the conditions among themselves.
 
 Promised: every group holds as many persons as the other grouper gives it, and meets the conditions. Not promised:
 the smallest groups that do, or the fewest rejected; protection against somebody who knows how groups are chosen
@@ -13,7 +16,7 @@ the smallest groups that do, or the fewest rejected; protection against somebody
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -21,6 +24,7 @@ import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.condition import Conditions
+from shoal.condition.conditions import Sensitive
 from shoal.conform import Prepared
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.group.grouper import Grouper, Grouping, quasi_points, require_sizes
@@ -28,7 +32,10 @@ from shoal.group.points import Points
 from shoal.method import Telling, find
 from shoal.params import Help, Range, build, check
 
-__all__ = ["Mixed", "grouper_of", "merge"]
+__all__ = ["Mix", "Mixed", "grouper_of", "merge"]
+
+_FEW = 12  # nearest groups, the failing one itself among them, of which the partner is chosen by the mix
+_BINS = 16  # of a sensitive column with more values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +57,9 @@ class Mixed(Grouper):
     failing
         What happens to a group that fails: ``"merge"`` it with the nearest, or ``"reject"`` it, so that its records
         are left out. Rejecting keeps the other groups as small as they were.
+    mixing
+        How much the sensitive values of both together count beside nearness where a partner is chosen. Raising it makes
+        fewer and closer-to-the-table groups do, of people who are less alike. 0: nearness alone.
     suppression
         The largest share of records that may be left out; more is an error.
 
@@ -92,6 +102,7 @@ class Mixed(Grouper):
     diversity: Annotated[int | str | None, Help("l-diversity of every sensitive column in each group")] = None
     closeness: Annotated[float | str | None, Help("t-closeness of every sensitive column in each group")] = None
     failing: Annotated[Literal["merge", "reject"], Help("what happens to a group that fails")] = "merge"
+    mixing: Annotated[float, Range(low=0), Help("weight of the sensitive mix beside nearness, for merging")] = 3.0
     suppression: Annotated[float, Range(low=0, high=1), Help("largest share of records left out by reject")] = 0.05
 
     @property
@@ -125,7 +136,8 @@ class Mixed(Grouper):
         if self.leaves_out:
             return self._without_failing(first, conditions)
         conditions.check_whole("Mixed", prepared.n)
-        labels = merge(first.labels, quasi_points(prepared).dense(), conditions.meets)
+        mix = Mix.of(conditions.sensitive, self.mixing) if self.mixing else None
+        labels = merge(first.labels, quasi_points(prepared).dense(), conditions.meets, mix)
         require_sizes(self, labels[np.unique(prepared.units(), return_index=True)[1]])
         merged = first.n_groups - int(labels.max()) - 1
         return Grouping(labels=labels, notes={**first.notes, "groups merged": merged})
@@ -178,7 +190,40 @@ def _words(text: str) -> dict[str, Any]:
     return {name: value for name, _, value in pairs} if "=" in text else {"method": text}
 
 
-def merge(labels: IntArray, points: FloatArray, meets: Callable[[IntArray, int], BoolArray]) -> IntArray:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mix:
+    """How mixed groups are: the bins of all sensitive columns beside each other, and the weight that they have."""
+
+    bins: tuple[IntArray, ...]
+    weight: float
+
+    @classmethod
+    def of(cls, columns: Sequence[Sensitive], weight: float) -> Mix:
+        """Columns of many values are cut into `_BINS` runs of ranks."""
+        return cls(bins=tuple(_binned(column.values, column.n_values) for column in columns), weight=weight)
+
+    def excess(self, labels: IntArray, n: int) -> FloatArray:
+        """By how many members each group has more of a bin than its share of the table, one column per bin."""
+        sizes = np.bincount(labels, minlength=n)
+        parts = []
+        for bins in self.bins:
+            overall = np.bincount(bins)
+            counts = np.bincount(labels * len(overall) + bins, minlength=n * len(overall)).reshape(n, -1)
+            parts.append(counts - np.outer(sizes, overall / len(bins)))
+        return np.hstack(parts) / (2 * len(parts))
+
+
+def _binned(values: IntArray, n: int) -> IntArray:
+    if n <= _BINS:
+        return values
+    before = np.concatenate([[0], np.cumsum(np.bincount(values, minlength=n))[:-1]])
+    bins: IntArray = (before * _BINS // len(values))[values]
+    return np.unique(bins, return_inverse=True)[1].reshape(-1)
+
+
+def merge(
+    labels: IntArray, points: FloatArray, meets: Callable[[IntArray, int], BoolArray], mix: Mix | None = None
+) -> IntArray:
     """Merge groups that fail with their nearest, until all meet the conditions; labels 0..c-1."""
     labels = np.unique(labels, return_inverse=True)[1].reshape(-1)
     while True:
@@ -186,8 +231,28 @@ def merge(labels: IntArray, points: FloatArray, meets: Callable[[IntArray, int],
         failing = np.flatnonzero(~meets(labels, n))
         if n == 1 or not len(failing):
             return labels
-        into = _joined(failing, _centres(labels, points, n))
+        other, cost = _partners(failing, labels, points, n, mix)
+        into = _joined(failing, other, cost, n)
         labels = np.unique(into[labels], return_inverse=True)[1].reshape(-1)
+
+
+def _partners(
+    failing: IntArray, labels: IntArray, points: FloatArray, n: int, mix: Mix | None
+) -> tuple[IntArray, FloatArray]:
+    """The group that each failing one would join, and what that costs."""
+    from scipy.spatial import cKDTree
+
+    centres = _centres(labels, points, n)
+    distance, near = cKDTree(centres).query(centres[failing], k=min(n, 2 if mix is None else _FEW))
+    cost = np.where(near == failing[:, None], np.inf, distance)
+    if mix is not None:
+        excess, sizes = mix.excess(labels, n), np.bincount(labels, minlength=n)
+        usual = float(np.mean(np.min(cost, axis=1))) or 1.0
+        apart = np.abs(excess[failing][:, None, :] + excess[near]).sum(axis=2)
+        cost = cost / usual + mix.weight * apart / (sizes[failing][:, None] + sizes[near])
+    best = np.argmin(cost, axis=1)
+    every = np.arange(len(failing))
+    return near[every, best], cost[every, best]
 
 
 def _centres(labels: IntArray, points: FloatArray, n: int) -> FloatArray:
@@ -195,15 +260,10 @@ def _centres(labels: IntArray, points: FloatArray, n: int) -> FloatArray:
     return np.column_stack([np.bincount(labels, weights=column, minlength=n) / sizes for column in points.T])
 
 
-def _joined(failing: IntArray, centres: FloatArray) -> IntArray:
-    """Which group each joins: those that fail the nearest other one, nearest first, each group once in a round."""
-    from scipy.spatial import cKDTree
-
-    distance, near = cKDTree(centres).query(centres[failing], k=2)
-    own = near[:, 0] == failing
-    other, apart = np.where(own, near[:, 1], near[:, 0]), np.where(own, distance[:, 1], distance[:, 0])
-    into, free = np.arange(len(centres)), np.ones(len(centres), dtype=np.bool_)
-    for i in np.lexsort((failing, apart)).tolist():
+def _joined(failing: IntArray, other: IntArray, cost: FloatArray, n: int) -> IntArray:
+    """Which group each joins: those that fail their partner, least cost first, each group once in a round."""
+    into, free = np.arange(n), np.ones(n, dtype=np.bool_)
+    for i in np.lexsort((failing, cost)).tolist():
         group, partner = int(failing[i]), int(other[i])
         if free[group] and free[partner]:
             free[[group, partner]] = False

@@ -35,6 +35,11 @@ class EventMethod(Method):
         """By how many days it may change the time between two events of a person."""
         return 0
 
+    @property
+    def moves_dates(self) -> bool:
+        """Whether it moves dates by days."""
+        return self.tolerance > 0
+
     def summaries(self, collection: Collection) -> dict[str, tuple[Summary, ...]]:
         """What persons are to be grouped on besides what the schema says, for each table of events."""
         return {}

@@ -67,6 +67,11 @@ class ShiftDates(EventMethod):
     )
     rank = 50
 
+    @property
+    def moves_dates(self) -> bool:
+        """It does nothing else."""
+        return True
+
     def first(self, collection: Collection, pseudonyms: Pseudonyms | None, key: str) -> Done:
         """Move the dates, while persons can still be told by their own keys."""
         check(self)

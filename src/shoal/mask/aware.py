@@ -28,7 +28,7 @@ from shoal.encode import Encoder
 from shoal.errors import ParameterError, SchemaError
 from shoal.method import Method
 
-__all__ = ["AwareMask", "Crowd", "Masking", "by_content", "chosen_columns", "draws_of", "quantiles"]
+__all__ = ["AwareMask", "Crowd", "Masking", "by_content", "chosen_columns", "draws_of", "ordered_columns", "quantiles"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +200,16 @@ def chosen_columns(owner: str, columns: Sequence[str] | None, state: Masking) ->
             hint=_hint(unknown, state),
         )
     return list(dict.fromkeys(columns))
+
+
+def ordered_columns(owner: str, columns: Sequence[str] | None, state: Masking) -> list[str]:
+    """The chosen columns, by default all that have an order; an error where none has one."""
+    if columns is not None:
+        return chosen_columns(owner, columns, state)
+    names = [coding.name for coding in state.encoder.codings if coding.kind != "nominal"]
+    if not names:
+        raise ParameterError(owner, "needs a quasi-identifier with an order", hint="Pram works on any column.")
+    return names
 
 
 def _hint(unknown: Sequence[str], state: Masking) -> str:

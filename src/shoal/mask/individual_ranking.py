@@ -18,8 +18,7 @@ from typing import Annotated
 import numpy as np
 
 from shoal.arrays import FloatArray, Generator, IntArray
-from shoal.mask.aware import AwareMask, Masking, by_content
-from shoal.mask.rank_swap import ordered_columns
+from shoal.mask.aware import AwareMask, Masking, by_content, ordered_columns
 from shoal.method import Telling
 from shoal.params import ColumnNames, Help, Range, check
 

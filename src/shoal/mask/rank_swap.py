@@ -18,12 +18,11 @@ from typing import Annotated
 import numpy as np
 
 from shoal.arrays import FloatArray, Generator
-from shoal.errors import ParameterError
-from shoal.mask.aware import AwareMask, Masking, by_content, chosen_columns
+from shoal.mask.aware import AwareMask, Masking, by_content, ordered_columns
 from shoal.method import Telling
 from shoal.params import ColumnNames, Help, Range, check
 
-__all__ = ["RankSwap", "ordered_columns"]
+__all__ = ["RankSwap"]
 
 _TRIES = 4
 
@@ -103,16 +102,6 @@ _MEASURED = (
     "the columns. What is left was measured, not proved."
 )
 _NOTHING = "The table has so few records that the window of ranks is empty: nothing was swapped."
-
-
-def ordered_columns(owner: str, columns: Sequence[str] | None, state: Masking) -> list[str]:
-    """The chosen columns, by default all that have an order; an error where none has one."""
-    if columns is not None:
-        return chosen_columns(owner, columns, state)
-    names = [coding.name for coding in state.encoder.codings if coding.kind != "nominal"]
-    if not names:
-        raise ParameterError(owner, "needs a quasi-identifier with an order", hint="Pram works on any column.")
-    return names
 
 
 def _swapped(values: FloatArray, window: int, rng: Generator) -> FloatArray:

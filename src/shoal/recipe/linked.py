@@ -41,11 +41,14 @@ class Linked:
         The tables of events, as they are released.
     joint
         What is left of k when the tables are joined; for inside.
+    declared
+        What they were said to be, before a preset rewrote them; None: the same.
     """
 
     schema: LinkedSchema
     tables: Mapping[str, Any]
     joint: JointRisk
+    declared: LinkedSchema | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -147,7 +147,10 @@ class Beside(Record):
     def _kept(self) -> tuple[Fact, ...]:
         if self.held_back is None:
             return ()
-        gone = "people who would be alone beside earlier releases, as newcomers or after others left, are not in it"
+        gone = (
+            "people who would be alone beside earlier releases, as newcomers or after others left, are not in it, and "
+            "no rows were made up in their place"
+        )
         says = f"groups are those of an earlier release; {gone}" if self.same_groups_as else gone
         held = Fact(says="register: {held:,} people held back", values={"held": self.held_back}, counts="persons")
         return (Fact(says=says, outside=True), held)

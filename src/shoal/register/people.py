@@ -26,7 +26,7 @@ from shoal.arrays import AnyArray, IntArray, distinct_numbers
 from shoal.canonical import plain
 from shoal.errors import GuaranteeError
 
-__all__ = ["BYTES", "Draft", "People", "row_hashes", "written_rows"]
+__all__ = ["BYTES", "Draft", "People", "persons_of", "row_hashes", "told_apart", "written_rows"]
 
 BYTES = 32
 """What a person takes in the register, for each release."""
@@ -119,14 +119,18 @@ class Draft:
 
     @cached_property
     def _persons(self) -> tuple[IntArray, IntArray]:
-        """The first row of each person in the order of their marks, and the person of each row."""
-        order = np.lexsort((self.marks[:, 1], self.marks[:, 0]))
-        ordered = self.marks[order]
-        is_new = np.ones(len(order), dtype=np.bool_)
-        is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-        whose = np.empty(len(order), dtype=np.int64)
-        whose[order] = np.cumsum(is_new) - 1
-        return order[is_new], whose
+        return persons_of(self.marks)
+
+
+def persons_of(marks: AnyArray) -> tuple[IntArray, IntArray]:
+    """The first row of each person in the order of their marks, and the person of each row."""
+    order = np.lexsort((marks[:, 1], marks[:, 0]))
+    ordered = marks[order]
+    is_new = np.ones(len(order), dtype=np.bool_)
+    is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    whose = np.empty(len(order), dtype=np.int64)
+    whose[order] = np.cumsum(is_new) - 1
+    return order[is_new], whose
 
 
 def _of_sets(key: bytes, labels: IntArray, whose: IntArray, n: int) -> AnyArray:
@@ -139,7 +143,9 @@ def _of_sets(key: bytes, labels: IntArray, whose: IntArray, n: int) -> AnyArray:
     return found
 
 
-def row_hashes(key: bytes, purpose: str, rows: pl.DataFrame, n: int, *, numbered: bool = False) -> AnyArray:
+def row_hashes(
+    key: bytes, purpose: str, rows: pl.DataFrame, n: int, *, numbered: bool = False, typed: bool = False
+) -> AnyArray:
     """The keyed hash of each row, as two numbers of 64 bits; if `numbered`, equal rows differ.
 
     Parameters
@@ -148,29 +154,38 @@ def row_hashes(key: bytes, purpose: str, rows: pl.DataFrame, n: int, *, numbered
         What the hashes are for: those of two purposes have nothing in common.
     n
         How many rows there are, where there may be no column.
+    typed
+        Whether columns are in their plain types already, as batches of a table must be.
     """
-    texts = written_rows(rows, n)
+    texts = written_rows(rows, n, typed=typed)
     different = list(dict.fromkeys(texts))
-    if numbered and len(different) < n:
-        texts = different = _numbered(texts)
-    hashes = np.frombuffer(b"".join([_digest(key, purpose, text) for text in different]), dtype="<u8").reshape(-1, 2)
+    digests = b"".join([_digest(key, purpose, text) for text in different])
+    hashes: AnyArray = np.frombuffer(digests, dtype="<u8").reshape(-1, 2)
     if len(different) == n:
         return hashes
-    place = dict(zip(different, range(len(different)), strict=True))
-    return hashes[[place[text] for text in texts]]
+    places = dict(zip(different, range(len(different)), strict=True))
+    place = np.array([places[text] for text in texts])
+    found: AnyArray = hashes[place]
+    if not numbered:
+        return found
+    again = pl.DataFrame({"place": place}).select(pl.int_range(pl.len()).over("place")).to_series().to_numpy()
+    return told_apart(key, purpose, found, again)
 
 
-def _numbered(texts: Sequence[str]) -> list[str]:
-    """Texts of which equal ones are told apart by a number."""
-    again = pl.DataFrame({"text": texts}).select(pl.int_range(pl.len()).over("text")).to_series().to_list()
-    return [f"{text}#{number}" if number else text for text, number in zip(texts, again, strict=True)]
+def told_apart(key: bytes, purpose: str, hashes: AnyArray, numbers: IntArray) -> AnyArray:
+    """Hashes of which equal ones are told apart by their number; the one numbered 0 stays."""
+    made = hashes.copy()
+    for i in np.flatnonzero(numbers).tolist():
+        digest = _digest(key, purpose, f"{hashes[i].tobytes().hex()}#{numbers[i]}")
+        made[i] = np.frombuffer(digest, dtype="<u8")
+    return made
 
 
-def written_rows(rows: pl.DataFrame, n: int) -> list[str]:
+def written_rows(rows: pl.DataFrame, n: int, *, typed: bool = False) -> list[str]:
     """Each row as one text that no other row has: the length of every cell is before it, and missing is not empty."""
     if not rows.columns:
         return [""] * n
-    cells = rows.select(_cell(plain(column)) for column in rows)
+    cells = rows.select(_cell(column if typed else plain(column)) for column in rows)
     return cells.select(pl.concat_str(pl.all(), separator="|")).to_series().to_list()
 
 

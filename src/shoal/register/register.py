@@ -22,7 +22,7 @@ test whether a person is in it. Keep it as you keep the data.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -168,34 +168,41 @@ class Register:
 
     def know(self, frame: Frame, schema: Schema) -> tuple[Register, Known]:
         """The people of a table; and this register with its data set found, where nobody named it."""
-        found, rows, said = self._found(frame)
-        who = found._who() or Who.of(frame, schema)
+        found, rows, said = self.recognised(lambda key: _sketched(key, frame))
+        who = found.who() or Who.of(frame, schema)
         marks = who.marks(found.key, frame)
         return found, Known(who=who, marks=marks, rows=rows, people=sketch_of(marks), recognised=said)
 
-    def _found(self, frame: Frame) -> tuple[Register, tuple[str, ...], str]:
-        """The register of a table's data set, here or in another ledger of the user's."""
-        rows = sketch_of(row_hashes(self.key, "row", readable(frame, frame.columns), len(frame), numbered=True))
+    def recognised(self, sketch: Callable[[bytes], tuple[str, ...]]) -> tuple[Register, tuple[str, ...], str]:
+        """The register of a table's data set, here or in another ledger of the user's, and how it was found.
+
+        Parameters
+        ----------
+        sketch
+            Makes the sketch of the table's rows under the key of a register (`shoal.register.who`).
+        """
+        rows = sketch(self.key)
         if self.declared is not None:
             return self, rows, ""
-        found, said = self._recognised(rows)
+        found, said = self._like(rows)
         for url in () if said else self.elsewhere:
             with suppress(LedgerError, InputError, FileError):  # it is gone, or out of reach
                 other = replace(Register.open(ledger=url), recipient=self.recipient, despite=self.despite)
-                there, mine, said = other._found(frame)
+                there, mine, said = other.recognised(sketch)
                 if said:
                     return there, mine, said
                 other.close()
         return found, rows, said
 
-    def _recognised(self, rows: tuple[str, ...]) -> tuple[Register, str]:
+    def _like(self, rows: tuple[str, ...]) -> tuple[Register, str]:
         for words in reversed(self.book.releases()):
             if "sketch" in words and in_common(rows, words["sketch"]["rows"]) >= _SAME:
                 label = self.book.balance("data", words["data"]).label or words["data"]
                 return replace(self, declared=words["data"]), f"recognised as '{label}' by its rows"
         return self, ""
 
-    def _who(self) -> Who | None:
+    def who(self) -> Who | None:
+        """By what people of this data set are told apart; None where nobody was released yet."""
         named = [words["who"] for words in self.releases() if words.get("who")]
         return Who.from_dict(named[-1]) if named else None
 
@@ -332,6 +339,10 @@ class Register:
             known=len(self.book.releases()),
             replaces=self.replaces,
         )
+
+
+def _sketched(key: bytes, frame: Frame) -> tuple[str, ...]:
+    return sketch_of(row_hashes(key, "row", readable(frame, frame.columns), len(frame), numbered=True))
 
 
 def _named(book: Ledger, data: str) -> str | None:

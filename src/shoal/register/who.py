@@ -60,13 +60,7 @@ class Who:
 
     def marks(self, key: bytes, frame: Frame) -> AnyArray:
         """The mark of each row's person."""
-        missing = [name for name in self.columns if name not in frame.columns]
-        if missing:
-            raise InputError(
-                "register",
-                f"people of this data set are told apart by {self}, and the table has no column '{missing[0]}'",
-                hint="Add it, or enter the table as another data set if these are other people.",
-            )
+        self.require(frame.columns)
         n = len(frame)
         rows = readable(frame, self.columns)
         if not self.is_identifier:
@@ -78,6 +72,16 @@ class Who:
             alone = row_hashes(key, "nobody", readable(frame, frame.columns), n, numbered=True)
             marks[nobody] = alone[nobody]
         return marks
+
+    def require(self, columns: Sequence[str]) -> None:
+        """An InputError where a table lacks what people of the data set are told apart by."""
+        missing = [name for name in self.columns if name not in columns]
+        if missing:
+            raise InputError(
+                "register",
+                f"people of this data set are told apart by {self}, and the table has no column '{missing[0]}'",
+                hint="Add it, or enter the table as another data set if these are other people.",
+            )
 
     def __str__(self) -> str:
         return f"column '{self.columns[0]}'" if self.is_identifier else "everything in their row"

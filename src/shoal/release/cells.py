@@ -23,7 +23,7 @@ import polars as pl
 from shoal.claim import Claim
 from shoal.conform import Prepared
 from shoal.encode import Coding, Encoder
-from shoal.engine import MARK, PERSONS, Batch, Engine, Relation, Types
+from shoal.engine import MARK, PERSON, PERSONS, Batch, Engine, Relation, Types
 from shoal.engine.cell_tree import CellTree, hosts
 from shoal.engine.marks import marks, signed
 from shoal.errors import GuaranteeError, InputError, ParameterError, ShoalError
@@ -77,7 +77,8 @@ def check_recipe(recipe: Anonymization) -> None:
 
 def cut(engine: Engine, settled: Settled, k: int, key: str, plan: Plan) -> Cells:
     """Give every row its cell; every cell holds at least 2k persons, or all there are."""
-    sample = engine.sample(settled.relation, plan.sample, branch_key(key, "sample"), settled.n)
+    rows = engine.select(settled.relation, settled.marked_columns)
+    sample = engine.sample(rows, plan.sample, branch_key(key, "sample"), settled.n)
     size = plan.rows * len(sample) / settled.n
     tree = CellTree.grow(settled.encoder.codes(sample), settled.encoder, size)
     placed = _placed(engine, settled, tree, key)
@@ -117,9 +118,10 @@ def _place(encoder: Encoder, tree: CellTree, unit: str | None, key: str) -> Batc
     own, spread = branch_key(key, "sample"), branch_key(key, "persons")
 
     def batch(rows: pl.DataFrame) -> pl.DataFrame:
-        hashes = marks(rows if unit is None else rows.select(unit), spread) / 2.0**64
-        cells = tree.cells(np.column_stack((encoder.codes(rows), hashes)))
-        return rows.with_columns(pl.Series(MARK, signed(marks(rows, own))), paths.gather(cells).alias(CELL))
+        plain = rows.drop(PERSON, strict=False)
+        hashes = marks(plain if unit is None else rows.select(unit), spread) / 2.0**64
+        cells = tree.cells(np.column_stack((encoder.codes(plain), hashes)))
+        return rows.with_columns(pl.Series(MARK, signed(marks(plain, own))), paths.gather(cells).alias(CELL))
 
     return batch
 

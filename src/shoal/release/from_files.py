@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import tomli_w
 
@@ -23,20 +23,26 @@ from shoal.fact import Fact, sentences
 from shoal.files import sha256, write_text
 from shoal.recipe import Anonymization, Coarsening, Progress, Recipe, Synthesis, quiet, read_recipe
 from shoal.release.by_engine import EngineMade, anonymize_relation, check_written
-from shoal.release.cells import Plan, check_recipe
+from shoal.release.cells import CELL, GROUP, Plan, check_recipe
 from shoal.release.coarsening_cells import coarsen_by_cells
+from shoal.release.engine_registering import EngineEntering
 from shoal.release.engine_report import aggregates_of
 from shoal.release.engine_texts import check_texts_on
 from shoal.release.folders import MANIFEST, MODEL, PARTS, REPLAY, REPORT, staged
 from shoal.release.generalize_on import generalize_relation
 from shoal.release.manifest import FORMAT, commitment, read_replay, versions
 from shoal.release.preset_rules import shown
+from shoal.release.registering import Entry
 from shoal.release.release import checked_seed
 from shoal.release.synthesis_on import check_synthesis, synthesize_relation
 from shoal.release.write import manifest_text
 from shoal.report.aggregates import render_aggregates
 from shoal.rng import branch_key, fresh_key
 from shoal.schema import Schema
+
+if TYPE_CHECKING:
+    from shoal.register.beside import Beside
+    from shoal.register.register import Register
 
 __all__ = ["EngineRun", "FilesRelease", "Origin", "check_on", "made_on", "release_files", "repeat_files", "written"]
 
@@ -56,6 +62,12 @@ class FilesRelease:
     claims: tuple[Claim, ...]
     facts: tuple[Fact, ...]
     recipe: Recipe
+    entry: Entry | None = field(default=None, repr=False)
+
+    @property
+    def beside(self) -> Beside | None:
+        """What it gives away beside earlier releases of the same people, where a register was given."""
+        return None if self.entry is None else self.entry.beside
 
     @property
     def attacked(self) -> bool:
@@ -121,6 +133,7 @@ def release_files(
     account: Any = None,
     overwrite: bool = False,
     allow: Sequence[str] = (),
+    register: Register | None = None,
     progress: Progress = quiet,
 ) -> FilesRelease:
     """Make the release of a recipe from the table that `inputs` hold and write it to `target`, or leave all as it was.
@@ -135,12 +148,29 @@ def release_files(
         The account that a synthesis is charged to, before any noise is drawn.
     allow
         Columns of free text that a person has looked at and that stay; any other is refused.
+    register
+        The register that a release of people is held against and entered in.
     """
     check_on(recipe, schema)
     run = EngineRun.of(recipe, schema, seed, key, plan)
     with staged(target, overwrite=overwrite) as (stage, inside):
-        made = made_on(engine, engine.scan(inputs), run, account=account, allow=allow, progress=progress)
-        return written(engine, made, run, inputs, target, stage, inside, progress)
+        relation = engine.scan(inputs)
+        entering = _entering(register, engine, relation, run, progress)
+        relation = relation if entering is None else entering.relation
+        made = made_on(engine, relation, run, account=account, allow=allow, progress=progress)
+        by = [CELL, GROUP] if isinstance(recipe, Anonymization) else made.schema.quasi
+        entry = None if entering is None else entering.entry(engine, made.relation, by, made.schema, recipe)
+        return written(engine, made, run, inputs, target, stage, inside, progress, entry)
+
+
+def _entering(
+    register: Register | None, engine: Engine, relation: Relation, run: EngineRun, progress: Progress
+) -> EngineEntering | None:
+    """The rows as the register sees them; None where nobody asks it, or rows are nobody's."""
+    if register is None or not run.recipe.is_of_people:
+        return None
+    progress("looking into the register")
+    return EngineEntering.of(register, engine, relation, run.declared)
 
 
 def check_on(recipe: Recipe, schema: Schema) -> None:
@@ -202,6 +232,7 @@ def written(
     stage: Path,
     inside: Path,
     progress: Progress,
+    entry: Entry | None = None,
 ) -> FilesRelease:
     """Write what a run made to the stage of a release, read it back, and last of all write the manifest."""
     progress("writing")
@@ -217,8 +248,9 @@ def written(
         k=made.k,
         parts=parts,
         claims=made.claims,
-        facts=made.facts,
+        facts=(*made.facts, *(() if entry is None else entry.beside.facts)),
         recipe=run.recipe,
+        entry=entry,
     )
     if made.model is not None:
         made.model.save(inside / MODEL, internal=True)
@@ -290,6 +322,8 @@ def _write_words(
         "schema": declared.to_dict(),
         "versions": versions(),
     }
+    if done.beside is not None:
+        replay["register"] = {name: value for name, value in done.beside.to_dict().items() if value is not None}
     write_text(inside / REPLAY, "# Internal: never publish it.\n" + tomli_w.dumps(replay))
     committed = commitment(digest, secret)
     hashes = {"released table, SHA-256": str(output["sha256"]), "input, keyed hash": committed}
@@ -310,10 +344,13 @@ def _write_words(
         "measures": _ON_A_SAMPLE if done.attacked else _NOT_MEASURED,
         "notes": list(sentences(done.facts, outside=True)),
         **({} if made.spending is None else {"account": made.spending.to_dict()}),
+        **({} if done.beside is None else {"register": done.beside.outside()}),
         "versions": versions(),
         "files": files | {REPORT: sha256(stage / REPORT)},
     }
     write_text(stage / MANIFEST, manifest_text(words))
+    if done.entry is not None:
+        done.entry.enter(stage, done.folder, words, {})
 
 
 def _write_report(

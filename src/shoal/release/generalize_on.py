@@ -18,7 +18,7 @@ from shoal.coarsening import Generalize
 from shoal.coarsening.coarsener import Coarsened
 from shoal.coarsening.nodes import Counted
 from shoal.conform import Prepared, as_written, check_columns, prepare, unit_rule
-from shoal.engine import GROUPED, PERSONS, ROWS, Engine, Relation
+from shoal.engine import GROUPED, PERSON, PERSONS, ROWS, Engine, Relation
 from shoal.errors import ColumnError, GuaranteeError, InputError, SchemaError
 from shoal.frame import enter, series
 from shoal.recipe import Coarsening, Progress
@@ -70,7 +70,7 @@ def _checked(engine: Engine, relation: Relation, schema: Schema) -> Schema:
     """The schema with all kinds settled; what an engine can't treat as memory does is refused."""
     require_plain(schema)
     refuse_rules(schema)
-    check_columns(enter(pl.DataFrame(schema=dict(relation.types))), schema)
+    check_columns(enter(pl.DataFrame(schema=dict(relation.types)).drop(PERSON, strict=False)), schema)
     if not schema.quasi:
         raise SchemaError("schema", "must name at least one quasi-identifier to coarsen")
     for column in schema.columns:
@@ -142,7 +142,7 @@ def _coded(engine: Engine, relation: Relation, schema: Schema, items: _Items, do
     """The rows that are kept, with their quasi-identifiers as they are written, and the unit."""
     if not done.kept.any():
         raise GuaranteeError("Generalize", "would leave no record", hint="Lower k or the suppression.")
-    released = [name for name in relation.columns if name in schema.released or name == schema.unit]
+    released = [name for name in relation.columns if name in schema.released or name in (schema.unit, *PERSON)]
     own = np.flatnonzero(done.kept)
     raw = items.raw[items.prepared.rows[own]]
     maps, shown = {}, as_written(items.prepared.frame, items.prepared.schema)

@@ -11,7 +11,7 @@ from shoal.frame import adopt, pick, series, with_columns
 from shoal.linked import Collection, JointRisk
 from shoal.risk import HouseholdRisk, households
 from shoal.risk.joined_view import measure
-from shoal.schema import Column, Schema
+from shoal.schema import Column, LinkedSchema, Schema
 
 if TYPE_CHECKING:
     from shoal.release.release import Release
@@ -49,7 +49,8 @@ def _households(release: Release) -> tuple[HouseholdRisk, HouseholdRisk]:
 
 def _original_events(release: Release) -> JointRisk | None:
     assert release.linked is not None
-    schema, given = release.linked.schema, release.original
+    schema, given = release.described, release.original
+    assert isinstance(schema, LinkedSchema)
     if not isinstance(given, dict) or release.linked.joint.n_events > _MOST_EVENTS:
         return None
     return measure(Collection.of(given, schema), release.linked.joint.wanted)

@@ -28,6 +28,7 @@ from shoal.mask import GaussianDither
 from shoal.pseudonym import Pseudonyms
 from shoal.recipe import Anonymization, Coarsening, LinkedRecipe, Made, Mask, Progress, Recipe, Run, Synthesis, quiet
 from shoal.release.linked import read_input
+from shoal.release.linked_presets import tables_after
 from shoal.release.preset_rules import Rewritten, first_steps, free_text, held_to, wanted
 from shoal.release.registering import Entering
 from shoal.release.release import Release, SyntheticRelease, checked_seed
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "anonymize",
+    "check_codes",
     "check_linked",
     "check_pseudonyms",
     "coarsen",
@@ -109,10 +111,13 @@ def make(
     if entering is not None and entering.kept is not None:
         given, run = entering.table, replace(run, groups=entering.kept.groups[~entering.kept.held])
     if isinstance(schema, LinkedSchema):
-        check_linked(recipe, rules)
+        check_linked(recipe)
+        check_codes(recipe, pseudonyms, rules)
         texts = free_text(given, schema, rules, recipe, allow)
-        first = Rewritten(table=given, schema=schema.persons.whole)
-        made = recipe.run(given, schema, replace(run, pseudonyms=pseudonyms))
+        done = tables_after(given, schema, rules, recipe)
+        first = Rewritten(table=given, schema=schema.persons.whole, facts=done.facts, steps=done.steps)
+        made = recipe.run(done.tables, done.schema, replace(run, pseudonyms=pseudonyms))
+        made = replace(made, linked=replace(made.linked, declared=schema))  # type: ignore[type-var]
     else:
         check_pseudonyms(schema, recipe, pseudonyms, rules)
         named = given if pseudonyms is None else under_pseudonyms(given, schema, pseudonyms)
@@ -494,12 +499,10 @@ def _table(made: Made, given: Any) -> Any:
     return {root: leave(made.frame, like=given[root]), **events}
 
 
-def check_linked(recipe: Recipe, preset: Preset | None) -> None:
+def check_linked(recipe: Recipe) -> None:
     """Refuse for linked tables what is made for one."""
     if not isinstance(recipe, LinkedRecipe):
         raise ParameterError("linked tables", "can be anonymised and coarsened, and nothing else")
-    if preset is not None:
-        raise ParameterError("preset", "is held against one table, not against linked ones", hint="Leave it out.")
 
 
 def of_tables(
@@ -531,8 +534,13 @@ def check_pseudonyms(schema: Schema, recipe: Recipe, pseudonyms: Pseudonyms | No
         )
     if not schema.pseudonym:
         raise ParameterError("release", "pseudonyms are given, and the schema wants none of any column")
+    check_codes(recipe, pseudonyms, preset)
+
+
+def check_codes(recipe: Recipe, pseudonyms: Pseudonyms | None, preset: Preset | None) -> None:
+    """Refuse keyed pseudonyms where Safe Harbor is asked for."""
     own = () if preset is None else preset.first
-    if any(method.name == "safe-harbor" for method in (*own, *recipe.methods)):
+    if pseudonyms is not None and any(method.name == "safe-harbor" for method in (*own, *recipe.methods)):
         raise GuaranteeError(
             "Safe Harbor",
             "lets no code stand that is derived from an identifier, as a keyed pseudonym is (45 CFR 164.514(c))",

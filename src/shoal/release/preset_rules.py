@@ -30,7 +30,17 @@ from shoal.release.promises import proved_bound
 from shoal.release.release import Release
 from shoal.schema import Column, LinkedSchema, LinkedTable, Schema
 
-__all__ = ["Rewritten", "first_steps", "free_text", "held_to", "preset_words", "read_preset", "shown", "wanted"]
+__all__ = [
+    "Rewritten",
+    "after_step",
+    "first_steps",
+    "free_text",
+    "held_to",
+    "preset_words",
+    "read_preset",
+    "shown",
+    "wanted",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,11 +112,12 @@ def first_steps(table: Any, schema: Schema, preset: Preset | None, recipe: Recip
         return Rewritten(table=table, schema=schema)
     done = Rewritten(table=table, schema=schema)
     for step in preset.first:
-        done = _after(done, step)
+        done = after_step(done, step)
     return done
 
 
-def _after(now: Rewritten, step: Coarsener) -> Rewritten:
+def after_step(now: Rewritten, step: Coarsener) -> Rewritten:
+    """The table after one step of a preset, with its schema and what the step has to say."""
     frame = enter(now.table)
     check_columns(frame, now.schema)
     n = len(frame)
@@ -151,18 +162,22 @@ def _domain(column: Column) -> pl.Series | None:
 
 def held_to(release: Release, preset: Preset, *, accept: bool) -> Release:
     """Hold a release to the rules of a preset; what was found is among its facts."""
+    from shoal.release.linked_presets import checks_of_events, not_looked_at
+
     methods = (*preset.first, *release.recipe.methods)
     allowed = {name for method in methods for name in getattr(method, "allow", ())}
-    looked_at = Schema(tuple(column for column in release.schema.columns if column.name not in allowed))
+    unseen = allowed if release.linked is None else not_looked_at(release.linked.schema.persons, allowed)
     own = release.labels[release.prepared.rows]
-    checks = preset.findings(
-        release.table,
-        looked_at,
+    year = _given_year(methods)
+    found = preset.findings(
+        release.frame,
+        Schema(tuple(column for column in release.schema.columns if column.name not in unseen)),
         n_left_out=int((release.labels < 0).sum()),
-        year=_given_year(methods),
+        year=year,
         removed=_removed(release),
         bound=proved_bound(release.recipe, release.prepared, own) if preset.k > 1 else None,
     )
+    checks = (*found, *checks_of_events(release, preset, year=year, allowed=allowed))
     failed = [check for check in checks if not check.holds]
     if failed and not accept:
         raise GuaranteeError(
@@ -186,7 +201,7 @@ def _given_year(methods: Iterable[Method]) -> int | None:
 
 def _removed(release: Release) -> dict[str, list[str]]:
     """What was dropped, by its name, and what the steps rewrote, by what it held: nothing of the dropped values."""
-    shown = enter(release.table).columns
+    shown = release.frame.columns
     removed = removed_by_name(column.name for column in release.declared.columns if column.name not in shown)
     for step in release.steps:
         for title, columns in step.outside.items():

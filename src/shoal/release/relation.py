@@ -20,7 +20,7 @@ from shoal.arrays import FloatArray
 from shoal.conform import check_columns, prepare, unit_rule
 from shoal.domain import Axis
 from shoal.encode import Coding, Encoder, absences, coding_of_counts, palette, step_of, with_atoms
-from shoal.engine import ROWS, Engine, Relation
+from shoal.engine import PERSON, ROWS, Engine, Relation
 from shoal.errors import ColumnError, InputError, Problems, SchemaError
 from shoal.fact import Fact
 from shoal.frame import enter, series
@@ -63,6 +63,11 @@ class Settled:
         quasi = self.schema.quasi
         return Encoder(codings=tuple(coding for coding in self.codings if coding.name in quasi))
 
+    @property
+    def marked_columns(self) -> list[str]:
+        """The columns that the marks of rows follow from: they must be the same with and without a register."""
+        return [name for name in self.relation.columns if name not in PERSON]
+
     def palette(self) -> pl.DataFrame:
         """A row for each level, to decode from."""
         return palette(self.codings)
@@ -70,9 +75,9 @@ class Settled:
 
 def settle(engine: Engine, relation: Relation, schema: Schema) -> Settled:
     """Hold a relation to its schema and learn what runs need to know of it; all problems are named at once."""
-    check_columns(enter(pl.DataFrame(schema=dict(relation.types))), schema)
+    check_columns(enter(pl.DataFrame(schema=dict(relation.types)).drop(PERSON, strict=False)), schema)
     _refuse(schema)
-    kept = [name for name in relation.columns if name in schema.released or name == schema.unit]
+    kept = [name for name in relation.columns if name in schema.released or name in (schema.unit, *PERSON)]
     relation = engine.select(relation, kept)
     columns, facts = _held_to(engine, relation, schema)
     relation = _without_missing(engine, relation, columns)
@@ -276,10 +281,11 @@ def _prepared(engine: Engine, relation: Relation, schema: Schema) -> Relation:
         if len(rows) == 0:
             return pl.DataFrame(schema=types)
         try:
-            frame = prepare(rows, present).frame
+            frame = prepare(rows.drop(PERSON, strict=False), present).frame
         except ColumnError as error:  # its number would count the rows of a batch
             raise ColumnError(error.column, error.rule, hint=error.hint) from None
-        return pl.DataFrame([series(frame, name) for name in types]).cast(types)  # type: ignore[arg-type]
+        made = [rows[name] if name in PERSON else series(frame, name) for name in types]
+        return pl.DataFrame(made).cast(types)  # type: ignore[arg-type]
 
     return engine.map(relation, batch, types)
 

@@ -147,7 +147,7 @@ class Release:
     @property
     def described(self) -> Schema | LinkedSchema:
         """The schema as it was given, of one table or of linked ones."""
-        return self.declared if self.linked is None else self.linked.schema
+        return self.declared if self.linked is None else self.linked.declared or self.linked.schema
 
     @property
     def stem(self) -> str:

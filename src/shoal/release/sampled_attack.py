@@ -63,7 +63,7 @@ def attack(engine: Engine, settled: Settled, original: Relation, released: Relat
 
 def _targets(engine: Engine, original: Relation, settled: Settled, key: str) -> pl.DataFrame:
     """The records with the smallest marks, the first of those that are equal."""
-    names = list(settled.relation.columns)
+    names = settled.marked_columns
     return marked(key)(engine.sample(engine.select(original, names), TARGETS, key, settled.n))
 
 

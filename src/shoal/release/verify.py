@@ -21,7 +21,8 @@ from typing import Any, ClassVar, Literal, get_args
 import polars as pl
 
 from shoal.claim import Basis, Kind
-from shoal.compliance.presets import PRESETS, removed_by_name
+from shoal.compliance.presets import PRESETS, Preset, removed_by_name
+from shoal.compliance.presets import Check as RuleCheck
 from shoal.engine import Engine, Inputs
 from shoal.engine.memory import MemoryEngine
 from shoal.errors import FileError, InputError, ParameterError, ShoalError
@@ -32,6 +33,7 @@ from shoal.release.contents import faults, files_of, parts_of
 from shoal.release.folders import FORMER, MANIFEST, PARTS, REPORT, SIGNATURE, is_table, place, replay_of
 from shoal.release.from_files import repeat_files
 from shoal.release.linked import JOINT, WrittenTables, linked_files, readable
+from shoal.release.linked_presets import event_checks, not_looked_at, shared_events
 from shoal.release.manifest import commitment, read_manifest, read_replay
 from shoal.release.minisign import PublicKey, Signature
 from shoal.release.recheck import Parts, Recount, Repeated, fits_input, recount, repeat
@@ -154,7 +156,7 @@ class _Seen:
             *self._decision(signed),
             *(_repeated(again, self._is_now) if isinstance(again, Repeated) else again or []),
             *(
-                _preset(table, self.words, "signed" if signed else _WORD)
+                _preset(table, self.words, "signed" if signed else _WORD, self._linked)
                 if isinstance(table, pl.DataFrame) and "preset" in self.words
                 else []
             ),
@@ -352,14 +354,18 @@ def _shape(table: pl.DataFrame | Parts, words: Mapping[str, Any]) -> list[Check]
     ]
 
 
-def _preset(table: pl.DataFrame, words: Mapping[str, Any], on_claim: Standing) -> list[Check]:
-    """The rules of a preset, held against the table again: what is said to hold must."""
+def _preset(
+    table: pl.DataFrame, words: Mapping[str, Any], on_claim: Standing, linked: WrittenTables | None
+) -> list[Check]:
+    """The rules of a preset, held against the tables again: what is said to hold must."""
     preset, rules = words["preset"], {}
     if not isinstance(preset, dict) or preset.get("name") not in PRESETS or not isinstance(preset.get("holds"), dict):
         return [Check(name="preset", holds=False, detail="must name a known preset and its rules")]
     allowed = _allowed(words)
     known = {"year": _year(words), "removed": removed_by_name(words.get("removed", ())), "bound": _claimed_bound(words)}
-    for check in PRESETS[preset["name"]].findings(table, _without(words, allowed), **known):
+    for check in PRESETS[preset["name"]].findings(table, _without(words, _unseen(linked, allowed)), **known):
+        rules[check.rule] = check
+    for check in _of_events(PRESETS[preset["name"]], words, linked, allowed):
         rules[check.rule] = check
     unseen = f"; not looked at, on the publisher's word: {', '.join(sorted(allowed))}" if allowed else ""
     checks = [
@@ -374,6 +380,19 @@ def _preset(table: pl.DataFrame, words: Mapping[str, Any], on_claim: Standing) -
     missing = [rule for rule, check in rules.items() if check.outside and rule not in preset["holds"]]
     lost = [Check(name=f"{preset['name']}: {rule}", holds=False, detail="is not told of") for rule in missing]
     return [*checks, *lost]
+
+
+def _unseen(linked: WrittenTables | None, allowed: set[str]) -> set[str]:
+    return allowed if linked is None else not_looked_at(linked.schema.persons, allowed)
+
+
+def _of_events(
+    preset: Preset, words: Mapping[str, Any], linked: WrittenTables | None, allowed: set[str]
+) -> list[RuleCheck]:
+    if linked is None:
+        return []
+    shared = shared_events(words["claims"], linked.schema, preset.k)
+    return list(event_checks(preset, linked.collection(), shared=shared, year=_year(words), allowed=allowed))
 
 
 def _allowed(words: Mapping[str, Any]) -> set[str]:

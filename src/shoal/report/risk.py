@@ -13,7 +13,7 @@ from shoal.report.numbers import between, count, number, percent
 from shoal.report.pieces import before_share, capped, guarded, may_tell, people, proved_bound, too_few
 from shoal.report.plots import class_size_plot, risk_plot
 from shoal.report.readings import reading_table, verdict
-from shoal.risk import ClassMix, IntervalDisclosure, UnchangedColumnsAttack
+from shoal.risk import Attackers, ClassMix, IntervalDisclosure, UnchangedColumnsAttack
 
 __all__ = ["risk", "synthetic_risk"]
 
@@ -42,7 +42,7 @@ def risk(evidence: Evidence, *, internal: bool) -> Html:
         *_size_figure(evidence),
         tag("h3", "Attacker models"),
         _attacker_table(evidence, internal),
-        _attacker_note(evidence),
+        _attacker_note(evidence, internal),
     )
 
 
@@ -323,14 +323,14 @@ def _judged(sides: tuple[float, ...], told: Sequence[str], limit: float | None =
     return *told, percent(limit), verdict(Reading(name="", value=after, limit=limit, before=known))
 
 
-def _attacker_note(evidence: Evidence) -> Html:
-    population, model = evidence.attackers[1].population, evidence.attackers[1].model
+def _attacker_note(evidence: Evidence, internal: bool) -> Html:
+    before, after = evidence.attackers
     size = (
         "The table is taken to be the whole population, which is the worst case."
-        if population is None
-        else f"The population is taken to have about {number(population)} people; how many of them share a combination "
-        f"is unknown, so the journalist's and the marketer's risk are expectations under the {model} model, and a "
-        "single record may be at higher risk."
+        if after.population is None
+        else f"The population is taken to have about {number(after.population)} people; how many of them share a "
+        f"combination is unknown, so the journalist's and the marketer's risk are expectations under the "
+        f"{after.model} model, and a single record may be at higher risk.{_by_model(before) if internal else ''}"
     )
     words = (
         "The prosecutor knows that the person is in the table; the journalist matches against a register of the "
@@ -339,6 +339,19 @@ def _attacker_note(evidence: Evidence) -> Html:
         f"{size}"
     )
     return tag("p", words, class_="note")
+
+
+_FITS = {True: "fits", False: "fits poorly", None: "can't be checked"}
+
+
+def _by_model(before: Attackers) -> str:
+    """What every model says of the original."""
+    told = "; ".join(
+        f"{one.model} largest {percent(one.largest)}, mean {percent(one.mean)} ({between(one.interval)}), "
+        f"{_FITS[one.fits]}"
+        for one in before.models
+    )
+    return f" Of the original, model by model: {told}."
 
 
 def _sample_note(evidence: Evidence) -> list[Child]:

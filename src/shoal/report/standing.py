@@ -43,8 +43,8 @@ class Standing(Record):
         who share the combination) in the original, and the probability of being found in the release.
     contribution, what_if
         See the measures of these names.
-    names, pairs
-        The first quasi-identifiers, and the share of records that are alone on each pair of them.
+    names, pairs, n_rows
+        The first quasi-identifiers, the share of records that are alone on each pair of them, and how many there are.
     """
 
     releasable: ClassVar[bool] = False
@@ -56,6 +56,7 @@ class Standing(Record):
     what_if: WhatIf
     names: tuple[str, ...]
     pairs: FloatArray
+    n_rows: int
 
 
 def standing_of(pair: Pair, risk: RiskReport) -> Standing:
@@ -70,6 +71,7 @@ def standing_of(pair: Pair, risk: RiskReport) -> Standing:
         what_if=single_changes.measure(frame, schema, found=classes, keys=keys),
         names=schema.quasi[:_MOST_COLUMNS],
         pairs=_alone_on_pairs(keys[:_MOST_COLUMNS]),
+        n_rows=len(frame),
     )
 
 
@@ -111,7 +113,13 @@ def _columns(standing: Standing) -> list[Child]:
 def _pairs(standing: Standing) -> list[Child]:
     if len(standing.names) < 2:
         return []
-    caption = "Share of records that are alone on two columns. A dark cell is a pair that should not go out as it is."
+    most = float(standing.pairs.max())
+    caption = (
+        "Records that are alone on two columns, or on one (the diagonal); the darkest cell has "
+        f"{count(_alone(standing, most))} ({percent(most)}), and nobody should be alone on so little."
+        if most
+        else "Nobody is alone on two columns."
+    )
     return [tag("h3", "Pairs of columns"), figure(_heat_map(standing), caption)]
 
 
@@ -217,10 +225,11 @@ def _heat_map(standing: Standing) -> Html:
         for j in range(i + 1):
             share = float(standing.pairs[i, j])
             who = standing.names[i] if i == j else f"{standing.names[j]} and {standing.names[i]}"
-            words = f"{who}: {percent(share)} are alone"
-            panel.rect(j * size, i * size, size, size, words=words, fill=_shade(share))
-            ink = "#ffffff" if share > 0.5 else INK
-            panel.text(percent(share), j * size + size / 2, i * size + size / 2 + 4, size=9, fill=ink)
+            alone, depth = count(_alone(standing, share)), _depth(share, float(standing.pairs.max()))
+            words = f"{who}: {alone} records ({percent(share)}) are alone"
+            panel.rect(j * size, i * size, size, size, words=words, fill=_shade(depth))
+            ink = "#ffffff" if depth > 0.6 else INK
+            panel.text(alone, j * size + size / 2, i * size + size / 2 + 4, size=9, fill=ink)
     panel.left_names(names, places)
     panel.bottom_names(names, places, turn=-90)
     worst = np.unravel_index(np.argmax(np.tril(standing.pairs, -1)), standing.pairs.shape)
@@ -228,6 +237,15 @@ def _heat_map(standing: Standing) -> Html:
     return beside(panel, label=f"Heat map of pairs of columns by the share of records alone. Most: {told}.")
 
 
-def _shade(share: float) -> str:
-    mixed = (round(low + share * (high - low)) for low, high in zip(_LIGHT, _DARK, strict=True))
+def _alone(standing: Standing, share: float) -> int:
+    return round(share * standing.n_rows)
+
+
+def _depth(share: float, most: float) -> float:
+    """How dark a cell is: by its square root, so that a few people are seen beside many."""
+    return float(np.sqrt(share / most)) if most else 0.0
+
+
+def _shade(depth: float) -> str:
+    mixed = (round(low + depth * (high - low)) for low, high in zip(_LIGHT, _DARK, strict=True))
     return "#" + "".join(f"{part:02x}" for part in mixed)

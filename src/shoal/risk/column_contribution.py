@@ -165,14 +165,18 @@ def measure(
     *,
     found: Classes | None = None,
     keys: Sequence[Codes] | None = None,
+    atoms: Atoms | None = None,
 ) -> Contribution:
-    """`contribution` of a frame that has already entered; `found` and `keys` are its classes and coded columns."""
+    """`contribution` of a frame that has already entered.
+
+    `found`, `keys` and `atoms` are its classes, coded columns and what both give for this k, where they are known.
+    """
     check_k("contribution", k)
     keys = coded_keys(frame, schema) if keys is None else keys
     found = table_classes(frame, schema) if found is None else found
-    atoms = atoms_of(keys, found, k)
+    atoms = atoms_of(keys, found, k) if atoms is None else atoms
     at_risk = found.row_sizes < k
-    freed = [_freed(keys, j, found, at_risk, k) for j in range(len(keys))]
+    freed = [_freed(keys, j, found, at_risk, atoms) for j in range(len(keys))]
     shares, exact = _shares(atoms, len(frame), seed)
     columns = [
         ColumnContribution(
@@ -201,8 +205,11 @@ def check_k(owner: str, k: object) -> None:
         raise ParameterError(owner, "k must be a whole number, at least 2", got=repr(k)[:60])
 
 
-def _freed(keys: Sequence[Codes], j: int, found: Classes, at_risk: BoolArray, k: int) -> BoolArray:
+def _freed(keys: Sequence[Codes], j: int, found: Classes, at_risk: BoolArray, atoms: Atoms) -> BoolArray:
     """Which records are at risk, and in a class of at least k persons without column j."""
+    k, shared = atoms.k, atoms.shared_without(j, len(at_risk))
+    if shared is not None:
+        return at_risk & shared
     rest = [*keys[:j], *keys[j + 1 :]]
     if found.persons is None:
         return at_risk & ~in_small_classes(combine(rest, n_rows=len(at_risk), dense=False), k)

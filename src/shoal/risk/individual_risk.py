@@ -4,7 +4,8 @@ The risk of a record is E(1/F | f): f persons of the table share its quasi-ident
 
 - ``"negative binomial"`` (Benedetti and Franconi 1998): p = f / Σ weights of the class, or n/N without weights;
 - ``"log-linear"`` (Skinner and Shlomo 2008): F − f ~ Poisson(v), where v follows from how common the values of the
-  combination are. It tells sample uniques apart, which the other does only through weights;
+  combination are. It tells sample uniques apart, which the other does only through weights. Weights give each class
+  its sampling fraction here too;
 - ``"census"``: the table is the population, r = 1/f, the worst case; taken where nothing says how large it is.
 
 A missing key is a level of its own, or a wildcard that fits every value (`shoal.risk.wildcards`).
@@ -30,7 +31,7 @@ from shoal.frequency import drawn_alike, estimated_size, person_weights, row_wei
 from shoal.record import Record
 from shoal.risk.class_sizes import table_classes
 from shoal.risk.keys import coded_keys, missing_keys
-from shoal.risk.log_linear import Fit, fit_log_linear
+from shoal.risk.log_linear import Fit, LogLinear, fit_log_linear
 from shoal.risk.wildcards import wildcard_counts
 from shoal.schema import Schema
 
@@ -162,13 +163,17 @@ def measure(
     *,
     found: Classes | None = None,
     keys: Sequence[Codes] | None = None,
+    fitted: LogLinear | None = None,
 ) -> IndividualRisk:
-    """`individual` of a frame that has already entered; `found` and `keys` are its classes and coded quasi columns."""
+    """`individual` of a frame that has already entered.
+
+    `found`, `keys` and `fitted` are its classes, coded quasi columns and log-linear model, where they are known.
+    """
     _check(model, threshold)
     found = table_classes(frame, schema) if found is None else found
     size = estimated_size(frame, schema, found, population)
     chosen = _chosen(model, size, found, schema, frame)
-    risk, unique, fit = expected_risks(frame, schema, found, size, chosen, keys)
+    risk, unique, fit = expected_risks(frame, schema, found, size, chosen, keys, fitted)
     summary = _summary(found, risk, unique, chosen, size, threshold, fit)
     return (
         summary if chosen != "negative binomial" else replace(summary, n_weightless=_weightless(frame, schema, found))
@@ -187,26 +192,20 @@ def expected_risks(
     size: float | None,
     model: Model,
     keys: Sequence[Codes] | None = None,
+    fitted: LogLinear | None = None,
 ) -> tuple[FloatArray, FloatArray, Fit | None]:
     """E(1/F | f) and P(F = 1 | f) of each class, and the fit of the log-linear model."""
     f = found.sizes
     if size is None or model == "census":
         return 1.0 / f, (f == 1).astype(np.float64), None
-    if model == "log-linear":
-        return _log_linear(frame, schema, found, size, keys)
     p = sampling_fractions(frame, schema, found, size)
+    if model == "log-linear":
+        fitted = (
+            fit_log_linear(coded_keys(frame, schema) if keys is None else keys, found) if fitted is None else fitted
+        )
+        v = fitted.means * (1 - p) / p
+        return posterior.poisson(f, v), np.where(f == 1, np.exp(-v), 0.0), fitted.fit
     return posterior.negative_binomial(f, p), np.where(f == 1, np.minimum(p, 1.0), 0.0), None
-
-
-def _log_linear(
-    frame: Frame, schema: Schema, found: Classes, size: float, keys: Sequence[Codes] | None
-) -> tuple[FloatArray, FloatArray, Fit]:
-    example = np.empty(found.n_classes, dtype=np.int64)
-    example[found.labels[::-1]] = np.arange(len(found.labels) - 1, -1, -1)
-    model = fit_log_linear(coded_keys(frame, schema) if keys is None else keys, example, found.sizes)
-    share = min(1.0, float(found.sizes.sum()) / size)
-    v = model.means * (1 - share) / share
-    return posterior.poisson(found.sizes, v), np.where(found.sizes == 1, np.exp(-v), 0.0), model.fit
 
 
 def _chosen(model: str, size: float | None, found: Classes, schema: Schema, frame: Frame) -> Model:

@@ -6,11 +6,12 @@ included, have means
 
     f_k ~ Poisson(μ_k),   log μ_k = x_k' β,   μ_k = π λ_k,   F_k − f_k | f_k ~ Poisson(v_k),   v_k = λ_k (1 − π)
 
-with π = n/N. **Main effects**: μ = n Π_j p_j, the product of the one-way shares. **Two-way**: all tables of two columns
-fit exactly (iterative proportional fitting), where the product has at most two million cells.
+with π = n/N, or, where survey weights differ, each class's own f / Σ weights. **Main effects**: μ = n Π_j p_j, the
+product of the one-way shares. **Two-way**: all tables of two columns fit exactly (iterative proportional fitting),
+where the product has at most two million cells.
 
 Whether a model fits is seen by what it expects: Σ μ e^−μ uniques and Σ μ² e^−μ / 2 pairs, beside those of the sample.
-An underfitted model errs either way. Records are taken to be drawn with equal probabilities.
+An underfitted model errs either way. People of one class are taken to be drawn with equal probabilities.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from itertools import combinations
 import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
-from shoal.equivalence import Codes
+from shoal.equivalence import Classes, Codes
 from shoal.record import Record
 from shoal.rng import stream
 
@@ -69,13 +70,14 @@ class LogLinear:
     fit: Fit
 
 
-def fit_log_linear(columns: Sequence[Codes], example: IntArray, sizes: IntArray) -> LogLinear:
+def fit_log_linear(columns: Sequence[Codes], found: Classes) -> LogLinear:
     """Fit main effects; where they don't fit and it is affordable, all pairs; the better one of the two.
 
     A model with more terms than it needs takes the sample for the population.
 
-    `columns` are the coded keys by row, `example` a row of each class and `sizes` its persons. Rows count once each.
+    `columns` are the coded keys by row, `found` their classes. Rows count once each.
     """
+    example, sizes = _first_rows(found), found.sizes
     dense = [_shown(column) for column in columns]
     simple = _main_effects(dense, example, sizes)
     cells = math.prod(column.n for column in dense)
@@ -83,6 +85,13 @@ def fit_log_linear(columns: Sequence[Codes], example: IntArray, sizes: IntArray)
     if simple.fit.fits or len(dense) < 3 or not affordable:
         return simple
     return min((simple, _two_way(dense, example, sizes)), key=lambda model: _misfit(model.fit))
+
+
+def _first_rows(found: Classes) -> IntArray:
+    """The first row of each class."""
+    first = np.empty(found.n_classes, dtype=np.int64)
+    first[found.labels[::-1]] = np.arange(len(found.labels) - 1, -1, -1)
+    return first
 
 
 def _misfit(fit: Fit) -> float:

@@ -41,6 +41,7 @@ from shoal.schema import Schema
 __all__ = ["ColumnShare", "Combination", "Suda", "measure", "minimal_uniques", "suda", "unit_score"]
 
 Scale = Literal["elliot", "ihsn"]
+_WORTH_IT = 0.2  # share of rows known to be alone from which the others are copied
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,7 +216,7 @@ def minimal_uniques(
             known = smaller[places[1:]].copy()  # alone on fewer columns
             for i in range(1, s):
                 known |= smaller[(*places[:i], *places[i + 1 :])]
-            rows = _newly_alone(keys, missing, places, persons, np.flatnonzero(~known))
+            rows = _newly_alone(keys, missing, places, persons, known)
             if s < size:
                 known[rows] = True
                 alone[places] = known
@@ -225,15 +226,21 @@ def minimal_uniques(
 
 
 def _newly_alone(
-    keys: Sequence[Codes], missing: BoolArray, places: tuple[int, ...], persons: IntArray | None, rows: IntArray
+    keys: Sequence[Codes], missing: BoolArray, places: tuple[int, ...], persons: IntArray | None, known: BoolArray
 ) -> IntArray:
-    """Those of `rows` that have values on all columns `places` which no other person's row has.
+    """The rows that have values on all columns `places` which no other person's row has, and are not `known`.
 
-    Rows that are alone on fewer columns share no combination with others and needn't be among `rows`.
+    Rows that are known to be alone on fewer columns share no combination with others: where they are many, they are
+    left out before the others are counted.
     """
-    key = combine([Codes(values=keys[place].values[rows], n=keys[place].n) for place in places], dense=False)
-    alone = in_small_classes(key, 2) if persons is None else _of_one_person(compact(key), persons[rows])
-    found = rows[alone]
+    columns, rows = [keys[place] for place in places], None
+    if np.count_nonzero(known) > _WORTH_IT * len(known):
+        rows = np.flatnonzero(~known)
+        columns = [Codes(values=column.values[rows], n=column.n) for column in columns]
+        persons = None if persons is None else persons[rows]
+    key = combine(columns, dense=False)
+    alone = in_small_classes(key, 2) if persons is None else _of_one_person(compact(key), persons)
+    found = np.flatnonzero(alone & ~known) if rows is None else rows[alone]
     # A missing value is a level of its own, so that rows with one never share a key with complete rows.
     return found[~missing[found][:, list(places)].any(axis=1)]
 

@@ -36,7 +36,7 @@ more than a factor of 2, the model has no estimate.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -53,6 +53,7 @@ from shoal.rng import stream
 from shoal.schema import Schema
 
 __all__ = [
+    "REDRAWS",
     "NotApplicable",
     "PopulationUniques",
     "Uniqueness",
@@ -60,12 +61,15 @@ __all__ = [
     "fit_pitman",
     "measure",
     "pitman",
+    "pitman_fits",
+    "redrawn",
     "slide_negative_binomial",
     "uniqueness",
     "zayatz",
 ]
 
-_REDRAWS = 20
+REDRAWS = 20
+"""How often class counts are drawn anew for an interval."""
 _UNKNOWN = "the population size is not known: give it, or a table with survey weights"
 
 
@@ -184,7 +188,7 @@ def measure(
         sampling_fraction=None if N is None else n / N,
         chosen=_with_interval(_choose(n, N, **models), histogram, N, n),
         spread=(min(shares), max(shares)) if shares else None,
-        fits=None if models["pitman"].uniques is None or N is None or n >= N else _fits(histogram, n),
+        fits=None if models["pitman"].uniques is None or N is None or n >= N else pitman_fits(histogram, n),
         **models,
     )
 
@@ -196,22 +200,28 @@ def _with_interval(
     model = {"pitman": pitman, "zayatz": zayatz}.get(chosen.model)
     if chosen.uniques is None or model is None or N is None or n >= N:
         return chosen
-    rng = stream(0, "risk", "population uniques")
     drawn: list[float] = []
-    for _ in range(_REDRAWS):
-        counts = ((size, int(rng.poisson(count))) for size, count in histogram.items())
-        again = {size: count for size, count in counts if count}
-        scale = sum(size * count for size, count in again.items()) / n  # the sampling fraction stays
+    for again, scale in redrawn(histogram):
         with suppress(NotApplicable, ValueError, ZeroDivisionError):
             drawn.append(model(again, N * scale) / scale)
     known = [value for value in drawn if math.isfinite(value)]
-    if len(known) < _REDRAWS // 2:
+    if len(known) < REDRAWS // 2:
         return chosen
     half = 1.96 * float(np.std(known, ddof=1))
     return replace(chosen, interval=(max(0.0, chosen.uniques - half), min(N, chosen.uniques + half)))
 
 
-def _fits(histogram: Mapping[int, int], n: int) -> bool:
+def redrawn(histogram: Mapping[int, int]) -> Iterator[tuple[dict[int, int], float]]:
+    """Class counts drawn anew, each Poisson with what was seen, and how much larger the sample became by it."""
+    rng, n = stream(0, "risk", "population uniques"), sum(size * count for size, count in histogram.items())
+    for _ in range(REDRAWS):
+        counts = ((size, int(rng.poisson(count))) for size, count in histogram.items())
+        again = {size: count for size, count in counts if count}
+        yield again, sum(size * count for size, count in again.items()) / n  # the sampling fraction stays
+
+
+def pitman_fits(histogram: Mapping[int, int], n: int) -> bool:
+    """Whether the Pitman model expects about as many uniques and pairs as there are."""
     theta, a = fit_pitman(histogram)
     pairs = [(histogram.get(j, 0), expected_sizes(theta, a, n, j)) for j in (1, 2)]
     return all(abs(seen - expected) <= max(2 * math.sqrt(expected), 0.1 * expected, 1.0) for seen, expected in pairs)

@@ -4,7 +4,8 @@ The intruder sees the release alone and makes predicates from it; one succeeds i
 satisfies it (Article 29 Working Party 2014, Giomi et al. 2023).
 
 - **Univariate**: ``x ≤ least``, ``x ≥ largest``, ``x = v`` for a value that occurs once, ``x is missing`` where one is.
-- **Multivariate**: some columns of a released record, ≥ above the released median, ≤ at or below it, = for levels.
+- **Multivariate**: some columns of a released record, ≥ above the released median, ≤ at or below it, = for levels; of
+  these, the ones that fit exactly one released row; where hardly any does (classes of k rows), all.
 
 A blind predicate of weight w isolates with probability n w (1 − w)^(n−1), up to 0.37: without a control group of the
 same size a high rate means nothing. So the same predicates are tried on people who were not in the data, and where the
@@ -29,6 +30,8 @@ from shoal.schema import Schema
 __all__ = ["Predicate", "SinglingOut", "fitting", "singling_out"]
 
 _EQUAL, _AT_LEAST, _AT_MOST, _MISSING = range(4)
+_TRIES = 8  # predicates made for each that is asked for, at most
+_FEW = 0.1  # share of those asked for below which predicates that fit several released rows are tried too
 
 
 class Predicate(NamedTuple):
@@ -88,7 +91,7 @@ def singling_out(
     attacks
         How many predicates to make at most. Raising it narrows the intervals.
     n_columns
-        Columns of a multivariate predicate; None: all. Of few columns, predicates fit many people and tell little.
+        Columns of a multivariate predicate; None: all. Of few columns, predicates that fit one released row are rare.
     columns
         The columns to use; None: quasi-identifiers and sensitive columns of the release.
     source_rows
@@ -98,7 +101,8 @@ def singling_out(
 
     Notes
     -----
-    With a unit column persons are counted, not rows. Cost: O(attacks · n · columns of a predicate).
+    With a unit column persons are counted, not rows. Cost: O(attacks · n · columns of a predicate), up to
+    eight times that where few predicates fit one released row.
 
     Examples
     --------
@@ -186,16 +190,21 @@ def _univariate(tables: AttackTable) -> Iterator[Predicate]:
 
 
 def _multivariate(tables: AttackTable, attacks: int, width: int, rng: Generator) -> list[Predicate]:
-    """Predicates from released records, each once."""
+    """Predicates from released records, each once: those that fit one released row only, or all if these are few."""
     middle = _medians(tables.released)
-    found: dict[Predicate, None] = {}
-    for _ in range(4 * attacks):
-        if len(found) == attacks:
+    found: dict[Predicate, bool] = {}
+    n_alone = 0
+    for _ in range(_TRIES * attacks):
+        if n_alone == attacks:
             break
         row = tables.released[rng.integers(len(tables.released))]
         places = tuple(sorted(int(j) for j in rng.choice(len(tables.names), width, replace=False)))
-        found[_from_row(row, places, tables.ordered, middle)] = None
-    return list(found)
+        predicate = _from_row(row, places, tables.ordered, middle)
+        if predicate not in found:
+            found[predicate] = np.count_nonzero(fitting(predicate, tables.released)) == 1
+            n_alone += found[predicate]
+    alone = [predicate for predicate, is_alone in found.items() if is_alone]
+    return alone if len(alone) >= min(attacks * _FEW, len(found)) else list(found)[:attacks]
 
 
 def _from_row(row: FloatArray, places: tuple[int, ...], ordered: BoolArray, middle: FloatArray) -> Predicate:

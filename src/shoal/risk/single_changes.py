@@ -129,14 +129,18 @@ def measure(
     *,
     found: Classes | None = None,
     keys: Sequence[Codes] | None = None,
+    atoms: Atoms | None = None,
 ) -> WhatIf:
-    """`what_if` of a frame that has already entered; `found` and `keys` are its classes and coded quasi columns."""
+    """`what_if` of a frame that has already entered.
+
+    `found`, `keys` and `atoms` are its classes, coded columns and what both give for this k, where they are known.
+    """
     check_k("what_if", k)
     names = require_keys(frame, schema)
     found = table_classes(frame, schema) if found is None else found
     keys = coded_keys(frame, schema) if keys is None else keys
-    atoms = atoms_of(keys, found, k)
-    before = atoms.below()
+    atoms = atoms_of(keys, found, k) if atoms is None else atoms
+    before = int((found.row_sizes < k).sum())
     bits = [_entropy(np.bincount(key.values)) for key in keys]
     changes = [
         change

@@ -19,7 +19,7 @@ and a set is counted from the combinations of a larger one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -138,17 +138,36 @@ class Rows:
     columns: tuple[Codes, ...]
     n: int
     k: int
+    rests: dict[int, Larger] = field(default_factory=dict, repr=False, compare=False)
 
     def without(self, j: int) -> Rows:
         """All columns but the one at position `j`."""
-        return replace(self, columns=(*self.columns[:j], *self.columns[j + 1 :]))
+        return replace(self, columns=(*self.columns[:j], *self.columns[j + 1 :]), rests={})
+
+    def rest(self, j: int) -> Larger:
+        """The larger classes without the column at position `j`; found once."""
+        if j not in self.rests:
+            key = combine(self.without(j).columns, n_rows=self.n, dense=False)
+            self.rests[j] = larger_classes(key, self.k)
+        return self.rests[j]
+
+    def shared_without(self, j: int, n: int) -> BoolArray | None:
+        """Whether each of `n` rows is in a class of at least `k` without column `j`; None where rows were left out."""
+        if self.n != n:
+            return None
+        rest = self.rest(j)
+        if rest.rows is None:
+            return ~in_small_classes(rest.key, self.k)
+        shared: BoolArray = np.zeros(n, dtype=np.bool_)
+        shared[rest.rows] = True
+        return shared
 
     def changing(self, j: int) -> Callable[[Codes], int]:
         """How many rows are in small classes with the values of the column at position `j` put into groups.
 
         A row that is in a small class without the column stays in one, however its values are grouped.
         """
-        rest = larger_classes(combine(self.without(j).columns, n_rows=self.n, dense=False), self.k)
+        rest = self.rest(j)
         column, gone = self.columns[j], 0
         if rest.rows is not None:
             column, gone = _some([column], rest.rows)[0], rest.n_small
@@ -188,7 +207,7 @@ class Rows:
         if 2 * self.k * label.n > len(label.values):
             return self
         kept = first_of_each(label.values, self.k)
-        return replace(self, columns=_some(self.columns, kept), n=len(kept))
+        return replace(self, columns=_some(self.columns, kept), n=len(kept), rests={})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,6 +258,10 @@ class PersonRows:
     def without(self, j: int) -> PersonRows:
         """All columns but the one at position `j`."""
         return _merged([*self.columns[:j], *self.columns[j + 1 :]], self.rows, self.persons, self.k)
+
+    def shared_without(self, j: int, n: int) -> BoolArray | None:
+        """None: the table's own rows are not here."""
+        return None
 
     def changing(self, j: int) -> Callable[[Codes], int]:
         """How many rows are in small classes with the values of the column at position `j` put into groups."""

@@ -148,10 +148,14 @@ class LinkedTable:
         return tuple(c.name for c in self.columns.columns if c.role in ("sensitive", "other", "weight"))
 
     @property
+    def own_keys(self) -> tuple[str, ...]:
+        """The columns of its key and its link."""
+        return tuple(dict.fromkeys(filter(None, (self.key, self.link))))
+
+    @property
     def whole(self) -> Schema:
         """The columns with key and link, which name somebody and are released under new names."""
-        keys = dict.fromkeys(filter(None, (self.key, self.link)))
-        named = [Column(name=name, role="identifier", pseudonym=True) for name in keys]
+        named = [Column(name=name, role="identifier", pseudonym=True) for name in self.own_keys]
         return replace(self.columns, columns=(*named, *self.columns.columns))
 
     @property

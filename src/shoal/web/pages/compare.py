@@ -7,9 +7,11 @@ from typing import Any
 
 from shoal.comparison import Comparison, Outcome
 from shoal.errors import ParameterError, ShoalError
+from shoal.reading import Reading
 from shoal.recipe import FAMILIES
 from shoal.report.markup import Child, Html, join, rows_table, tag
 from shoal.report.numbers import ABSENT, number, percent, plural
+from shoal.report.readings import change, shown, verdict
 from shoal.web.controller import title_of
 from shoal.web.inspect import Opened
 from shoal.web.job import Job
@@ -93,7 +95,7 @@ class ComparePage(BenchPage):
                 tag(
                     "div",
                     tag("figure", _legend(found), self._map(found, limit, best, picked), class_="map"),
-                    tag("aside", self._about(found, picked, best), class_="aside-panel"),
+                    tag("aside", self._about(found, picked, best, limit), class_="aside-panel"),
                     class_="grid-and-aside",
                 ),
                 tag("div", *(tag("p", line) for line in advice[:SAID]), more, class_="fine advice"),
@@ -125,17 +127,15 @@ class ComparePage(BenchPage):
         label = f"Risk-utility map of {plural(len(dots), 'recipe')}; the same numbers are in the table below"
         return charts.risk_map(dots, label, limit=limit, mark=found.reference.get("second_sample"))
 
-    def _about(self, found: Comparison, one: Outcome | None, best: Outcome | None) -> Html:
+    def _about(self, found: Comparison, one: Outcome | None, best: Outcome | None, limit: float) -> Html:
         if one is None:
             return tag(
                 "div", tag("p", "No recipe meets the accepted risk. Press a dot to read about it."), class_="card"
             )
         place = found.outcomes.index(one) + 1
         mark = tag("p", "Recommended", class_="verdict good") if one == best else None
-        facts = [
-            ("Found", percent(one.risk)),
-            ("Guessed", percent(one.risks.get("guessed"))),
-            ("Kept", percent(one.utility)),
+        facts: list[tuple[str, Child]] = [
+            *((figure.name.capitalize(), _read(figure)) for figure in found.readings(one, limit)),
             ("Proved", one.proof or ABSENT),
             ("Seconds", f"{one.seconds:.1f}"),
         ]
@@ -284,6 +284,12 @@ def _row(place: int, one: Outcome, on_front: bool, best: bool) -> list[Child]:
         mark,
         use,
     ]
+
+
+def _read(figure: Reading) -> Html:
+    """A figure, what it was before, its yardstick and its verdict."""
+    yardstick = f" ({figure.against} {shown(figure, figure.chance)})" if figure.chance is not None else ""
+    return join([change(figure), yardstick, " ", verdict(figure)])
 
 
 def _against(one: Outcome, best: Outcome | None) -> Html | None:

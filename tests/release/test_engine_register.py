@@ -1,0 +1,158 @@
+"""The register for files on an engine: the same marks as in memory, the same refusals, nothing of it in the files."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from shoal.engine import Inputs, open_engine
+from shoal.errors import GuaranteeError, InputError
+from shoal.ledger import Ledger
+from shoal.recipe import Anonymization, Coarsening
+from shoal.register.people import People
+from shoal.release.from_files import release_files, repeat_files
+
+SCHEMA = shoal.Schema.of(
+    identifier=["id"],
+    quasi=["age", "sex"],
+    sensitive=["cost"],
+    other=["seen", "share"],
+    kinds={"age": "numeric", "sex": "nominal", "cost": "numeric"},
+    bounds={"age": (0, 120)},
+    hierarchies={"age": {"kind": "intervals", "widths": [10, 20, 40]}},
+)
+RECIPE = Anonymization.of(shoal.MDAV(k=5), [shoal.Resample()])
+
+
+def people(n=300, seed=1, first=0):
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "id": [f"sentinel{i}" for i in range(first, first + n)],
+            "age": rng.integers(20, 80, n),
+            "sex": rng.choice(["f", "m"], n),
+            "cost": np.round(1000 * rng.random(n), 3),
+            "seen": pl.Series(rng.integers(0, 2000, n)).cast(pl.Int32).cast(pl.Date),
+            "share": rng.integers(0, 50, n).astype(float),  # whole numbers kept as floats
+        }
+    )
+
+
+@pytest.fixture
+def register(tmp_path):
+    url = f"sqlite:///{tmp_path}/ledger.db"
+    Ledger.open(url).close()
+    made = shoal.Register.open("lake", ledger=url)
+    yield made
+    made.close()
+
+
+@pytest.fixture(params=["memory", "duckdb"])
+def engine(request):
+    with open_engine(request.param) as made:
+        yield made
+
+
+def lake(table, folder, parts=3):
+    folder.mkdir()
+    for i in range(parts):
+        table[i::parts].write_parquet(folder / f"part-{i}.parquet")
+    return Inputs.of(folder)
+
+
+def marks(register, release):
+    return People.from_bytes(register.book.released_marks(register.releases()[release], "people"))
+
+
+def test_marks_on_an_engine_are_those_of_memory(engine, register, tmp_path):
+    table = people()
+    made = release_files(
+        engine, lake(table, tmp_path / "lake"), SCHEMA, RECIPE, tmp_path / "one", register=register, seed=1
+    )
+    assert (made.beside.people, made.beside.newcomers, made.beside.holds) == (300, 300, True)
+    shoal.anonymize(
+        table, SCHEMA, group=shoal.MDAV(k=5), mask=shoal.Resample(), register=register.to(None, despite="a test")
+    ).write(tmp_path / "two")
+    one, two = marks(register, 0), marks(register, 1)
+    assert np.array_equal(one.marks, two.marks)
+    assert np.array_equal(one.signatures, two.signatures)
+    words = json.loads((tmp_path / "one" / "manifest.json").read_text())
+    assert words["register"] == {"holds": True, "same_groups": False}
+    written = pl.read_parquet(tmp_path / "one" / "part-*.parquet")
+    assert set(written.columns) == {"age", "sex", "cost", "seen", "share"}
+    assert np.bincount(np.unique(one.labels, return_inverse=True)[1]).min() >= 5
+    assert shoal.verify(tmp_path / "one").exit_code == 5
+
+
+def test_releases_of_memory_and_engine_are_held_against_each_other(engine, register, tmp_path):
+    table, inputs = people(), lake(people(), tmp_path / "lake")
+    shoal.anonymize(table, SCHEMA, group=shoal.KMember(k=5), register=register).write(tmp_path / "one")
+    book = shoal.Register.open(ledger=register.place)  # nobody says whose data they are: known by their rows
+    generalize, mondrian = shoal.Generalize(k=5, suppression=0.2), shoal.Mondrian(k=5)
+    for release in (
+        lambda **words: release_files(engine, inputs, SCHEMA, RECIPE, tmp_path / "two", **words),
+        lambda **words: release_files(engine, inputs, SCHEMA, Coarsening.of(generalize), tmp_path / "two", **words),
+        lambda **words: release_files(engine, inputs, SCHEMA, Coarsening.of(mondrian), tmp_path / "two", **words),
+    ):
+        with pytest.raises(GuaranteeError, match="must hold beside release 1 of the same people") as error:
+            release(register=book)
+        assert "sentinel" not in str(error.value)
+        assert not (tmp_path / "two").exists()
+    done = release_files(
+        engine,
+        inputs,
+        SCHEMA,
+        Coarsening.of(mondrian),
+        tmp_path / "two",
+        register=book.to(None, despite="a test"),
+        seed=3,
+    )
+    assert done.beside.below > 50
+    manifest = json.loads((tmp_path / "two" / "manifest.json").read_text())
+    assert manifest["register"]["despite"] == "a test"
+    assert [words["people"] for words in register.releases()] == [300, 300]
+    assert marks(register, 1).labels.tolist() != []
+    book.close()
+
+
+def test_a_register_changes_no_row_and_the_run_can_be_repeated(engine, register, tmp_path):
+    inputs = lake(people(), tmp_path / "lake")
+    words = {"seed": 5, "key": "11" * 32}
+    plain = release_files(engine, inputs, SCHEMA, RECIPE, tmp_path / "without", **words)
+    made = release_files(engine, inputs, SCHEMA, RECIPE, tmp_path / "with", register=register, **words)
+    assert made.claims == plain.claims
+    repeat_files(engine, tmp_path / "with.internal" / "replay.toml", tmp_path / "again")
+    files = [sorted((tmp_path / name).glob("part-*.parquet")) for name in ("without", "with", "again")]
+    assert [[file.read_bytes() for file in some] for some in files[1:]] == [[f.read_bytes() for f in files[0]]] * 2
+
+
+def test_without_an_identifier_people_are_their_rows_and_equal_rows_are_two(engine, register, tmp_path):
+    schema = shoal.Schema.of(
+        quasi=["age", "sex"], sensitive=["cost"], other=["seen", "share"], bounds={"age": (0, 120)}
+    )
+    table = people().drop("id")
+    table = pl.concat([table, table[:40], table[:10]])
+    made = release_files(
+        engine, lake(table, tmp_path / "lake"), schema, RECIPE, tmp_path / "one", register=register, seed=1
+    )
+    assert made.beside.people == 350
+    words = {"group": shoal.MDAV(k=5), "mask": shoal.Resample(), "register": register.to(None, despite="a test")}
+    shoal.anonymize(table[::-1], schema, **words).write(tmp_path / "two")
+    assert np.array_equal(marks(register, 0).marks, marks(register, 1).marks)
+    narrower = shoal.Schema(tuple(c for c in schema.columns if c.name != "share"))
+    inputs = lake(table.drop("share"), tmp_path / "narrower")
+    with pytest.raises(InputError, match="the table has no column 'share'"):
+        release_files(engine, inputs, narrower, RECIPE, tmp_path / "three", register=register)
+
+
+def test_a_unit_with_several_rows_counts_once(engine, register, tmp_path):
+    schema = shoal.Schema.of(
+        unit="id", quasi=["age", "sex"], sensitive=["cost"], other=["seen", "share"], bounds={"age": (0, 120)}
+    )
+    twice = pl.concat([people(), people().with_columns(pl.col("cost") + 0.5)])
+    made = release_files(
+        engine, lake(twice, tmp_path / "lake"), schema, RECIPE, tmp_path / "one", register=register, seed=1
+    )
+    assert (made.beside.people, made.n_rows) == (300, 600)
