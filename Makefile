@@ -123,7 +123,7 @@ coverage: $(STAMP)
 
 # The public names as another type checker sees them.
 types: $(STAMP)
-	$(BIN)/uvx --quiet pyright --pythonpath $(BIN)/python --verifytypes shoal --ignoreexternal
+	$(BIN)/uvx --quiet pyright --pythonpath $(BIN)/python src/shoal/__init__.py
 
 clean:
 	rm -rf $(VENV) .venv-newest dist site site-coverage demo-release demo-release.internal .mypy_cache .ruff_cache .hypothesis
