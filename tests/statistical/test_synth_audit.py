@@ -20,6 +20,7 @@ from shoal.synth import (
     within,
 )
 from shoal.synth.by_table import fit_conditionals, measure
+from shoal.synth.counts import RowCounts
 from shoal.synth.domain import encode_table
 from shoal.synth.graph_measure import measure_graph
 from shoal.synth.parents import Parents, choose_parents
@@ -181,7 +182,7 @@ def test_private_choice_of_parents():
 
     def choice(one):
         price = Budget(epsilon=1.0)
-        found = choose_parents(one.codes, one.domain.sizes, 1, Purse(left=price), price)
+        found = choose_parents(RowCounts(codes=one.codes, sizes=one.domain.sizes), 1, Purse(left=price), price)
         return tuple(found[i][0] for i in range(3))
 
     assert not audit(choice, *data, trials=400, confidence=LEVEL, seed=1).refutes(Budget(epsilon=1.0))
