@@ -369,11 +369,11 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             ),
             _risk("internal-3", 3, "1/3", _EL_EMAM, inside=True),
             _risk("internal-5", 5, "0.2", _EL_EMAM, inside=True),
-            _risk("public-10", 10, "0.1", f"{_ONTARIO}: 0.1 where little is at stake; the edition of 2025 has 0.09"),
+            _risk("public-10", 10, "0.1", f"{_ONTARIO}: 0.1 where little is at stake"),
             _risk("public-11", 11, "1/11", f"{_EMA}; {_CANADA}"),
             _risk("ema-0070", 11, "1/11", _EMA),
             _risk("health-canada", 11, "1/11", _CANADA),
-            _risk("public-20", 20, "0.05", f"{_ONTARIO}: 0.05 where much is at stake, as in the edition of 2025"),
+            _risk("public-20", 20, "0.05", f"{_ONTARIO}: 0.05 where much is at stake"),
         )
     }
 )
