@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from playwright.sync_api import expect
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -467,6 +468,18 @@ def test_many_columns_are_changed_in_one_step(at, controller, survey):
     page.keyboard.press("Enter")
     page.wait_for_url("**q=inc**")
     assert page.locator("tbody tr th strong").all_inner_texts() == ["income"]
+
+
+def test_what_was_chosen_in_a_form_outlives_a_change_made_elsewhere(at, controller, survey):
+    bench = opened(controller, survey)
+    page = at(f"b/{bench}/columns")
+    page.get_by_label("select gender").check()
+    page.get_by_label("role of the selected columns").select_option("other")
+    controller.change_column(bench, "income", {"role": "other"})
+    expect(page.get_by_label("role of income", exact=True)).to_have_value("other", timeout=READY)
+    page.get_by_role("button", name="Apply to the selected").click()
+    expect(page.get_by_label("role of gender", exact=True)).to_have_value("other", timeout=READY)
+    assert page.get_by_label("role of the selected columns").input_value() == ""
 
 
 def test_codes_and_hierarchies_are_set_with_their_counts(at, controller, survey, serious):

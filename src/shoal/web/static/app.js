@@ -91,9 +91,9 @@ document.addEventListener('input', ({ target }) => {
   target.later = setTimeout(() => { target.typing = false; send({ name: target.name, value: valueOf(target) }); }, 120);
 });
 document.addEventListener('change', ({ target }) => {
-  if (!target.name || target.type === 'file') return;
+  if (!target.name || target.type === 'file' || target.closest('form[data-do]')) return; // a form's fields wait for its button
   target.typing = false;
-  if (target.closest('form[data-do]') || target.dataset.live !== undefined || tooLong(target)) return;
+  if (target.dataset.live !== undefined || tooLong(target)) return;
   send({ name: target.name, value: valueOf(target) });
 });
 document.addEventListener('submit', (event) => {
@@ -101,8 +101,8 @@ document.addEventListener('submit', (event) => {
   if (!form) return;
   event.preventDefault();
   const press = event.submitter?.dataset;
-  send({ do: press?.do || form.dataset.do, of: press?.of || form.dataset.of || '', fields: { ...fieldsOf(form), ...(form.dataset.among === undefined ? {} : { selected: selected() }) } })
-    .then(() => { for (const field of form.elements) field.typing = false; });
+  for (const field of form.elements) field.typing = false; // from here on the page says what they hold
+  send({ do: press?.do || form.dataset.do, of: press?.of || form.dataset.of || '', fields: { ...fieldsOf(form), ...(form.dataset.among === undefined ? {} : { selected: selected() }) } });
 });
 
 const sure = (question, press) => {
