@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 EXTRAS := .[all]
 APT := (apt-get update -qq >/dev/null 2>&1 || true) && apt-get install -y -qq
 
-.PHONY: demo test test-full test-spark test-matrix test-newest check kernels postgres chromium minisign nginx bench docs dist sbom \
+.PHONY: demo test test-full test-spark test-matrix test-newest check kernels postgres chromium minisign nginx bench bench-all docs dist sbom \
 	constraints coverage types clean help
 
 help:
@@ -16,7 +16,7 @@ help:
 	@echo "make test-full  the same, with ten times as many faults"
 	@echo "make test-spark  the engine on Spark, with tasks that fail and workers that die"
 	@echo "make check  lint, types and layers only"
-	@echo "make bench  speed and quality against the peers, as ratios in one run"
+	@echo "make bench  speed and quality against the peers in one run, for the page of numbers; make bench-all goes deeper, for hours"
 	@echo "make docs   regenerate the reference from the code, then build the site into site/"
 	@echo "make dist   wheel and sdist, the same bytes each time; make sbom lists what they bring (CycloneDX)"
 	@echo "make test-matrix  the wheel in clean environments: Python 3.11 to 3.14, and the oldest packages"
@@ -76,9 +76,16 @@ check: $(STAMP)
 kernels: $(STAMP)
 	$(BIN)/python tests/kernels.py
 
+# In an environment of its own: peers ask for older packages than the tests.
 bench: $(STAMP)
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --group bench
-	for script in benchmarks/speed/*.py benchmarks/quality/*.py; do $(BIN)/python $$script || exit 1; done
+	test -x .venv-bench/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python .venv-bench
+	$(BIN)/uv pip install --quiet --python .venv-bench/bin/python -e "$(EXTRAS)" --group bench
+	.venv-bench/bin/python benchmarks/peers.py
+	$(BIN)/python docs/generate.py
+
+# Every script that measures one family in depth: hours.
+bench-all: bench
+	for script in benchmarks/speed/*.py benchmarks/quality/*.py; do .venv-bench/bin/python $$script || exit 1; done
 
 docs: $(STAMP)
 	$(BIN)/python docs/generate.py
@@ -126,4 +133,4 @@ types: $(STAMP)
 	$(BIN)/uvx --quiet pyright --pythonpath $(BIN)/python src/shoal/__init__.py
 
 clean:
-	rm -rf $(VENV) .venv-newest dist site site-coverage demo-release demo-release.internal .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-newest .venv-bench dist site site-coverage demo-release demo-release.internal .mypy_cache .ruff_cache .hypothesis

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.claim import Claim
 from shoal.cli.console import WIDE, clipped, print_claims
 from shoal.cli.console import out as screen
+from shoal.cli.output import answer
 from shoal.reading import Reading
 from shoal.release.folders import REPORT, inside_of
 from shoal.release.release import Release
@@ -22,7 +23,7 @@ from shoal.report.readings import reading_lines, reading_words, shown
 if TYPE_CHECKING:
     from shoal.release.from_files import FilesRelease
 
-__all__ = ["places", "registered", "summary", "tell"]
+__all__ = ["places", "registered", "summary", "tell", "written_to"]
 
 _MOST = 15
 _MOST_CLAIMS = 4
@@ -31,6 +32,7 @@ _ROUNDING = 1e-9
 
 def tell(release: Release, target: Path | None, *, verbose: bool = False, account: Any = None) -> None:
     """Print what was released, what is promised, what was measured, and where it lies; a trial lies nowhere."""
+    answer(**_facts(release, target, account))
     where = [] if account is None else [f"Account {account.path}: {account.summary}"]
     where += [*registered(release), *places(target)]
     if verbose:
@@ -45,6 +47,28 @@ def tell(release: Release, target: Path | None, *, verbose: bool = False, accoun
             screen.print(line, markup=False, soft_wrap=True, highlight=False)
     for line in where:
         screen.print(line, markup=False, soft_wrap=True)
+
+
+def _facts(release: Release, target: Path | None, account: Any) -> dict[str, Any]:
+    """The same by name."""
+    spent = {} if account is None else {"account": {"path": account.path, "summary": account.summary}}
+    return {
+        "recipe": str(release.recipe),
+        "n_rows": len(release.source_rows),
+        "claims": release.claims,
+        "risk": release.risk_lines,
+        "utility": release.utility_lines,
+        "warnings": release.warnings,
+        "notes": release.notes,
+        "register": registered(release),
+        **spent,
+        **written_to(target),
+    }
+
+
+def written_to(target: Path | None) -> dict[str, Any]:
+    """The two folders of a release, by name; None for a trial, which lies nowhere."""
+    return {"out": target, "internal": None if target is None else inside_of(target)}
 
 
 def registered(release: Release | FilesRelease) -> list[str]:

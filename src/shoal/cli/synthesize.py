@@ -12,6 +12,7 @@ from shoal.cli.console import out as screen
 from shoal.cli.console import steps
 from shoal.cli.files_release import account_place, release_lake
 from shoal.cli.options import AccountOptions, EngineOptions, File, Reading, grouped, required
+from shoal.cli.output import answer
 from shoal.cli.releasing import PresetOptions, TrialOptions, expect, listed, open_input, tried
 from shoal.errors import ParameterError
 from shoal.files import read_table
@@ -81,6 +82,7 @@ def synthesize(
     synthesizer = read_method(method, "synthesize", {n: v for n, v in given.items() if v is not None})
     recipe = Synthesis.of(synthesizer, rows)
     if price:
+        answer(price=str(recipe.price))
         screen.print(str(recipe.price), markup=False)
         return
     to.check("synthesize")
@@ -125,6 +127,7 @@ def _on_engine(
     with _account(account_place(file), recipe, budget) if budget.account else nullcontext() as account:
         release_lake(file, roles, recipe, target, engine, account=account, **words)
         if account is not None:
+            answer(account={"path": account.path, "summary": account.summary})
             screen.print(f"Account: {account.summary}", markup=False)
 
 
