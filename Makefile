@@ -8,7 +8,7 @@ EXTRAS := .[all]
 APT := (apt-get update -qq >/dev/null 2>&1 || true) && apt-get install -y -qq
 
 .PHONY: demo test test-full test-spark test-matrix test-newest check kernels postgres chromium minisign nginx bench bench-all docs dist sbom \
-	constraints coverage types clean help
+	changelog constraints coverage types clean help
 
 help:
 	@echo "make demo   run the main job on built-in data and say where the report is"
@@ -93,6 +93,9 @@ docs: $(STAMP)
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --group docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Open site/index.html"
+
+changelog: $(STAMP)
+	$(BIN)/python docs/changelog.py
 
 # Two builds of one commit are equal byte for byte: times come from the commit, not from the clock.
 dist: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 1700000000)

@@ -77,6 +77,8 @@ def _shown(value: Any) -> dict[str, str]:
         import vl_convert
 
         return {"image/svg+xml": vl_convert.vegalite_to_svg(json.dumps(value.to_dict())), "text/plain": "chart"}
+    if isinstance(value, str) and value.startswith("<svg"):
+        return {"image/svg+xml": value, "text/plain": "picture"}
     plain = {"text/plain": repr(value)}
     return {"text/html": value._repr_html_(), **plain} if hasattr(value, "_repr_html_") else plain
 

@@ -30,7 +30,7 @@ def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the release.")] = Path("shoal-demo"),
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing demo in that folder.")] = False,
 ) -> None:
-    """Try methods of every family on a simulated health survey, compare them, and write one release."""
+    """Protect a simulated health survey in nine ways, compare them, and write one release."""
     check_target(out, overwrite=overwrite)
     with steps(len(recipes(k)) + 4) as step:
         done = trials(rows, k, seed, step)

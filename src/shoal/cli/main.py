@@ -56,7 +56,7 @@ class Commands(ModuleGroup):
         "web": "Open the workbench: from a file to a release with evidence, in the browser, offline.",
         "study": "Repeat the tables and figures of the papers.",
         "warm-up": "Compile the kernels of anonymize and coarsen ahead of the first run.",
-        "demo": "Try methods of every family on a simulated health survey, compare them, and write one release.",
+        "demo": "Protect a simulated health survey in nine ways, compare them, and write one release.",
     }
 
 
