@@ -67,6 +67,7 @@ class CoarsenEvents(EventMethod):
     suppression: Annotated[float, Range(low=0, high=1), Help("largest share of event rows left out")] = 0.1
 
     title = "Coarsen events"
+    widens = True
     summary = "Coarsens known columns of events, and leaves rows out, until each m events are shared by k persons."
     promise = "Every combination of up to m events of a person is had by at least k persons (verified)."
     telling = Telling(done="Events were written less exactly, or left out, until enough persons have each combination.")

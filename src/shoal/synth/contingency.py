@@ -19,7 +19,6 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
-from shoal.claim import Claim
 from shoal.domain import Domain
 from shoal.domain.declared import content_of
 from shoal.dp import Budget, ProtectedUnit
@@ -31,7 +30,7 @@ from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
 from shoal.synth.domain import Missing, backend_of, encode_table, give
 from shoal.synth.spend import Purse, can_pay, charge, total_budget
-from shoal.synth.synthesizer import Model, Price, Synthesizer, assumptions, dp_claim
+from shoal.synth.synthesizer import Model, Price, Synthesizer, TableModel, assumptions, dp_claim, refuse_start
 from shoal.synth.tables import keys, project
 
 __all__ = ["ContingencyModel", "ContingencyTable"]
@@ -129,48 +128,18 @@ class ContingencyTable(Synthesizer):
         return noisy[0].astype(np.float64)
 
 
-class ContingencyModel(Model):
+class ContingencyModel(TableModel):
     """The shares of all combinations, to draw from."""
 
     kind: ClassVar[str] = "contingency"
 
-    def __init__(
-        self,
-        *,
-        shares: FloatArray,
-        total: float,
-        domain: Domain,
-        notes: Sequence[str],
-        spent: Budget | None = None,
-        claims: Sequence[Claim] = (),
-    ) -> None:
-        self.shares, self._total, self.domain = shares, max(1, round(total)), domain
-        self._spent, self._claims, self.notes = spent, tuple(claims), tuple(notes)
-
-    @property
-    def claims(self) -> tuple[Claim, ...]:
-        """The claim of the noisy table; none for an exact one."""
-        return self._claims
-
-    @property
-    def spent(self) -> Budget | None:
-        """What the table cost; None for an exact one."""
-        return self._spent
-
-    @property
-    def releasable(self) -> bool:
-        """Whether the table is noisy."""
-        return self._spent is not None
-
-    @property
-    def total(self) -> int:
-        """Number of records: noisy if the table is."""
-        return self._total
+    def __init__(self, *, shares: FloatArray, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.shares = shares
 
     def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
         """Draw rows of cells."""
-        if start is not None:
-            raise ParameterError("sample", "start rows have no effect here: rows are drawn exactly", hint="Omit it.")
+        refuse_start(start)
         drawn = rng.choice(len(self.shares), n, p=self.shares)
         return np.asfortranarray(np.column_stack(np.unravel_index(drawn, self.domain.sizes))).astype(np.int64)
 
