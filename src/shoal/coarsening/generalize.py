@@ -34,7 +34,7 @@ from shoal.equivalence import Codes
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
 from shoal.fact import Fact
 from shoal.frame import series
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help, Range, check
 
 __all__ = ["LEVELS_BY_VALUES", "Generalize"]
@@ -89,7 +89,7 @@ class Generalize(Coarsener):
     title = "one level for each column"
     summary = "The same bands for the whole column, chosen to lose least; a few records may be suppressed."
     promise = "Every combination is shared by at least k persons; at most the given share of records is suppressed."
-    telling = Telling(
+    report_text = ReportText(
         done=(
             "Quasi-identifiers were replaced by wider intervals or categories, column by column and the same "
             "for everybody, until each combination is shared by at least {k} people; records that still stood "

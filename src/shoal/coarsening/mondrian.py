@@ -47,7 +47,7 @@ from shoal.equivalence import Codes, codes, combine
 from shoal.errors import SchemaError
 from shoal.fact import Fact
 from shoal.frame import series
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help, Range, check
 from shoal.rng import stream
 from shoal.schema import Column
@@ -106,7 +106,7 @@ class Mondrian(Coarsener):
     title = "Mondrian: boxes of k people"
     summary = "Intervals and sets, cut finer where there are more people; loses least of the coarseners."
     promise = "Every combination is shared by at least k persons, and every record is kept."
-    telling = Telling(
+    report_text = ReportText(
         done=(
             "The people were divided into classes of at least {k}, and each got the intervals and sets that "
             "cover the class."

@@ -38,7 +38,7 @@ from shoal.equivalence import Codes, ranks
 from shoal.errors import SchemaError
 from shoal.fact import Fact
 from shoal.frame import series
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help, Range, check
 from shoal.rng import stream
 
@@ -88,7 +88,7 @@ class Suppress(Coarsener):
     title = "local suppression"
     summary = "Leaves most cells unchanged and suppresses those that make people stand out."
     promise = "Every combination is shared by at least k persons, and the remaining values are true."
-    telling = Telling(
+    report_text = ReportText(
         done="Single values were suppressed until each combination was shared by at least {k} people.",
         writes="suppressed in some rows",
         keeps="Every value that was not left out.",

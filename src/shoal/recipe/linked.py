@@ -119,6 +119,16 @@ class LinkedRecipe(Recipe):
         return self.persons.collapses
 
     @property
+    def rewrites_quasi(self) -> bool:
+        """Whether methods write the quasi-identifiers of persons."""
+        return self.persons.rewrites_quasi
+
+    @property
+    def keeps_groups(self) -> bool:
+        """Whether groups of an earlier release can take the place of those that it would make."""
+        return self.persons.keeps_groups
+
+    @property
     def blanks_cells(self) -> bool:
         """Whether single cells of persons that are kept may be blanked."""
         return self.persons.blanks_cells

@@ -22,7 +22,7 @@ import numpy as np
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.dp import Budget, ProtectedUnit
 from shoal.errors import ParameterError
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help, Range
 from shoal.schema import Schema
 from shoal.synth.domain import Missing, encode_table
@@ -68,7 +68,7 @@ class MarginalBootstrap(Synthesizer):
         "Every column from its own marginal distribution; all associations between columns are lost. For test files."
     )
     promise = "One epsilon for all rows ever drawn; without epsilon, nothing."
-    telling = Telling(
+    report_text = ReportText(
         done="Each column was drawn on its own; associations between columns are lost.",
         writes="synthetic: drawn from the column's own distribution",
         keeps="The column's own distribution; no link to another column.",

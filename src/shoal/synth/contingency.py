@@ -24,7 +24,7 @@ from shoal.domain.declared import content_of
 from shoal.dp import Budget, ProtectedUnit
 from shoal.errors import ParameterError
 from shoal.frame import enter
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help, Range
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
@@ -69,7 +69,7 @@ class ContingencyTable(Synthesizer):
     title = "full contingency table"
     summary = "Rows from the noisy table of all columns together; for a handful of columns, and as a baseline."
     promise = "One epsilon for all rows ever drawn; without epsilon, nothing."
-    telling = Telling(
+    report_text = ReportText(
         done="All combinations of the columns were counted, noise was added, and rows were drawn from the counts.",
         writes="synthetic: drawn from the noisy table of all columns",
         keeps="What the noise leaves of its ties with all other columns.",
