@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 __all__ = ["declared", "on_demand"]
@@ -36,7 +35,8 @@ def declared(package: str) -> dict[str, str]:
     """The module of each name that the package imports under ``if TYPE_CHECKING``."""
     import ast  # only packages that are asked for a name pay for it
 
-    tree = ast.parse(Path(str(sys.modules[package].__file__)).read_text(encoding="utf-8"))
+    loader: Any = sys.modules[package].__loader__
+    tree = ast.parse(loader.get_source(package))
     lines = [line for node in tree.body if isinstance(node, ast.If) for line in node.body]
     found = [line for line in lines if isinstance(line, ast.ImportFrom)]
     return {name.name: str(line.module) for line in found for name in line.names}

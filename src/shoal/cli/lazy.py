@@ -16,9 +16,6 @@ import typer.main
 from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
 
-from shoal.method import FAMILIES, Family, methods
-from shoal.params import parameters
-
 __all__ = ["LazyGroup", "ListingCommand", "ModuleGroup", "as_command"]
 
 
@@ -32,19 +29,23 @@ class ListingCommand(TyperCommand):
 
     def list_methods(self) -> None:
         """Fill in the names; loads every method of the families, those of other packages too."""
+        from shoal.method import FAMILIES  # the list of commands needs no method
+
         for parameter in self.params:
             for family in FAMILIES:
                 if f"{{{family}}}" in (getattr(parameter, "help", None) or ""):
                     parameter.help = parameter.help.replace(f"{{{family}}}", _names(family))  # type: ignore[attr-defined]
 
 
-def _names(family: Family) -> str:
+def _names(family: Any) -> str:
     """The names of the methods of a family; of coarseners those alone that see to k."""
-    return ", ".join(cls.name for cls in methods(family) if family != "coarsen" or _sees_to_k(cls))
+    from shoal.method import methods
+    from shoal.params import parameters
 
+    def sees_to_k(cls: type) -> bool:
+        return any(parameter.name == "k" and parameter.accepts(2) for parameter in parameters(cls))
 
-def _sees_to_k(cls: type) -> bool:
-    return any(parameter.name == "k" and parameter.accepts(2) for parameter in parameters(cls))
+    return ", ".join(cls.name for cls in methods(family) if family != "coarsen" or sees_to_k(cls))
 
 
 class LazyGroup(TyperGroup):
