@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from shoal.exports import on_demand
 
 if TYPE_CHECKING:
+    from shoal.coarsening import counting, partition  # compiled
     from shoal.coarsening.coarsener import SUPPRESSED, Coarsened, Coarsener
     from shoal.coarsening.generalize import Generalize
     from shoal.coarsening.generated import default_hierarchy
@@ -24,7 +25,9 @@ __all__ = [
     "Mondrian",
     "Recode",
     "Suppress",
+    "counting",
     "default_hierarchy",
+    "partition",
 ]
 
 __getattr__, __dir__ = on_demand(__name__)

@@ -33,6 +33,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import polars as pl
 
+from shoal import coarsening
 from shoal.arrays import BoolArray, FloatArray, IntArray, numbered
 from shoal.coarsening.cells import Axis, Boxes, axes_of, one_zero
 from shoal.coarsening.coarsener import Coarsened, Coarsener
@@ -158,13 +159,11 @@ class Mondrian(Coarsener):
         return np.zeros(len(items.owner), dtype=np.int64)
 
     def _partition(self, points: Any, items: _Items, conditions: Conditions) -> IntArray:
-        from shoal.coarsening.partition import partition
-
         def meets(labels: IntArray, n: int) -> BoolArray:
             return conditions.meets(labels[items.owner], n)
 
         asked = None if _is_plain(conditions) else meets
-        return partition(points, conditions.k, anywhere=self.relaxed, meets=asked)[items.owner]
+        return coarsening.partition.partition(points, conditions.k, anywhere=self.relaxed, meets=asked)[items.owner]
 
     def _holds(self, axes: tuple[Axis, ...], labels: IntArray, conditions: Conditions) -> bool:
         boxes = Boxes.of(labels)
@@ -230,12 +229,10 @@ class _Items:
     persons: IntArray
 
     def points(self, axes: tuple[Axis, ...], importance: FloatArray) -> Any:
-        from shoal.coarsening.partition import Points
-
         ordered = [axis.place is not None for axis in axes]
         place = [weight * _place(axis)[axis.codes[self.first]] for axis, weight in zip(axes, importance, strict=True)]
         steps = [weight * axis.step for axis, weight in zip(axes, importance, strict=True)]
-        return Points(
+        return coarsening.partition.Points(
             codes=np.stack([axis.codes[self.first].astype(np.int32) for axis in axes]),
             place=np.stack(place),
             step=np.where(ordered, -1.0, steps),
