@@ -31,7 +31,7 @@ from shoal.release.cost import forecast
 from shoal.release.folders import FORMATS, MANIFEST, SIGNATURE, check_target
 from shoal.release.manifest import read_replay
 from shoal.release.registering import old_ledger, register_of
-from shoal.release.standing import entry_of
+from shoal.release.withdrawn import entry_of
 from shoal.sampling import sample_of
 from shoal.schema import LinkedSchema, Schema, read_schema
 

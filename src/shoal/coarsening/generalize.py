@@ -27,7 +27,7 @@ from shoal.coarsening.hierarchy import Ladder
 from shoal.coarsening.lattice import Found, search
 from shoal.coarsening.loss import LossName, cell_losses, importance_of
 from shoal.coarsening.nodes import Counted, Counter, Node
-from shoal.coarsening.raising import within_limits
+from shoal.coarsening.raise_k import within_limits
 from shoal.condition.conditions import Conditions, smallest_in_subsets
 from shoal.conform import Prepared
 from shoal.equivalence import Codes

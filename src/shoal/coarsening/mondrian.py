@@ -40,7 +40,7 @@ from shoal.coarsening.coarsener import Coarsened, Coarsener
 from shoal.coarsening.generated import ladder_for
 from shoal.coarsening.hierarchy import Ladder
 from shoal.coarsening.loss import importance_of
-from shoal.coarsening.raising import within_limits
+from shoal.coarsening.raise_k import within_limits
 from shoal.coarsening.steps import as_text
 from shoal.condition.conditions import Conditions
 from shoal.conform import Prepared

@@ -73,7 +73,7 @@ class LinkedRecipe(Recipe):
     @classmethod
     def read(cls, words: Mapping[str, Any], method: ReadMethod) -> LinkedRecipe:
         """Read it from the words of `to_dict`, or from methods as texts."""
-        from shoal.recipe.words import read_recipe
+        from shoal.recipe.read import read_recipe
 
         given = words["events"] if isinstance(words["events"], list | tuple) else [words["events"]]
         rest = {name: value for name, value in words.items() if name != "events"}

@@ -2,7 +2,7 @@
 
 There is one `Recipe` with one verb, `run`, and three kinds behind it: a grouper with a chain of masks
 (`Anonymization`), a chain of coarseners (`Coarsening`), and a synthesizer (`Synthesis`). Whatever differs between them
-is a property here, so that nobody has to ask which kind it is. They are read by `shoal.recipe.words` and spelled by
+is a property here, so that nobody has to ask which kind it is. They are read by `shoal.recipe.read` and spelled by
 `shoal.recipe.spell`.
 """
 

@@ -1,4 +1,4 @@
-"""Spell a recipe: as a text, as a short name, as a command line, as TOML; `shoal.recipe.words` reads them all.
+"""Spell a recipe: as a text, as a short name, as a command line, as TOML; `shoal.recipe.read` reads them all.
 
 Methods are written by their name, parameters after a colon::
 
@@ -67,7 +67,7 @@ def argument(method: Method, given: Mapping[str, Any] | None = None) -> str:
 
     `given` are the parameters that have options of their own.
     """
-    from shoal.recipe.words import read_method
+    from shoal.recipe.read import read_method
 
     apart, words = given or {}, to_dict(method)
     text = _joined(method, {name: _text(words[name]) for name in _shown_parameters(method) if name not in apart})
