@@ -8,7 +8,7 @@ EXTRAS := .[all]
 APT := (apt-get update -qq >/dev/null 2>&1 || true) && apt-get install -y -qq
 
 .PHONY: demo test test-full test-spark test-matrix test-newest check kernels postgres chromium minisign nginx bench bench-all docs dist sbom \
-	changelog constraints coverage types clean help
+	changelog constraints coverage mutants types clean help
 
 help:
 	@echo "make demo   run the main job on built-in data and say where the report is"
@@ -22,6 +22,7 @@ help:
 	@echo "make test-matrix  the wheel in clean environments: Python 3.11 to 3.14, and the oldest packages"
 	@echo "make test-newest  the tests on the newest packages; make constraints notes those of this environment"
 	@echo "make coverage     lines and branches that the tests reach; make types asks a second type checker"
+	@echo "make mutants      a sample of changes that the tests should notice; make changelog moves its fragments in"
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -130,6 +131,10 @@ constraints: $(STAMP)
 coverage: $(STAMP)
 	$(BIN)/uv pip install --quiet --python $(BIN)/python coverage pytest-cov
 	$(BIN)/pytest -n 2 --dist loadfile --cov=shoal --cov-branch --cov-report=term:skip-covered --cov-report=html:site-coverage tests
+
+# Which changes of the code do the tests of its room not notice? A sample; tests/mutants.py --help says more.
+mutants: $(STAMP)
+	nice -n 10 $(BIN)/python tests/mutants.py
 
 # The public names as another type checker sees them.
 types: $(STAMP)
