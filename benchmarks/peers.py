@@ -4,7 +4,7 @@
 
 Each job is done by Shoal and by what a user would otherwise take, on the same data, one after the other; seconds are
 CPU time of the process, the best of several. A peer that isn't installed is listed as such. The other scripts of this
-folder go deeper, one family each; this one is short enough to be run whole.
+folder go deeper, one family each (synthesis: quality/synth.py); this one is short enough to be run whole.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ import shoal
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "quality"), str(HERE / "speed")]
-PACKAGES = ("shoal", "numpy", "scipy", "numba", "polars", "scikit-learn", "pycanon", "mbi")
+PACKAGES = ("shoal", "numpy", "scipy", "numba", "polars", "scikit-learn", "pycanon")
 
 
 def jobs() -> Iterator[dict[str, Any]]:
     """Every job, done by both sides."""
-    for job in (classes, closeness, microaggregation, score, synthesis):
+    for job in (classes, closeness, microaggregation, score):
         try:
             yield job()
         except ModuleNotFoundError as missing:
@@ -110,26 +110,6 @@ def score() -> dict[str, Any]:
         lambda: area(shoal.CertifiedForest(1.0, schema), X),
         lambda: area(RandomForestClassifier(random_state=0), X.to_numpy()),
         quality="AUROC",
-    )
-
-
-def synthesis() -> dict[str, Any]:
-    """a synthetic table of 5,000 rows and 15 columns at ε = 1, δ = 1e-9"""
-    from synth_peers import mst
-
-    from shoal.synth.domain import encode_table
-    from synth import DELTA, adult_like, pegs, variation
-
-    table, schema = adult_like(5_000)
-    found = encode_table(table, schema, bins=16, missing="refuse", public=True, owner="benchmark")
-    X, sizes = found.codes, found.domain.sizes
-    return beside(
-        synthesis,
-        "MST on mbi",
-        lambda: variation(X, pegs(table, schema, 1.0, DELTA, {}), sizes),
-        lambda: variation(X, mst(X, sizes, 1.0, DELTA, 1), sizes),
-        quality="total variation over two-way margins",
-        rounds=1,
     )
 
 

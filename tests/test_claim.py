@@ -25,7 +25,7 @@ def test_prints_kind_value_basis_and_statement():
 
 @pytest.mark.parametrize(
     ("kind", "is_probability", "is_differential"),
-    [("re-identification bound", True, False), ("k-anonymity", False, False), ("differential privacy", False, True)],
+    [("re-identification bound", True, False), ("k-anonymity", False, False), ("epsilon-DP", False, True)],
 )
 def test_a_claim_knows_what_its_number_is(kind, is_probability, is_differential):
     claim = Claim(kind=kind, value=0.2, scope="s", basis="proved", statement="s")
