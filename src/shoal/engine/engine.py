@@ -77,6 +77,9 @@ class Engine(Protocol):
     def scan(self, inputs: Inputs) -> Relation:
         """The rows of files, not read yet."""
 
+    def texts(self, inputs: Inputs) -> Relation:
+        """The rows of files of delimited text, each cell as the text that it is; an empty one is missing."""
+
     def forget(self, inputs: Inputs) -> None:
         """These files are read no more: they may change or go."""
 
@@ -176,8 +179,8 @@ class Engine(Protocol):
     def native(self, relation: Relation, order: str) -> Any:
         """A relation as a table of the engine's own type, sorted by `order`, which it then leaves out."""
 
-    def write(self, relation: Relation, folder: Path, key: str) -> tuple[Part, ...]:
-        """Write Parquet files of equal numbers of rows in the order of the rows' marks under `key`."""
+    def write(self, relation: Relation, folder: Path, key: str, format: str = "parquet") -> tuple[Part, ...]:
+        """Write files of about equal numbers of rows in the order of the rows' marks under `key`."""
 
     def close(self) -> None:
         """Give back what the engine holds: connections, spill files."""

@@ -13,7 +13,7 @@ from shoal.canonical import plain
 from shoal.engine.engine import GROUPED, MARK, PERSONS, ROWS, Batch, Part, Relation, Types
 from shoal.engine.inputs import Inputs
 from shoal.engine.marks import marked, marks
-from shoal.engine.parquet_parts import write_parts
+from shoal.engine.parts import write_parts
 from shoal.engine.sums import summed
 from shoal.files import read_table
 from shoal.files.column_types import typed
@@ -31,6 +31,10 @@ class MemoryEngine:
         frame = _read(inputs)
         inputs.require_unchanged()
         return self.of(frame)
+
+    def texts(self, inputs: Inputs) -> Relation:
+        """The cells as they are."""
+        return _relation(_cells(inputs))
 
     def forget(self, inputs: Inputs) -> None:
         """They have been read."""
@@ -174,9 +178,9 @@ class MemoryEngine:
         """The frame."""
         return relation.plan.sort(order).drop(order)
 
-    def write(self, relation: Relation, folder: Path, key: str) -> tuple[Part, ...]:
+    def write(self, relation: Relation, folder: Path, key: str, format: str = "parquet") -> tuple[Part, ...]:
         """Write the rows in the order of their marks."""
-        return write_parts([marked(key)(relation.plan).sort(MARK)], folder, len(relation.plan))
+        return write_parts([marked(key)(relation.plan).sort(MARK)], folder, len(relation.plan), format)
 
     def close(self) -> None:
         """There is nothing to give back."""
@@ -196,9 +200,13 @@ def _read(inputs: Inputs) -> pl.DataFrame:
     """All files together; the types of delimited text are told from every cell of all of them."""
     if inputs.delimiter is None:
         return pl.concat([read_table(file).select(inputs.columns) for file in inputs.files])
-    mark, names = inputs.delimiter, inputs.columns
-    cells = pl.concat([read_table(file, delimiter=mark, text=names) for file in inputs.files])
-    return pl.DataFrame([typed(cells[name], ".") for name in names])
+    cells = _cells(inputs)
+    return pl.DataFrame([typed(cells[name], ".") for name in inputs.columns])
+
+
+def _cells(inputs: Inputs) -> pl.DataFrame:
+    """All cells of delimited text as they are."""
+    return pl.concat([read_table(file, delimiter=inputs.delimiter, text=inputs.columns) for file in inputs.files])
 
 
 def _grouped(frame: pl.DataFrame, by: Sequence[str], aggregates: list[pl.Expr]) -> pl.DataFrame:

@@ -41,6 +41,10 @@ class SqlEngine(ABC):
         """The rows of files, not read yet."""
 
     @abstractmethod
+    def texts(self, inputs: Inputs) -> Relation:
+        """The rows of files of delimited text, each cell as it is."""
+
+    @abstractmethod
     def forget(self, inputs: Inputs) -> None:
         """These files are read no more."""
 
@@ -65,7 +69,7 @@ class SqlEngine(ABC):
         """The rows that a pure function makes of each of n numbers."""
 
     @abstractmethod
-    def write(self, relation: Relation, folder: Path, key: str) -> tuple[Part, ...]:
+    def write(self, relation: Relation, folder: Path, key: str, format: str = "parquet") -> tuple[Part, ...]:
         """Write the rows in the order of their marks."""
 
     @abstractmethod
