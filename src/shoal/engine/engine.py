@@ -19,7 +19,7 @@ from typing import Any, Protocol, Self, TypeAlias
 import polars as pl
 
 from shoal.engine.inputs import Inputs
-from shoal.errors import ParameterError
+from shoal.errors import ColumnError, ParameterError
 
 __all__ = [
     "GROUPED",
@@ -32,6 +32,7 @@ __all__ = [
     "Part",
     "Relation",
     "Types",
+    "check_types",
     "open_engine",
 ]
 
@@ -188,6 +189,14 @@ class Engine(Protocol):
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *error: object) -> None: ...
+
+
+def check_types(types: Types) -> None:
+    """Refuse columns that hold lists, bytes or objects."""
+    for name, dtype in types.items():
+        if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+            rule = "must hold numbers, texts, dates or true/false"
+            raise ColumnError(name, rule, got="another type", hint="Leave the column out of the files.")
 
 
 def open_engine(

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from shoal.canonical import plain
-from shoal.engine.engine import GROUPED, MARK, PERSONS, ROWS, Batch, Part, Relation, Types
+from shoal.engine.engine import GROUPED, MARK, PERSONS, ROWS, Batch, Part, Relation, Types, check_types
 from shoal.engine.inputs import Inputs
 from shoal.engine.marks import marked, marks
 from shoal.engine.parts import write_parts
@@ -41,6 +41,7 @@ class MemoryEngine:
 
     def of(self, frame: pl.DataFrame) -> Relation:
         """A frame as a relation: NaN is missing, there is one zero, categories are texts."""
+        check_types(frame.schema)
         plain_types = frame.with_columns(
             pl.col(pl.Float32).cast(pl.Float64), pl.col(pl.Categorical, pl.Enum).cast(pl.String)
         )
