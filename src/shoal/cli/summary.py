@@ -57,9 +57,10 @@ def registered(release: Release | FilesRelease) -> list[str]:
     held = "; everybody keeps their cover beside earlier releases" if beside.earlier and beside.holds else ""
     lost = f"; despite {beside.found}" if beside.overridden else ""
     spent = f"; {beside.epsilon} spent in all" if beside.epsilon else ""
-    back = f"; {beside.held_back:,} people held back" if beside.held_back else ""
+    back = f"; {beside.held_back:,} people held back, and no rows made up for them" if beside.held_back else ""
     number = f"release {beside.n_releases + 1} ({beside.release}) of data set {beside.data}"
-    return [f"Register: {number}{found}{held}{back}{lost}{spent}"]
+    events = f"; {beside.not_measured}" if beside.tied else ""
+    return [f"Register: {number}{found}{held}{back}{lost}{spent}{events}"]
 
 
 def _tell_all(release: Release, target: Path | None) -> None:

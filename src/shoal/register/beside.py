@@ -92,6 +92,11 @@ class Beside(Record):
             said.append(f"{self.few_values:,} people with fewer than {self.values} sensitive values left")
         return " and ".join(said)
 
+    @property
+    def not_measured(self) -> str:
+        """What was not counted, for inside; empty where nothing was left out."""
+        return _EVENTS if self.tied else ""
+
     def outside(self) -> dict[str, Any]:
         """What the manifest says: no count, and nothing that shows which other releases are of the same people."""
         words: dict[str, Any] = {"holds": self.holds, "same_groups": self.same_groups_as is not None}
@@ -137,12 +142,11 @@ class Beside(Record):
         if self.lost_before:
             says += "; {lost:,} had too few candidates before"
         who = Fact(says=says, values={**said, "leavers": self.leavers, "lost": self.lost_before}, counts="persons")
+        events = (Fact(says=f"register: {self.not_measured}"),) if self.tied else ()
         if self.holds:
-            return (who,)
-        return (
-            who,
-            Fact(says="register: {found}", values={"found": self.found, "below": self.below}, counts="persons"),
-        )
+            return (who, *events)
+        found = Fact(says="register: {found}", values={"found": self.found, "below": self.below}, counts="persons")
+        return (who, found, *events)
 
     def _kept(self) -> tuple[Fact, ...]:
         if self.held_back is None:
@@ -165,6 +169,10 @@ class Beside(Record):
         return cls(**given)
 
 
+_EVENTS = (
+    "what both releases show together to somebody who knows events of a person is not measured; claims about known "
+    "events are counted on each release alone"
+)
 _HELD = (
     "held against the register of releases: everybody keeps at least {k} candidates when this table is joined with "
     "those of the same people that were entered before it, if any"
