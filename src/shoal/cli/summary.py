@@ -60,7 +60,8 @@ def registered(release: Release | FilesRelease) -> list[str]:
     back = f"; {beside.held_back:,} people held back, and no rows made up for them" if beside.held_back else ""
     number = f"release {beside.n_releases + 1} ({beside.release}) of data set {beside.data}"
     events = f"; {beside.not_measured}" if beside.tied else ""
-    return [f"Register: {number}{found}{held}{back}{lost}{spent}{events}"]
+    like = f"; {beside.not_held_against}" if beside.resembles else ""
+    return [f"Register: {number}{found}{held}{back}{lost}{spent}{events}{like}"]
 
 
 def _tell_all(release: Release, target: Path | None) -> None:

@@ -106,9 +106,8 @@ class Collection:
     def of_persons(self, keep: BoolArray) -> Collection:
         """The same without the events of some persons; the table of persons stays as it is."""
         made = self
-        for table in self.schema.events:
-            if table.parent == self.schema.persons.name:
-                made = made.kept(table.name, keep[made.persons[table.name]])
+        for table in self.schema.first_events:
+            made = made.kept(table.name, keep[made.persons[table.name]])
         return made
 
     def given_to(self, name: str, persons: IntArray) -> Collection:
