@@ -117,6 +117,7 @@ class Attackers(Record):
     """
 
     releasable: ClassVar[bool] = True
+    derived: ClassVar[tuple[str, ...]] = ("largest_spread",)
 
     prosecutor: AttackerRisk
     journalist: AttackerRisk
