@@ -263,7 +263,7 @@ def test_the_choice_says_why():
     few = risk.uniqueness(table_of(SMALL), SCHEMA, population=3600)
     assert (few.chosen.model, few.why) == ("pitman", "for samples up to 10%")
     many = risk.uniqueness(table_of(SMALL), SCHEMA, population=72)
-    assert (many.chosen.model, many.why) == ("snb", "the lower of SNB and Zayatz, for samples over 10%")
+    assert (many.chosen.model, many.why) == ("snb", "the lower of two, for samples over 10%")
     lone = risk.uniqueness(pl.DataFrame({"q": range(50)}), SCHEMA, population=5000)
     assert (lone.chosen.model, lone.why) == ("zayatz", "where Pitman has no estimate")
     assert risk.uniqueness(table_of(SMALL), SCHEMA).why == ""

@@ -23,6 +23,8 @@ __all__ = ["exposure", "print_classes", "print_risk", "tell_exposure"]
 _CHANGES, _COLUMNS, _SETS = 3, 4, 3
 _MOST = 15
 _ASKED = "asked for"
+_NEEDING = ("singling-out", "linkability", "guessing")
+_UNCONTROLLED = " (over guessing; --control would tell what holds for anybody from a leak)"
 
 
 def print_risk(
@@ -37,7 +39,8 @@ def print_risk(
     for line in _summary(found, limits, counts):
         out.print(clipped(line), markup=False, soft_wrap=True, highlight=False)
     for name, value in broken.items():
-        err.print(f"{name}: {percent(value)} is above the limit of {percent(limits[name])}", markup=False)
+        end = _UNCONTROLLED if name in _NEEDING and "membership" not in found else ""
+        err.print(f"{name}: {percent(value)} is above the limit of {percent(limits[name])}{end}", markup=False)
     if verbose:
         for reading in _readings(found, limits, counts):
             out.print(f"{reading.name}: {reading.meaning} {reading_words(reading)}", markup=False, soft_wrap=True)
@@ -370,7 +373,7 @@ def _attack(attack: Any, limit: float | None) -> Reading:
         else ("better than guessing; give --control to tell a leak")
     )
     return Reading(
-        name=f"{attack.attack}, beyond {against}" if attack.control_rate is None else attack.attack,
+        name=f"{attack.attack}, over {against}" if attack.control_rate is None else attack.attack,
         first=True,
         value=None if weak and limit is None else attack.risk,
         interval=attack.interval,

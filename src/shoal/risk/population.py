@@ -145,7 +145,7 @@ class Uniqueness(Record):
         if self.sampling_fraction >= 1:
             return "the table is the population"
         if self.sampling_fraction > _SMALL_SAMPLE:
-            return "the lower of SNB and Zayatz, for samples over 10%"
+            return "the lower of two, for samples over 10%"
         return "for samples up to 10%" if self.chosen.model == "pitman" else "where Pitman has no estimate"
 
 
