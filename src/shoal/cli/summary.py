@@ -102,7 +102,7 @@ def _head(release: Release, written: bool) -> str:
     how = "synthetic rows" if release.model is not None else "rows released" if written else "rows tried"
     others = {} if release.linked is None else release.linked.tables
     linked = "".join(f", {len(frame):,} of {name}" for name, frame in others.items())
-    return f"{len(release.source_rows):,} {how}{linked}{_left_out(release)} by {release.recipe}"
+    return f"{len(release.source_rows):,} {how}{linked}{_left_out(release)} by {release.recipe.title}"
 
 
 def _left_out(release: Release) -> str:
@@ -144,7 +144,9 @@ def _watch(release: Release, most: int) -> list[str]:
     said = [*_weak_bound(release), *tied, *notes]
     if len(said) <= most:
         return said
-    return [*said[: max(0, most - 1)], f"          and {len(said) - max(0, most - 1)} more in the report"][:most]
+    shown = said[: max(0, most - 1)]
+    more = f"          and {len(said) - len(shown)} more" if shown else f"watch     {len(said)} points"
+    return [*shown, f"{more} in the report"][:most]
 
 
 def _weak_bound(release: Release) -> list[str]:

@@ -89,6 +89,9 @@ class Comparison:
         """The risk-utility map as inline SVG."""
         return map_of(self, 0.05)
 
+    def __repr__(self) -> str:
+        return f"Comparison({len(self.outcomes)} recipes, {self.n_records} records)"
+
     def _repr_html_(self) -> str:
         return self.plot
 
