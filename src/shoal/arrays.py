@@ -1,4 +1,4 @@
-"""Names of the array types that kernels take and give, and the distinct numbers of one."""
+"""Names of the array types that kernels take and give, and the distinct numbers of one, with their places."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["AnyArray", "BoolArray", "FloatArray", "Generator", "IntArray", "distinct_numbers"]
+__all__ = ["AnyArray", "BoolArray", "FloatArray", "Generator", "IntArray", "distinct_numbers", "numbered"]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
@@ -26,3 +26,22 @@ def distinct_numbers(values: IntArray) -> IntArray:
     """
     ordered = np.sort(values)
     return ordered[np.append(np.diff(ordered) > 0, True)] if len(ordered) else ordered
+
+
+def numbered(values: IntArray) -> tuple[IntArray, IntArray]:
+    """The whole numbers that occur, in order, and the place of each value among them.
+
+    As `numpy.unique` with its inverse, without sorting where they lie close together.
+
+    Examples
+    --------
+    >>> numbered(np.array([7, 3, 7]))
+    (array([3, 7]), array([1, 0, 1]))
+    """
+    low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    if high - low > 4 * len(values) + 2**16:
+        present, place = np.unique(values, return_inverse=True)
+        return present, place.reshape(-1).astype(np.int64, copy=False)
+    seen: BoolArray = np.zeros(high - low + 1, dtype=np.bool_)
+    seen[values - low] = True
+    return np.flatnonzero(seen) + low, (np.cumsum(seen) - 1)[values - low]

@@ -23,7 +23,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.arrays import BoolArray, FloatArray, IntArray, numbered
 from shoal.domain import Axis
 from shoal.domain.bins import midpoints, quantiles
 from shoal.domain.declared import declared_levels, floats, learn_levels
@@ -134,9 +134,9 @@ class Design:
 
 def joint_cells(tables: Sequence[IntArray]) -> tuple[list[IntArray], int]:
     """Number the combinations of cells that occur in any of the tables, from 0; and how many there are."""
-    present, numbers = np.unique(_keys(np.concatenate(tables)), return_inverse=True)
+    present, numbers = numbered(_keys(np.concatenate(tables)))
     ends = np.cumsum([len(table) for table in tables])[:-1]
-    return [part.astype(np.int64) for part in np.split(numbers.reshape(-1), ends)], len(present)
+    return np.split(numbers, ends), len(present)
 
 
 def distinct_rows(codes: FloatArray) -> tuple[FloatArray, IntArray]:
@@ -152,7 +152,7 @@ def _keys(cells: IntArray) -> IntArray:
     for column in cells.T:
         width = int(column.max(initial=0)) + 1
         if size * width > _MOST_KEYS:
-            keys = np.unique(keys, return_inverse=True)[1].reshape(-1).astype(np.int64)
+            keys = numbered(keys)[1]
             size = int(keys.max(initial=0)) + 1
         keys, size = keys * width + column, size * width
     return keys

@@ -1,5 +1,6 @@
 """The register in a ledger: entered with the release, refused, overridden, withdrawn, repeated, tampered with."""
 
+import hashlib
 import json
 import os
 import pickle
@@ -13,7 +14,7 @@ import shoal
 from shoal.errors import FileError, GuaranteeError, InputError, ParameterError
 from shoal.ledger import Ledger
 from shoal.ledger.tables import RELEASED
-from shoal.register.people import BYTES, People
+from shoal.register.people import BYTES, People, row_hashes, written_rows
 from shoal.release.manifest import read_manifest, replay
 from shoal.release.minisign import new_key
 
@@ -395,3 +396,17 @@ def test_a_policy_lets_newcomers_of_a_class_wait_until_they_are_k(register, tmp_
 def test_the_inside_words_are_json(register):
     words = masked(people(), register).beside.to_dict()
     assert json.loads(json.dumps(words)) == words
+
+
+def test_hashes_are_blake2b_of_the_written_row_whatever_was_hashed_before():
+    """Registers of earlier versions must know their people again."""
+    rows = pl.DataFrame({"a": ["x", None, "x", "x"], "b": [1, 2, 1, 3]})
+    written = ["1:x|1:1", "-|1:2", "1:x|1:1", "1:x|1:3"]
+    assert written_rows(rows, 4) == written
+
+    def plain(text):
+        return hashlib.blake2b(text.encode(), key=b"key", person=b"person", digest_size=16).digest()
+
+    found = row_hashes(b"key", "person", rows, 4, numbered=True)
+    again = plain(f"{plain(written[0]).hex()}#1")
+    assert [one.tobytes() for one in found] == [plain(written[0]), plain(written[1]), again, plain(written[3])]

@@ -35,7 +35,7 @@ from itertools import combinations, groupby
 
 import numpy as np
 
-from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.arrays import BoolArray, FloatArray, IntArray, numbered
 from shoal.condition.conditions import Conditions
 from shoal.equivalence import Codes, combine
 
@@ -232,7 +232,7 @@ class _Search:
 
     def _take(self, p: int, rows: IntArray, labels: IntArray) -> None:
         if len(rows):
-            numbers, dense = np.unique(labels, return_inverse=True)
+            numbers, dense = numbered(labels)
             self.pattern[rows] = p
             self.labels[rows] = self.n_classes + dense.reshape(-1)
             self.n_classes += len(numbers)

@@ -33,7 +33,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import polars as pl
 
-from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.arrays import BoolArray, FloatArray, IntArray, numbered
 from shoal.coarsening.cells import Axis, Boxes, axes_of, one_zero
 from shoal.coarsening.coarsener import Coarsened, Coarsener
 from shoal.coarsening.generated import ladder_for
@@ -281,7 +281,7 @@ def _sorted_key(columns: list[Codes]) -> Codes:
 
 
 def _ranked(key: Codes) -> Codes:
-    distinct, values = np.unique(key.values, return_inverse=True)
+    distinct, values = numbered(key.values)
     return Codes(values=values.reshape(-1), n=len(distinct))
 
 

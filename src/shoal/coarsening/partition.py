@@ -28,7 +28,7 @@ from typing import TypeVar
 import numpy as np
 from numba import njit
 
-from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.arrays import BoolArray, FloatArray, IntArray, numbered
 
 __all__ = ["Meets", "Points", "partition"]
 
@@ -183,7 +183,7 @@ class _Boxes:
         cut = self._spread(column >= 0)
         open_ = self.labels < 0
         labels = np.where(open_, self.n_done + 2 * box + (sides & cut), self.labels)
-        used, dense = np.unique(labels, return_inverse=True)
+        used, dense = numbered(labels)
         good = np.zeros(self.n_done + 2 * self.n, dtype=np.bool_)
         good[used] = meets(dense, len(used))
         pairs = good[self.n_done :].reshape(self.n, 2)

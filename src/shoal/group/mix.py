@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from shoal.arrays import FloatArray, IntArray
+from shoal.arrays import FloatArray, IntArray, numbered
 from shoal.conform import Prepared
 from shoal.encode import Encoder
 from shoal.errors import ColumnError, GuaranteeError, InputError, SchemaError
@@ -137,7 +137,7 @@ def compound(codes: IntArray) -> IntArray:
     one = np.zeros(len(codes), dtype=np.int64)
     for column in codes.T:
         pairs = one * (int(column.max(initial=0)) + 1) + column
-        one = np.unique(pairs, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        one = numbered(pairs)[1]
     return one.reshape(-1, 1)
 
 

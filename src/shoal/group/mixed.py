@@ -22,7 +22,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.arrays import BoolArray, FloatArray, IntArray, numbered
 from shoal.condition import Conditions
 from shoal.condition.conditions import Sensitive
 from shoal.conform import Prepared
@@ -218,14 +218,14 @@ def _binned(values: IntArray, n: int) -> IntArray:
         return values
     before = np.concatenate([[0], np.cumsum(np.bincount(values, minlength=n))[:-1]])
     bins: IntArray = (before * _BINS // len(values))[values]
-    return np.unique(bins, return_inverse=True)[1].reshape(-1)
+    return numbered(bins)[1]
 
 
 def merge(
     labels: IntArray, points: FloatArray, meets: Callable[[IntArray, int], BoolArray], mix: Mix | None = None
 ) -> IntArray:
     """Merge groups that fail with their nearest, until all meet the conditions; labels 0..c-1."""
-    labels = np.unique(labels, return_inverse=True)[1].reshape(-1)
+    labels = numbered(labels)[1]
     while True:
         n = int(labels.max()) + 1
         failing = np.flatnonzero(~meets(labels, n))
@@ -233,7 +233,7 @@ def merge(
             return labels
         other, cost = _partners(failing, labels, points, n, mix)
         into = _joined(failing, other, cost, n)
-        labels = np.unique(into[labels], return_inverse=True)[1].reshape(-1)
+        labels = numbered(into[labels])[1]
 
 
 def _partners(

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.arrays import BoolArray, FloatArray, IntArray, numbered
 from shoal.canonical import canonical, retyped
 from shoal.claim import Claim
 from shoal.condition.attackers import risk_limits
@@ -214,7 +214,7 @@ class Anonymization(Recipe):
         found = self._grouped(run.widened(prepared), blocks, run)
         run.progress("masking")
         shown, stays = _staying(prepared, found), found.labels >= 0
-        grouping = replace(found, labels=np.unique(found.labels[stays], return_inverse=True)[1].reshape(-1))
+        grouping = replace(found, labels=numbered(found.labels[stays])[1])
         if not blocks.any():
             return found, run_chain(self.group, self.masks, shown, encoder, grouping, seed=run.seed, key=run.key)
         return found, self._masked_by_block(shown, encoder, grouping, blocks[stays], run)
@@ -225,9 +225,9 @@ class Anonymization(Recipe):
             return group_within(self.group, prepared, blocks, run.seed)
         settled = run.groups[prepared.rows]
         rest = np.flatnonzero(settled < 0)
-        labels = np.unique(settled, return_inverse=True)[1].reshape(-1) - bool(len(rest))
+        labels = numbered(settled)[1] - bool(len(rest))
         if len(rest):
-            own = np.unique(blocks[rest], return_inverse=True)[1].reshape(-1)
+            own = numbered(blocks[rest])[1]
             found = group_within(self.group, part_of(prepared, rest), own, run.seed)
             labels[rest] = np.where(found.labels < 0, -1, int(labels.max()) + 1 + found.labels)
         return Grouping(labels=labels, notes={"kept_groups": int(labels.max()) + 1})
@@ -239,7 +239,7 @@ class Anonymization(Recipe):
         first, caveats, literal = 0, list[str](), set[str]()
         for block in range(int(blocks.max()) + 1):
             rows = np.flatnonzero(blocks == block)
-            own = np.unique(grouping.labels[rows], return_inverse=True)[1].reshape(-1)
+            own = numbered(grouping.labels[rows])[1]
             part, mine = part_of(prepared, rows), Grouping(labels=own)
             done = run_chain(self.group, self.masks, part, encoder, mine, seed=run.seed, key=run.key, names=(block,))
             codes[rows], labels[rows] = done.codes, first + done.labels

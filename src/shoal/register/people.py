@@ -15,18 +15,18 @@ Whoever has the key can test guesses of identifiers. It is kept outside the ledg
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import polars as pl
 
-from shoal.arrays import AnyArray, IntArray, distinct_numbers
+from shoal.arrays import AnyArray, IntArray, distinct_numbers, numbered
 from shoal.canonical import plain
 from shoal.errors import GuaranteeError
 
-__all__ = ["BYTES", "Draft", "People", "persons_of", "row_hashes", "told_apart", "written_rows"]
+__all__ = ["BYTES", "Draft", "People", "persons_of", "row_hashes", "text_hashes", "told_apart", "written_rows"]
 
 BYTES = 32
 """What a person takes in the register, for each release."""
@@ -135,8 +135,8 @@ def persons_of(marks: AnyArray) -> tuple[IntArray, IntArray]:
 
 def _of_sets(key: bytes, labels: IntArray, whose: IntArray, n: int) -> AnyArray:
     """One label for each person: that of the set of groups that the rows are in."""
-    groups, place = np.unique(labels, return_inverse=True)
-    hashes = np.frombuffer(b"".join(_digest(key, "group", str(one))[:8] for one in groups.tolist()), dtype="<u8")
+    groups, place = numbered(labels)
+    hashes = np.frombuffer(_digests(key, "group", map(str, groups.tolist())), dtype="<u8")[::2]
     pairs = distinct_numbers(whose * len(groups) + place)
     found = np.zeros(n, dtype=np.uint64)
     np.add.at(found, pairs // len(groups), hashes[pairs % len(groups)])
@@ -157,11 +157,14 @@ def row_hashes(
     typed
         Whether columns are in their plain types already, as batches of a table must be.
     """
-    texts = written_rows(rows, n, typed=typed)
+    return text_hashes(key, purpose, written_rows(rows, n, typed=typed), numbered=numbered)
+
+
+def text_hashes(key: bytes, purpose: str, texts: Sequence[str], *, numbered: bool = False) -> AnyArray:
+    """The keyed hash of each row that `written_rows` wrote, as `row_hashes` gives it."""
     different = list(dict.fromkeys(texts))
-    digests = b"".join([_digest(key, purpose, text) for text in different])
-    hashes: AnyArray = np.frombuffer(digests, dtype="<u8").reshape(-1, 2)
-    if len(different) == n:
+    hashes: AnyArray = np.frombuffer(_digests(key, purpose, different), dtype="<u8").reshape(-1, 2)
+    if len(different) == len(texts):
         return hashes
     places = dict(zip(different, range(len(different)), strict=True))
     place = np.array([places[text] for text in texts])
@@ -174,10 +177,10 @@ def row_hashes(
 
 def told_apart(key: bytes, purpose: str, hashes: AnyArray, numbers: IntArray) -> AnyArray:
     """Hashes of which equal ones are told apart by their number; the one numbered 0 stays."""
+    again = np.flatnonzero(numbers)
+    texts = (f"{hashes[i].tobytes().hex()}#{numbers[i]}" for i in again.tolist())
     made = hashes.copy()
-    for i in np.flatnonzero(numbers).tolist():
-        digest = _digest(key, purpose, f"{hashes[i].tobytes().hex()}#{numbers[i]}")
-        made[i] = np.frombuffer(digest, dtype="<u8")
+    made[again] = np.frombuffer(_digests(key, purpose, texts), dtype="<u8").reshape(-1, 2)
     return made
 
 
@@ -196,6 +199,12 @@ def _cell(column: pl.Series) -> pl.Series:
     return frame.select(said.fill_null("-")).to_series().alias(column.name)
 
 
-def _digest(key: bytes, purpose: str, text: str) -> bytes:
-    """A keyed hash of 16 bytes (BLAKE2b, which is more than twice as fast as an HMAC)."""
-    return hashlib.blake2b(text.encode(), key=key, person=purpose.encode(), digest_size=16).digest()
+def _digests(key: bytes, purpose: str, texts: Iterable[str]) -> bytes:
+    """A keyed hash of 16 bytes of each text, one after the other (BLAKE2b, more than twice as fast as an HMAC)."""
+    begun = hashlib.blake2b(key=key, person=purpose.encode(), digest_size=16).copy
+    found = []
+    for text in texts:
+        one = begun()  # a copy takes half the time of a new one
+        one.update(text.encode())
+        found.append(one.digest())
+    return b"".join(found)

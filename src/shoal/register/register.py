@@ -41,7 +41,7 @@ from shoal.register.joint_attack import few_values, found_beside
 from shoal.register.keeping import Kept, held_rows, kept_groups
 from shoal.register.past import Past, reached
 from shoal.register.pending import Pending
-from shoal.register.people import BYTES, Draft, row_hashes
+from shoal.register.people import BYTES, Draft, text_hashes, written_rows
 from shoal.register.refusal import CrossedError
 from shoal.register.who import Known, Who, in_common, readable, sketch_of
 from shoal.schema import Schema
@@ -168,9 +168,10 @@ class Register:
 
     def know(self, frame: Frame, schema: Schema) -> tuple[Register, Known]:
         """The people of a table; and this register with its data set found, where nobody named it."""
-        found, rows, said = self.recognised(lambda key: _sketched(key, frame))
+        texts = written_rows(readable(frame, frame.columns), len(frame))
+        found, rows, said = self.recognised(lambda key: sketch_of(text_hashes(key, "row", texts, numbered=True)))
         who = found.who() or Who.of(frame, schema)
-        marks = who.marks(found.key, frame)
+        marks = who.marks(found.key, frame, texts)
         return found, Known(who=who, marks=marks, rows=rows, people=sketch_of(marks), recognised=said)
 
     def recognised(self, sketch: Callable[[bytes], tuple[str, ...]]) -> tuple[Register, tuple[str, ...], str]:
@@ -339,10 +340,6 @@ class Register:
             known=len(self.book.releases()),
             replaces=self.replaces,
         )
-
-
-def _sketched(key: bytes, frame: Frame) -> tuple[str, ...]:
-    return sketch_of(row_hashes(key, "row", readable(frame, frame.columns), len(frame), numbered=True))
 
 
 def _named(book: Ledger, data: str) -> str | None:

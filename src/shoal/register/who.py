@@ -21,7 +21,7 @@ from shoal.arrays import AnyArray, distinct_numbers
 from shoal.canonical import plain
 from shoal.errors import ColumnError, InputError
 from shoal.frame import Frame, series
-from shoal.register.people import row_hashes
+from shoal.register.people import row_hashes, text_hashes
 from shoal.schema import Schema
 
 __all__ = ["SKETCH", "Known", "Who", "in_common", "readable", "sketch_of"]
@@ -58,10 +58,12 @@ class Who:
                 return cls(columns=(name,), is_identifier=True)
         return cls(columns=tuple(sorted(frame.columns)), is_identifier=False)
 
-    def marks(self, key: bytes, frame: Frame) -> AnyArray:
-        """The mark of each row's person."""
+    def marks(self, key: bytes, frame: Frame, texts: Sequence[str] | None = None) -> AnyArray:
+        """The mark of each row's person; `texts` are its rows as written, where somebody has written them before."""
         self.require(frame.columns)
         n = len(frame)
+        if texts is not None and self.columns == tuple(sorted(frame.columns)) and not self.is_identifier:
+            return text_hashes(key, "person", texts, numbered=True)
         rows = readable(frame, self.columns)
         if not self.is_identifier:
             return row_hashes(key, "person", rows, n, numbered=True)

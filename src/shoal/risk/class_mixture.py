@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.arrays import FloatArray, IntArray
+from shoal.arrays import FloatArray, IntArray, numbered
 from shoal.conform import Prepared, prepare
 from shoal.errors import InputError, SchemaError
 from shoal.group.mix import class_codes, class_names, compound
@@ -106,7 +106,7 @@ def measure(prepared: Prepared, labels: Any, names: tuple[str, ...]) -> ClassMix
     groups = _groups(prepared, labels)
     codes = compound(class_codes(prepared, names))[:, 0]
     inside = groups >= 0
-    return _mix(names, np.unique(groups[inside], return_inverse=True)[1], codes[inside])
+    return _mix(names, numbered(groups[inside])[1], codes[inside])
 
 
 def _groups(prepared: Prepared, labels: Any) -> IntArray:
@@ -133,7 +133,7 @@ def _names(schema: Schema, column: str | None) -> tuple[str, ...]:
 
 
 def _mix(names: tuple[str, ...], groups: IntArray, codes: IntArray) -> ClassMix:
-    classes = np.unique(codes, return_inverse=True)[1]
+    classes = numbered(codes)[1]
     sizes, overall, n = np.bincount(groups), np.bincount(classes), len(groups)
     pairs, counts = np.unique(groups * len(overall) + classes, return_counts=True)
     of, held = pairs // len(overall), overall[pairs % len(overall)]

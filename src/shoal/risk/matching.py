@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.arrays import FloatArray, Generator, IntArray
+from shoal.arrays import FloatArray, Generator, IntArray, numbered
 from shoal.errors import InputError, ParameterError
 from shoal.pair import Pair
 from shoal.record import Record
@@ -265,7 +265,7 @@ def _check_labels(pair: Pair, labels: Any) -> IntArray:
 
 
 def _dense_labels(labels: IntArray) -> tuple[IntArray, int]:
-    present, place = np.unique(labels[labels >= 0], return_inverse=True)
+    present, place = numbered(labels[labels >= 0])
     group = np.full(len(labels), -1, dtype=np.int64)
     group[labels >= 0] = place
     return group, len(present)
