@@ -88,8 +88,8 @@ def test_the_survey_from_its_file_to_a_signed_release_in_few_clicks(page, tmp_pa
     page.evaluate(COUNT)
     assert serious(page) == []
     opens(page, file)
-    sees(page, "Does -8 (")
-    page.locator("tr.about", has_text="-8 (").get_by_role("button", name="not applicable").click()
+    sees(page, "Does “-8” (")
+    page.locator("tr.about", has_text="“-8” (").get_by_role("button", name="not applicable").click()
     sees(page, "codes: -8")
     sees(page, "1 column to settle")
     assert serious(page) == []

@@ -102,7 +102,7 @@ class FilePage(Page):
         form = tag(
             "form",
             field("Database", base),
-            field("Query", query, "Without a query all tables of the database are opened, as linked tables."),
+            field("Query", query, "Without one, all its tables are opened as linked tables."),
             problem(self.wrong.get("query")),
             press,
             data_do="query",
