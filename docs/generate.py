@@ -99,6 +99,7 @@ def _about(value: Any) -> str:
 def _commands(command: Any, name: str) -> list[tuple[str, Any]]:
     children = getattr(command, "commands", None)
     if children is None:
+        getattr(command, "list_methods", list)()  # help texts name methods when they are shown
         return [(name, command)]
     load = getattr(command, "load", children.get)  # a lazy group has but the names
     return [found for child in children for found in _commands(load(child), f"{name} {child}")]

@@ -37,7 +37,7 @@ def test_the_source_tells_every_method_that_is_registered():
 
 def test_what_type_checkers_see_is_there():
     text = Path(shoal.__file__).read_text()
-    static = text[text.index("    __all__ = [") : text.index("_HOME = {")]
+    static = text[text.index("    __all__ = [") : text.index("def __getattr__")]
     assert set(shoal.__all__) >= {line.strip(' ",') for line in static.splitlines() if line.startswith('        "')}
 
 
@@ -95,7 +95,7 @@ from typing import Annotated
 import numpy as np
 
 from shoal.group.grouper import Grouper, quasi_points
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help, Range
 
 
@@ -106,7 +106,7 @@ class InTurn(Grouper):
     title = "in turn"
     summary = "Groups people as they come."
     promise = "Every group holds at least k persons."
-    telling = Telling(done="People were put into groups of at least {k} as they came.")
+    report_text = ReportText(done="People were put into groups of at least {k} as they came.")
     trials = ({"group": "in-turn:k=4", "mask": "centroid"},)
 
     k: Annotated[int, Range(low=2), Help("smallest group size")] = 5

@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from shoal.exports import declared
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:  # for editors and type checkers; a method that isn't here is exported all the same
@@ -139,64 +141,16 @@ if TYPE_CHECKING:  # for editors and type checkers; a method that isn't here is 
         "verify",
     ]
 
-_HOME = {
-    "Aggregate": "aggregate",
-    "Cudia": "aggregate",
-    "EcologicalRegression": "aggregate",
-    "Ludia": "aggregate",
-    "PseudoInverse": "aggregate",
-    "RidgeEcological": "aggregate",
-    "Claim": "claim",
-    "ShoalError": "errors",
-    "ParameterError": "errors",
-    "GuaranteeError": "errors",
-    "InputError": "errors",
-    "SchemaError": "errors",
-    "ColumnError": "errors",
-    "FileError": "errors",
-    "read_table": "files",
-    "Hierarchy": "coarsening",
-    "Comparison": "comparison",
-    "compare": "comparison",
-    "Release": "release",
-    "anonymize": "release",
-    "coarsen": "release",
-    "Policy": "release.policy",
-    "fit": "release.policy",
-    "handover": "release.contents",
-    "replay": "release.manifest",
-    "sign": "release.sign",
-    "synthesize": "release",
-    "verify": "release.verify",
-    "Register": "register.register",
-    "DateShift": "pseudonym",
-    "ProjectKey": "pseudonym",
-    "Pseudonyms": "pseudonym",
-    "LinkedSchema": "schema",
-    "Schema": "schema",
-    "MarketRisk": "shift",
-    "AlphaTree": "score",
-    "CertifiedForest": "score",
-    "CertifiedRegressor": "score",
-    "CertifiedTree": "score",
-    "StableForest": "score",
-    "StableTree": "score",
-}
-"""Where everything lives that is no method; methods are found in their rooms (`shoal.method.home`)."""
-_ROOMS = ("aggregate", "datasets", "dp", "risk", "score", "shift", "synth", "utility")
-
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return import_module(f"shoal.{name}")
     if name == "__all__":
         return _exported()
     if name.startswith("_"):
         raise AttributeError(f"module 'shoal' has no attribute '{name}'")
-    place = f"shoal.{_HOME[name]}" if name in _HOME else _method_home(name)
+    place = declared("shoal").get(name) or _method_home(name)
     if place is None:
         raise AttributeError(f"module 'shoal' has no attribute '{name}'")
-    value = getattr(import_module(place), name)
+    value = import_module(f"shoal.{name}") if place == "shoal" else getattr(import_module(place), name)
     globals()[name] = value
     return value
 
@@ -208,10 +162,10 @@ def _method_home(name: str) -> str | None:
 
 
 def _exported() -> list[str]:
-    """Every name that Shoal exports: rooms, what is listed above, and every method of its own."""
+    """Every name that Shoal exports: what is listed above, and every method of its own."""
     from shoal.method import exports
 
-    return sorted({*_ROOMS, *_HOME, *exports()})
+    return sorted({*declared("shoal"), *exports()})
 
 
 def __dir__() -> list[str]:

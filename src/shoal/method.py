@@ -32,7 +32,7 @@ __all__ = [
     "Estimator",
     "Family",
     "Method",
-    "Telling",
+    "ReportText",
     "exports",
     "find",
     "home",
@@ -83,7 +83,7 @@ class Estimator:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Telling:
+class ReportText:
     """What the report says of a method, whatever the data; what is empty is told by the method's name.
 
     Parameters
@@ -117,7 +117,7 @@ class Method(Estimator, ABC):
     """What it does, in one line."""
     promise: ClassVar[str] = ""
     """What it promises, in one line; empty where nothing is promised."""
-    telling: ClassVar[Telling] = Telling()
+    report_text: ClassVar[ReportText] = ReportText()
     """What the report says of it."""
     coarsens: ClassVar[bool] = False
     """Whether it writes wider values, so that equal rows form classes and a column may be left as it is."""
@@ -134,9 +134,9 @@ class Method(Estimator, ABC):
             _register(cls)
 
     @classmethod
-    def told(cls, parameters: Mapping[str, Any]) -> Telling:
+    def report_text_with(cls, parameters: Mapping[str, Any]) -> ReportText:
         """What the report says of it with these parameters."""
-        return cls.telling
+        return cls.report_text
 
 
 _REGISTRY: dict[tuple[str, str], type[Method]] = {}

@@ -59,7 +59,7 @@ def test_every_method_has_a_page():
     for cls in (cls for family in FAMILIES for cls in methods(family)):
         assert re.search(rf"^#.*\b{cls.__name__}\b", text, re.MULTILINE), cls
         assert cls.summary, cls
-        assert cls.telling.done, cls
+        assert cls.report_text.done, cls
 
 
 MODULES = [name for _, name, _ in pkgutil.walk_packages(shoal.__path__, "shoal.")]

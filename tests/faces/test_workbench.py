@@ -20,7 +20,7 @@ from workbench_server import near, workbench
 import shoal
 from shoal.ledger import Keys, Ledger
 from shoal.recipe import Coarsening, read_recipe
-from shoal.release import verify
+from shoal.release.verify import verify
 from shoal.score.admitting import admission_of
 from shoal.web.job_process import ACTIONS
 

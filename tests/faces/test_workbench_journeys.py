@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from workbench_server import near
 
 import shoal
-from shoal.release import verify
+from shoal.release.verify import verify
 
 READY = 240_000
 PLACES = ("What to watch", "Risk of every record", "What is promised", "Pairs of columns", "Decide, sign, write")

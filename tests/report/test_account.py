@@ -73,7 +73,7 @@ def test_methods_are_read_in_every_form(mask: Any, names: list[str]) -> None:
 
 def test_values_that_change_hands_are_told_so() -> None:
     drawn, dealt = ({"method": "resample", "replace": replace} for replace in (True, False))
-    first, second = (methods_in({"mask": mask}, "mask")[0].telling for mask in (drawn, dealt))
+    first, second = (methods_in({"mask": mask}, "mask")[0].report_text for mask in (drawn, dealt))
     assert "up to chance" in first.keeps
     assert second.keeps == "Every value, exactly as often as before."
 

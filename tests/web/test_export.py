@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from shoal.errors import FileError, GuaranteeError, ParameterError
-from shoal.release import verify
+from shoal.release.verify import verify
 from shoal.web import export
 from shoal.web.error_text import explain
 from shoal.web.export import bundle, hand_over

@@ -15,7 +15,7 @@ import pytest
 from shoal import Mondrian
 from shoal.errors import FileError, ParameterError
 from shoal.recipe import Coarsening
-from shoal.release import verify
+from shoal.release.verify import verify
 from shoal.web.inspect import stamp_of
 from shoal.web.job import Job, read_job, to_compare, to_open, to_release
 from shoal.web.jobs import Jobs, spawn_child

@@ -14,7 +14,7 @@ from workbench_here import Here
 
 import shoal
 from shoal.errors import FileError
-from shoal.release import verify
+from shoal.release.verify import verify
 from shoal.web.access import Access
 from shoal.web.controller import Controller
 from shoal.web.jobs import Jobs

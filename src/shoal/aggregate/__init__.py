@@ -9,15 +9,22 @@ and `King` what is likely. `learn` trains a scikit-learn model on reconstructed 
 is measured by `shoal.risk.aggregate_exposure`.
 """
 
-from shoal.aggregate.crossed import CrossedRegression, held_out_error
-from shoal.aggregate.cudia import Cudia
-from shoal.aggregate.design import Aggregate
-from shoal.aggregate.ecological import EcologicalRegression, PseudoInverse, RidgeEcological
-from shoal.aggregate.king import King, MeanBounds, mean_bounds
-from shoal.aggregate.learning import Learnt, learn
-from shoal.aggregate.ludia import Ludia
-from shoal.aggregate.noise import NoiseAdvice, noise_for_means
-from shoal.aggregate.reconstruction import CAUTION, Reconstruction, Reconstructor
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoal.exports import on_demand
+
+if TYPE_CHECKING:
+    from shoal.aggregate.crossed import CrossedRegression, held_out_error
+    from shoal.aggregate.cudia import Cudia
+    from shoal.aggregate.design import Aggregate
+    from shoal.aggregate.ecological import EcologicalRegression, PseudoInverse, RidgeEcological
+    from shoal.aggregate.king import King, MeanBounds, mean_bounds
+    from shoal.aggregate.learning import Learnt, learn
+    from shoal.aggregate.ludia import Ludia
+    from shoal.aggregate.noise import NoiseAdvice, noise_for_means
+    from shoal.aggregate.reconstruction import CAUTION, Reconstruction, Reconstructor
 
 __all__ = [
     "CAUTION",
@@ -39,3 +46,5 @@ __all__ = [
     "mean_bounds",
     "noise_for_means",
 ]
+
+__getattr__, __dir__ = on_demand(__name__)

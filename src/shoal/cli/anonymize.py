@@ -18,7 +18,6 @@ from shoal.cli.releasing import (
     RegisterOptions,
     TrialOptions,
     expect,
-    listed,
     open_input,
     read_events,
     tried,
@@ -65,8 +64,8 @@ shoal anonymize people-2027.csv -s schema.toml -o release-2027 --data people --s
 shoal anonymize --replay release.internal/replay.toml --out again
 """
 
-_GROUPS = f"Grouping method: {listed('group')}; parameters follow a colon, as in crest:alpha=1."
-_MASKS = f"Masking method: {listed('mask')}; repeat to chain masks."
+_GROUPS = "Grouping method: {group}; parameters follow a colon, as in crest:alpha=1."
+_MASKS = "Masking method: {mask}; repeat to chain masks."
 
 
 @grouped

@@ -20,7 +20,6 @@ from shoal.cli.releasing import (
     RegisterOptions,
     TrialOptions,
     expect,
-    listed,
     open_input,
     read_events,
     tried,
@@ -58,7 +57,7 @@ shoal coarsen people.csv -s schema.toml -o release --preset cms --hierarchy zip=
 """
 
 
-_METHODS = listed("coarsen", with_k=True) + ", or none (preset and recoding only)"
+_METHODS = "Method: {coarsen}, or none (preset and recoding only); parameters follow a colon."
 
 
 @grouped
@@ -67,7 +66,7 @@ def coarsen(
     schema: SomeSchema = None,
     method: Annotated[
         str,
-        typer.Option("--method", "-m", help=f"Method: {_METHODS}; parameters follow a colon."),
+        typer.Option("--method", "-m", help=_METHODS),
     ] = "mondrian",
     k: Annotated[int | None, typer.Option("--k", "-k", help="Smallest class, at least 2. [default: 5]")] = None,
     diversity: Annotated[str | None, typer.Option(help="l-diversity: 3, entropy:2.5, recursive:3,2.")] = None,

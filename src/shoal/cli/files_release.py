@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from shoal import release
 from shoal.cli.console import out as screen
 from shoal.cli.console import print_claims, steps
 from shoal.cli.options import EngineOptions
@@ -13,7 +14,6 @@ from shoal.engine import Inputs
 from shoal.errors import ParameterError
 from shoal.recipe import Recipe
 from shoal.release.folders import check_target, inside_of, place
-from shoal.release.from_files import FilesRelease, check_on, release_files, repeat_files
 from shoal.schema import Schema
 
 __all__ = ["account_place", "release_lake", "repeat_lake"]
@@ -21,14 +21,14 @@ __all__ = ["account_place", "release_lake", "repeat_lake"]
 
 def release_lake(
     path: Path, schema: Schema, recipe: Recipe, target: Path, engine: EngineOptions, **given: Any
-) -> FilesRelease:
+) -> release.FilesRelease:
     """Make the release of the table that `path` names, write it to `target` and print what was released."""
     check_target(target, overwrite=given["overwrite"])
-    check_on(recipe, schema)
+    release.check_on(recipe, schema)
     inputs = Inputs.of(path, delimiter=given.pop("delimiter"))
     _check_apart(inputs, target)
     with steps() as step, engine.open() as opened:
-        made = release_files(opened, inputs, schema, recipe, target, **given, progress=step)
+        made = release.release_files(opened, inputs, schema, recipe, target, **given, progress=step)
     _tell(made)
     return made
 
@@ -36,7 +36,7 @@ def release_lake(
 def repeat_lake(replay: Path, path: Path | None, target: Path, engine: EngineOptions, *, overwrite: bool) -> None:
     """Repeat the run that a replay file records and print what was released."""
     with steps() as step, engine.open() as opened:
-        made = repeat_files(opened, replay, target, input=path, overwrite=overwrite, progress=step)
+        made = release.repeat_files(opened, replay, target, input=path, overwrite=overwrite, progress=step)
     _tell(made)
 
 
@@ -57,7 +57,7 @@ def _check_apart(inputs: Inputs, target: Path) -> None:
         raise ParameterError("--out", "must not be a folder around the input", hint="Name another folder.")
 
 
-def _tell(made: FilesRelease) -> None:
+def _tell(made: release.FilesRelease) -> None:
     files = f"{len(made.parts)} file{'s' if len(made.parts) > 1 else ''}"
     screen.print(f"[bold]{made.n_rows:,} rows released[/] in {files} by {made.recipe}")
     for fact in made.facts:

@@ -2,7 +2,7 @@
 
 A group knows the name and the one-line summary of each command, which is all that its own help shows; the module behind
 a command, with whatever it stands on, is imported when the command is called or its own help is asked for. The modules
-can then import at their top like any other.
+can then import at their top like any other. Methods that a help text lists are loaded when the help is shown.
 """
 
 from __future__ import annotations
@@ -16,7 +16,36 @@ import typer.main
 from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
 
-__all__ = ["LazyGroup", "ModuleGroup", "as_command"]
+__all__ = ["LazyGroup", "ListingCommand", "ModuleGroup", "as_command"]
+
+
+class ListingCommand(TyperCommand):
+    """A command whose help lists methods: ``{group}`` in a help text stands for the names of that family."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """The help, with the names filled in."""
+        self.list_methods()
+        super().format_help(ctx, formatter)
+
+    def list_methods(self) -> None:
+        """Fill in the names; loads every method of the families, those of other packages too."""
+        from shoal.method import FAMILIES  # the list of commands needs no method
+
+        for parameter in self.params:
+            for family in FAMILIES:
+                if f"{{{family}}}" in (getattr(parameter, "help", None) or ""):
+                    parameter.help = parameter.help.replace(f"{{{family}}}", _names(family))  # type: ignore[attr-defined]
+
+
+def _names(family: Any) -> str:
+    """The names of the methods of a family; of coarseners those alone that see to k."""
+    from shoal.method import methods
+    from shoal.params import parameters
+
+    def sees_to_k(cls: type) -> bool:
+        return any(parameter.name == "k" and parameter.accepts(2) for parameter in parameters(cls))
+
+    return ", ".join(cls.name for cls in methods(family) if family != "coarsen" or sees_to_k(cls))
 
 
 class LazyGroup(TyperGroup):
@@ -57,7 +86,7 @@ def as_command(name: str, what: Any, examples: str | None = None) -> Any:
     if isinstance(what, typer.Typer):
         around.add_typer(what, name=name)
     else:
-        around.command(name, epilog=examples)(what)
+        around.command(name, epilog=examples, cls=ListingCommand)(what)
     return _literal(typer.main.get_group(around).commands[name])
 
 

@@ -28,7 +28,7 @@ from shoal.register.home import own_ledger
 from shoal.release.folders import MANIFEST, SIGNATURE
 from shoal.release.minisign import PublicKey
 from shoal.release.sign import require_signed
-from shoal.release.standing import entry_of
+from shoal.release.withdrawn import entry_of
 from shoal.score.admitting import admission_of
 
 __all__ = ["app"]

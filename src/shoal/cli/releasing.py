@@ -25,15 +25,13 @@ from shoal.compliance import PRESETS, Preset
 from shoal.compliance import preset as preset_of
 from shoal.errors import ParameterError
 from shoal.group.all_rows import MOST_ROWS
-from shoal.method import Family, methods
-from shoal.params import parameters
 from shoal.pseudonym import ENVIRONMENT, ProjectKey, Pseudonyms
 from shoal.recipe import read_method
 from shoal.release.cost import forecast
 from shoal.release.folders import FORMATS, MANIFEST, SIGNATURE, check_target
 from shoal.release.manifest import read_replay
 from shoal.release.registering import old_ledger, register_of
-from shoal.release.standing import entry_of
+from shoal.release.withdrawn import entry_of
 from shoal.sampling import sample_of
 from shoal.schema import LinkedSchema, Schema, read_schema
 
@@ -47,7 +45,6 @@ __all__ = [
     "cache_folder",
     "expect",
     "is_warm",
-    "listed",
     "open_input",
     "read_events",
     "tried",
@@ -239,20 +236,11 @@ def read_events(given: list[str] | None) -> list[Any] | None:
     return None if not given else [read_method(text, "events") for text in given]
 
 
-def listed(family: Family, *, with_k: bool = False) -> str:
-    """The names of the methods of a family, those of other packages too; `with_k` those alone that see to k."""
-    return ", ".join(cls.name for cls in methods(family) if not with_k or _sees_to_k(cls))
-
-
-def _sees_to_k(cls: type) -> bool:
-    return any(parameter.name == "k" and parameter.accepts(2) for parameter in parameters(cls))
-
-
 Events = Annotated[
     list[str] | None,
     typer.Option(
         "--events",
-        help=f"What is done to the events of linked tables: {listed('events')}; parameters follow a colon, as in "
+        help="What is done to the events of linked tables: {events}; parameters follow a colon, as in "
         "coarsen-events:k=5,m=2; repeat to chain.",
     ),
 ]

@@ -8,16 +8,16 @@ from typing import Annotated, Any
 
 import typer
 
+import shoal.release
 from shoal.cli.console import out as screen
 from shoal.cli.console import steps
 from shoal.cli.files_release import account_place, release_lake
 from shoal.cli.options import AccountOptions, EngineOptions, File, Reading, grouped, required
-from shoal.cli.releasing import PresetOptions, TrialOptions, expect, listed, open_input, tried
+from shoal.cli.releasing import PresetOptions, TrialOptions, expect, open_input, tried
 from shoal.errors import ParameterError
 from shoal.files import read_table
 from shoal.recipe import Synthesis, read_method
 from shoal.release import make
-from shoal.release.from_files import check_on
 from shoal.schema import Schema
 
 __all__ = ["EXAMPLES", "synthesize"]
@@ -57,7 +57,7 @@ def synthesize(
         ),
     ] = None,
     method: Annotated[
-        str, typer.Option("--method", "-m", help=f"Method: {listed('synthesize')}; parameters follow a colon.")
+        str, typer.Option("--method", "-m", help="Method: {synthesize}; parameters follow a colon.")
     ] = "pegs",
     control: Annotated[
         Path | None,
@@ -120,7 +120,7 @@ def _on_engine(
 ) -> None:
     roles = Schema.read(required(schema, "--schema FILE", "synthesize"))
     target = required(to.out, "--out FOLDER", "synthesize")
-    check_on(recipe, roles)
+    shoal.release.check_on(recipe, roles)
     words: dict[str, Any] = {"delimiter": reading.delimiter, "overwrite": to.overwrite}
     with _account(account_place(file), recipe, budget) if budget.account else nullcontext() as account:
         release_lake(file, roles, recipe, target, engine, account=account, **words)

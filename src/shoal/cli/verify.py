@@ -10,9 +10,8 @@ from rich.markup import escape
 
 from shoal.cli.console import out, steps
 from shoal.cli.options import EngineOptions, Json, grouped
-from shoal.release import Verification
-from shoal.release import verify as check_again
-from shoal.release.verify import Check
+from shoal.release.verify import Check, Verification
+from shoal.release.verify import verify as check_again
 
 __all__ = ["EXAMPLES", "verify"]
 

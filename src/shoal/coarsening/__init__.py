@@ -1,12 +1,20 @@
 """Coarsening: less exact values, until each person looks like others."""
 
-from shoal.coarsening.coarsener import SUPPRESSED, Coarsened, Coarsener
-from shoal.coarsening.generalize import Generalize
-from shoal.coarsening.generated import default_hierarchy
-from shoal.coarsening.hierarchy import Hierarchy
-from shoal.coarsening.mondrian import Mondrian
-from shoal.coarsening.recode import Recode
-from shoal.coarsening.suppress import Suppress
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoal.exports import on_demand
+
+if TYPE_CHECKING:
+    from shoal.coarsening import counting, partition  # compiled
+    from shoal.coarsening.coarsener import SUPPRESSED, Coarsened, Coarsener
+    from shoal.coarsening.generalize import Generalize
+    from shoal.coarsening.generated import default_hierarchy
+    from shoal.coarsening.hierarchy import Hierarchy
+    from shoal.coarsening.mondrian import Mondrian
+    from shoal.coarsening.recode import Recode
+    from shoal.coarsening.suppress import Suppress
 
 __all__ = [
     "SUPPRESSED",
@@ -17,5 +25,9 @@ __all__ = [
     "Mondrian",
     "Recode",
     "Suppress",
+    "counting",
     "default_hierarchy",
+    "partition",
 ]
+
+__getattr__, __dir__ = on_demand(__name__)

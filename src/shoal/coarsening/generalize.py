@@ -27,14 +27,14 @@ from shoal.coarsening.hierarchy import Ladder
 from shoal.coarsening.lattice import Found, search
 from shoal.coarsening.loss import LossName, cell_losses, importance_of
 from shoal.coarsening.nodes import Counted, Counter, Node
-from shoal.coarsening.raising import within_limits
+from shoal.coarsening.raise_k import within_limits
 from shoal.condition.conditions import Conditions, smallest_in_subsets
 from shoal.conform import Prepared
 from shoal.equivalence import Codes
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
 from shoal.fact import Fact
 from shoal.frame import series
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help, Range, check
 
 __all__ = ["LEVELS_BY_VALUES", "Generalize"]
@@ -89,7 +89,7 @@ class Generalize(Coarsener):
     title = "one level for each column"
     summary = "The same bands for the whole column, chosen to lose least; a few records may be suppressed."
     promise = "Every combination is shared by at least k persons; at most the given share of records is suppressed."
-    telling = Telling(
+    report_text = ReportText(
         done=(
             "Quasi-identifiers were replaced by wider intervals or categories, column by column and the same "
             "for everybody, until each combination is shared by at least {k} people; records that still stood "

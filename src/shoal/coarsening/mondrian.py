@@ -33,13 +33,14 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import polars as pl
 
+from shoal import coarsening
 from shoal.arrays import BoolArray, FloatArray, IntArray, numbered
 from shoal.coarsening.cells import Axis, Boxes, axes_of, one_zero
 from shoal.coarsening.coarsener import Coarsened, Coarsener
 from shoal.coarsening.generated import ladder_for
 from shoal.coarsening.hierarchy import Ladder
 from shoal.coarsening.loss import importance_of
-from shoal.coarsening.raising import within_limits
+from shoal.coarsening.raise_k import within_limits
 from shoal.coarsening.steps import as_text
 from shoal.condition.conditions import Conditions
 from shoal.conform import Prepared
@@ -47,7 +48,7 @@ from shoal.equivalence import Codes, codes, combine
 from shoal.errors import SchemaError
 from shoal.fact import Fact
 from shoal.frame import series
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help, Range, check
 from shoal.rng import stream
 from shoal.schema import Column
@@ -106,7 +107,7 @@ class Mondrian(Coarsener):
     title = "Mondrian: boxes of k people"
     summary = "Intervals and sets, cut finer where there are more people; loses least of the coarseners."
     promise = "Every combination is shared by at least k persons, and every record is kept."
-    telling = Telling(
+    report_text = ReportText(
         done=(
             "The people were divided into classes of at least {k}, and each got the intervals and sets that "
             "cover the class."
@@ -158,13 +159,11 @@ class Mondrian(Coarsener):
         return np.zeros(len(items.owner), dtype=np.int64)
 
     def _partition(self, points: Any, items: _Items, conditions: Conditions) -> IntArray:
-        from shoal.coarsening.partition import partition
-
         def meets(labels: IntArray, n: int) -> BoolArray:
             return conditions.meets(labels[items.owner], n)
 
         asked = None if _is_plain(conditions) else meets
-        return partition(points, conditions.k, anywhere=self.relaxed, meets=asked)[items.owner]
+        return coarsening.partition.partition(points, conditions.k, anywhere=self.relaxed, meets=asked)[items.owner]
 
     def _holds(self, axes: tuple[Axis, ...], labels: IntArray, conditions: Conditions) -> bool:
         boxes = Boxes.of(labels)
@@ -230,12 +229,10 @@ class _Items:
     persons: IntArray
 
     def points(self, axes: tuple[Axis, ...], importance: FloatArray) -> Any:
-        from shoal.coarsening.partition import Points
-
         ordered = [axis.place is not None for axis in axes]
         place = [weight * _place(axis)[axis.codes[self.first]] for axis, weight in zip(axes, importance, strict=True)]
         steps = [weight * axis.step for axis, weight in zip(axes, importance, strict=True)]
-        return Points(
+        return coarsening.partition.Points(
             codes=np.stack([axis.codes[self.first].astype(np.int32) for axis in axes]),
             place=np.stack(place),
             step=np.where(ordered, -1.0, steps),

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from shoal import coarsening
 from shoal.arrays import AnyArray, BoolArray, FloatArray, IntArray, distinct_numbers
 from shoal.coarsening.hierarchy import Ladder
 from shoal.coarsening.loss import CellLoss
@@ -219,13 +220,11 @@ class Counter:
 
     def exceeds(self, node: Node, limit: int) -> bool:
         """Whether more than `limit` rows are surely in classes of fewer than k; where persons count, it isn't tried."""
-        from shoal.coarsening import counting
-
         if self._pairs is not None:
             return False
         at, radix, span = self._place(node)
         deal = self._dealt(*self._memory.nearest(node), node)
-        return bool(counting.exceeds(*deal, self._lut, at, radix, span > 0, self.conditions.k, limit))
+        return bool(coarsening.counting.exceeds(*deal, self._lut, at, radix, span > 0, self.conditions.k, limit))
 
     def _dealt(self, codes: AnyArray, rows: IntArray, node: Node) -> tuple[AnyArray, IntArray, IntArray]:
         """The items of a table of classes, dealt by their classes at a node that is coarser; the last few are kept.
@@ -233,13 +232,11 @@ class Counter:
         What is together at a node is together at every coarser one, so one deal by levels that barely tell items apart
         serves many nodes.
         """
-        from shoal.coarsening import counting
-
         coarse = tuple(map(max, node, self._deal_levels))
         key = (id(codes), coarse)
         found = self._deals.pop(key, None)
         if found is None:
-            found = counting.dealt(codes, rows, self._lut, self._place(coarse)[0]), codes
+            found = coarsening.counting.dealt(codes, rows, self._lut, self._place(coarse)[0]), codes
             if len(self._deals) * self.combinations.n > _MOST_DEALT:
                 self._deals.pop(next(iter(self._deals)))
         self._deals[key] = found
@@ -247,10 +244,8 @@ class Counter:
 
     def labels(self, node: Node) -> tuple[AnyArray, AnyArray]:
         """The class of each combination at a node, and a combination of each class."""
-        from shoal.coarsening import counting
-
         at, radix, span = self._place(node)
-        labels, first = counting.label(self.combinations.codes, self._lut, at, radix, span)
+        labels, first = coarsening.counting.label(self.combinations.codes, self._lut, at, radix, span)
         return labels, first
 
     def row_labels(self, node: Node) -> tuple[IntArray, int]:
@@ -260,13 +255,11 @@ class Counter:
 
     def large_enough(self, node: Node) -> tuple[IntArray, BoolArray]:
         """The class of each item at a node, and which classes hold k persons."""
-        from shoal.coarsening import counting
-
         labels, first = self.labels(node)
         if self._pairs is None:
             sizes = np.bincount(labels, weights=self.combinations.rows, minlength=len(first))
         else:
-            sizes = counting.distinct_persons(labels, len(first), *self._pairs)
+            sizes = coarsening.counting.distinct_persons(labels, len(first), *self._pairs)
         return labels[self.combinations.of_row].astype(np.int64), sizes >= self.conditions.k
 
     def sizes(self, node: Node) -> tuple[IntArray, IntArray]:
@@ -276,12 +269,14 @@ class Counter:
 
     def _classes(self, node: Node) -> tuple[AnyArray, IntArray, IntArray]:
         """The values of a combination that stands for each class, its rows and its persons."""
-        from shoal.coarsening import counting
-
         if self._pairs is not None:
             labels, first = self.labels(node)
             rows = np.bincount(labels, weights=self.combinations.rows, minlength=len(first)).astype(np.int64)
-            return self.combinations.codes[first], rows, counting.distinct_persons(labels, len(first), *self._pairs)
+            return (
+                self.combinations.codes[first],
+                rows,
+                coarsening.counting.distinct_persons(labels, len(first), *self._pairs),
+            )
         via = tuple(level if j in self._widest else 0 for j, level in enumerate(node))
         if via not in self._stations and via != node:
             self._stations.add(via)
@@ -291,20 +286,16 @@ class Counter:
 
     def _rolled_up(self, node: Node) -> tuple[AnyArray, IntArray]:
         """The classes of a node, counted from the smallest finer node that is remembered, and remembered in turn."""
-        from shoal.coarsening import counting
-
         at, radix, span = self._place(node)
         finer = self._memory.nearest(node)
-        codes, rows = counting.count(*finer, self._lut, at, radix, span)
+        codes, rows = coarsening.counting.count(*finer, self._lut, at, radix, span)
         if len(rows) < 0.8 * len(finer[1]):
             self._memory.keep(node, codes, rows)
         return codes, rows
 
     def _count(self, node: Node, codes: AnyArray, rows: IntArray, good: BoolArray) -> Count:
-        from shoal.coarsening import counting
-
         at, _, _ = self._place(node)
-        found = counting.tally(codes, rows, good, self._excess, at)
+        found = coarsening.counting.tally(codes, rows, good, self._excess, at)
         suppressed, n = int(found[0]), float(self.n_rows)
         if self.discernibility:
             return Count(suppressed=suppressed, loss=(found[3] + suppressed * n) / n**2, bound=found[2] / n**2)

@@ -26,7 +26,7 @@ from shoal.domain.absence import bare
 from shoal.errors import ColumnError, ParameterError, SchemaError
 from shoal.fact import Fact
 from shoal.frame import series
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help, Range, build, check
 
 __all__ = ["Recode", "Tails"]
@@ -59,7 +59,7 @@ class Recode(Coarsener):
     title = "fixed steps"
     summary = "Bands, caps, rounding, prefixes, parts of dates, hierarchy tables: as specified, column by column."
     promise = "The steps are applied; no k is promised. Follow it with a method that ensures k."
-    telling = Telling(
+    report_text = ReportText(
         done="Columns were recoded by fixed steps.",
         writes="recoded by the steps given",
         keeps="What the steps leave.",

@@ -31,14 +31,14 @@ from shoal.coarsening.cell_search import Suppression, suppress_cells
 from shoal.coarsening.cells import one_zero
 from shoal.coarsening.coarsener import SUPPRESSED, Coarsened, Coarsener
 from shoal.coarsening.loss import importance_of
-from shoal.coarsening.raising import within_limits
+from shoal.coarsening.raise_k import within_limits
 from shoal.condition.conditions import Conditions, smallest_in_subsets
 from shoal.conform import Prepared
 from shoal.equivalence import Codes, ranks
 from shoal.errors import SchemaError
 from shoal.fact import Fact
 from shoal.frame import series
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help, Range, check
 from shoal.rng import stream
 
@@ -88,7 +88,7 @@ class Suppress(Coarsener):
     title = "local suppression"
     summary = "Leaves most cells unchanged and suppresses those that make people stand out."
     promise = "Every combination is shared by at least k persons, and the remaining values are true."
-    telling = Telling(
+    report_text = ReportText(
         done="Single values were suppressed until each combination was shared by at least {k} people.",
         writes="suppressed in some rows",
         keeps="Every value that was not left out.",

@@ -6,8 +6,9 @@ loaded when first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from shoal.exports import on_demand
 
 if TYPE_CHECKING:
     from shoal.comparison.comparison import Comparison
@@ -17,21 +18,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison", "Outcome", "compare", "default_recipes"]
 
-_HOME = {
-    "Comparison": "comparison",
-    "Outcome": "outcome",
-    "compare": "run",
-    "default_recipes": "grid",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'shoal.comparison' has no attribute '{name}'")
-    value = getattr(import_module(f"shoal.comparison.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
+__getattr__, __dir__ = on_demand(__name__)

@@ -41,7 +41,7 @@ from shoal.conform import Prepared
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.fact import Fact
 from shoal.frame import series
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import ColumnNames, Help, Range, check
 from shoal.schema.infer import words_in
 
@@ -87,7 +87,7 @@ class SafeHarbor(Coarsener):
     title = "Safe Harbor"
     summary = "ZIP codes to three digits, dates to years, ages over 89 pooled, smaller places suppressed."
     promise = "What the scan recognises is rewritten, or the run stops; no k is promised."
-    telling = Telling(
+    report_text = ReportText(
         done=(
             "Columns were coarsened by the rules of HIPAA Safe Harbor: three digits of a ZIP code, years "
             "instead of dates, ages over 89 pooled."
@@ -202,7 +202,7 @@ class LimitedDataSet(Coarsener):
     title = "limited data set"
     summary = "Dates, ages and ZIP codes stay; street addresses and direct identifiers are refused."
     promise = "What the scan recognises is refused; no k is promised."
-    telling = Telling(
+    report_text = ReportText(
         done="Columns with names of people or street addresses were refused.",
         writes="unchanged, after a scan for names and street addresses",
         keeps="Everything.",

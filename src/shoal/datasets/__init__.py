@@ -5,8 +5,9 @@ Each table has its schema in a function of the same name that ends in ``_schema`
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from shoal.exports import on_demand
 
 if TYPE_CHECKING:
     from shoal.datasets.bulk_data import fhir, fhir_schema, write_fhir
@@ -41,36 +42,4 @@ __all__ = [
     "write_fhir",
 ]
 
-_HOME = {
-    "synpuf_schema": "layouts",
-    "omop_schema": "layouts",
-    "write_fhir": "bulk_data",
-    "fhir_schema": "bulk_data",
-    "fhir": "bulk_data",
-    "clinic": "outpatients",
-    "clinic_schema": "outpatients",
-    "health_survey": "survey",
-    "health_survey_schema": "survey",
-    "discharge": "discharges",
-    "discharge_schema": "discharges",
-    "inpatient": "inpatients",
-    "inpatient_schema": "inpatients",
-    "meps": "panel",
-    "meps_schema": "panel",
-    "nmes1988": "nmes",
-    "nmes1988_schema": "nmes",
-    "pima_like": "pima",
-    "pima_like_schema": "pima",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'shoal.datasets' has no attribute '{name}'")
-    value = getattr(import_module(f"shoal.datasets.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
+__getattr__, __dir__ = on_demand(__name__)

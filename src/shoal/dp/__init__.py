@@ -5,22 +5,21 @@ and private selection (OpenDP), `LazyCounts` draws noise on first use of a cell,
 `ProtectedUnit` says who is protected, `Spending` what an account has to say in a manifest.
 """
 
-from typing import Any
+from __future__ import annotations
 
-from shoal.dp import noise
-from shoal.dp.auditing import Audit, audit
-from shoal.dp.budget import Budget
-from shoal.dp.journal import Entry, Spending
-from shoal.dp.lazy import LazyCounts
-from shoal.dp.unit import ProtectedUnit
+from typing import TYPE_CHECKING
+
+from shoal.exports import on_demand
+
+if TYPE_CHECKING:  # `Account` is kept by the ledger, which builds on this package
+    from shoal.dp import noise
+    from shoal.dp.auditing import Audit, audit
+    from shoal.dp.budget import Budget
+    from shoal.dp.journal import Entry, Spending
+    from shoal.dp.lazy import LazyCounts
+    from shoal.dp.unit import ProtectedUnit
+    from shoal.ledger.account import Account
 
 __all__ = ["Account", "Audit", "Budget", "Entry", "LazyCounts", "ProtectedUnit", "Spending", "audit", "noise"]
 
-
-def __getattr__(name: str) -> Any:
-    """`Account` is kept by the ledger, which builds on this package: found when it is asked for."""
-    if name != "Account":
-        raise AttributeError(name)
-    from shoal.ledger.account import Account
-
-    return Account
+__getattr__, __dir__ = on_demand(__name__)

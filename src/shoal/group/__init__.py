@@ -1,9 +1,18 @@
 """Groupers: who is grouped with whom."""
 
-from shoal.group.ball import Ball
-from shoal.group.crest import Crest
-from shoal.group.grouper import Grouper, Grouping
-from shoal.group.kmember import MDAV, KMember
-from shoal.group.mst import MST, TCloseMST
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoal.exports import on_demand
+
+if TYPE_CHECKING:
+    from shoal.group.ball import Ball
+    from shoal.group.crest import Crest
+    from shoal.group.grouper import Grouper, Grouping
+    from shoal.group.kmember import MDAV, KMember
+    from shoal.group.mst import MST, TCloseMST
 
 __all__ = ["MDAV", "MST", "Ball", "Crest", "Grouper", "Grouping", "KMember", "TCloseMST"]
+
+__getattr__, __dir__ = on_demand(__name__)

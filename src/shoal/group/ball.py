@@ -33,7 +33,7 @@ from shoal.encode import Encoder
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
 from shoal.group.grouper import Grouper, Grouping, canonical_order
 from shoal.group.points import Points
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help, Range, check
 from shoal.rng import stream
 from shoal.schema import Schema
@@ -84,7 +84,7 @@ class Ball(Grouper):
         "records stay alone."
     )
     promise = "Records of a group are within the radius in every column; small groups must be fixed by a mask."
-    telling = Telling(
+    report_text = ReportText(
         done=(
             "People were gathered in groups that are near each other in every quasi-identifier "
             "(epsilon-balls); groups of fewer than {k} were left to be moved."

@@ -32,7 +32,7 @@ from shoal.conform import Prepared
 from shoal.group.mix import Classes, ClassGrouper, Mix
 from shoal.group.mst import Tree, cut_tree, range_points, spanning_tree
 from shoal.group.points import Points, distinct
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help, Range
 
 __all__ = ["Crest", "composite_tree"]
@@ -79,7 +79,7 @@ class Crest(ClassGrouper):
     title = "CREST"
     summary = "Groups of similar people, mixed in the sensitive class, so that a group reveals less."
     promise = "Every group holds at least k persons; no class mix is promised."
-    telling = Telling(
+    report_text = ReportText(
         done=(
             "Each person was put into a group of at least {k} people who are near each other and mixed in "
             "what is sensitive (class restricted spanning tree)."

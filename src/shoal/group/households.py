@@ -34,7 +34,7 @@ from shoal.frame import series
 from shoal.group.grouper import Grouper, Grouping, canonical_order, quasi_points
 from shoal.group.mixed import grouper_of, merge
 from shoal.group.points import Points
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help, Range, check
 from shoal.rng import stream
 
@@ -75,7 +75,7 @@ class Households(Grouper):
     title = "any grouper, for households"
     summary = "Groups whole households slot by slot, or persons of different households, by another grouper."
     promise = "Every group holds persons of at least k different households."
-    telling = Telling(
+    report_text = ReportText(
         done=(
             "Each person was put into a group with people of at least {k} different households; nobody hides among "
             "members of their own."

@@ -32,7 +32,7 @@ from shoal.arrays import IntArray
 from shoal.conform import Prepared
 from shoal.group.grouper import Grouper, quasi_points, response_points
 from shoal.group.points import Points
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help, Range
 
 __all__ = ["MDAV", "KMember"]
@@ -74,7 +74,7 @@ class KMember(Grouper):
     title = "k-member clustering"
     summary = "Small, tight groups, also similar in the numeric sensitive columns: the usual choice."
     promise = "Every group holds at least k persons."
-    telling = Telling(
+    report_text = ReportText(
         done=(
             "Each person was put into a group of at least {k} people who resemble each other (greedy k-member "
             "grouping)."
@@ -128,7 +128,7 @@ class MDAV(Grouper):
     title = "MDAV"
     summary = "Standard microaggregation by quasi-identifiers only, so sensitive values do not influence the groups."
     promise = "Every group holds k to 2k − 1 persons."
-    telling = Telling(
+    report_text = ReportText(
         done=(
             "Each person was put into a group of at least {k} people who resemble each other (MDAV grouping, "
             "by maximum distance to the average)."

@@ -29,7 +29,7 @@ from shoal.conform import Prepared
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.group.grouper import Grouper, Grouping, quasi_points, require_sizes
 from shoal.group.points import Points
-from shoal.method import Telling, find
+from shoal.method import ReportText, find
 from shoal.params import Help, Range, build, check
 
 __all__ = ["Mix", "Mixed", "grouper_of", "merge"]
@@ -88,7 +88,7 @@ class Mixed(Grouper):
         "Takes the groups of another grouper and merges or rejects those whose sensitive values are not mixed enough."
     )
     promise = "Every group holds at least k persons and meets the l-diversity or t-closeness asked for."
-    telling = Telling(
+    report_text = ReportText(
         done=(
             "Each person was put into a group of at least {k} people who are near each other; groups whose sensitive "
             "values were not mixed enough were merged with the nearest, or left out."

@@ -48,7 +48,7 @@ from shoal.errors import SchemaError
 from shoal.group.grouper import Grouper
 from shoal.group.mix import ClassGrouper, Mix, require_two_groups
 from shoal.group.points import Copies, Points, distinct
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help, Range
 
 __all__ = ["MST", "TCloseMST", "Tree", "cut_tree", "range_points", "spanning_tree"]
@@ -84,7 +84,7 @@ class MST(Grouper):
     title = "spanning tree"
     summary = "Follows gaps in the data: the longest edges of the tree are cut as long as both sides keep k."
     promise = "Every group holds at least k persons."
-    telling = Telling(
+    report_text = ReportText(
         done=(
             "Each person was put into a group of at least {k} people who are near each other (by cutting the "
             "longest edges of a minimum spanning tree)."
@@ -135,7 +135,7 @@ class TCloseMST(ClassGrouper):
     title = "spanning tree with t-closeness"
     summary = "Like the spanning tree, with the classes of each group close to those of the whole table."
     promise = "Every group holds at least k persons, and its classes differ from the table's by at most t."
-    telling = Telling(
+    report_text = ReportText(
         done=(
             "Each person was put into a group of at least {k} people who are near each other and as mixed in "
             "what is sensitive as the table is (t-close minimum spanning tree)."

@@ -33,7 +33,7 @@ from shoal.linked.collection import Collection
 from shoal.linked.counting import Bags, candidates, rare_rows, tuples
 from shoal.linked.event_method import Done, EventMethod
 from shoal.linked.joint import items_of, numbered
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help, Range, check
 from shoal.schema import LinkedSchema
 
@@ -67,9 +67,12 @@ class CoarsenEvents(EventMethod):
     suppression: Annotated[float, Range(low=0, high=1), Help("largest share of event rows left out")] = 0.1
 
     title = "Coarsen events"
+    widens = True
     summary = "Coarsens known columns of events, and leaves rows out, until each m events are shared by k persons."
     promise = "Every combination of up to m events of a person is had by at least k persons (verified)."
-    telling = Telling(done="Events were written less exactly, or left out, until enough persons have each combination.")
+    report_text = ReportText(
+        done="Events were written less exactly, or left out, until enough persons have each combination."
+    )
     rank = 10
 
     def apply(self, collection: Collection, groups: IntArray, rng: Generator) -> Done:

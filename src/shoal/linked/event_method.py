@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 from shoal.arrays import Generator, IntArray
 from shoal.claim import Claim
@@ -29,6 +30,8 @@ class EventMethod(Method):
     """Changes the events of linked tables, within the groups or classes of persons."""
 
     family = "events"
+    widens: ClassVar[bool] = False
+    """Whether known columns of events may be written less exactly."""
 
     @property
     def tolerance(self) -> int:

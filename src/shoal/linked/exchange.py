@@ -24,7 +24,7 @@ from shoal.arrays import Generator, IntArray
 from shoal.claim import Claim, rounded_up
 from shoal.linked.collection import Collection
 from shoal.linked.event_method import Done, EventMethod
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.schema import LinkedTable
 
 __all__ = ["DealContents", "DealEvents", "ExchangeBags", "shares_of", "stirred"]
@@ -46,7 +46,7 @@ class ExchangeBags(EventMethod):
     title = "Exchange histories"
     summary = "Hands all events of a person, together, to a person of the same group."
     promise = "The events beside a person's row are that person's with probability at most 1/k (proved)."
-    telling = Telling(done="All events of a person went, together, to a person of the same group.")
+    report_text = ReportText(done="All events of a person went, together, to a person of the same group.")
     rank = 20
 
     def apply(self, collection: Collection, groups: IntArray, rng: Generator) -> Done:
@@ -66,7 +66,9 @@ class DealEvents(EventMethod):
     title = "Deal events"
     summary = "Pools the events of a group and deals them out again; the number of events of a person stays."
     promise = "An event beside a person's row is that person's with probability at most b/N (proved)."
-    telling = Telling(done="The events of each group were pooled and dealt out again; everybody has as many as before.")
+    report_text = ReportText(
+        done="The events of each group were pooled and dealt out again; everybody has as many as before."
+    )
     rank = 30
 
     def apply(self, collection: Collection, groups: IntArray, rng: Generator) -> Done:
@@ -86,7 +88,7 @@ class DealContents(EventMethod):
     title = "Deal contents"
     summary = "Exchanges the sensitive and other columns among the event rows of a group; what is known of a row stays."
     promise = "What stands beside a known event is of the same person with probability at most b/N (proved)."
-    telling = Telling(done="Sensitive and other columns of events changed places within each group of persons.")
+    report_text = ReportText(done="Sensitive and other columns of events changed places within each group of persons.")
     rank = 40
 
     def apply(self, collection: Collection, groups: IntArray, rng: Generator) -> Done:

@@ -28,7 +28,7 @@ from shoal.fact import Fact
 from shoal.linked.collection import Collection
 from shoal.linked.dates import day_of, moved, time_columns
 from shoal.linked.event_method import Done, EventMethod
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help, Range, check
 from shoal.pseudonym import DateShift, ProjectKey, Pseudonyms, days_between, possible_shifts
 from shoal.rng import secret
@@ -62,7 +62,7 @@ class ShiftDates(EventMethod):
     title = "Shift dates"
     summary = "Moves all dates of a person, in all tables, by one secret number of weeks or days; gaps stay."
     promise = ""
-    telling = Telling(
+    report_text = ReportText(
         done="All dates of a person moved together by a secret number of days; the time between them is as it was."
     )
     rank = 50

@@ -22,7 +22,7 @@ from shoal.linked.collection import Collection
 from shoal.linked.dates import jittered
 from shoal.linked.event_method import Done, EventMethod
 from shoal.linked.exchange import ExchangeBags
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help, Range, check
 from shoal.schema import LinkedTable
 from shoal.schema.tables import Summary
@@ -54,7 +54,7 @@ class ExchangeTrajectories(EventMethod):
     title = "Exchange trajectories"
     summary = "Groups persons by their sequences, hands whole sequences on in order, and blurs gaps within a tolerance."
     promise = "The history beside a person's row is that person's with probability at most 1/k (proved)."
-    telling = Telling(
+    report_text = ReportText(
         done="Persons with similar histories were grouped, each history went, in its order, to a person of the same "
         "group, and dates moved a little."
     )

@@ -23,7 +23,7 @@ from shoal.arrays import FloatArray, Generator
 from shoal.encode import Coding
 from shoal.errors import ParameterError
 from shoal.mask.aware import AwareMask, Masking, by_content, chosen_columns, draws_of
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help, Range, check
 
 __all__ = ["AddNoise", "noisy"]
@@ -70,7 +70,7 @@ class AddNoise(AwareMask):
         "Means, and depending on kind covariances, are preserved in expectation; re-identification is "
         "measured, not bounded."
     )
-    telling = Telling(
+    report_text = ReportText(
         done="Random noise was added to numbers.",
         writes="the value with random noise added",
         keeps="Its mean, on average, and with correlated noise its correlations.",

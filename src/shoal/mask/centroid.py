@@ -24,7 +24,7 @@ from shoal.arrays import FloatArray, Generator
 from shoal.distance.medoid import lower_medians, modes
 from shoal.encode import Coding
 from shoal.mask.mask import BlindMask, ValueSets
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help
 
 __all__ = ["Centroid"]
@@ -57,7 +57,7 @@ class Centroid(BlindMask):
     title = "group centre"
     summary = "Everyone in a group gets its mean or most frequent level: plain microaggregation."
     promise = "k-anonymity, counted again on the written file."
-    telling = Telling(
+    report_text = ReportText(
         done="All members of a group got the same values: the group's average, or the level nearest to it.",
         writes="replaced: the average of the person's group, or the level nearest to it",
         keeps="The mean of each group; spread and correlations shrink.",

@@ -23,7 +23,7 @@ import numpy as np
 from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
 from shoal.errors import ParameterError
 from shoal.mask.mask import BOUND, BlindMask, ValueSets, require_weights
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help, Range
 from shoal.progress import advance
 
@@ -61,7 +61,7 @@ class CellDither(BlindMask):
     title = "dither by cells"
     summary = "The published variant, equivalent to resampling with replacement."
     promise = f"{BOUND}."
-    telling = Telling(
+    report_text = ReportText(
         done=(
             "Each person got values drawn from the cells around the values of the group, mapped back to the "
             "distribution of the whole table."
@@ -129,7 +129,7 @@ class GaussianDither(BlindMask):
         "Noise as wide as the group, mapped back to observed values: the usual choice, with the lowest measured risk."
     )
     promise = f"{BOUND}; with exact, the joint distribution is preserved exactly."
-    telling = Telling(
+    report_text = ReportText(
         done=(
             "Each person got values drawn at random around the centre of the group, mapped back to the "
             "distribution of the whole table (Gaussian dither and Rosenblatt's transformation)."

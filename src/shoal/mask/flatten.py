@@ -17,7 +17,7 @@ from typing import Annotated
 
 from shoal.arrays import Generator
 from shoal.mask.aware import AwareMask, Crowd, Masking, chosen_columns, quantiles
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import ColumnNames, Help, check
 
 __all__ = ["Flatten"]
@@ -51,7 +51,7 @@ class Flatten(AwareMask):
     title = "one value per group"
     summary = "Selected columns get the group's centre by their own distance."
     promise = "The selected columns are equal within a group."
-    telling = Telling(
+    report_text = ReportText(
         done="In the columns named, all members of a group got its central value.",
         writes="replaced: the central value of the person's group",
         keeps="The central value of each group.",

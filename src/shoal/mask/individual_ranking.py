@@ -19,7 +19,7 @@ import numpy as np
 
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.mask.aware import AwareMask, Masking, by_content, ordered_columns
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import ColumnNames, Help, Range, check
 
 __all__ = ["IndividualRanking", "runs_of", "runs_of_persons"]
@@ -57,7 +57,7 @@ class IndividualRanking(AwareMask):
     title = "microaggregation column by column"
     summary = "Each value becomes the mean of k neighbours in rank, one column at a time (individual ranking)."
     promise = "Each value is shared by k persons in its column; re-identification is measured, not bounded."
-    telling = Telling(
+    report_text = ReportText(
         done="Values were replaced by the mean of their neighbours in rank, one column at a time.",
         writes="replaced: the mean of values of neighbouring rank",
         keeps="The sum of its values, and nearly their distribution.",

@@ -46,7 +46,7 @@ from shoal.claim import Claim
 from shoal.encode import Coding
 from shoal.errors import InputError
 from shoal.mask.mask import BOUND, BlindMask, ValueSets
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help
 
 __all__ = ["MicroPerturb", "inflation"]
@@ -87,7 +87,7 @@ class MicroPerturb(BlindMask):
     title = "mean and noise"
     summary = "The group's mean, and noise that restores the covariance."
     promise = f"{BOUND}; with noise=exact, means and covariances of numbers are preserved."
-    telling = Telling(
+    report_text = ReportText(
         done=(
             "All members of a group got the group's centre, with noise that keeps means and covariances "
             "(micro-perturbation)."

@@ -36,7 +36,7 @@ from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.claim import Claim
 from shoal.dp.noise import randomised_response, response_epsilon
 from shoal.mask.aware import AwareMask, Masking, by_content, chosen_columns, draws_of
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import ColumnNames, Help, Range, check
 
 __all__ = ["Pram", "cell_epsilon", "invariant", "redraw_share", "response"]
@@ -77,7 +77,7 @@ class Pram(AwareMask):
     title = "post-randomisation (PRAM)"
     summary = "Values stay, or are redrawn with known probabilities that preserve the shares of each column on average."
     promise = "Shares of single columns are preserved in expectation; re-identification is measured, not bounded."
-    telling = Telling(
+    report_text = ReportText(
         done="Single values were redrawn at random with known probabilities.",
         writes="kept, or redrawn at random",
         keeps="The shares of the column's values, on average; not its tables with other columns.",

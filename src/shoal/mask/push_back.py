@@ -37,7 +37,7 @@ from shoal.distance.space import Space, Spaces
 from shoal.encode import Coding
 from shoal.errors import GuaranteeError
 from shoal.mask.aware import AwareMask, Crowd, Masking, quantiles
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help, Range, check
 
 __all__ = ["MemberRange", "Move", "PushBack"]
@@ -80,7 +80,7 @@ class PushBack(AwareMask):
     title = "push outliers back"
     summary = "Moves outliers into the nearest group, with few changes. Follow it with another mask."
     promise = "No small group is left; nothing is promised for those who weren't moved."
-    telling = Telling(
+    report_text = ReportText(
         done=(
             "People who stood out were moved back into the nearest group, in the columns in which they were "
             "too far away."

@@ -19,7 +19,7 @@ import numpy as np
 
 from shoal.arrays import FloatArray, Generator
 from shoal.mask.aware import AwareMask, Masking, by_content, ordered_columns
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import ColumnNames, Help, Range, check
 
 __all__ = ["RankSwap"]
@@ -58,7 +58,7 @@ class RankSwap(AwareMask):
     title = "rank swapping"
     summary = "Values are swapped with values of nearby rank, column by column."
     promise = "Each column keeps its values exactly; re-identification is measured, not bounded."
-    telling = Telling(
+    report_text = ReportText(
         done="Values were exchanged between records of nearby rank, one column at a time.",
         writes="exchanged with a value of nearby rank",
         keeps="Its values exactly, and roughly who has more than whom.",

@@ -26,7 +26,7 @@ from shoal.equivalence import Codes, combine, persons
 from shoal.errors import ColumnError, ParameterError
 from shoal.frame import series
 from shoal.mask.aware import AwareMask, Masking, by_content, chosen_columns
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import ColumnNames, Help, Range, check
 
 __all__ = ["Households", "RecordSwap", "swap_pairs"]
@@ -95,7 +95,7 @@ class RecordSwap(AwareMask):
     title = "record swapping"
     summary = "Households that stand out swap their place of residence with others, within a hierarchy of areas."
     promise = "Household counts by area are preserved exactly; re-identification is measured, not bounded."
-    telling = Telling(
+    report_text = ReportText(
         done="Places of residence were swapped between households, starting with those that stand out.",
         writes="some were swapped with another household's",
         keeps="How many households, by size, each area has.",

@@ -19,7 +19,7 @@ from typing import Annotated, Any
 from shoal.arrays import FloatArray, Generator
 from shoal.errors import ParameterError
 from shoal.mask.mask import BOUND, BlindMask, ValueSets, require_weights
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help
 
 __all__ = ["Resample"]
@@ -50,7 +50,7 @@ class Resample(BlindMask):
     title = "resampling in groups"
     summary = "Each person gets the quasi-identifiers of a random member of their group."
     promise = f"{BOUND}; the joint distribution is preserved, exactly so without replacement."
-    telling = Telling(
+    report_text = ReportText(
         done="Each person got the values of a randomly drawn member of the group.",
         writes="replaced: values of randomly drawn members of the person's group",
         keeps="Values that people of the group have; how often each occurs, up to chance.",
@@ -61,9 +61,9 @@ class Resample(BlindMask):
     weighted: Annotated[bool, Help("draw by survey weight")] = False
 
     @classmethod
-    def told(cls, parameters: Mapping[str, Any]) -> Telling:
+    def report_text_with(cls, parameters: Mapping[str, Any]) -> ReportText:
         """Without replacement the values change hands, and none is lost."""
-        return _PERMUTED if parameters.get("replace") is False else cls.telling
+        return _PERMUTED if parameters.get("replace") is False else cls.report_text
 
     def draw(self, sets: ValueSets, rng: Generator) -> FloatArray:
         """Members of the same group, drawn with or without replacement."""
@@ -77,7 +77,7 @@ class Resample(BlindMask):
         return sets.values[pick_members(sets.offsets, rng, mass)]
 
 
-_PERMUTED = Telling(
+_PERMUTED = ReportText(
     done="The values of each group were randomly redistributed among its members.",
     writes="replaced: the values of the person's group, randomly redistributed",
     keeps="Every value, exactly as often as before.",

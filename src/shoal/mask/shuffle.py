@@ -34,7 +34,7 @@ from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.mask.aware import AwareMask, Crowd, Masking, chosen_columns, quantiles
 from shoal.mask.shape import group_divergences, joint
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import ColumnNames, Help, Range, check
 
 __all__ = ["Shuffle", "changeable"]
@@ -78,7 +78,7 @@ class Shuffle(AwareMask):
     promise = (
         "The required share of values has changed, or nothing is released; re-identification is measured, not bounded."
     )
-    telling = Telling(
+    report_text = ReportText(
         done=(
             "Values were exchanged between the members of a group, one column at a time, so that distances to "
             "the group's centre stay distributed as they were."

@@ -3,10 +3,10 @@
 from shoal.recipe.anonymization import Anonymization, Mask
 from shoal.recipe.coarsening import Coarsening, written_column
 from shoal.recipe.linked import Linked, LinkedRecipe
+from shoal.recipe.read import as_recipe, as_recipes, kind_of, known_method, read_method, read_recipe, read_recipes
 from shoal.recipe.recipe import FAMILIES, Made, Progress, Recipe, Run, quiet
 from shoal.recipe.spell import command_line, recipe_toml, short, spell
 from shoal.recipe.synthesis import Synthesis
-from shoal.recipe.words import as_recipe, as_recipes, kind_of, known_method, read_method, read_recipe, read_recipes
 
 __all__ = [
     "FAMILIES",

@@ -160,6 +160,11 @@ class Anonymization(Recipe):
         return self.masks[-1].collapses
 
     @property
+    def keeps_groups(self) -> bool:
+        """Masks need groups, whoever made them."""
+        return True
+
+    @property
     def groups_by_response(self) -> bool:
         """Whether the grouper looks at sensitive numbers."""
         return self.group.uses_response

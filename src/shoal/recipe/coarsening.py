@@ -41,6 +41,7 @@ class Coarsening(Recipe):
     command: ClassVar[str] = "coarsen"
     entries: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"coarsen"}),)
     asks: ClassVar[frozenset[str]] = frozenset({"preset"})
+    has_preset_steps: ClassVar[bool] = True
 
     coarseners: tuple[Coarsener, ...]
 
@@ -88,6 +89,11 @@ class Coarsening(Recipe):
     @property
     def collapses(self) -> bool:
         """Rows of a class are equal by definition."""
+        return True
+
+    @property
+    def rewrites_quasi(self) -> bool:
+        """Its methods write every quasi-identifier."""
         return True
 
     @property

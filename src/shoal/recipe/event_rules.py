@@ -15,7 +15,6 @@ import polars as pl
 from shoal.errors import ColumnError, GuaranteeError, InputError, Problems, SchemaError
 from shoal.frame import enter
 from shoal.linked import EventMethod
-from shoal.linked.coarsen_events import CoarsenEvents
 from shoal.recipe.rules import breaking
 from shoal.schema import Column, LinkedSchema, LinkedTable
 
@@ -41,7 +40,7 @@ def require_event_rules(
 
 def _coarsened(table: LinkedTable, methods: Sequence[EventMethod]) -> tuple[str, ...]:
     """The columns that may be written less exactly."""
-    return table.known if any(isinstance(method, CoarsenEvents) for method in methods) else ()
+    return table.known if any(method.widens for method in methods) else ()
 
 
 def _refused(table: LinkedTable, coarsened: Sequence[str]) -> Iterator[InputError]:

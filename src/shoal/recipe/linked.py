@@ -73,7 +73,7 @@ class LinkedRecipe(Recipe):
     @classmethod
     def read(cls, words: Mapping[str, Any], method: ReadMethod) -> LinkedRecipe:
         """Read it from the words of `to_dict`, or from methods as texts."""
-        from shoal.recipe.words import read_recipe
+        from shoal.recipe.read import read_recipe
 
         given = words["events"] if isinstance(words["events"], list | tuple) else [words["events"]]
         rest = {name: value for name, value in words.items() if name != "events"}
@@ -117,6 +117,16 @@ class LinkedRecipe(Recipe):
     def collapses(self) -> bool:
         """Whether the rows of a group of persons are made equal."""
         return self.persons.collapses
+
+    @property
+    def rewrites_quasi(self) -> bool:
+        """Whether methods write the quasi-identifiers of persons."""
+        return self.persons.rewrites_quasi
+
+    @property
+    def keeps_groups(self) -> bool:
+        """Whether groups of an earlier release can take the place of those that it would make."""
+        return self.persons.keeps_groups
 
     @property
     def blanks_cells(self) -> bool:

@@ -2,7 +2,7 @@
 
 There is one `Recipe` with one verb, `run`, and three kinds behind it: a grouper with a chain of masks
 (`Anonymization`), a chain of coarseners (`Coarsening`), and a synthesizer (`Synthesis`). Whatever differs between them
-is a property here, so that nobody has to ask which kind it is. They are read by `shoal.recipe.words` and spelled by
+is a property here, so that nobody has to ask which kind it is. They are read by `shoal.recipe.read` and spelled by
 `shoal.recipe.spell`.
 """
 
@@ -153,6 +153,8 @@ class Recipe(ABC):
     """What may be asked beside it: a ``preset`` that the table is held to, a ``limit`` of the privacy account."""
     is_of_people: ClassVar[bool] = True
     """Whether the released rows are people's; synthetic ones are nobody's."""
+    has_preset_steps: ClassVar[bool] = False
+    """Whether a preset's own steps are among its methods."""
 
     @abstractmethod
     def run(self, table: Any, schema: Any, run: Run) -> Made:
@@ -196,6 +198,16 @@ class Recipe(ABC):
     @property
     def collapses(self) -> bool:
         """Whether the rows of a group are made equal at the end."""
+        return False
+
+    @property
+    def rewrites_quasi(self) -> bool:
+        """Whether its methods write the quasi-identifiers, so that free text in one does not stand as it came."""
+        return False
+
+    @property
+    def keeps_groups(self) -> bool:
+        """Whether groups of an earlier release can take the place of those that it would make."""
         return False
 
     @property

@@ -1,4 +1,4 @@
-"""Spell a recipe: as a text, as a short name, as a command line, as TOML; `shoal.recipe.words` reads them all.
+"""Spell a recipe: as a text, as a short name, as a command line, as TOML; `shoal.recipe.read` reads them all.
 
 Methods are written by their name, parameters after a colon::
 
@@ -54,7 +54,7 @@ def short(method: Method) -> str:
     steps = words.get("steps")
     if isinstance(steps, Mapping):  # its trees and edges fill pages
         return _joined(method, {column: step["kind"] for column, step in steps.items()})
-    shown = [name for name in _telling(method) if words[name] != "none" and (name, words[name]) != ("k", 1)]
+    shown = [name for name in _shown_parameters(method) if words[name] != "none" and (name, words[name]) != ("k", 1)]
     return _joined(method, {name: _short(words[name]) for name in shown})
 
 
@@ -67,10 +67,10 @@ def argument(method: Method, given: Mapping[str, Any] | None = None) -> str:
 
     `given` are the parameters that have options of their own.
     """
-    from shoal.recipe.words import read_method
+    from shoal.recipe.read import read_method
 
     apart, words = given or {}, to_dict(method)
-    text = _joined(method, {name: _text(words[name]) for name in _telling(method) if name not in apart})
+    text = _joined(method, {name: _text(words[name]) for name in _shown_parameters(method) if name not in apart})
     try:
         same = to_dict(read_method(text, method.family, apart)) == words
     except ParameterError:
@@ -224,7 +224,7 @@ def _apart(name: str, value: Any) -> list[str]:
     return [part for column, item in value.items() for part in (_PAIRS[name], f"{column}={_text(item)}")]
 
 
-def _telling(method: Method) -> list[str]:
+def _shown_parameters(method: Method) -> list[str]:
     """The parameters worth saying: those that protect, and those that aren't as usual."""
     return [p.name for p in parameters(type(method)) if p.name in _PROTECT or not _is_usual(method, p)]
 

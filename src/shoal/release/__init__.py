@@ -1,20 +1,31 @@
 """Recipe to release: make, verify, write, or refuse."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoal.exports import on_demand
 from shoal.release.make import anonymize, coarsen, make, synthesize
-from shoal.release.manifest import replay
 from shoal.release.release import Release
-from shoal.release.target import anonymize_to_linkage, anonymize_to_risk
-from shoal.release.verify import Verification, verify
+
+if TYPE_CHECKING:
+    from shoal.release.from_files import FilesRelease, check_on, release_files, repeat_files
+    from shoal.release.manifest import replay
+    from shoal.release.target import anonymize_to_linkage, anonymize_to_risk
 
 __all__ = [
+    "FilesRelease",
     "Release",
-    "Verification",
     "anonymize",
     "anonymize_to_linkage",
     "anonymize_to_risk",
+    "check_on",
     "coarsen",
     "make",
+    "release_files",
+    "repeat_files",
     "replay",
     "synthesize",
-    "verify",
 ]
+
+__getattr__, __dir__ = on_demand(__name__)

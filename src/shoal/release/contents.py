@@ -39,7 +39,7 @@ from shoal.release.folders import FORMER, MANIFEST, PARTS, REPORT, SIGNATURE, is
 from shoal.release.linked import WrittenTables, linked_files
 from shoal.release.manifest import ENTRIES, read_manifest
 from shoal.release.minisign import Signature
-from shoal.release.standing import require_standing
+from shoal.release.withdrawn import require_standing
 
 __all__ = [
     "digest_of",

@@ -61,7 +61,7 @@ def aggregates_of(
 
 def _method(words: Mapping[str, Any], recipe: Recipe, made: EngineMade) -> list[str]:
     named = [one for family in FAMILIES for one in methods_in(words, family)]
-    steps = [one.telling.done.format(k=recipe.k) or f"Method: {one.name}." for one in named]
+    steps = [one.report_text.done.format(k=recipe.k) or f"Method: {one.name}." for one in named]
     if made.schema.identifier:
         steps.append("Columns that name a person were removed.")
     return [*steps, "The rows were put into an order that follows from a secret key and from what they hold."]

@@ -29,7 +29,7 @@ from shoal.pseudonym import Pseudonyms
 from shoal.recipe import Anonymization, Coarsening, LinkedRecipe, Made, Mask, Progress, Recipe, Run, Synthesis, quiet
 from shoal.release.linked import read_input
 from shoal.release.linked_presets import tables_after
-from shoal.release.preset_rules import Rewritten, first_steps, free_text, held_to, wanted
+from shoal.release.preset_rules import Rewritten, first_steps, free_text, held_to, preset_for
 from shoal.release.registering import Entering
 from shoal.release.release import Release, SyntheticRelease, checked_seed
 from shoal.rng import fresh_key
@@ -106,7 +106,7 @@ def make(
     given = table if source is None else source.frame
     number, secret = checked_seed(seed), fresh_key() if key is None else key
     run = Run(seed=number, key=secret, seeded=seed is not None, account=account, progress=progress or quiet)
-    rules = wanted(preset, recipe)
+    rules = preset_for(preset, recipe)
     entering = Entering.of(register, same_groups_as, beside, given, schema, recipe, run)
     if entering is not None and entering.kept is not None:
         given, run = entering.table, replace(run, groups=entering.kept.groups[~entering.kept.held])

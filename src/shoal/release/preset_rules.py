@@ -23,8 +23,7 @@ from shoal.errors import GuaranteeError, ParameterError
 from shoal.fact import Fact, Step
 from shoal.frame import adopt, enter, leave, series, with_columns
 from shoal.method import Method
-from shoal.recipe import Coarsening, Recipe, read_recipe, written_column
-from shoal.recipe.linked import LinkedRecipe
+from shoal.recipe import Recipe, read_recipe, written_column
 from shoal.recipe.recipe import method_words
 from shoal.release.promises import proved_bound
 from shoal.release.release import Release
@@ -36,10 +35,10 @@ __all__ = [
     "first_steps",
     "free_text",
     "held_to",
+    "preset_for",
     "preset_words",
     "read_preset",
     "shown",
-    "wanted",
 ]
 
 
@@ -53,7 +52,7 @@ class Rewritten:
     steps: tuple[Step, ...] = ()
 
 
-def wanted(preset: str | Preset | None, recipe: Recipe) -> Preset | None:
+def preset_for(preset: str | Preset | None, recipe: Recipe) -> Preset | None:
     """The preset that is asked for, if a recipe of this kind can be held to it."""
     found = find_preset(preset) if isinstance(preset, str) else preset
     if found is not None and not recipe.is_of_people and found.k > 1:
@@ -92,20 +91,15 @@ def _of_linked(tables: Any, table: LinkedTable, recipe: Recipe, allowed: set[str
     return check_free_text(tables[table.name], columns, own)
 
 
-def _is_coarsening(recipe: Recipe) -> bool:
-    persons = recipe.persons if isinstance(recipe, LinkedRecipe) else recipe
-    return isinstance(persons, Coarsening)
-
-
 def shown(schema: Schema, recipe: Recipe | None) -> list[str]:
     """The columns whose cells a release may hold as they came."""
-    rewritten = {"quasi"} if recipe is not None and _is_coarsening(recipe) else set()
+    rewritten = {"quasi"} if recipe is not None and recipe.rewrites_quasi else set()
     return [c.name for c in schema.released.columns if c.role not in {"weight", *rewritten} and not c.pseudonym]
 
 
 def first_steps(table: Any, schema: Schema, preset: Preset | None, recipe: Recipe) -> Rewritten:
     """The table as the recipe gets it: rewritten by the preset's own steps, where the recipe doesn't hold them."""
-    if preset is None or isinstance(recipe, Coarsening):
+    if preset is None or recipe.has_preset_steps:
         return Rewritten(table=table, schema=schema)
     if not recipe.is_of_people:
         _check_domain(preset, schema)
@@ -230,7 +224,7 @@ def _facts(preset: Preset, checks: Sequence[Check], allowed: set[str]) -> list[F
 
 def preset_words(preset: Preset, recipe: Recipe) -> dict[str, Any]:
     """The preset in words, with its own steps where the recipe doesn't hold them."""
-    steps = [] if isinstance(recipe, Coarsening) else [method_words(step) for step in preset.first]
+    steps = [] if recipe.has_preset_steps else [method_words(step) for step in preset.first]
     return {"name": preset.name, **({"first": steps} if steps else {})}
 
 

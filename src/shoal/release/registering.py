@@ -23,7 +23,7 @@ from shoal.errors import ParameterError
 from shoal.files import sha256
 from shoal.frame import enter, leave, pick, series
 from shoal.linked import Collection
-from shoal.recipe import Anonymization, LinkedRecipe, Recipe, Run
+from shoal.recipe import Recipe, Run
 from shoal.register.beside import Beside
 from shoal.register.people import Draft, row_hashes
 from shoal.release.folders import MANIFEST, place
@@ -216,14 +216,8 @@ def _require_register(groups: str | None) -> None:
         raise ParameterError("same_groups_as", "needs the register that the release was entered in")
 
 
-def keeps_groups(recipe: Recipe) -> bool:
-    """Whether groups of an earlier release can take the place of those that the recipe would make."""
-    persons = recipe.persons if isinstance(recipe, LinkedRecipe) else recipe
-    return isinstance(persons, Anonymization)
-
-
 def _check_groups(recipe: Recipe) -> None:
-    if not keeps_groups(recipe):
+    if not recipe.keeps_groups:
         hint = "Levels are kept by a policy: `shoal coarsen --policy`, then `shoal apply`."
         raise ParameterError(
             "same_groups_as", "is for groups and masks, not for coarsened or synthetic tables", hint=hint
@@ -283,7 +277,7 @@ def held_against(
             k=release.recipe.k,
             values=_least_values(release.recipe),
             classes=values,
-            keeps_groups=keeps_groups(release.recipe),
+            keeps_groups=release.recipe.keeps_groups,
         )
     beside = replace(beside, same_groups_as=same_groups_as, held_back=held)
     entry = Entry(register=register, known=known, beside=beside, draft=draft, values=values)

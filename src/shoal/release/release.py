@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -19,7 +19,6 @@ from shoal.canonical import plain
 from shoal.claim import Claim
 from shoal.compliance import Preset
 from shoal.conform import Prepared
-from shoal.dp import Spending
 from shoal.errors import ParameterError
 from shoal.fact import Fact, Step, sentences
 from shoal.files import Source
@@ -40,11 +39,14 @@ from shoal.risk import assess as assess_risk
 from shoal.risk.closest_record import measure as closest_to
 from shoal.rng import fresh_seed, is_repeatable
 from shoal.schema import LinkedSchema, Schema
-from shoal.synth import Model
 from shoal.utility import Quality, Usefulness, UtilityReport
 from shoal.utility import assess as assess_utility
 from shoal.utility.quality import quality_of
 from shoal.utility.usefulness import usefulness_of
+
+if TYPE_CHECKING:
+    from shoal.dp import Spending
+    from shoal.synth import Model
 
 __all__ = ["Release", "SyntheticRelease", "checked_seed"]
 

@@ -19,7 +19,7 @@ from shoal.release.contents import files_of, require_whole
 from shoal.release.folders import MANIFEST, REPORT, SIGNATURE, inside_of, place, replaced
 from shoal.release.manifest import read_manifest
 from shoal.release.minisign import PublicKey, SecretKey, Signature, fresh_comment
-from shoal.release.standing import require_standing
+from shoal.release.withdrawn import require_standing
 from shoal.release.write import manifest_text
 from shoal.report.signing import Decision, with_decision
 

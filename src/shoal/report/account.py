@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.errors import ColumnError
 from shoal.frame import series
-from shoal.method import FAMILIES, Family, Telling, find
+from shoal.method import FAMILIES, Family, ReportText, find
 from shoal.pair import Pair
 from shoal.record import Record
 from shoal.report.numbers import listed
@@ -41,7 +41,7 @@ REASONS = {
 }
 
 
-_UNTOLD = Telling()
+_UNTOLD = ReportText()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class Named:
     """A method as a recipe's words name it, and what it says of itself; one that isn't known is told by its name."""
 
     name: str
-    telling: Telling = _UNTOLD
+    report_text: ReportText = _UNTOLD
     starts_from_rows: bool = False
     collapses: bool = False
     coarsens: bool = False
@@ -66,7 +66,7 @@ class Named:
         collapses = getattr(known, "collapses", False)
         return cls(
             name=name,
-            telling=known.told(given),
+            report_text=known.report_text_with(given),
             starts_from_rows=aware,
             collapses=collapses,
             coarsens=known.coarsens,
@@ -131,7 +131,7 @@ def _kept(done: str, steps: Sequence[Named]) -> str:
         return "Which rows have the same one; with a project key, also over releases of the same key and scope."
     if done in (UNCHANGED, AS_IT_IS):
         return "Everything."
-    return (steps[-1].telling.keeps if steps else "") or "What the method preserves."
+    return (steps[-1].report_text.keeps if steps else "") or "What the method preserves."
 
 
 def _reason(column: Column, done: str, pair: Pair) -> str:
@@ -155,7 +155,7 @@ def is_coarsened(recipe: Mapping[str, Any]) -> bool:
 def method_words(recipe: Mapping[str, Any], pair: Pair, k: int) -> list[str]:
     """How the release was made, one sentence each step."""
     named = [one for family in FAMILIES for one in methods_in(recipe, family)]
-    steps = [one.telling.done.format(k=k) or f"Method: {one.name}." for one in named]
+    steps = [one.report_text.done.format(k=k) or f"Method: {one.name}." for one in named]
     if any(not pair.schema[name].pseudonym for name in pair.schema.identifier):
         steps.append("Columns that name a person were removed.")
     if pair.schema.pseudonym:
@@ -235,7 +235,7 @@ def _done(column: Column, pair: Pair, steps: Sequence[Named], coarse: bool) -> s
         return UNCHANGED
     if not steps or (coarse and _is_unchanged(pair, column.name)):
         return AS_IT_IS if _is_unchanged(pair, column.name) else "changed"
-    return "; then ".join(one.telling.writes or f"changed ({one.name})" for one in steps)
+    return "; then ".join(one.report_text.writes or f"changed ({one.name})" for one in steps)
 
 
 def _steps_on(column: Column, pair: Pair, recipe: Mapping[str, Any]) -> list[Named]:

@@ -6,37 +6,37 @@ is no proof of safety: another attack may do better. What is proved stands in a 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from shoal.linked import JointRisk
-from shoal.risk.assessment import RiskReport, assess
-from shoal.risk.attacker_models import AttackerRisk, Attackers, attackers
-from shoal.risk.attribute_inference import ColumnInference, Inference, inference
-from shoal.risk.class_mixture import ClassMix, class_mix
-from shoal.risk.class_sizes import ClassReport, Diversity, classes
+from shoal.exports import on_demand
 from shoal.risk.closest_record import ClosestRecord, closest_record
-from shoal.risk.column_contribution import ColumnContribution, Contribution, ValueContribution, contribution
-from shoal.risk.control_group import AttackRisk
-from shoal.risk.copies import ReplicatedUniques, Verbatim, replicated_uniques, verbatim
-from shoal.risk.dependence import Dependence, dependences
-from shoal.risk.household_risk import HouseholdRisk, households
-from shoal.risk.individual_risk import IndividualRisk, individual
-from shoal.risk.interval_disclosure import ColumnDisclosure, IntervalDisclosure, intervals
-from shoal.risk.joined_view import known_events
-from shoal.risk.matching import GroupRisk, Reidentification, reidentification
-from shoal.risk.membership_attack import Membership, membership, shadow_membership
-from shoal.risk.minimal_uniques import Combination, Suda, suda
-from shoal.risk.neighbour_attacks import Guessing, guessing, linkability
-from shoal.risk.population import PopulationUniques, Uniqueness, uniqueness
-from shoal.risk.population_map import KMap, Presence, k_map, presence
-from shoal.risk.predicate_attack import SinglingOut, singling_out
-from shoal.risk.record_linkage import Linkage, linkage
-from shoal.risk.single_changes import Change, WhatIf, what_if
-from shoal.risk.unchanged import UnchangedColumnsAttack, unchanged_columns
 
 if TYPE_CHECKING:
+    from shoal.linked import JointRisk
+    from shoal.risk.assessment import RiskReport, assess
+    from shoal.risk.attacker_models import AttackerRisk, Attackers, attackers
+    from shoal.risk.attribute_inference import ColumnInference, Inference, inference
+    from shoal.risk.class_mixture import ClassMix, class_mix
+    from shoal.risk.class_sizes import ClassReport, Diversity, classes
+    from shoal.risk.column_contribution import ColumnContribution, Contribution, ValueContribution, contribution
+    from shoal.risk.control_group import AttackRisk
+    from shoal.risk.copies import ReplicatedUniques, Verbatim, replicated_uniques, verbatim
+    from shoal.risk.dependence import Dependence, dependences
     from shoal.risk.exposure import AggregateExposure, MethodExposure, NoisyExposure, aggregate_exposure
+    from shoal.risk.household_risk import HouseholdRisk, households
+    from shoal.risk.individual_risk import IndividualRisk, individual
+    from shoal.risk.interval_disclosure import ColumnDisclosure, IntervalDisclosure, intervals
+    from shoal.risk.joined_view import known_events
+    from shoal.risk.matching import GroupRisk, Reidentification, reidentification
+    from shoal.risk.membership_attack import Membership, membership, shadow_membership
+    from shoal.risk.minimal_uniques import Combination, Suda, suda
+    from shoal.risk.neighbour_attacks import Guessing, guessing, linkability
+    from shoal.risk.population import PopulationUniques, Uniqueness, uniqueness
+    from shoal.risk.population_map import KMap, Presence, k_map, presence
+    from shoal.risk.predicate_attack import SinglingOut, singling_out
+    from shoal.risk.record_linkage import Linkage, linkage
+    from shoal.risk.single_changes import Change, WhatIf, what_if
+    from shoal.risk.unchanged import UnchangedColumnsAttack, unchanged_columns
 
 __all__ = [
     "AggregateExposure",
@@ -108,11 +108,4 @@ __all__ = [
     "what_if",
 ]
 
-_EXPOSURE = ("AggregateExposure", "MethodExposure", "NoisyExposure", "aggregate_exposure")
-
-
-def __getattr__(name: str) -> Any:
-    """What aggregates give away needs all of `shoal.aggregate`, which a release does not: loaded when asked for."""
-    if name not in _EXPOSURE:
-        raise AttributeError(f"module 'shoal.risk' has no attribute '{name}'")
-    return getattr(import_module("shoal.risk.exposure"), name)
+__getattr__, __dir__ = on_demand(__name__)

@@ -14,13 +14,14 @@ from shoal.risk import (
     attribute_inference,
     class_mixture,
     class_sizes,
-    closest_record,
     copies,
     interval_disclosure,
     matching,
     population,
     record_linkage,
 )
+from shoal.risk.closest_record import ClosestRecord
+from shoal.risk.closest_record import measure as closest_to
 from shoal.risk.dependence import Dependence, determined_by_quasi
 from shoal.risk.nearest import match_pair
 from shoal.risk.unchanged import UnchangedColumnsAttack
@@ -66,7 +67,7 @@ class RiskReport(Record):
     unchanged: UnchangedColumnsAttack
     dependences: tuple[Dependence, ...] = ()
     class_mix: tuple[class_mixture.ClassMix, ...] = ()
-    closest: closest_record.ClosestRecord | None = None
+    closest: ClosestRecord | None = None
     k: int | None = None
     small_share: float | None = None
 
@@ -113,7 +114,7 @@ def assess(
         unchanged=parts.done(attack_unchanged(pair, seed=seed, k=k or 1, tied=tied)),
         dependences=tied,
         class_mix=_class_mix(pair, labels),
-        closest=closest_record.measure(pair, seed=seed) if (pair.source_rows == NOBODY).all() else None,
+        closest=closest_to(pair, seed=seed) if (pair.source_rows == NOBODY).all() else None,
         k=k,
         small_share=None if k is None else classes.small_share(k),
     )

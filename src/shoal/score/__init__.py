@@ -6,23 +6,30 @@ guarantee does not hold (basis ``published``); `distinct_alphas` says which α g
 the plain tree to compare with. All follow scikit-learn's conventions. `load` reads what `save` wrote.
 """
 
-from shoal.score.alpha_tree import AlphaTree
-from shoal.score.certified_forest import CertifiedForest
-from shoal.score.certified_regressor import CertifiedRegressor
-from shoal.score.certified_tree import CertifiedTree
-from shoal.score.evaluation import (
-    ClassEvaluation,
-    Evaluation,
-    NumberEvaluation,
-    evaluate,
-    evaluate_classes,
-    evaluate_numbers,
-)
-from shoal.score.explanation import Explanation
-from shoal.score.features import Features
-from shoal.score.model import RiskModel
-from shoal.score.stable import StableForest, StableTree, distinct_alphas
-from shoal.score.store import load
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoal.exports import on_demand
+
+if TYPE_CHECKING:
+    from shoal.score.alpha_tree import AlphaTree
+    from shoal.score.certified_forest import CertifiedForest
+    from shoal.score.certified_regressor import CertifiedRegressor
+    from shoal.score.certified_tree import CertifiedTree
+    from shoal.score.evaluation import (
+        ClassEvaluation,
+        Evaluation,
+        NumberEvaluation,
+        evaluate,
+        evaluate_classes,
+        evaluate_numbers,
+    )
+    from shoal.score.explanation import Explanation
+    from shoal.score.features import Features
+    from shoal.score.model import RiskModel
+    from shoal.score.stable import StableForest, StableTree, distinct_alphas
+    from shoal.score.store import load
 
 __all__ = [
     "AlphaTree",
@@ -43,3 +50,5 @@ __all__ = [
     "evaluate_numbers",
     "load",
 ]
+
+__getattr__, __dir__ = on_demand(__name__)

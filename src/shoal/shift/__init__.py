@@ -4,20 +4,27 @@ Importance weights (`ratio_weights`, `logistic_weights`, `transfer_weights`) mak
 from where the model will be used; `MarketRisk` uses them to predict the cost of a new market's enrollees.
 """
 
-from shoal.shift.assessment import (
-    MarketAssessment,
-    MarketRank,
-    Segment,
-    group_error,
-    r_squared,
-    rank_markets,
-    relative_bias,
-)
-from shoal.shift.market import MarketRisk
-from shoal.shift.populations import LevelBalance, effective_sample_size, imbalance
-from shoal.shift.transfer import TransferWeights, transfer_density_ratio, transfer_weights
-from shoal.shift.transfer_model import Transfer
-from shoal.shift.weights import ShiftWeights, logistic_weights, ratio_weights
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoal.exports import on_demand
+
+if TYPE_CHECKING:
+    from shoal.shift.assessment import (
+        MarketAssessment,
+        MarketRank,
+        Segment,
+        group_error,
+        r_squared,
+        rank_markets,
+        relative_bias,
+    )
+    from shoal.shift.market import MarketRisk
+    from shoal.shift.populations import LevelBalance, effective_sample_size, imbalance
+    from shoal.shift.transfer import TransferWeights, transfer_density_ratio, transfer_weights
+    from shoal.shift.transfer_model import Transfer
+    from shoal.shift.weights import ShiftWeights, logistic_weights, ratio_weights
 
 __all__ = [
     "LevelBalance",
@@ -39,3 +46,5 @@ __all__ = [
     "transfer_density_ratio",
     "transfer_weights",
 ]
+
+__getattr__, __dir__ = on_demand(__name__)

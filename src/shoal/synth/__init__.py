@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from shoal.exports import on_demand
 
 if TYPE_CHECKING:
     from shoal.synth.bootstrap import MarginalBootstrap
@@ -31,28 +32,4 @@ __all__ = [
     "load",
 ]
 
-_HOME = {
-    "Combined": "combining",
-    "ContingencyTable": "contingency",
-    "MarginalBootstrap": "bootstrap",
-    "Model": "synthesizer",
-    "MultipleImputation": "multiple",
-    "PeGS": "pegs",
-    "PerturbedImputation": "imputation",
-    "Price": "synthesizer",
-    "Synthesizer": "synthesizer",
-    "combine": "combining",
-    "load": "synthesizer",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'shoal.synth' has no attribute '{name}'")
-    value = getattr(import_module(f"shoal.synth.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
+__getattr__, __dir__ = on_demand(__name__)

@@ -20,17 +20,15 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from shoal.arrays import FloatArray, Generator, IntArray
-from shoal.claim import Claim
-from shoal.domain import Domain
 from shoal.dp import Budget, ProtectedUnit
 from shoal.errors import ParameterError
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help, Range
 from shoal.schema import Schema
 from shoal.synth.domain import Missing, encode_table
 from shoal.synth.parents import Ties
 from shoal.synth.spend import Purse, can_pay, charge, total_budget
-from shoal.synth.synthesizer import Model, Price, Synthesizer, assumptions, dp_claim
+from shoal.synth.synthesizer import Model, Price, Synthesizer, TableModel, assumptions, dp_claim, refuse_start
 from shoal.synth.tables import NoisyTables, one_way
 
 __all__ = ["BootstrapModel", "MarginalBootstrap"]
@@ -70,7 +68,7 @@ class MarginalBootstrap(Synthesizer):
         "Every column from its own marginal distribution; all associations between columns are lost. For test files."
     )
     promise = "One epsilon for all rows ever drawn; without epsilon, nothing."
-    telling = Telling(
+    report_text = ReportText(
         done="Each column was drawn on its own; associations between columns are lost.",
         writes="synthetic: drawn from the column's own distribution",
         keeps="The column's own distribution; no link to another column.",
@@ -109,13 +107,7 @@ class MarginalBootstrap(Synthesizer):
         if stated is None or self.epsilon is None:
             shares, total = [table / table.sum() for table in counts], float(encoded.n)
             return BootstrapModel(
-                shares=shares,
-                total=total,
-                domain=encoded.domain,
-                spent=None,
-                claims=(),
-                notes=encoded.notes,
-                bayesian=self.bayesian,
+                shares=shares, total=total, domain=encoded.domain, notes=encoded.notes, bayesian=self.bayesian
             )
         purse = Purse(left=total_budget(self.epsilon, self.delta, unit))
         charge(account, stated, "MarginalBootstrap: noisy margins")
@@ -134,55 +126,19 @@ class MarginalBootstrap(Synthesizer):
         )
 
 
-class BootstrapModel(Model):
+class BootstrapModel(TableModel):
     """Margins to draw from."""
 
     kind: ClassVar[str] = "margins"
 
-    def __init__(
-        self,
-        *,
-        shares: Sequence[FloatArray],
-        total: float,
-        domain: Domain,
-        spent: Budget | None,
-        claims: Sequence[Claim],
-        notes: Sequence[str],
-        bayesian: bool = False,
-    ) -> None:
-        self.bayesian = bayesian
-        self.shares, self._total, self.domain = tuple(shares), max(1, round(total)), domain
-        self._spent, self._claims, self.notes = spent, tuple(claims), tuple(notes)
-
-    @property
-    def ties(self) -> Ties:
-        """None: margins are all there is."""
-        return Ties(independent=len(self.shares) > 1, by_design=True)
-
-    @property
-    def claims(self) -> tuple[Claim, ...]:
-        """The claim of the noisy margins; none for exact ones."""
-        return self._claims
-
-    @property
-    def spent(self) -> Budget | None:
-        """What the margins cost; None for exact ones."""
-        return self._spent
-
-    @property
-    def releasable(self) -> bool:
-        """Whether the margins are noisy."""
-        return self._spent is not None
-
-    @property
-    def total(self) -> int:
-        """Number of records: noisy if the margins are."""
-        return self._total
+    def __init__(self, *, shares: Sequence[FloatArray], bayesian: bool = False, **rest: Any) -> None:
+        ties = Ties(independent=len(shares) > 1, by_design=True)  # margins are all there is
+        super().__init__(ties=ties, **rest)
+        self.shares, self.bayesian = tuple(shares), bayesian
 
     def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
         """Draw rows of cells."""
-        if start is not None:
-            raise ParameterError("sample", "start rows have no effect here: rows are drawn exactly", hint="Omit it.")
+        refuse_start(start)
         shares = [_posterior(share * self._total, rng) for share in self.shares] if self.bayesian else self.shares
         columns = [rng.choice(len(share), n, p=share) for share in shares]
         return np.asfortranarray(np.column_stack(columns)).astype(np.int64)

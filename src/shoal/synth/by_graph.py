@@ -29,15 +29,15 @@ from numba import njit
 
 from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
 from shoal.dp import ProtectedUnit
-from shoal.errors import ParameterError
 from shoal.rng import fresh_seed, stream
-from shoal.synth.by_table import TableModel, table_claims
+from shoal.synth.by_table import table_claims
 from shoal.synth.constraints import put, satisfying
 from shoal.synth.counts import Tabulated
 from shoal.synth.graph_measure import measure_graph
 from shoal.synth.graphical import Graphical
 from shoal.synth.parents import Parents, Ties, all_pairs, ties_found
 from shoal.synth.spend import Purse
+from shoal.synth.synthesizer import TableModel, refuse_start
 from shoal.synth.tables import pair_counts
 
 if TYPE_CHECKING:
@@ -74,8 +74,7 @@ class GraphModel(TableModel):
 
     def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
         """Draw rows of cells."""
-        if start is not None:
-            raise ParameterError("sample", "start rows have no effect here: rows are drawn exactly", hint="Omit it.")
+        refuse_start(start)
         rows = self.graphical.draw(n, rng)
         return polished(rows, self.tables, self._allowed, rng) if n <= MOST_POLISHED else rows
 

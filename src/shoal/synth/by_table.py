@@ -27,9 +27,7 @@ import numpy as np
 
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.claim import Claim
-from shoal.domain import Domain
 from shoal.dp import Budget, ProtectedUnit
-from shoal.errors import ParameterError
 from shoal.synth.chain import Chain, fit_chain, unexplained
 from shoal.synth.counts import Counts, Tabulated
 from shoal.synth.parents import (
@@ -43,7 +41,7 @@ from shoal.synth.parents import (
     ties_found,
 )
 from shoal.synth.spend import SHARES, Purse, by_cells, by_gain, n_pairs
-from shoal.synth.synthesizer import DATA_CHOSEN, Model, assumptions, dp_claim
+from shoal.synth.synthesizer import DATA_CHOSEN, TableModel, assumptions, dp_claim, refuse_start
 from shoal.synth.tables import NoisyTables, keys, mean_of_two
 
 if TYPE_CHECKING:
@@ -52,7 +50,6 @@ if TYPE_CHECKING:
 __all__ = [
     "ChainModel",
     "ConditionalsModel",
-    "TableModel",
     "fit_chain_model",
     "fit_conditionals",
     "measure",
@@ -60,49 +57,6 @@ __all__ = [
 ]
 
 Pair: TypeAlias = tuple[int, int]
-
-
-class TableModel(Model):
-    """What both designs share: a fixed claim for everything that is drawn."""
-
-    def __init__(
-        self,
-        *,
-        domain: Domain,
-        spent: Budget,
-        claims: Sequence[Claim],
-        notes: Sequence[str],
-        total: float,
-        ties: Ties = Ties(),  # noqa: B008, a frozen value
-    ) -> None:
-        self._ties = ties
-        self.domain, self._spent, self._claims = domain, spent, tuple(claims)
-        self.notes, self._total = tuple(notes), max(1, round(total))
-
-    @property
-    def claims(self) -> tuple[Claim, ...]:
-        """The one claim, for all rows that will ever be drawn."""
-        return self._claims
-
-    @property
-    def spent(self) -> Budget:
-        """What the fit cost; rows are free."""
-        return self._spent
-
-    @property
-    def releasable(self) -> bool:
-        """True unless the data chose the parents: the model holds noisy tables only."""
-        return all(claim.basis == "proved" for claim in self._claims)
-
-    @property
-    def ties(self) -> Ties:
-        """Whether ties between columns were found."""
-        return self._ties
-
-    @property
-    def total(self) -> int:
-        """The noisy number of records."""
-        return self._total
 
 
 class ChainModel(TableModel):
@@ -116,8 +70,7 @@ class ChainModel(TableModel):
 
     def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
         """Draw rows of cells."""
-        if start is not None:
-            raise ParameterError("sample", "start rows have no effect here: rows are drawn exactly", hint="Omit it.")
+        refuse_start(start)
         return self.chain.draw(n, rng)
 
     def _body(self) -> dict[str, Any]:

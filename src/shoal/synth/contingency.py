@@ -19,19 +19,18 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
-from shoal.claim import Claim
 from shoal.domain import Domain
 from shoal.domain.declared import content_of
 from shoal.dp import Budget, ProtectedUnit
 from shoal.errors import ParameterError
 from shoal.frame import enter
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help, Range
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
 from shoal.synth.domain import Missing, backend_of, encode_table, give
 from shoal.synth.spend import Purse, can_pay, charge, total_budget
-from shoal.synth.synthesizer import Model, Price, Synthesizer, assumptions, dp_claim
+from shoal.synth.synthesizer import Model, Price, Synthesizer, TableModel, assumptions, dp_claim, refuse_start
 from shoal.synth.tables import keys, project
 
 __all__ = ["ContingencyModel", "ContingencyTable"]
@@ -70,7 +69,7 @@ class ContingencyTable(Synthesizer):
     title = "full contingency table"
     summary = "Rows from the noisy table of all columns together; for a handful of columns, and as a baseline."
     promise = "One epsilon for all rows ever drawn; without epsilon, nothing."
-    telling = Telling(
+    report_text = ReportText(
         done="All combinations of the columns were counted, noise was added, and rows were drawn from the counts.",
         writes="synthetic: drawn from the noisy table of all columns",
         keeps="What the noise leaves of its ties with all other columns.",
@@ -129,48 +128,18 @@ class ContingencyTable(Synthesizer):
         return noisy[0].astype(np.float64)
 
 
-class ContingencyModel(Model):
+class ContingencyModel(TableModel):
     """The shares of all combinations, to draw from."""
 
     kind: ClassVar[str] = "contingency"
 
-    def __init__(
-        self,
-        *,
-        shares: FloatArray,
-        total: float,
-        domain: Domain,
-        notes: Sequence[str],
-        spent: Budget | None = None,
-        claims: Sequence[Claim] = (),
-    ) -> None:
-        self.shares, self._total, self.domain = shares, max(1, round(total)), domain
-        self._spent, self._claims, self.notes = spent, tuple(claims), tuple(notes)
-
-    @property
-    def claims(self) -> tuple[Claim, ...]:
-        """The claim of the noisy table; none for an exact one."""
-        return self._claims
-
-    @property
-    def spent(self) -> Budget | None:
-        """What the table cost; None for an exact one."""
-        return self._spent
-
-    @property
-    def releasable(self) -> bool:
-        """Whether the table is noisy."""
-        return self._spent is not None
-
-    @property
-    def total(self) -> int:
-        """Number of records: noisy if the table is."""
-        return self._total
+    def __init__(self, *, shares: FloatArray, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.shares = shares
 
     def draw_codes(self, n: int, start: IntArray | None, rng: Generator) -> IntArray:
         """Draw rows of cells."""
-        if start is not None:
-            raise ParameterError("sample", "start rows have no effect here: rows are drawn exactly", hint="Omit it.")
+        refuse_start(start)
         drawn = rng.choice(len(self.shares), n, p=self.shares)
         return np.asfortranarray(np.column_stack(np.unravel_index(drawn, self.domain.sizes))).astype(np.int64)
 

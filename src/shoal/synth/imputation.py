@@ -31,7 +31,7 @@ from shoal.domain import Axis, Domain
 from shoal.dp import Budget
 from shoal.errors import GuaranteeError
 from shoal.extras import need
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help, Range
 from shoal.schema import Schema
 from shoal.synth.domain import Missing, encode_table
@@ -83,7 +83,7 @@ class PerturbedImputation(Synthesizer):
     title = "perturbed imputation"
     summary = "Noisy logistic regressions, row by row; a baseline for comparison."
     promise = "Epsilon for each row: n rows cost n times as much."
-    telling = Telling(
+    report_text = ReportText(
         done="Rows were drawn from regressions of each column on the others, perturbed.",
         writes="synthetic: drawn from perturbed regressions",
         keeps="What a perturbed regression on the other columns holds of it.",

@@ -37,7 +37,7 @@ from shoal.domain import Axis, Domain
 from shoal.domain.declared import numbers_of
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.frame import enter, series
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import ColumnNames, Help, Range
 from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
@@ -95,7 +95,7 @@ class MultipleImputation(Synthesizer):
 
     title = "multiple imputation"
     summary = "Tables drawn from regressions, for trusted analysts who need valid intervals."
-    telling = Telling(
+    report_text = ReportText(
         done="Rows were drawn from regressions of each column on those before it.",
         writes="synthetic: drawn from regressions",
         keeps="What a regression on the columns before it holds of it.",

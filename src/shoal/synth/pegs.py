@@ -40,7 +40,7 @@ from typing import Annotated, Any, Literal
 from shoal.arrays import Generator
 from shoal.dp import Budget, ProtectedUnit
 from shoal.errors import ParameterError
-from shoal.method import Telling
+from shoal.method import ReportText
 from shoal.params import Help, Range
 from shoal.schema import Schema
 from shoal.synth.by_row import fit_by_row, row_price
@@ -139,7 +139,7 @@ class PeGS(Synthesizer):
     title = "PeGS"
     summary = "New rows from noisy tables of columns and pairs: the usual choice for a public file."
     promise = "One epsilon (or epsilon, delta) for all rows ever drawn, if the declared domain is public."
-    telling = Telling(
+    report_text = ReportText(
         done=(
             "The table was decomposed into small tables of counts, noise was added to them, and rows were "
             "drawn from them (Perturbed Gibbs Sampler)."

@@ -36,7 +36,17 @@ from shoal.synth.constraints import satisfying
 from shoal.synth.domain import give
 from shoal.synth.parents import Ties
 
-__all__ = ["DATA_CHOSEN", "Model", "Price", "Synthesizer", "assumptions", "dp_claim", "load"]
+__all__ = [
+    "DATA_CHOSEN",
+    "Model",
+    "Price",
+    "Synthesizer",
+    "TableModel",
+    "assumptions",
+    "dp_claim",
+    "load",
+    "refuse_start",
+]
 
 FORMAT = "shoal synthetic model 1"
 DATA_CHOSEN = (
@@ -255,6 +265,55 @@ class Model(ABC):
         if not isinstance(n, int) or isinstance(n, bool) or n < 1:
             raise ParameterError("sample", "n must be a whole number, at least 1", got=repr(n)[:60])
         return n
+
+
+class TableModel(Model):
+    """A model that is paid for once, when it is fitted: one claim for everything that is drawn, or none."""
+
+    def __init__(
+        self,
+        *,
+        domain: Domain,
+        notes: Sequence[str],
+        total: float,
+        spent: Budget | None = None,
+        claims: Sequence[Claim] = (),
+        ties: Ties = Ties(),  # noqa: B008, a frozen value
+    ) -> None:
+        self._ties = ties
+        self.domain, self._spent, self._claims = domain, spent, tuple(claims)
+        self.notes, self._total = tuple(notes), max(1, round(total))
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """The one claim, for all rows that will ever be drawn; none for exact tables."""
+        return self._claims
+
+    @property
+    def spent(self) -> Budget | None:
+        """What the fit cost; rows are free. None for exact tables."""
+        return self._spent
+
+    @property
+    def releasable(self) -> bool:
+        """Whether it holds noisy tables only, and the data didn't choose the parents."""
+        return self._spent is not None and all(claim.basis == "proved" for claim in self._claims)
+
+    @property
+    def ties(self) -> Ties:
+        """Whether ties between columns were found."""
+        return self._ties
+
+    @property
+    def total(self) -> int:
+        """The number of records: noisy if the tables are."""
+        return self._total
+
+
+def refuse_start(start: IntArray | None) -> None:
+    """Refuse rows to start from, for models that draw without a chain."""
+    if start is not None:
+        raise ParameterError("sample", "start rows have no effect here: rows are drawn exactly", hint="Omit it.")
 
 
 def assumptions(unit: ProtectedUnit | None, *more: str) -> tuple[str, ...]:

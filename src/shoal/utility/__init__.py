@@ -6,21 +6,26 @@ them. Nothing here is a guarantee: these are measured numbers, with an interval 
 
 from __future__ import annotations
 
-from shoal.utility.assessment import UtilityReport, assess
-from shoal.utility.distinguish import EnergyDistance, Propensity, energy_distance, propensity
-from shoal.utility.intersection import (
-    BootstrapIntersection,
-    TotalVariation,
-    bootstrap_intersection,
-    histogram_intersection,
-    total_variation,
-)
-from shoal.utility.marginal import Marginals, Ranks, marginals, ranks
-from shoal.utility.moment import Moments, moments
+from typing import TYPE_CHECKING
+
+from shoal.exports import on_demand
 from shoal.utility.noise_corrected import CorrectedSlope, NoiseCorrected, noise_corrected
 from shoal.utility.quality import ColumnScore, PairScore, Quality, quality
-from shoal.utility.regress import Regression, regression
 from shoal.utility.usefulness import Trained, Usefulness, usefulness
+
+if TYPE_CHECKING:
+    from shoal.utility.assessment import UtilityReport, assess
+    from shoal.utility.distinguish import EnergyDistance, Propensity, energy_distance, propensity
+    from shoal.utility.intersection import (
+        BootstrapIntersection,
+        TotalVariation,
+        bootstrap_intersection,
+        histogram_intersection,
+        total_variation,
+    )
+    from shoal.utility.marginal import Marginals, Ranks, marginals, ranks
+    from shoal.utility.moment import Moments, moments
+    from shoal.utility.regress import Regression, regression
 
 __all__ = [
     "BootstrapIntersection",
@@ -53,3 +58,5 @@ __all__ = [
     "total_variation",
     "usefulness",
 ]
+
+__getattr__, __dir__ = on_demand(__name__)
