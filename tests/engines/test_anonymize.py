@@ -92,11 +92,7 @@ def test_centroids_are_k_anonymous_and_verified_so(engine, visits, tmp_path):
     (k,) = [check for check in found.checks if check.name == "k-anonymity 5"]
     assert (k.standing, k.holds) == ("recomputed", True)
     again = shoal.verify(out, original=tmp_path / "in", engine=engine)
-    assert {check.name: check.holds for check in again.checks if check.name in ("input", "replay", "claims")} == {
-        "input": True,
-        "replay": True,
-        "claims": True,
-    }
+    assert again.exit_code == 0
 
 
 def test_a_run_is_repeated_by_another_engine(visits, tmp_path):
@@ -277,8 +273,8 @@ def test_mutations_change_what_is_written(visits, tmp_path, monkeypatch, mutatio
 def test_a_lost_row_is_no_release(engine, visits, tmp_path, monkeypatch):
     write = type(engine).write
 
-    def lossy(self, relation, folder, key):
-        (part,) = write(self, relation, folder, key)
+    def lossy(self, relation, folder, key, format):
+        (part,) = write(self, relation, folder, key, format)
         pl.read_parquet(folder / part.name).head(-1).write_parquet(folder / part.name)
         return (part,)
 

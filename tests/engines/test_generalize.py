@@ -17,7 +17,7 @@ from shoal.engine import Inputs
 from shoal.engine.duckdb import DuckDBEngine
 from shoal.engine.memory import MemoryEngine
 from shoal.errors import ColumnError, FileError, GuaranteeError, InputError, ParameterError, SchemaError
-from shoal.release import from_files, generalize_on
+from shoal.release import engine_words, generalize_on
 from shoal.release.minisign import new_key
 
 BASE = {"quasi": ["age", "zip", "rate"], "sensitive": ["ill", "cost"], "kinds": {"rate": "nominal"}}
@@ -61,7 +61,7 @@ def test_the_rows_and_claims_of_memory(engine, visits, tmp_path, name, loss):
 
 
 def test_files_order_and_threads_do_not_matter(visits, tmp_path, monkeypatch):
-    monkeypatch.setattr(from_files, "fresh_key", lambda: "7c" * 32)
+    monkeypatch.setattr(engine_words, "fresh_key", lambda: "7c" * 32)
     seen = set()
     for number, (n_files, threads) in enumerate([(1, 1), (2, 2), (7, 2)]):
         shuffled = visits.sample(fraction=1, shuffle=True, seed=number)
@@ -188,8 +188,8 @@ def test_a_written_file_that_lost_a_row_is_no_release(engine, visits, tmp_path, 
     inputs = Inputs.of(cut(visits, tmp_path / "in", 2))
     write = type(engine).write
 
-    def lossy(self, relation, folder, key):
-        (part,) = write(self, relation, folder, key)
+    def lossy(self, relation, folder, key, format):
+        (part,) = write(self, relation, folder, key, format)
         pl.read_parquet(folder / part.name).head(-1).write_parquet(folder / part.name)
         return (part,)
 

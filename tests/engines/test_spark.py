@@ -47,6 +47,83 @@ def test_spark_writes_the_bytes_of_memory(spark_engine, visits, tmp_path):
     assert (found.k, found.n_classes) == (expected.k, expected.n_classes)
 
 
+@pytest.mark.parametrize(("partitions", "adaptive", "batch"), [(1, False, 1000), (7, True, 13)])
+def test_partitions_batches_and_the_optimiser_do_not_matter(
+    spark_engine, visits, tmp_path, monkeypatch, partitions, adaptive, batch
+):
+    settings = {
+        "spark.sql.shuffle.partitions": partitions,
+        "spark.sql.adaptive.enabled": adaptive,
+        "spark.sql.execution.arrow.maxRecordsPerBatch": batch,
+    }
+    session = spark_engine._spark
+    before = {name: session.conf.get(name) for name in settings}
+    inputs = Inputs.of(cut(visits.head(400), tmp_path / "in", 2))
+    recipe = Anonymization.of(shoal.MDAV(k=5), shoal.Centroid())
+    try:
+        for name, value in settings.items():
+            session.conf.set(name, str(value).lower())
+        found = made(spark_engine, inputs, tmp_path / "spark", recipe)
+    finally:
+        for name, value in before.items():
+            session.conf.set(name, value)
+    assert found.parts == made(MemoryEngine(), inputs, tmp_path / "memory", recipe).parts
+
+
+def test_spark_writes_csv_under_pseudonyms_and_enters_the_register(spark_engine, visits, tmp_path):
+    """The same marks, tokens and bytes as in memory, and a run that can be made again there."""
+    from shoal.ledger import Ledger
+    from shoal.pseudonym import ProjectKey, Pseudonyms
+    from shoal.register.people import People
+
+    names = Pseudonyms(key=ProjectKey(bytes(range(32))), scope="registry")
+    schema = shoal.Schema.of(unit="who", pseudonym=["who"], quasi=["age", "zip", "ill"], other=["cost", "rate"])
+    inputs = Inputs.of(cut(visits.head(600), tmp_path / "in", 2))
+    recipe = Anonymization.of(shoal.MDAV(k=5), shoal.Centroid())
+    seen = []
+    for name, engine in (("spark", spark_engine), ("memory", MemoryEngine())):
+        Ledger.open(url := f"sqlite:///{tmp_path}/{name}.db").close()
+        register = shoal.Register.open("visits", ledger=url)
+        words = {"pseudonyms": names, "format": "csv", "register": register, "seed": 7, "key": KEY}
+        done = release_files(engine, inputs, schema, recipe, tmp_path / name, plan=Plan(rows=300, sample=600), **words)
+        people = People.from_bytes(register.book.released_marks(register.releases()[0], "people"))
+        seen.append((done.parts, len(people.marks)))
+        register.close()
+    assert seen[0] == seen[1]
+
+
+def test_two_hundred_partitions_without_the_optimiser(spark_engine, visits, tmp_path):
+    session = spark_engine._spark
+    settings = {"spark.sql.shuffle.partitions": "200", "spark.sql.adaptive.enabled": "false"}
+    before = {name: session.conf.get(name) for name in settings}
+    relation = spark_engine.scan(Inputs.of(cut(visits, tmp_path / "in", 2)))
+    try:
+        for name, value in settings.items():
+            session.conf.set(name, value)
+        found = spark_engine.collect(spark_engine.count(relation, ["age", "zip"], "who"))
+    finally:
+        for name, value in before.items():
+            session.conf.set(name, value)
+    memory = MemoryEngine()
+    expected = memory.collect(memory.count(memory.of(visits), ["age", "zip"], "who"))
+    assert sorted(found.rows()) == sorted(expected.select(found.columns).rows())
+
+
+def test_spark_connect_gives_the_rows_of_memory(visits, tmp_path):
+    """A server of its own, reached over gRPC: cells, keyed sample and written bytes."""
+    pytest.importorskip("grpc", reason="needs pyspark[connect]")
+    inputs = Inputs.of(cut(visits, tmp_path / "in", 2))
+    script = Path(__file__).with_name("connect.py")
+    done = subprocess.run([sys.executable, str(script), str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    (out := tmp_path / "memory").mkdir()
+    memory = MemoryEngine()
+    relation = memory.scan(inputs)
+    ages = memory.sample(relation, 20, KEY)["age"].to_list()
+    parts = [part.sha256 for part in memory.write(relation, out, KEY)]
+    assert json.loads(done.stdout.splitlines()[-1]) == {"ages": ages, "zips": 6, "parts": parts}
+
+
 def test_spark_generalizes_as_memory_does(spark_engine, visits, tmp_path):
     inputs = Inputs.of(cut(visits, tmp_path / "in", 3))
     schema = shoal.Schema.of(unit="who", quasi=["age", "zip"], sensitive=["ill"], other=["rate", "cost"])
@@ -87,8 +164,8 @@ def test_a_file_written_twice_is_the_same_file(spark_engine, visits, tmp_path, m
 
     writing = spark._writing
 
-    def dying(folder):
-        write = writing(folder)
+    def dying(folder, format):
+        write = writing(folder, format)
 
         def cell(rows):
             found = write(rows)

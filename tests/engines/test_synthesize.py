@@ -9,12 +9,13 @@ from tests.engines.conftest import cut
 
 import shoal
 from shoal.dp import Account, Budget
-from shoal.engine import Inputs, open_engine
+from shoal.engine import Inputs
 from shoal.engine.memory import MemoryEngine
 from shoal.errors import ColumnError, GuaranteeError, InputError, ParameterError
 from shoal.recipe import Synthesis
 from shoal.release import synthesis_on
 from shoal.release.from_files import release_files
+from shoal.release.paid import Paid
 from shoal.release.synthesis_on import EngineCounts, _tabulated
 from shoal.rng import stream
 
@@ -101,7 +102,7 @@ def test_the_account_is_charged_once_and_before_any_noise(engine, visits, tmp_pa
     apart = synthesis_on.PeGS.fit_tabulated
 
     def watched(self, table, schema, account, rng):
-        seen.append(len(account.entries))
+        seen.append(len(account.account.entries))
         return apart(self, table, schema, account, rng)
 
     monkeypatch.setattr(synthesis_on.PeGS, "fit_tabulated", watched)
@@ -117,20 +118,89 @@ def test_the_account_is_charged_once_and_before_any_noise(engine, visits, tmp_pa
     assert made.n_rows == 100
 
 
-def test_a_run_that_dies_after_the_charge_stays_charged_and_leaves_nothing(visits, tmp_path, monkeypatch):
+STEPS = ["checking the table", "fitting", "drawing", "writing", "verifying", "reporting"]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_run_that_stops_at_any_step_is_charged_and_drawn_once(visits, tmp_path, monkeypatch, step):
+    """Charge, draw, store, use: whoever starts it again gets what was paid for, or pays for the first time."""
+    folder = cut(visits, tmp_path / "in", 2)
+    account = Account.open(folder, limit=Budget(epsilon=5))
+    recipe = Synthesis.of(shoal.PeGS(epsilon=1.0), rows=100)
+    draws = []
+    fit = synthesis_on.PeGS.fit_tabulated
+    monkeypatch.setattr(
+        synthesis_on.PeGS, "fit_tabulated", lambda *given: (draws.append(step), fit(*given))[1], raising=True
+    )
+
+    def stopping(name):
+        if name == step:
+            raise KeyboardInterrupt
+
+    def run(**given):
+        return release_files(
+            MemoryEngine(), Inputs.of(folder), ROWS, recipe, tmp_path / "out", account=account, **given
+        )
+
+    with pytest.raises(KeyboardInterrupt):
+        run(progress=stopping)
+    assert not [path for path in tmp_path.iterdir() if "out" in path.name]
+    done = run()
+    assert (len(account.entries), len(draws)) == (1, 1)
+    assert done.n_rows == 100
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["account"]["n_entries"] == 1
+    assert shoal.verify(tmp_path / "out", original=folder).holds
+    assert not list(tmp_path.glob("*.paid-*"))  # the next run pays again
+    run(overwrite=True)
+    assert (len(account.entries), len(draws)) == (2, 2)
+
+
+def test_a_run_that_stops_between_charge_and_store_stays_charged(visits, tmp_path, monkeypatch):
+    """The safe side: what was drawn may have been seen, and is lost."""
     folder = cut(visits, tmp_path / "in", 2)
     account = Account.open(folder, limit=Budget(epsilon=5))
     recipe = Synthesis.of(shoal.PeGS(epsilon=1.0), rows=100)
 
-    def dies(*_):
+    def dies(self, model):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(synthesis_on, "_drawn", dies)
-    with open_engine("duckdb", spill=tmp_path) as engine, pytest.raises(KeyboardInterrupt):
-        release_files(engine, Inputs.of(folder), ROWS, recipe, tmp_path / "out", account=account)
+    with monkeypatch.context() as patched:
+        patched.setattr(Paid, "keep", dies)
+        with pytest.raises(KeyboardInterrupt):
+            release_files(MemoryEngine(), Inputs.of(folder), ROWS, recipe, tmp_path / "out", account=account)
     assert account.spent == Budget(epsilon=1.0)
     assert not (tmp_path / "out").exists()
-    assert not (tmp_path / "out.internal").exists()
+    release_files(MemoryEngine(), Inputs.of(folder), ROWS, recipe, tmp_path / "out", account=account)
+    assert account.spent == Budget(epsilon=2.0)
+
+
+def test_what_was_paid_for_is_used_for_the_same_run_alone(visits, tmp_path):
+    folder = cut(visits, tmp_path / "in", 2)
+    account = Account.open(folder, limit=Budget(epsilon=5))
+    recipe = Synthesis.of(shoal.PeGS(epsilon=1.0), rows=100)
+    model = shoal.PeGS(epsilon=1.0).fit(visits, ROWS, seed=1)
+    paid = Paid.of(account, recipe, ROWS, "a")
+    paid.charge(Budget(epsilon=1.0), purpose="a test")
+    paid.keep(model)
+    assert paid.file.stat().st_mode & 0o777 == 0o600
+    assert Paid.of(account, Synthesis.of(shoal.PeGS(epsilon=1.0), rows=7), ROWS, "a").found().claims == model.claims
+    assert Paid.of(account, Synthesis.of(shoal.PeGS(epsilon=2.0), rows=100), ROWS, "a").found() is None
+    assert Paid.of(account, recipe, ROWS, "b").found() is None
+    words = json.loads(paid.file.read_text())
+    words["paid"]["when"] = "2001-01-01T00:00:00+00:00"  # a charge that the account doesn't know
+    paid.file.write_text(json.dumps(words))
+    assert paid.found() is None
+
+
+def test_a_synthesis_is_entered_in_the_register_without_people(visits, tmp_path):
+    folder = cut(visits, tmp_path / "in", 2)
+    account = Account.open(folder, limit=Budget(epsilon=5))
+    register = shoal.Register.of(account.ledger, account.data_set).to("A. Reader")
+    recipe = Synthesis.of(shoal.PeGS(epsilon=1.0), rows=100)
+    words = {"account": account, "register": register}
+    release_files(MemoryEngine(), Inputs.of(folder), ROWS, recipe, tmp_path / "out", **words)
+    (entry,) = register.releases()
+    assert (entry["people"], entry["epsilon"], entry["recipient"]) == (0, 1.0, "A. Reader")
 
 
 def test_an_account_of_a_folder_knows_its_files(visits, tmp_path):

@@ -9,7 +9,7 @@ from tests.engines.conftest import cut
 from shoal.engine import PERSONS, ROWS, Inputs
 from shoal.engine.marks import marked, marks, total
 from shoal.engine.memory import MemoryEngine
-from shoal.engine.parquet_parts import write_parts
+from shoal.engine.parts import write_parts
 
 KEY = "5a" * 32
 

@@ -133,25 +133,29 @@ def anonymize(
     if not engine.in_memory:
         refused = {
             "--target-linkage": target_linkage,
+            "--risk": risk,
+            "--population": population,
+            "--events": events,
             "--preset": rules.preset,
             "--sample": to.sample,
-            "--scope": pseudonym.scope,
             "--same-groups-as": same_groups_as,
         }
-        engine.refuse(refused | {f"--format {to.format}": to.format not in (None, "parquet")}, reading)
+        engine.refuse(refused, reading)
         target = required(to.out, "--out FOLDER", "anonymize")
         if recipe is None:
-            repeat_lake(required(replay, "--replay FILE", "anonymize"), file, target, engine, overwrite=to.overwrite)
+            again = {"overwrite": to.overwrite, "project_key": _project_key(pseudonym)}
+            repeat_lake(required(replay, "--replay FILE", "anonymize"), file, target, engine, **again)
             return
         roles = Schema.read(required(schema, "--schema FILE", "anonymize"))
-        words = {"delimiter": reading.delimiter, "overwrite": to.overwrite, "seed": seed, "allow": rules.allow or ()}
+        words: dict[str, Any] = {"delimiter": reading.delimiter, "overwrite": to.overwrite, "format": to.format}
+        words |= {"seed": seed, "allow": rules.allow or (), "pseudonyms": pseudonym.of(roles)}
         path = required(file, "FILE", "anonymize")
-        with book.opened_for(engine.engine, path, to) as register:
+        with book.opened_for(path, to) as register:
             release_lake(path, roles, recipe, target, engine, **words, register=register)
         return
     with steps() as step, ExitStack() as stack:
         if recipe is None:
-            release = _replayed(replay, file, pseudonym.pseudonym_key, step)
+            release = _replayed(replay, file, pseudonym, step)
         else:
             source, roles = open_input(file, schema, to, reading, step, "anonymize")
             source = tried(source, roles, to.sample, seed)
@@ -217,5 +221,9 @@ def _released(
     return release if register is None else entered(release, register)
 
 
-def _replayed(path: Any, file: Path | None, key: Path | None, step: Any) -> Any:
-    return replay(path, input=file, key=None if key is None else ProjectKey.read(key), progress=step)
+def _replayed(path: Any, file: Path | None, pseudonym: PseudonymOptions, step: Any) -> Any:
+    return replay(path, input=file, key=_project_key(pseudonym), progress=step)
+
+
+def _project_key(pseudonym: PseudonymOptions) -> ProjectKey | None:
+    return None if pseudonym.pseudonym_key is None else ProjectKey.read(pseudonym.pseudonym_key)

@@ -151,11 +151,10 @@ def coarsen(
             "--sample": to.sample,
             "--policy": policy,
         }
-        given |= {f"--format {to.format}": to.format not in (None, "parquet")}
         engine.refuse(given, reading)
         rules = _with_hierarchies(Schema.read(required(schema, "--schema FILE", "coarsen")), hierarchies)
         path, target = required(file, "FILE", "coarsen"), required(to.out, "--out FOLDER", "coarsen")
-        with book.opened_for(engine.engine, path, to) as register:
+        with book.opened_for(path, to) as register:
             release_lake(
                 path,
                 rules,
@@ -166,6 +165,8 @@ def coarsen(
                 overwrite=to.overwrite,
                 seed=seed,
                 allow=held.allow or (),
+                format=to.format,
+                pseudonyms=pseudonym.of(rules),
                 register=register,
             )
         return

@@ -1,4 +1,4 @@
-"""`shoal anonymize`, `coarsen` and `synthesize` on an engine: from files of any size to a folder of Parquet."""
+"""`shoal anonymize`, `coarsen` and `synthesize` on an engine: from files of any size to a folder of Parquet or CSV."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def release_lake(
 ) -> release.FilesRelease:
     """Make the release of the table that `path` names, write it to `target` and print what was released."""
     check_target(target, overwrite=given["overwrite"])
-    release.check_on(recipe, schema)
+    release.check_on(recipe, schema, given.get("pseudonyms"), given.get("format"))
     inputs = Inputs.of(path, delimiter=given.pop("delimiter"))
     _check_apart(inputs, target)
     with steps() as step, engine.open() as opened:
@@ -33,10 +33,10 @@ def release_lake(
     return made
 
 
-def repeat_lake(replay: Path, path: Path | None, target: Path, engine: EngineOptions, *, overwrite: bool) -> None:
+def repeat_lake(replay: Path, path: Path | None, target: Path, engine: EngineOptions, **given: Any) -> None:
     """Repeat the run that a replay file records and print what was released."""
     with steps() as step, engine.open() as opened:
-        made = release.repeat_files(opened, replay, target, input=path, overwrite=overwrite, progress=step)
+        made = release.repeat_files(opened, replay, target, input=path, **given, progress=step)
     _tell(made)
 
 

@@ -188,16 +188,8 @@ class RegisterOptions:
         return {"--recipient": self.recipient, "--despite": self.despite, "--data": self.data}
 
     @contextmanager
-    def opened_for(self, engine: str, file: Any, to: Destination) -> Iterator[Any]:
-        """The register for files on an engine; None where nobody wants one, or the engine spreads over machines."""
-        if not self.register or engine == "spark":
-            for name, value in self.given.items():
-                if value is not None:
-                    raise ParameterError(name, "is for the register", hint=f"The engine {engine} has none here.")
-            if self.register:
-                note(f"Register: not checked and not entered; its key stays on one machine, and {engine} uses several.")
-            yield None
-            return
+    def opened_for(self, file: Any, to: Destination) -> Iterator[Any]:
+        """The register for files on an engine; None where nobody wants one."""
         with self.opened(SimpleNamespace(path=str(file), single=Path(file).is_file()), to) as register:
             yield register
 

@@ -20,7 +20,7 @@ from shoal.report.numbers import number, percent
 from shoal.report.readings import reading_lines, reading_words, shown
 
 if TYPE_CHECKING:
-    from shoal.release.from_files import FilesRelease
+    from shoal.release.engine_words import FilesRelease
 
 __all__ = ["places", "registered", "summary", "tell"]
 

@@ -87,9 +87,9 @@ def synthesize(
     held = rules.held
     engine = engine.chosen(file if to.sample is None else None)
     if not engine.in_memory:
-        given_too = {"--preset": rules.preset, "--sample": to.sample, "--control": control, "--recipient": recipient}
-        engine.refuse(given_too | {f"--format {to.format}": to.format not in (None, "parquet")}, reading)
-        _on_engine(required(file, "FILE", "synthesize"), schema, recipe, to, budget, engine, reading)
+        given_too = {"--preset": rules.preset, "--sample": to.sample, "--control": control, "--allow": rules.allow}
+        engine.refuse(given_too, reading)
+        _on_engine(required(file, "FILE", "synthesize"), schema, recipe, to, budget, engine, reading, recipient)
         return
     with steps() as step:
         source, roles = open_input(file, schema, to, reading, step, "synthesize")
@@ -117,12 +117,17 @@ def _on_engine(
     budget: AccountOptions,
     engine: EngineOptions,
     reading: Reading,
+    recipient: str | None,
 ) -> None:
     roles = Schema.read(required(schema, "--schema FILE", "synthesize"))
     target = required(to.out, "--out FOLDER", "synthesize")
-    shoal.release.check_on(recipe, roles)
-    words: dict[str, Any] = {"delimiter": reading.delimiter, "overwrite": to.overwrite}
+    shoal.release.check_on(recipe, roles, format=to.format)
+    words: dict[str, Any] = {"delimiter": reading.delimiter, "overwrite": to.overwrite, "format": to.format}
     with _account(account_place(file), recipe, budget) if budget.account else nullcontext() as account:
+        if account is not None:
+            words["register"] = _register(account, recipient)
+        elif recipient is not None:
+            raise ParameterError("--recipient", "is for the register", hint="Omit it, or --no-account.")
         release_lake(file, roles, recipe, target, engine, account=account, **words)
         if account is not None:
             screen.print(f"Account: {account.summary}", markup=False)

@@ -7,10 +7,12 @@ engine, no verb depends on the order of rows, on files, threads or batches, and 
 
 from shoal.engine.engine import GROUPED, MARK, PERSON, PERSONS, ROWS, Batch, Engine, Part, Relation, Types, open_engine
 from shoal.engine.inputs import Inputs
+from shoal.engine.parts import PART_FORMATS
 
 __all__ = [
     "GROUPED",
     "MARK",
+    "PART_FORMATS",
     "PERSON",
     "PERSONS",
     "ROWS",

@@ -23,7 +23,7 @@ from shoal.engine.csv_types import Dialect, csv_types
 from shoal.engine.engine import MARK, Batch, Part, Relation, Types
 from shoal.engine.inputs import Inputs
 from shoal.engine.marks import marked
-from shoal.engine.parquet_parts import write_parts
+from shoal.engine.parts import write_parts
 from shoal.engine.sql import SqlEngine
 from shoal.engine.sums import summed
 from shoal.errors import FileError
@@ -66,20 +66,23 @@ class DuckDBEngine(SqlEngine):
 
     def scan(self, inputs: Inputs) -> Relation:
         """The rows of Parquet or CSV files, not read yet; of CSV, every cell is looked at to tell the types."""
-        self._inputs.append(inputs)
-        if inputs.delimiter is None:
-            # Parquet's statistics don't tell of NaN; without this option DuckDB takes them to say that there is none.
-            source = f"read_parquet({_list(inputs.files)}, hive_partitioning=false, can_have_nan=true)"
-        else:
-            columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in inputs.columns)
-            source = (
-                f"read_csv({_list(inputs.files)}, auto_detect=false, header=true, delim={_text(inputs.delimiter)}, "
-                f"quote='\"', escape='\"', nullstr='', strict_mode=true, columns={{{columns}}})"
-            )
-        raw = self._relation(f"SELECT {self._names(inputs.columns)} FROM {source}")
         if inputs.delimiter is not None:
-            raw = self._relation(csv_types(raw.plan, inputs.columns, self._row, self._dialect))
-        return self.cleaned(raw)
+            plan = self.texts(inputs).plan
+            return self.cleaned(self._relation(csv_types(plan, inputs.columns, self._row, self._dialect)))
+        self._inputs.append(inputs)
+        # Parquet's statistics don't tell of NaN; without this option DuckDB takes them to say that there is none.
+        source = f"read_parquet({_list(inputs.files)}, hive_partitioning=false, can_have_nan=true)"
+        return self.cleaned(self._relation(f"SELECT {self._names(inputs.columns)} FROM {source}"))
+
+    def texts(self, inputs: Inputs) -> Relation:
+        """The rows of files of delimited text, each cell as it is."""
+        self._inputs.append(inputs)
+        columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in inputs.columns)
+        source = (
+            f"read_csv({_list(inputs.files)}, auto_detect=false, header=true, delim={_text(inputs.delimiter or ',')}, "
+            f"quote='\"', escape='\"', nullstr='', strict_mode=true, columns={{{columns}}})"
+        )
+        return self._relation(f"SELECT {self._names(inputs.columns)} FROM {source}")
 
     def forget(self, inputs: Inputs) -> None:
         """No longer hold the files to be unchanged."""
@@ -121,11 +124,11 @@ class DuckDBEngine(SqlEngine):
         names = self._names([name for name in relation.columns if name != order])
         return self._connection.sql(f"SELECT {names} FROM ({relation.plan}) ORDER BY {self._name(order)}")
 
-    def write(self, relation: Relation, folder: Path, key: str) -> tuple[Part, ...]:
+    def write(self, relation: Relation, folder: Path, key: str, format: str = "parquet") -> tuple[Part, ...]:
         """Write the rows in the order of their marks."""
         found = self.map(relation, marked(key), {**relation.types, MARK: pl.Int64()})
         ordered = f"SELECT * FROM ({found.plan}) ORDER BY {self._name(MARK)}"
-        return write_parts(self._batches(ordered), folder, self._length(relation))
+        return write_parts(self._batches(ordered), folder, self._length(relation), format)
 
     def close(self) -> None:
         """Close the database and remove the folder with everything that was spilled."""

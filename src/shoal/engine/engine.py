@@ -19,7 +19,7 @@ from typing import Any, Protocol, Self, TypeAlias
 import polars as pl
 
 from shoal.engine.inputs import Inputs
-from shoal.errors import ParameterError
+from shoal.errors import ColumnError, ParameterError
 
 __all__ = [
     "GROUPED",
@@ -32,6 +32,7 @@ __all__ = [
     "Part",
     "Relation",
     "Types",
+    "check_types",
     "open_engine",
 ]
 
@@ -76,6 +77,9 @@ class Engine(Protocol):
 
     def scan(self, inputs: Inputs) -> Relation:
         """The rows of files, not read yet."""
+
+    def texts(self, inputs: Inputs) -> Relation:
+        """The rows of files of delimited text, each cell as the text that it is; an empty one is missing."""
 
     def forget(self, inputs: Inputs) -> None:
         """These files are read no more: they may change or go."""
@@ -176,8 +180,8 @@ class Engine(Protocol):
     def native(self, relation: Relation, order: str) -> Any:
         """A relation as a table of the engine's own type, sorted by `order`, which it then leaves out."""
 
-    def write(self, relation: Relation, folder: Path, key: str) -> tuple[Part, ...]:
-        """Write Parquet files of equal numbers of rows in the order of the rows' marks under `key`."""
+    def write(self, relation: Relation, folder: Path, key: str, format: str = "parquet") -> tuple[Part, ...]:
+        """Write files of about equal numbers of rows in the order of the rows' marks under `key`."""
 
     def close(self) -> None:
         """Give back what the engine holds: connections, spill files."""
@@ -185,6 +189,14 @@ class Engine(Protocol):
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *error: object) -> None: ...
+
+
+def check_types(types: Types) -> None:
+    """Refuse columns that hold lists, bytes or objects."""
+    for name, dtype in types.items():
+        if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+            rule = "must hold numbers, texts, dates or true/false"
+            raise ColumnError(name, rule, got="another type", hint="Leave the column out of the files.")
 
 
 def open_engine(

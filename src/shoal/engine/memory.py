@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 
 from shoal.canonical import plain
-from shoal.engine.engine import GROUPED, MARK, PERSONS, ROWS, Batch, Part, Relation, Types
+from shoal.engine.engine import GROUPED, MARK, PERSONS, ROWS, Batch, Part, Relation, Types, check_types
 from shoal.engine.inputs import Inputs
 from shoal.engine.marks import marked, marks
-from shoal.engine.parquet_parts import write_parts
+from shoal.engine.parts import write_parts
 from shoal.engine.sums import summed
 from shoal.files import read_table
 from shoal.files.column_types import typed
@@ -32,11 +32,16 @@ class MemoryEngine:
         inputs.require_unchanged()
         return self.of(frame)
 
+    def texts(self, inputs: Inputs) -> Relation:
+        """The cells as they are."""
+        return _relation(_cells(inputs))
+
     def forget(self, inputs: Inputs) -> None:
         """They have been read."""
 
     def of(self, frame: pl.DataFrame) -> Relation:
         """A frame as a relation: NaN is missing, there is one zero, categories are texts."""
+        check_types(frame.schema)
         plain_types = frame.with_columns(
             pl.col(pl.Float32).cast(pl.Float64), pl.col(pl.Categorical, pl.Enum).cast(pl.String)
         )
@@ -174,9 +179,9 @@ class MemoryEngine:
         """The frame."""
         return relation.plan.sort(order).drop(order)
 
-    def write(self, relation: Relation, folder: Path, key: str) -> tuple[Part, ...]:
+    def write(self, relation: Relation, folder: Path, key: str, format: str = "parquet") -> tuple[Part, ...]:
         """Write the rows in the order of their marks."""
-        return write_parts([marked(key)(relation.plan).sort(MARK)], folder, len(relation.plan))
+        return write_parts([marked(key)(relation.plan).sort(MARK)], folder, len(relation.plan), format)
 
     def close(self) -> None:
         """There is nothing to give back."""
@@ -196,9 +201,13 @@ def _read(inputs: Inputs) -> pl.DataFrame:
     """All files together; the types of delimited text are told from every cell of all of them."""
     if inputs.delimiter is None:
         return pl.concat([read_table(file).select(inputs.columns) for file in inputs.files])
-    mark, names = inputs.delimiter, inputs.columns
-    cells = pl.concat([read_table(file, delimiter=mark, text=names) for file in inputs.files])
-    return pl.DataFrame([typed(cells[name], ".") for name in names])
+    cells = _cells(inputs)
+    return pl.DataFrame([typed(cells[name], ".") for name in inputs.columns])
+
+
+def _cells(inputs: Inputs) -> pl.DataFrame:
+    """All cells of delimited text as they are."""
+    return pl.concat([read_table(file, delimiter=inputs.delimiter, text=inputs.columns) for file in inputs.files])
 
 
 def _grouped(frame: pl.DataFrame, by: Sequence[str], aggregates: list[pl.Expr]) -> pl.DataFrame:

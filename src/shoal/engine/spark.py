@@ -30,7 +30,7 @@ from shoal.engine.csv_types import Dialect, csv_types
 from shoal.engine.engine import MARK, Batch, Part, Relation, Types
 from shoal.engine.inputs import Inputs
 from shoal.engine.marks import marked
-from shoal.engine.parquet_parts import n_parts, part_numbers, write_part
+from shoal.engine.parts import n_parts, part_numbers, write_part
 from shoal.engine.sql import SqlEngine
 from shoal.engine.sums import summed
 from shoal.errors import FileError, InputError, ParameterError, ShoalError
@@ -84,17 +84,24 @@ class SparkEngine(SqlEngine):
 
     def scan(self, inputs: Inputs) -> Relation:
         """The rows of Parquet or CSV files, which every executor must be able to read."""
-        self._inputs.append(inputs)
-        files = [file.resolve().as_uri() for file in inputs.files]
-        reader = self._spark.read.option("recursiveFileLookup", "true")
+        if inputs.delimiter is not None:
+            plan = self.texts(inputs).plan
+            return self.cleaned(self._relation(csv_types(plan, inputs.columns, self._row, self._dialect)))
         with self._reporting():
-            if inputs.delimiter is None:
-                return self.cleaned(self.of_frame(reader.parquet(*files).select(*self._columns(inputs.columns))))
-            texts = ", ".join(f"{self._name(name)} STRING" for name in inputs.columns)
-            options = {"header": True, "sep": inputs.delimiter, "quote": '"', "escape": '"', "multiLine": True}
-            frame = reader.options(**options, mode="FAILFAST", nullValue="").schema(texts).csv(files)
-        raw = self.of_frame(frame)
-        return self.cleaned(self._relation(csv_types(raw.plan, inputs.columns, self._row, self._dialect)))
+            frame = self._reader(inputs).parquet(*_uris(inputs)).select(*self._columns(inputs.columns))
+            return self.cleaned(self.of_frame(frame))
+
+    def texts(self, inputs: Inputs) -> Relation:
+        """The rows of files of delimited text, each cell as it is."""
+        types = ", ".join(f"{self._name(name)} STRING" for name in inputs.columns)
+        options = {"header": True, "sep": inputs.delimiter, "quote": '"', "escape": '"', "multiLine": True}
+        reader = self._reader(inputs).options(**options, mode="FAILFAST", nullValue="").schema(types)
+        with self._reporting():
+            return self.of_frame(reader.csv(_uris(inputs)))
+
+    def _reader(self, inputs: Inputs) -> Any:
+        self._inputs.append(inputs)
+        return self._spark.read.option("recursiveFileLookup", "true")
 
     def forget(self, inputs: Inputs) -> None:
         """No longer hold the files to be unchanged."""
@@ -142,13 +149,13 @@ class SparkEngine(SqlEngine):
         made = numbers.mapInArrow(_of_batches(_of_numbers(function), types), _struct(types))
         return Relation(plan=f"SELECT * FROM {self._keep(made)}", types=dict(types))
 
-    def write(self, relation: Relation, folder: Path, key: str) -> tuple[Part, ...]:
+    def write(self, relation: Relation, folder: Path, key: str, format: str = "parquet") -> tuple[Part, ...]:
         """Write each file on a worker; `folder` must be one that all of them see."""
         parts, place = n_parts(self._length(relation)), str(folder.resolve())
         types = {**relation.types, MARK: pl.Int64(), _FILE: pl.Int64()}
         found = self.map(relation, _numbered(key, parts), types)
         told = {"name": pl.String(), "rows": pl.Int64(), "sha256": pl.String()}
-        written = self.collect(self.apply(found, _FILE, _writing(place), told)).sort("name")
+        written = self.collect(self.apply(found, _FILE, _writing(place, format), told)).sort("name")
         lost = [name for name in written["name"] if not (folder / name).is_file()]
         if lost:
             raise FileError(str(folder), "must be a folder that the driver and all executors share", got=lost[0])
@@ -215,6 +222,10 @@ class SparkEngine(SqlEngine):
             raise _told(error) from None
 
 
+def _uris(inputs: Inputs) -> list[str]:
+    return [file.resolve().as_uri() for file in inputs.files]
+
+
 def _started(master: str | None, memory: str | None) -> Any:
     try:
         from pyspark.sql import SparkSession
@@ -267,9 +278,9 @@ def _numbered(key: str, parts: int) -> Batch:
     return batch
 
 
-def _writing(folder: str) -> Batch:
+def _writing(folder: str, format: str) -> Batch:
     def cell(rows: pl.DataFrame) -> pl.DataFrame:
-        part = write_part(rows.drop(_FILE), int(rows[_FILE][0]), Path(folder))
+        part = write_part(rows.drop(_FILE), int(rows[_FILE][0]), Path(folder), format)
         return pl.DataFrame({"name": [part.name], "rows": [part.rows], "sha256": [part.sha256]})
 
     return cell

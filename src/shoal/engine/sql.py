@@ -13,10 +13,9 @@ from typing import ClassVar, Self
 
 import polars as pl
 
-from shoal.engine.engine import GROUPED, MARK, PERSONS, ROWS, Batch, Part, Relation, Types
+from shoal.engine.engine import GROUPED, MARK, PERSONS, ROWS, Batch, Part, Relation, Types, check_types
 from shoal.engine.inputs import Inputs
 from shoal.engine.marks import marked, small_marks
-from shoal.errors import ColumnError
 
 __all__ = ["SqlEngine"]
 
@@ -39,6 +38,10 @@ class SqlEngine(ABC):
     @abstractmethod
     def scan(self, inputs: Inputs) -> Relation:
         """The rows of files, not read yet."""
+
+    @abstractmethod
+    def texts(self, inputs: Inputs) -> Relation:
+        """The rows of files of delimited text, each cell as it is."""
 
     @abstractmethod
     def forget(self, inputs: Inputs) -> None:
@@ -65,7 +68,7 @@ class SqlEngine(ABC):
         """The rows that a pure function makes of each of n numbers."""
 
     @abstractmethod
-    def write(self, relation: Relation, folder: Path, key: str) -> tuple[Part, ...]:
+    def write(self, relation: Relation, folder: Path, key: str, format: str = "parquet") -> tuple[Part, ...]:
         """Write the rows in the order of their marks."""
 
     @abstractmethod
@@ -90,9 +93,7 @@ class SqlEngine(ABC):
 
     def cleaned(self, relation: Relation) -> Relation:
         """NaN as missing, one zero, wide floats, and texts for categories."""
-        for name, dtype in relation.types.items():
-            if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
-                raise ColumnError(name, "must hold numbers, texts, dates or true/false", got="another type")
+        check_types(relation.types)
         chosen = (f"{_clean(self._name(n), dtype)} AS {self._name(n)}" for n, dtype in relation.types.items())
         return self._relation(f"SELECT {', '.join(chosen)} FROM ({relation.plan})")
 

@@ -14,20 +14,21 @@ import polars as pl
 
 from shoal.claim import Claim
 from shoal.dp.journal import Spending
-from shoal.engine import GROUPED, PERSONS, ROWS, Engine, Inputs, Relation
+from shoal.engine import GROUPED, PERSONS, ROWS, Engine, Inputs, Relation, Types
 from shoal.engine.marks import total
 from shoal.errors import GuaranteeError
 from shoal.fact import Fact
 from shoal.recipe import Progress, Recipe
 from shoal.recipe.anonymization import Anonymization
 from shoal.release.cells import CELL, GROUP, Plan, by_cells, cut, tried
+from shoal.release.paid import Paid
 from shoal.release.promises import cell_claims
 from shoal.release.relation import settle
 from shoal.rng import branch_key
 from shoal.schema import Schema
 from shoal.synth.synthesizer import Model
 
-__all__ = ["EngineMade", "anonymize_relation", "check_written", "class_sizes", "digest", "largest_share"]
+__all__ = ["EngineMade", "anonymize_relation", "check_written", "class_sizes", "digest", "largest_share", "read_back"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +43,9 @@ class EngineMade:
         With every kind settled.
     n_groups, k
         How many groups or classes there are, and the persons of the smallest; 0 where there are none.
-    model, spending
-        The model that rows were drawn from, and what its account had spent afterwards.
+    model, spending, paid
+        The model that rows were drawn from, what its account had spent afterwards, and where the model is kept until
+        the release exists.
     """
 
     relation: Relation
@@ -54,6 +56,12 @@ class EngineMade:
     k: int = 0
     model: Model | None = None
     spending: Spending | None = None
+    paid: Paid | None = None
+
+    def settled(self) -> None:
+        """The release exists: what was kept for a run that stops is no longer needed."""
+        if self.paid is not None:
+            self.paid.forget()
 
 
 def anonymize_relation(
@@ -127,18 +135,43 @@ def check_written(
     engine: Engine, made: EngineMade, released: Sequence[str], files: Sequence[Path], recipe: Recipe
 ) -> None:
     """Read the files back: they must hold exactly the released rows, in classes of k where that is claimed."""
-    written = Inputs.listed("written table", files)
-    relation, key = engine.scan(written), "00" * 32
-    same = digest(engine, engine.select(relation, released), key) == digest(
-        engine, engine.select(made.relation, released), key
-    )
-    _require(same, "must hold exactly the released rows")
+    written, rows = Inputs.listed("written table", files), engine.select(made.relation, released)
+    relation, key = read_back(engine, written, rows.types), "00" * 32
+    if written.delimiter is not None:
+        rows = _without_empty_texts(engine, rows)
+    _require(digest(engine, relation, key) == digest(engine, rows, key), "must hold exactly the released rows")
     if recipe.collapses:
         quasi = list(made.schema.quasi)
         counted = engine.count(relation if made.schema.unit is None else made.relation, quasi, made.schema.unit)
         smallest = int(engine.extremes(engine.keep(counted), [PERSONS])[PERSONS][0])
         _require(smallest >= recipe.k, f"must be {recipe.k}-anonymous")
     engine.forget(written)
+
+
+def read_back(engine: Engine, files: Inputs, types: Types) -> Relation:
+    """Written files with the types that were written: delimited text has none of its own."""
+    if files.delimiter is None:
+        return engine.select(engine.scan(files), list(types))
+    return engine.map(engine.texts(files), lambda rows: pl.DataFrame([_read(rows[n], types[n]) for n in types]), types)
+
+
+def _read(cells: pl.Series, dtype: pl.DataType) -> pl.Series:
+    if dtype == pl.Boolean:
+        return cells == "true"
+    if dtype == pl.Date:
+        return cells.str.to_date("%Y-%m-%d")
+    if isinstance(dtype, pl.Datetime):
+        return cells.str.to_datetime(time_unit=dtype.time_unit, time_zone=dtype.time_zone)
+    if dtype == pl.Time:
+        return cells.str.to_time("%H:%M:%S%.f")
+    return cells.cast(dtype)
+
+
+def _without_empty_texts(engine: Engine, relation: Relation) -> Relation:
+    """In delimited text an empty text is a missing one."""
+    texts = [name for name, dtype in relation.types.items() if dtype == pl.String]
+    blank = [pl.when(pl.col(name) != "").then(pl.col(name)).alias(name) for name in texts]
+    return engine.map(relation, lambda rows: rows.with_columns(blank), relation.types) if texts else relation
 
 
 def digest(engine: Engine, relation: Relation, key: str) -> tuple[int, int]:

@@ -35,7 +35,7 @@ from shoal.files.atomic import replacing, write_zip
 from shoal.files.linked import read_linked
 from shoal.files.workbook import write_workbook
 from shoal.linked import Collection
-from shoal.release.folders import FORMER, MANIFEST, PARTS, REPORT, SIGNATURE, is_part, is_table, place
+from shoal.release.folders import FORMER, MANIFEST, REPORT, SIGNATURE, is_part, is_parts, is_table, place
 from shoal.release.linked import WrittenTables, linked_files
 from shoal.release.manifest import ENTRIES, read_manifest
 from shoal.release.minisign import Signature
@@ -70,8 +70,8 @@ def faults(folder: Path, words: Mapping[str, Any]) -> list[str]:
     files, table = files_of(words), words["output"].get("file")
     linked = set(linked_files(words).values())
     wrong = [*_unlisted(words), *_wrong_names(files, linked)]
-    if table == PARTS:
-        parts = parts_of(words)
+    if is_parts(table):
+        parts = {name: digest for name, digest in parts_of(words).items() if Path(name).suffix == Path(table).suffix}
         others = set(files) - {REPORT, *parts}
         if others or not parts or words["output"].get("sha256") != digest_of(parts):
             wrong.append(f"{MANIFEST}: must name the parts of the table with their SHA-256")

@@ -16,6 +16,7 @@ import polars as pl
 
 from shoal.arrays import AnyArray
 from shoal.engine import PERSON, ROWS, Engine, Relation
+from shoal.errors import InputError
 from shoal.frame import enter
 from shoal.recipe import Recipe
 from shoal.register.people import Draft, persons_of, row_hashes, told_apart
@@ -26,9 +27,10 @@ from shoal.schema import Schema
 if TYPE_CHECKING:
     from shoal.register.register import Register
 
-__all__ = ["EngineDraft", "EngineEntering"]
+__all__ = ["EngineDraft", "EngineEntering", "nobodys_entry"]
 
 _LABEL, _HASH, _NUMBER = "#label", "#hash", "#number"
+_MOST_ROWS = 200_000_000  # marks on the driver: 6 GB
 _NO_VALUES = np.empty((0, 3), dtype=np.uint64)
 
 
@@ -68,11 +70,13 @@ class EngineEntering:
     def of(cls, register: Register, engine: Engine, relation: Relation, schema: Schema) -> EngineEntering:
         """Find the data set and mark the people."""
         plain = engine.narrow(engine.keep(relation), relation.columns)
-        found, rows, said = register.recognised(lambda key: _sketch(engine, plain, key))
-        who = found.who() or _who(engine, plain, schema)
-        marked = _marked(engine, plain, who, found.key)
-        known = Known(who=who, marks=_NO_VALUES, rows=rows, people=(), recognised=said)
-        return cls(register=found, known=known, relation=marked)
+        n = engine.known(plain, [])[ROWS]
+        if n > _MOST_ROWS:
+            rule = f"holds marks of at most {_MOST_ROWS:,} rows on the driver"
+            hint = "Release without it (--no-register), or register the files of each year or region alone."
+            raise InputError("register", rule, got=f"{n:,} rows", hint=hint)
+        found, known = _known(register, engine, plain, schema)
+        return cls(register=found, known=known, relation=_marked(engine, plain, known.who, found.key))
 
     def entry(self, engine: Engine, made: Relation, by: Sequence[str], schema: Schema, recipe: Recipe) -> Entry:
         """Hold the masked rows against the register; a CrossedError where they don't hold beside earlier releases.
@@ -95,6 +99,22 @@ class EngineEntering:
         beside = self.register.check(draft, k=recipe.k, keeps_groups=False)
         known = replace(self.known, people=sketch_of(draft.people.marks))
         return Entry(register=self.register, known=known, beside=beside, draft=draft, values=_NO_VALUES)
+
+
+def nobodys_entry(register: Register, engine: Engine, relation: Relation, schema: Schema) -> Entry:
+    """What the register will be told of rows that are nobody's: the release, its ε and its files, and no person."""
+    found, known = register, None
+    if register.declared is None:
+        plain = engine.narrow(engine.keep(relation), relation.columns)
+        found, known = _known(register, engine, plain, schema)
+    return Entry(register=found, known=known, beside=found.nobodys(), draft=None, values=_NO_VALUES)
+
+
+def _known(register: Register, engine: Engine, plain: Relation, schema: Schema) -> tuple[Register, Known]:
+    """The register with its data set found, and how its people are known."""
+    found, rows, said = register.recognised(lambda key: _sketch(engine, plain, key))
+    who = found.who() or _who(engine, plain, schema)
+    return found, Known(who=who, marks=_NO_VALUES, rows=rows, people=(), recognised=said)
 
 
 def _who(engine: Engine, relation: Relation, schema: Schema) -> Who:

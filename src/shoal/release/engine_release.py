@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
@@ -24,10 +24,16 @@ from shoal.fact import Fact, sentences
 from shoal.recipe import Progress, Recipe, quiet
 from shoal.release.by_engine import EngineMade, digest
 from shoal.release.cells import Plan
+from shoal.release.engine_words import EngineRun, FilesRelease, Origin
 from shoal.release.folders import staged
-from shoal.release.from_files import EngineRun, FilesRelease, Origin, check_on, made_on, written
+from shoal.release.from_files import check_on, made_on, written
+from shoal.release.registering import Entry
 from shoal.rng import branch_key
 from shoal.schema import Schema
+
+if TYPE_CHECKING:
+    from shoal.pseudonym import Pseudonyms
+    from shoal.register.register import Register
 
 __all__ = ["EngineRelease", "engine_of", "release_on"]
 
@@ -38,14 +44,16 @@ class EngineRelease:
 
     Parameters
     ----------
-    engine, made, run, origin
-        Where it lies, what was made and how, and from what (internal).
+    engine, made, run, origin, entry
+        Where it lies, what was made and how, from what, and what the register will be told when it is written
+        (internal).
     """
 
     engine: Engine = field(repr=False)
     made: EngineMade = field(repr=False)
     run: EngineRun = field(repr=False)
     origin: Origin = field(repr=False)
+    entry: Entry | None = field(default=None, repr=False)
 
     @cached_property
     def table(self) -> Any:
@@ -72,22 +80,36 @@ class EngineRelease:
         return sentences(self.facts)
 
     def write(
-        self, directory: str | Path, *, overwrite: bool = False, progress: Progress | None = None
+        self,
+        directory: str | Path,
+        *,
+        format: str = "parquet",
+        overwrite: bool = False,
+        progress: Progress | None = None,
     ) -> FilesRelease:
-        """Write a folder of Parquet with one manifest, and what must not leave to the folder beside it."""
-        target = Path(directory)
+        """Write a folder of Parquet (or CSV) with one manifest, and what must not leave to the folder beside it."""
+        target, run = Path(directory), replace(self.run, format=format)
+        check_on(run.recipe, run.declared, run.pseudonyms, format)
         with staged(target, overwrite=overwrite) as (stage, inside):
-            return written(self.engine, self.made, self.run, self.origin, target, stage, inside, progress or quiet)
+            done = written(
+                self.engine, self.made, run, self.origin, target, stage, inside, progress or quiet, self.entry
+            )
+        self.made.settled()
+        return done
 
     def close(self) -> None:
-        """Give back what the engine holds; the table can't be read afterwards."""
+        """Give back what the engine holds; the table can't be read afterwards, and what it cost is used up."""
+        self.made.settled()
         self.engine.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, *error: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.engine.close()
 
 
 def engine_of(table: Any, engine: str | None, memory: str | None) -> str:
@@ -111,18 +133,21 @@ def release_on(
     plan: Plan | None = None,
     account: Any = None,
     allow: Sequence[str] = (),
+    register: Register | None = None,
+    pseudonyms: Pseudonyms | None = None,
     progress: Progress | None = None,
 ) -> EngineRelease:
     """Make the release of a recipe from files, a DuckDB relation or a Spark DataFrame where they lie."""
-    check_on(recipe, schema)
+    check_on(recipe, schema, pseudonyms)
     engine, relation, origin = _opened(name, table, memory, master, recipe.command)
     try:
-        run = EngineRun.of(recipe, schema, seed, plan=plan)
-        made = made_on(engine, relation, run, account=account, allow=allow, progress=progress or quiet)
+        run = EngineRun.of(recipe, schema, seed, plan=plan, pseudonyms=pseudonyms)
+        words: dict[str, Any] = {"register": register, "account": account, "allow": allow}
+        made, entry = made_on(engine, relation, run, origin, **words, progress=progress or quiet)
     except BaseException:
         engine.close()
         raise
-    return EngineRelease(engine=engine, made=made, run=run, origin=origin)
+    return EngineRelease(engine=engine, made=made, run=run, origin=origin, entry=entry)
 
 
 def _opened(

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 
+from shoal.engine import PART_FORMATS
 from shoal.errors import FileError
 from shoal.files import atomic
 
@@ -22,7 +23,6 @@ __all__ = [
     "FORMER",
     "MANIFEST",
     "MODEL",
-    "PARTS",
     "REPLAY",
     "REPORT",
     "SIGNATURE",
@@ -30,7 +30,9 @@ __all__ = [
     "inside_of",
     "is_linked",
     "is_part",
+    "is_parts",
     "is_table",
+    "parts_pattern",
     "place",
     "replaced",
     "replay_of",
@@ -39,8 +41,6 @@ __all__ = [
 
 
 FORMATS = ("csv", "tsv", "parquet", "dta", "sav", "xpt")
-PARTS = "part-*.parquet"
-"""What the manifest names as the table where it lies in several files."""
 MANIFEST, REPORT, SIGNATURE = "manifest.json", "report.html", "manifest.json.minisig"
 REPLAY, MODEL = "replay.toml", "model.json"
 FORMER = "internal"  # where earlier versions kept the inside files, within the folder itself
@@ -140,4 +140,14 @@ def is_linked(table: str, file: object) -> bool:
 
 def is_part(name: str) -> bool:
     """Whether a file of this name is one of several that hold the table of a release."""
-    return re.fullmatch(r"part-[0-9]{5,}\.parquet", name) is not None
+    return re.fullmatch(rf"part-[0-9]{{5,}}\.({'|'.join(PART_FORMATS)})", name) is not None
+
+
+def parts_pattern(format: str) -> str:
+    """What the manifest names as the table where it lies in several files."""
+    return f"part-*.{format}"
+
+
+def is_parts(table: object) -> bool:
+    """Whether that is what a manifest names."""
+    return table in [parts_pattern(ending) for ending in PART_FORMATS]

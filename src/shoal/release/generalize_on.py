@@ -25,6 +25,7 @@ from shoal.recipe import Coarsening, Progress
 from shoal.recipe.rules import refuse_rules
 from shoal.release.by_engine import EngineMade, class_sizes, largest_share
 from shoal.release.promises import class_claims
+from shoal.release.relation import without_numbers
 from shoal.risk.class_sizes import require_plain
 from shoal.schema import Column, Schema
 
@@ -119,10 +120,8 @@ def _items(engine: Engine, relation: Relation, schema: Schema) -> _Items:
 
 def _prepared(raw: pl.DataFrame, schema: Schema) -> Prepared:
     """Hold the combinations to the schema; numbers in an error would count combinations, not records."""
-    try:
+    with without_numbers():
         return prepare(raw, Schema(tuple(schema[name] for name in schema.quasi)))
-    except ColumnError as error:
-        raise ColumnError(error.column, error.rule, hint=error.hint) from None
 
 
 def _counted(rows: Any, sets: pl.DataFrame | None, kept: Any, n: int) -> Counted:

@@ -34,12 +34,12 @@ from shoal.release.registering import Entering
 from shoal.release.release import Release, SyntheticRelease, checked_seed
 from shoal.rng import fresh_key
 from shoal.schema import LinkedSchema, Schema
-from shoal.synth.synthesizer import Synthesizer
 
 if TYPE_CHECKING:
     from shoal.register.beside import Beside
     from shoal.register.register import Register
     from shoal.release.engine_release import EngineRelease
+    from shoal.synth import Synthesizer
 
 __all__ = [
     "anonymize",
@@ -159,6 +159,8 @@ def anonymize(
     group: Grouper | None = None,
     mask: Mask | Sequence[Mask] | None = None,
     allow: Sequence[str] = (),
+    pseudonyms: Pseudonyms | None = None,
+    register: Register | None = None,
     seed: int | None = None,
     engine: str,
     memory: str | None = None,
@@ -252,7 +254,8 @@ def anonymize(
     name = _engine_for(table, schema, engine, memory)
     if name != "memory" and isinstance(schema, Schema):
         words: dict[str, Any] = {"seed": seed, "memory": memory, "allow": allow, "progress": progress}
-        return _on(name, table, schema, recipe, words, preset=preset, register=register, pseudonyms=pseudonyms)
+        words |= {"register": register, "pseudonyms": pseudonyms}
+        return _on(name, table, schema, recipe, words, preset=preset, same_groups_as=same_groups_as, events=events)
     given = read_input(table, schema) if isinstance(table, str | Path) else table
     return make(
         given,
@@ -276,6 +279,8 @@ def coarsen(
     method: Coarsener | Sequence[Coarsener],
     *,
     allow: Sequence[str] = (),
+    pseudonyms: Pseudonyms | None = None,
+    register: Register | None = None,
     seed: int | None = None,
     engine: str,
     memory: str | None = None,
@@ -360,7 +365,8 @@ def coarsen(
     name = _engine_for(table, schema, engine, memory)
     if name != "memory" and isinstance(schema, Schema):
         words: dict[str, Any] = {"seed": seed, "memory": memory, "allow": allow, "progress": progress}
-        return _on(name, table, schema, recipe, words, preset=preset, register=register, pseudonyms=pseudonyms)
+        words |= {"register": register, "pseudonyms": pseudonyms}
+        return _on(name, table, schema, recipe, words, preset=preset, events=events)
     table = read_input(table, schema) if isinstance(table, str | Path) else table
     held: dict[str, Any] = {"preset": preset, "accept": accept, "allow": allow, "register": register}
     return make(table, schema, recipe, **held, pseudonyms=pseudonyms, seed=seed, progress=progress)
@@ -456,7 +462,7 @@ def synthesize(
     name = _engine_for(table, schema, engine, memory)
     if name != "memory":
         words: dict[str, Any] = {"seed": seed, "memory": memory, "account": account, "progress": progress}
-        return _on(name, table, schema, recipe, words, preset=preset, register=register, control=control)
+        return _on(name, table, schema, recipe, words | {"register": register}, preset=preset, control=control)
     table = read_input(table, schema) if isinstance(table, str | Path) else table
     return make(
         table,
@@ -486,7 +492,8 @@ def _on(
 
     for option, value in in_memory.items():
         if value is not None:
-            raise ParameterError(option, f"needs the table in memory, not the engine {name}")
+            hint = 'Leave it out, or run in memory (engine="memory").'
+            raise ParameterError(option, f"needs the table in memory, not the engine {name}", hint=hint)
     return release_on(name, table, schema, recipe, **words)
 
 
@@ -553,10 +560,15 @@ def under_pseudonyms(table: Any, schema: Schema, pseudonyms: Pseudonyms) -> Any:
     frame = enter(table)
     for name in schema.pseudonym if schema.unit is None else ():
         known = series(frame, name).drop_nulls()
-        if known.n_unique() < len(known):
-            raise ColumnError(
-                name,
-                "is to be a pseudonym and ties rows together, and the schema doesn't say whose rows they are",
-                hint="Name the column that tells persons apart as the unit; it may be this one.",
-            )
+        refuse_ties(name, known.n_unique(), len(known))
     return pseudonyms.apply(table, schema)
+
+
+def refuse_ties(column: str, n_different: int, n_known: int) -> None:
+    """Without a unit, an identifier that is to be a pseudonym may occur once only."""
+    if n_different < n_known:
+        raise ColumnError(
+            column,
+            "is to be a pseudonym and ties rows together, and the schema doesn't say whose rows they are",
+            hint="Name the column that tells persons apart as the unit; it may be this one.",
+        )

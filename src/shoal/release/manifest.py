@@ -84,7 +84,7 @@ def manifest(release: Release, *, file: str, sha256: str, key: str, created: str
         "format": FORMAT,
         "created": created,
         "recipe": release.recipe.to_dict(),
-        "columns": {c.name: _column_words(c) for c in release.schema.columns if c.name in frame.columns},
+        "columns": {c.name: column_words(c) for c in release.schema.columns if c.name in frame.columns},
         "removed": [c.name for c in release.schema.columns if c.name not in frame.columns],
         **_rules(release),
         "schema": {"sha256": release.described.fingerprint()},
@@ -104,7 +104,8 @@ def manifest(release: Release, *, file: str, sha256: str, key: str, created: str
     }
 
 
-def _column_words(column: Column) -> dict[str, Any]:
+def column_words(column: Column) -> dict[str, Any]:
+    """What a manifest says of a column."""
     role = "pseudonym" if column.pseudonym else column.role
     codes = {text_of(code): meaning for code, meaning in (column.missing_codes or {}).items()}
     return {"role": role, "kind": column.kind, **({"missing_codes": codes} if codes else {})}
@@ -267,7 +268,7 @@ def replay(
         preset=read_preset(words.get("preset")),
         accept=True,
         allow=[column.name for one in _schemas(schema) for column in one.columns],
-        pseudonyms=_pseudonyms(words, key),
+        pseudonyms=recorded_pseudonyms(words, key),
         beside=beside,
         progress=progress,
     )
@@ -277,7 +278,8 @@ def _schemas(schema: Schema | LinkedSchema) -> list[Schema]:
     return [schema] if isinstance(schema, Schema) else [table.columns for table in schema.tables]
 
 
-def _pseudonyms(words: dict[str, Any], key: ProjectKey | None) -> Pseudonyms | None:
+def recorded_pseudonyms(words: Mapping[str, Any], key: ProjectKey | None) -> Pseudonyms | None:
+    """The pseudonyms that a replay file names; without a key, under the one in the environment."""
     if "pseudonyms" not in words:
         return None
     return Pseudonyms.from_dict(words["pseudonyms"], key or ProjectKey.find())

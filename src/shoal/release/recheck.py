@@ -30,14 +30,16 @@ from shoal.equivalence import Contents, codes, contents_of, ranks
 from shoal.files import sha256
 from shoal.frame import enter, series
 from shoal.recipe.rules import breaking
-from shoal.release.folders import MANIFEST, PARTS, REPORT
+from shoal.release.contents import parts_of
+from shoal.release.folders import MANIFEST, REPORT, is_parts
+from shoal.release.from_files import repeat_files
 from shoal.release.manifest import commitment, fingerprint, replay
 from shoal.release.write import keeps_bound, write_evidence, write_released
 from shoal.report.signing import Decision
 from shoal.risk.class_sizes import table_classes
 from shoal.schema import Schema
 
-__all__ = ["Parts", "Recount", "Repeated", "fits_input", "recount", "repeat"]
+__all__ = ["Parts", "Recount", "Repeated", "fits_input", "recount", "repeat", "repeat_parts"]
 
 _SLACK = 1e-9  # against the rounding of entropies and distances
 
@@ -232,9 +234,29 @@ def repeat(folder: Path, path: Path, recorded: Mapping[str, Any], words: Mapping
         )
 
 
+def repeat_parts(
+    engine: Engine, folder: Path, path: Path, recorded: Mapping[str, Any], words: Mapping[str, Any], original: Path
+) -> Repeated:
+    """Repeat the run of an engine that the replay file `path` records, and compare with what lies in `folder`."""
+    decided = Decision.from_dict(words["decision"]) if "decision" in words else None
+    with tempfile.TemporaryDirectory() as scratch:
+        again = Path(scratch) / "again"
+        made = repeat_files(engine, path, again, input=original, decision=decided)
+        bounds = {claim.value for claim in made.claims if claim.kind == "re-identification bound"}
+        claimed = {claim["value"] for claim in words["claims"] if claim["kind"] == "re-identification bound"}
+        return Repeated(
+            claims=tuple(claim.to_dict() for claim in made.claims),
+            same_input=fits_input(original, recorded, words),
+            same_table={part.name: part.sha256 for part in made.parts} == parts_of(words),
+            keeps_bound=all(any(bound <= value for bound in bounds) for value in claimed),
+            manifest=_manifest_difference(again / MANIFEST, folder / MANIFEST),
+            report=_report_difference(again / REPORT, folder / REPORT),
+        )
+
+
 def fits_input(original: Path, recorded: Mapping[str, Any], words: Mapping[str, Any]) -> bool:
     """Whether the manifest's commitment is to this file, or to these files."""
-    digest = Inputs.of(original).sha256() if words["output"]["file"] == PARTS else sha256(original)
+    digest = Inputs.of(original).sha256() if is_parts(words["output"]["file"]) else sha256(original)
     return bool(commitment(digest, recorded["key"]) == _committed(words))
 
 

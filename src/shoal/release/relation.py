@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,13 +22,13 @@ from shoal.conform import check_columns, prepare, unit_rule
 from shoal.domain import Axis
 from shoal.encode import Coding, Encoder, absences, coding_of_counts, palette, step_of, with_atoms
 from shoal.engine import PERSON, ROWS, Engine, Relation
-from shoal.errors import ColumnError, InputError, Problems, SchemaError
+from shoal.errors import ColumnError, InputError, Problems, ProblemsError, SchemaError
 from shoal.fact import Fact
 from shoal.frame import enter, series
 from shoal.recipe.rules import refuse_rules
 from shoal.schema import Column, Schema
 
-__all__ = ["Settled", "settle"]
+__all__ = ["Settled", "settle", "without_numbers"]
 
 _MOST_VALUES = 2_000_000  # different values of one column on the driver
 _BITS = 62
@@ -71,6 +72,21 @@ class Settled:
     def palette(self) -> pl.DataFrame:
         """A row for each level, to decode from."""
         return palette(self.codings)
+
+
+@contextmanager
+def without_numbers() -> Iterator[None]:
+    """Numbers in an error would count the rows of a batch, or values: they are left out."""
+    try:
+        yield
+    except ProblemsError as error:
+        raise ProblemsError([_without_number(problem) for problem in error.problems]) from None
+    except ColumnError as error:
+        raise _without_number(error) from None
+
+
+def _without_number(error: InputError) -> InputError:
+    return ColumnError(error.column, error.rule, hint=error.hint) if isinstance(error, ColumnError) else error
 
 
 def settle(engine: Engine, relation: Relation, schema: Schema) -> Settled:
@@ -125,12 +141,6 @@ def _is_number(column: Column, relation: Relation) -> bool:
 
 def _refuse(schema: Schema) -> None:
     refuse_rules(schema)
-    if schema.pseudonym:
-        raise SchemaError(
-            f"column '{next(iter(schema.pseudonym))}'",
-            "can't be published as a pseudonym from files on an engine",
-            hint="Take pseudonym out of the schema, or run in memory.",
-        )
     if not schema.quasi:
         raise SchemaError("schema", "must name at least one quasi-identifier")
 
@@ -193,10 +203,8 @@ def _kinded(values: pl.DataFrame, column: Column) -> Column:
 
 def _held(values: pl.DataFrame, column: Column) -> Column:
     """Hold values to a column's entry; numbers in an error would count values, not records."""
-    try:
+    with without_numbers():
         return prepare(values, Schema((column,))).schema[column.name]
-    except ColumnError as error:
-        raise ColumnError(error.column, error.rule, hint=error.hint) from None
 
 
 def _few(column: Column, values: pl.DataFrame) -> pl.DataFrame:
@@ -280,10 +288,8 @@ def _prepared(engine: Engine, relation: Relation, schema: Schema) -> Relation:
     def batch(rows: pl.DataFrame) -> pl.DataFrame:
         if len(rows) == 0:
             return pl.DataFrame(schema=types)
-        try:
+        with without_numbers():
             frame = prepare(rows.drop(PERSON, strict=False), present).frame
-        except ColumnError as error:  # its number would count the rows of a batch
-            raise ColumnError(error.column, error.rule, hint=error.hint) from None
         made = [rows[name] if name in PERSON else series(frame, name) for name in types]
         return pl.DataFrame(made).cast(types)  # type: ignore[arg-type]
 

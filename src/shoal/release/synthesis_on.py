@@ -3,8 +3,9 @@
 1. The engine counts, batch by batch, the tables of all columns and pairs, whole numbers that add up to the same sums
    for any files, order, batches and retries. A person with more rows than the budget pays for keeps so many, drawn
    among their own rows.
-2. The account is charged; then, once and on the driver, OpenDP draws the noise, and the model is fitted. No task draws
-   protective noise, so none that runs twice draws it twice. A run that dies after the charge stays charged.
+2. The account is charged; then, once and on the driver, OpenDP draws the noise, the model is fitted and stored. No task
+   draws protective noise, so none that runs twice draws it twice. A run that dies later finds the model that it has
+   paid for (`shoal.release.paid`).
 3. The rows are drawn from the fitted model where they will lie, in ranges, each from the stream of its number: a range
    that is drawn again gives the same rows. That is post-processing, whatever the streams are.
 
@@ -13,8 +14,7 @@ What is claimed is what `shoal.synthesize` claims. Nothing is compared with the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -26,11 +26,13 @@ from shoal.arrays import IntArray
 from shoal.conform import check_columns
 from shoal.engine import MARK, Batch, Engine, Relation
 from shoal.engine.marks import marked, marks, signed
-from shoal.errors import ColumnError, InputError, ParameterError, ProblemsError
+from shoal.errors import InputError, ParameterError
 from shoal.fact import Fact
 from shoal.frame import enter
 from shoal.recipe import Progress, Synthesis
 from shoal.release.by_engine import EngineMade
+from shoal.release.paid import Paid
+from shoal.release.relation import without_numbers
 from shoal.rng import branch, fresh_key, stream
 from shoal.schema import Schema
 from shoal.synth.counts import Tabulated, part_counts
@@ -69,31 +71,58 @@ def synthesize_relation(
     schema: Schema,
     recipe: Synthesis,
     account: Any,
+    digest: Callable[[], str],
     seed: int,
     progress: Progress,
 ) -> EngineMade:
-    """Fit a model to the counts of a relation, charged to `account` first, and draw rows from it."""
+    """Fit a model to the counts of a relation, charged to `account` first, and draw rows from it.
+
+    `digest` is that of the input, by which a model that was paid for is found again.
+    """
     check_synthesis(recipe)
+    paid = None if account is None else Paid.of(account, recipe, schema, digest())
+    found = None if paid is None else paid.found()
+    model = found or _fitted(engine, relation, schema, recipe, paid, seed, progress)
+    progress("drawing")
+    n = recipe.rows if recipe.rows is not None else model.total
+    assert n is not None
+    notes = (Fact(says="{note}", values={"note": note}, outside=True) for note in model.notes)
+    return EngineMade(
+        relation=_drawn(engine, model, n, branch(seed, "draw")),
+        schema=schema,
+        claims=model.claims,
+        facts=(*notes, *([_FOUND] if found is not None else [])),
+        model=model,
+        spending=None if account is None else account.spending,
+        paid=paid,
+    )
+
+
+_FOUND = Fact(says="the model of a run that was stopped is used: no noise was drawn anew, and nothing was charged")
+
+
+def _fitted(
+    engine: Engine,
+    relation: Relation,
+    schema: Schema,
+    recipe: Synthesis,
+    paid: Paid | None,
+    seed: int,
+    progress: Progress,
+) -> Model:
+    """Count, charge, draw the noise, and store what was paid for before it is used."""
     pegs = recipe.method
     assert isinstance(pegs, PeGS)
-    can_pay(account, pegs.stated)
+    can_pay(paid, pegs.stated)
     total_budget(pegs.epsilon, pegs.delta, pegs.unit(schema))
     progress("checking the table")
     check_columns(enter(pl.DataFrame(schema=dict(relation.types))), schema)
     table = _tabulated(engine, relation, schema, pegs)
     progress("fitting")
-    model = pegs.fit_tabulated(table, schema, account, stream(seed, "synth", "fit"))
-    progress("drawing")
-    n = recipe.rows if recipe.rows is not None else model.total
-    assert n is not None
-    return EngineMade(
-        relation=_drawn(engine, model, n, branch(seed, "draw")),
-        schema=schema,
-        claims=model.claims,
-        facts=tuple(Fact(says="{note}", values={"note": note}, outside=True) for note in model.notes),
-        model=model,
-        spending=None if account is None else account.spending,
-    )
+    model = pegs.fit_tabulated(table, schema, paid, stream(seed, "synth", "fit"))
+    if paid is not None:
+        paid.keep(model)
+    return model
 
 
 def _tabulated(engine: Engine, relation: Relation, schema: Schema, pegs: PeGS) -> Tabulated:
@@ -113,7 +142,7 @@ def _within(engine: Engine, relation: Relation, unit: str, held: PublicTable, ke
     """The rows with their place among those of their person, drawn by `key`; equal rows get places of their own."""
 
     def staying(rows: pl.DataFrame) -> pl.DataFrame:
-        with _counting_batches():
+        with without_numbers():
             _, there, _ = held.cells(enter(rows))
         return marked(key)(rows[there])
 
@@ -212,7 +241,7 @@ def _counting(
     def batch(rows: pl.DataFrame) -> pl.DataFrame:
         if cut is not None:
             rows = rows.filter((pl.col(_PLACE) <= cut[1]) | pl.col(cut[0]).is_null())
-        with _counting_batches():
+        with without_numbers():
             codes, _, places = held.cells(enter(rows))
         flat = [_occurring(keys(codes, sizes, columns)) for columns in wanted]
         flat += [_nonzero(part_counts(codes[:, i], places[i], own)) for i, own in parts.items()]
@@ -233,21 +262,6 @@ def _occurring(cells: IntArray) -> tuple[IntArray, IntArray]:
 def _nonzero(counts: IntArray) -> tuple[IntArray, IntArray]:
     there = np.flatnonzero(counts)
     return there, counts[there]
-
-
-@contextmanager
-def _counting_batches() -> Iterator[None]:
-    """Numbers in an error would count the rows of a batch: they are left out."""
-    try:
-        yield
-    except ProblemsError as error:
-        raise ProblemsError([_without_number(problem) for problem in error.problems]) from None
-    except ColumnError as error:
-        raise _without_number(error) from None
-
-
-def _without_number(error: InputError) -> InputError:
-    return ColumnError(error.column, error.rule, hint=error.hint) if isinstance(error, ColumnError) else error
 
 
 def _drawn(engine: Engine, model: Model, n: int, seed: int) -> Relation:

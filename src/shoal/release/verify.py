@@ -11,7 +11,6 @@ and the inside files the run is repeated, and table, manifest and report must co
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,20 +22,19 @@ import polars as pl
 from shoal.claim import Basis, Kind
 from shoal.compliance.presets import PRESETS, Preset, removed_by_name
 from shoal.compliance.presets import Check as RuleCheck
-from shoal.engine import Engine, Inputs
+from shoal.engine import Engine
 from shoal.engine.memory import MemoryEngine
 from shoal.errors import FileError, InputError, ParameterError, ShoalError
 from shoal.files import read_table, sha256
 from shoal.recipe import read_recipe
 from shoal.record import Record
 from shoal.release.contents import faults, files_of, parts_of
-from shoal.release.folders import FORMER, MANIFEST, PARTS, REPORT, SIGNATURE, is_table, place, replay_of
-from shoal.release.from_files import repeat_files
+from shoal.release.folders import FORMER, MANIFEST, REPORT, SIGNATURE, is_parts, is_table, place, replay_of
 from shoal.release.linked import JOINT, WrittenTables, linked_files, readable
 from shoal.release.linked_presets import event_checks, not_looked_at, shared_events
-from shoal.release.manifest import commitment, read_manifest, read_replay
+from shoal.release.manifest import read_manifest, read_replay
 from shoal.release.minisign import PublicKey, Signature
-from shoal.release.recheck import Parts, Recount, Repeated, fits_input, recount, repeat
+from shoal.release.recheck import Parts, Recount, Repeated, fits_input, recount, repeat, repeat_parts
 from shoal.release.sign import today
 from shoal.report.signing import Decision
 from shoal.schema import Schema
@@ -183,7 +181,7 @@ class _Seen:
 
     def _table(self) -> tuple[pl.DataFrame | Parts | None, Check | None]:
         """The released table; a Check where it can't be read, or where only this one file has a hash."""
-        if self.words["output"]["file"] == PARTS:
+        if is_parts(self.words["output"]["file"]):
             return self._parts()
         path = self.folder / self.words["output"]["file"]
         own = is_table(path.name) or path.name in linked_files(self.words).values()
@@ -263,7 +261,7 @@ class _Seen:
         """The repeated run; for a synthetic table only whether this is its original."""
         assert self.original is not None
         path = replay_of(self.folder)
-        if self.words["output"]["file"] == PARTS and not _is_of_engine(path):
+        if is_parts(self.words["output"]["file"]) and not _is_of_engine(path):
             raise ParameterError(
                 "verify",
                 "can't repeat the run of this release in several files",
@@ -273,25 +271,10 @@ class _Seen:
         if not read_recipe(recorded["recipe"]).repeats:
             return self._as_recorded(recorded)
         if "cells" in recorded:
-            return self._files_again(path, recorded)
+            return repeat_parts(self.engine, self.folder, path, recorded, self.words, self.original)
         if self._is_now != ("created" in recorded):
             return [Check(name="manifest", holds=False, detail="is not of the version that the replay file is of")]
         return repeat(self.folder, path, recorded, self.words, self.original)
-
-    def _files_again(self, path: Path, recorded: Mapping[str, Any]) -> list[Check]:
-        """Whether the run of an engine, repeated, writes the same files."""
-        assert self.original is not None
-        with tempfile.TemporaryDirectory() as scratch:
-            made = repeat_files(self.engine, path, Path(scratch) / "again", input=self.original)
-        inputs = Inputs.of(self.original)
-        fits = commitment(inputs.sha256(), recorded["key"]) == self.words["input"]["commitment"]
-        same = {part.name: part.sha256 for part in made.parts} == parts_of(self.words)
-        claims = [claim.to_dict() for claim in made.claims] == list(self.words["claims"])
-        return [
-            _input(fits, ""),
-            Check(name="replay", holds=same, detail="the run repeated gives the same bytes" if same else "other bytes"),
-            Check(name="claims", holds=claims, detail="those of the repeated run", standing="recomputed"),
-        ]
 
     def _as_recorded(self, recorded: Mapping[str, Any]) -> list[Check]:
         """What the inside files show of a synthetic release, which can't be made again."""

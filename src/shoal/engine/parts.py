@@ -1,4 +1,4 @@
-"""Parquet files of about equal numbers of rows: which file a row is in, and where in it, follows from its mark.
+"""Files of about equal numbers of rows: which file a row is in, and where in it, follows from its mark.
 
 So an engine can write every file by itself, wherever its rows are, and all engines write the same ones.
 """
@@ -15,14 +15,15 @@ from shoal.arrays import IntArray
 from shoal.engine.engine import MARK, Part
 from shoal.files import sha256, write_table
 
-__all__ = ["ROWS_OF_A_PART", "n_parts", "part_name", "part_numbers", "write_part", "write_parts"]
+__all__ = ["PART_FORMATS", "ROWS_OF_A_PART", "n_parts", "part_name", "part_numbers", "write_part", "write_parts"]
 
 ROWS_OF_A_PART = 1_000_000
+PART_FORMATS = ("parquet", "csv")
 
 
-def part_name(number: int) -> str:
+def part_name(number: int, format: str) -> str:
     """``part-00000.parquet`` and so on."""
-    return f"part-{number:05d}.parquet"
+    return f"part-{number:05d}.{format}"
 
 
 def n_parts(n: int, rows: int | None = None) -> int:
@@ -36,19 +37,21 @@ def part_numbers(marks: pl.Series, parts: int) -> IntArray:
     return high * parts >> 32
 
 
-def write_part(rows: pl.DataFrame, number: int, folder: Path) -> Part:
+def write_part(rows: pl.DataFrame, number: int, folder: Path, format: str) -> Part:
     """Write the rows of one file in the order of their marks; it is whole before its name is there.
 
     Whoever writes it again writes the same bytes.
     """
-    path = folder / part_name(number)
+    path = folder / part_name(number, format)
     write_table(rows.sort(MARK, maintain_order=True).drop(MARK), path)
     return Part(name=path.name, rows=len(rows), sha256=sha256(path))
 
 
-def write_parts(batches: Iterable[pl.DataFrame], folder: Path, n: int, rows: int | None = None) -> tuple[Part, ...]:
+def write_parts(
+    batches: Iterable[pl.DataFrame], folder: Path, n: int, format: str = "parquet", rows: int | None = None
+) -> tuple[Part, ...]:
     """Write rows that come in the order of their marks, which they have in a column."""
-    return tuple(write_part(frame, number, folder) for number, frame in _cut(batches, n_parts(n, rows)))
+    return tuple(write_part(frame, number, folder, format) for number, frame in _cut(batches, n_parts(n, rows)))
 
 
 def _cut(batches: Iterable[pl.DataFrame], parts: int) -> Iterator[tuple[int, pl.DataFrame]]:
