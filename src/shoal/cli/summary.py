@@ -81,9 +81,11 @@ def registered(release: Release | FilesRelease) -> list[str]:
     held = "; everybody keeps their cover beside earlier releases" if beside.earlier and beside.holds else ""
     lost = f"; despite {beside.found}" if beside.overridden else ""
     spent = f"; {beside.epsilon} spent in all" if beside.epsilon else ""
-    back = f"; {beside.held_back:,} people held back" if beside.held_back else ""
+    back = f"; {beside.held_back:,} people held back, and no rows made up for them" if beside.held_back else ""
     number = f"release {beside.n_releases + 1} ({beside.release}) of data set {beside.data}"
-    return [f"Register: {number}{found}{held}{back}{lost}{spent}"]
+    events = f"; {beside.not_measured}" if beside.tied else ""
+    like = f"; {beside.not_held_against}" if beside.resembles else ""
+    return [f"Register: {number}{found}{held}{back}{lost}{spent}{events}{like}"]
 
 
 def _tell_all(release: Release, target: Path | None) -> None:
@@ -124,7 +126,7 @@ def _head(release: Release, written: bool) -> str:
     how = "synthetic rows" if release.model is not None else "rows released" if written else "rows tried"
     others = {} if release.linked is None else release.linked.tables
     linked = "".join(f", {len(frame):,} of {name}" for name, frame in others.items())
-    return f"{len(release.source_rows):,} {how}{linked}{_left_out(release)} by {release.recipe}"
+    return f"{len(release.source_rows):,} {how}{linked}{_left_out(release)} by {release.recipe.title}"
 
 
 def _left_out(release: Release) -> str:
@@ -166,7 +168,9 @@ def _watch(release: Release, most: int) -> list[str]:
     said = [*_weak_bound(release), *tied, *notes]
     if len(said) <= most:
         return said
-    return [*said[: max(0, most - 1)], f"          and {len(said) - max(0, most - 1)} more in the report"][:most]
+    shown = said[: max(0, most - 1)]
+    more = f"          and {len(said) - len(shown)} more" if shown else f"watch     {len(said)} points"
+    return [*shown, f"{more} in the report"][:most]
 
 
 def _weak_bound(release: Release) -> list[str]:

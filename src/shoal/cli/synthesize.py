@@ -19,6 +19,7 @@ from shoal.errors import ParameterError
 from shoal.files import read_table
 from shoal.recipe import Synthesis, read_method
 from shoal.release import make
+from shoal.release.cost import account_of
 from shoal.schema import Schema
 
 __all__ = ["EXAMPLES", "synthesize"]
@@ -143,6 +144,4 @@ def _register(account: Any, recipient: str | None) -> Any:
 
 
 def _account(place: Path, recipe: Any, budget: AccountOptions) -> Any:
-    from shoal.release.cost import account_of  # SQLAlchemy takes a third of a second to load
-
     return account_of(place, recipe, budget.limit, **budget.place)

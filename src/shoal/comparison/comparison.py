@@ -93,6 +93,9 @@ class Comparison:
         """The risk-utility map as an Altair chart, to show, change or save, with a line at the risk of `limit`."""
         return chart_of(self, checked_limit(limit))
 
+    def __repr__(self) -> str:
+        return f"Comparison({len(self.outcomes)} recipes, {self.n_records} records)"
+
     def _repr_html_(self) -> str:
         return self.plot
 
