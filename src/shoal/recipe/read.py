@@ -33,7 +33,6 @@ from shoal.recipe.coarsening import Coarsening
 from shoal.recipe.linked import LinkedRecipe
 from shoal.recipe.recipe import ReadMethod, Recipe, offer
 from shoal.recipe.synthesis import Synthesis
-from shoal.synth.synthesizer import Synthesizer
 
 __all__ = ["as_recipe", "as_recipes", "kind_of", "known_method", "read_method", "read_recipe", "read_recipes"]
 
@@ -116,7 +115,7 @@ def as_recipe(given: Any) -> Recipe:
         for method in given.methods:
             check(method)
         return given
-    if isinstance(given, Synthesizer):
+    if getattr(given, "family", None) == "synthesize":
         return Synthesis.of(given)
     if isinstance(given, Mapping):
         return read_recipe(given)

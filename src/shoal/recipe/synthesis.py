@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from shoal.canonical import canonical
 from shoal.conform import prepare
 from shoal.domain.domain import conformed
-from shoal.dp import Budget
 from shoal.errors import ParameterError
 from shoal.fact import Fact
 from shoal.frame import enter
@@ -25,7 +24,10 @@ from shoal.pair import NOBODY
 from shoal.recipe.recipe import Made, ReadMethod, Recipe, Run, checked_methods, method_words
 from shoal.recipe.spell import argument, preset_options, unspoken
 from shoal.schema import Schema
-from shoal.synth.synthesizer import Price, Synthesizer
+
+if TYPE_CHECKING:
+    from shoal.dp import Budget
+    from shoal.synth import Price, Synthesizer
 
 __all__ = ["Synthesis"]
 

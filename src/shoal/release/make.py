@@ -34,12 +34,12 @@ from shoal.release.registering import Entering
 from shoal.release.release import Release, SyntheticRelease, checked_seed
 from shoal.rng import fresh_key
 from shoal.schema import LinkedSchema, Schema
-from shoal.synth.synthesizer import Synthesizer
 
 if TYPE_CHECKING:
     from shoal.register.beside import Beside
     from shoal.register.register import Register
     from shoal.release.engine_release import EngineRelease
+    from shoal.synth import Synthesizer
 
 __all__ = [
     "anonymize",

@@ -116,7 +116,7 @@ def _apart(kept: UtilityReport) -> Iterator[Reading]:
     moved = "Of the total variance (SSE/SST): this is what hides the person. The original has 0%, a shuffled one 200%."
     yield _kept("Values moved", kept.moments.sse_sst, None, moved, why=kept.unmeasured.get("sse_sst"))
     yield _kept(
-        "ReportText released rows from original ones",
+        "Telling released rows from original ones",
         kept.propensity.ratio,
         1.0,
         "Propensity ratio: larger where a classifier sees differences.",
