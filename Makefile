@@ -7,8 +7,8 @@ STAMP := $(VENV)/.installed
 EXTRAS := .[all]
 APT := (apt-get update -qq >/dev/null 2>&1 || true) && apt-get install -y -qq
 
-.PHONY: demo test test-full test-spark test-matrix test-newest check kernels postgres chromium minisign nginx bench docs dist sbom \
-	constraints coverage types clean help
+.PHONY: demo test test-full test-spark test-matrix test-newest check kernels postgres chromium minisign nginx bench bench-all docs dist sbom \
+	changelog constraints coverage mutants types clean help
 
 help:
 	@echo "make demo   run the main job on built-in data and say where the report is"
@@ -16,12 +16,13 @@ help:
 	@echo "make test-full  the same, with ten times as many faults"
 	@echo "make test-spark  the engine on Spark, with tasks that fail and workers that die"
 	@echo "make check  lint, types and layers only"
-	@echo "make bench  speed and quality against the peers, as ratios in one run"
+	@echo "make bench  speed and quality against the peers in one run, for the page of numbers; make bench-all goes deeper, for hours"
 	@echo "make docs   regenerate the reference from the code, then build the site into site/"
 	@echo "make dist   wheel and sdist, the same bytes each time; make sbom lists what they bring (CycloneDX)"
 	@echo "make test-matrix  the wheel in clean environments: Python 3.11 to 3.14, and the oldest packages"
 	@echo "make test-newest  the tests on the newest packages; make constraints notes those of this environment"
 	@echo "make coverage     lines and branches that the tests reach; make types asks a second type checker"
+	@echo "make mutants      a sample of changes that the tests should notice; make changelog moves its fragments in"
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -76,9 +77,16 @@ check: $(STAMP)
 kernels: $(STAMP)
 	$(BIN)/python tests/kernels.py
 
+# In an environment of its own: peers ask for older packages than the tests.
 bench: $(STAMP)
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --group bench
-	for script in benchmarks/speed/*.py benchmarks/quality/*.py; do $(BIN)/python $$script || exit 1; done
+	test -x .venv-bench/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python .venv-bench
+	$(BIN)/uv pip install --quiet --python .venv-bench/bin/python -e "$(EXTRAS)" --group bench
+	.venv-bench/bin/python benchmarks/peers.py
+	$(BIN)/python docs/generate.py
+
+# Every script that measures one family in depth: hours.
+bench-all: bench
+	for script in benchmarks/speed/*.py benchmarks/quality/*.py; do .venv-bench/bin/python $$script || exit 1; done
 
 docs: $(STAMP)
 	$(BIN)/python docs/generate.py
@@ -86,6 +94,9 @@ docs: $(STAMP)
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --group docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Open site/index.html"
+
+changelog: $(STAMP)
+	$(BIN)/python docs/changelog.py
 
 # Two builds of one commit are equal byte for byte: times come from the commit, not from the clock.
 dist: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 1700000000)
@@ -121,9 +132,13 @@ coverage: $(STAMP)
 	$(BIN)/uv pip install --quiet --python $(BIN)/python coverage pytest-cov
 	$(BIN)/pytest -n 2 --dist loadfile --cov=shoal --cov-branch --cov-report=term:skip-covered --cov-report=html:site-coverage tests
 
+# Which changes of the code do the tests of its room not notice? A sample; tests/mutants.py --help says more.
+mutants: $(STAMP)
+	nice -n 10 $(BIN)/python tests/mutants.py
+
 # The public names as another type checker sees them.
 types: $(STAMP)
 	$(BIN)/uvx --quiet pyright --pythonpath $(BIN)/python src/shoal/__init__.py
 
 clean:
-	rm -rf $(VENV) .venv-newest dist site site-coverage demo-release demo-release.internal .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-newest .venv-bench dist site site-coverage demo-release demo-release.internal .mypy_cache .ruff_cache .hypothesis

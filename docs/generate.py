@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -15,17 +16,46 @@ import typer.main
 
 import shoal
 from shoal.cli.main import app
+from shoal.cli.output import SHARED
 from shoal.method import FAMILIES, methods
 from shoal.params import parameters
 
 DOCS = Path(__file__).parent
+NUMBERS = DOCS.parent / "benchmarks/peers.json"
+PEERS = """# Numbers
+
+Speed and quality beside what one would otherwise take, both sides in one run on the same simulated data, one process.
+`make bench` measures them anew; this page is made from what it writes (`benchmarks/peers.json`). Compare within a row,
+not with other machines. The peers do the named step only; verified releases are timed in
+[how long it takes](speed.md).
+"""
 NAMES = """# Public names
 
 Generated from the code by `make docs`. What is not here may change without notice.
 """
 COMMANDS = """# Command line
 
-Generated from the code by `make docs`. Every command has `--help`.
+Generated from the code by `make docs`. Every command has `--help`, and the options below.
+"""
+SHAPE = """
+With `--json` a command prints one object on standard output: `command` and `exit_code`, then what it found, by name
+(`claims`, `out`, `n_rows`, ...). Where it refuses, the object has `error` instead, and standard error has the sentence:
+
+    {
+      "command": "ledger show",
+      "exit_code": 4,
+      "error": {"kind": "InputError", "owner": "...", "rule": "...", "got": "", "hint": "...", "problems": []}
+    }
+
+`problems` lists the errors where there are several. `serve` and `web`, which run until they are stopped, print their
+object when they are ready. Options that are misspelt are reported on standard error alone. JSON may hold internal
+figures, just as the screen does.
+
+Exit codes: 0 done; 2 wrong usage; 3 the guarantee can't be met or a check fails, and nothing was written; 4 the input
+is unusable, and nothing was written; 5 (`verify`) nothing fails, but something rests on the publisher's word; 1 an
+internal fault; 130 or 143 stopped; 141 whoever read the output went away, as in `shoal ledger show | head`.
+
+`shoal --install-completion` completes commands and options in your shell.
 """
 METHODS = """# Methods
 
@@ -44,7 +74,37 @@ TITLES = {
 def pages() -> dict[Path, str]:
     """Every generated page."""
     made = {"cli": commands_page(), "methods": methods_page(), "python": names_page()}
-    return {DOCS / f"reference/{name}.md": text for name, text in made.items()}
+    numbers = {DOCS / "explanation/numbers.md": numbers_page(json.loads(NUMBERS.read_text(encoding="utf-8")))}
+    return numbers | {DOCS / f"reference/{name}.md": text for name, text in made.items()}
+
+
+def numbers_page(found: dict[str, Any]) -> str:
+    """Speed and quality against peers, as `make bench` measured them."""
+    machine = found["machine"]
+    versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
+    where = f"{machine['date']}, {machine['processor']}, {machine['cores']} cores, {machine['system']}"
+    head = ["| job | peer | CPU s, Shoal | CPU s, peer | times faster | quality | Shoal | peer |"]
+    rows = [*head, "| --- | --- | ---: | ---: | ---: | --- | ---: | ---: |", *map(_measured, found["jobs"])]
+    about = f"One run: {where}, Python {machine['python']}; {versions}."
+    return "\n".join([PEERS, about, "", *rows]) + "\n"
+
+
+def _measured(job: dict[str, Any]) -> str:
+    if job.get("absent"):
+        return f"| {job['job']} | {job['peer']}: not installed in this run | | | | | | |"
+    (ours, theirs), (own, other) = job["seconds"], job["values"]
+    times = f"{theirs / ours:.2g}" if theirs < 100 * ours else f"{theirs / ours:,.0f}"
+    cells = (
+        job["job"],
+        job["peer"],
+        f"{ours:.3g}",
+        f"{theirs:.3g}",
+        times,
+        job["quality"],
+        f"{own:.4g}",
+        f"{other:.4g}",
+    )
+    return f"| {' | '.join(cells)} |"
 
 
 def methods_page() -> str:
@@ -75,7 +135,13 @@ def _page_of(cls: type) -> str:
 def commands_page() -> str:
     """Every command with its options."""
     root = typer.main.get_command(app)
-    return "\n".join([COMMANDS, *(_section(name, command) for name, command in _commands(root, "shoal"))])
+    found = _commands(root, "shoal")
+    return "\n".join([COMMANDS, _shared(found[0][1]), SHAPE, *(_section(*one) for one in found)])
+
+
+def _shared(command: Any) -> str:
+    """The options that every command has, taken from one."""
+    return "\n".join(["| | | default |", "| --- | --- | --- |", *(_row(p) for p in command.params if p.name in SHARED)])
 
 
 def names_page() -> str:
@@ -107,7 +173,7 @@ def _commands(command: Any, name: str) -> list[tuple[str, Any]]:
 
 def _section(name: str, command: Any) -> str:
     arguments = " ".join(_argument(p) for p in command.params if p.param_type_name == "argument")
-    rows = [_row(p) for p in command.params if p.name != "help"]
+    rows = [_row(p) for p in command.params if p.name not in ("help", *SHARED)]
     table = ["| | | default |", "| --- | --- | --- |", *rows]
     examples = [line for line in (command.epilog or "").splitlines() if line.startswith("shoal")]
     parts = [

@@ -7,15 +7,21 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import shoal
 
 DOCS = Path(__file__).parent
+sys.path.insert(0, str(DOCS))
+import notebooks  # noqa: E402  (beside this file, which MkDocs loads by its path)
+
 SECTIONS = {
     "Tutorials": "tutorials",
+    "Notebooks": "notebooks",
     "How to": "how-to",
     "Methods": "methods",
     "Explanation": "explanation",
@@ -35,17 +41,34 @@ def on_config(config: Any) -> Any:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the pages of the API, which are made from the code and lie in no folder."""
+    """Add the pages of the API and the notebooks, which are made from the code and lie in no folder."""
     from mkdocs.structure.files import File
 
-    for path, text in api_pages().items():
+    for path, text in {**api_pages(), **notebook_files()}.items():
         files.append(File.generated(config, path, content=text))
     return files
+
+
+def notebook_pages() -> dict[str, str]:
+    """The title of each notebook's page."""
+    return {f"notebooks/{source.stem}.md": notebooks.title(source) for source in notebooks.sources()}
+
+
+def notebook_files() -> dict[str, str]:
+    """The notebooks, executed: a page and a file for Jupyter each."""
+    made = {}
+    for source in notebooks.sources():
+        found = notebooks.executed(source)
+        made[f"notebooks/{source.stem}.md"] = notebooks.page(source.stem, found)
+        made[f"notebooks/{source.stem}.ipynb"] = json.dumps(found, indent=1, ensure_ascii=False)
+    return made
 
 
 def _section(folder: str) -> list[Any]:
     pages = sorted((DOCS / folder).glob("*.md"), key=_place)
     made: list[Any] = [{_title(page): f"{folder}/{page.name}"} for page in pages]
+    if folder == "notebooks":
+        made += [{title: path} for path, title in notebook_pages().items()]
     if folder == "reference":
         made.append({"Python API": [{Path(path).stem: path} for path in api_pages()]})
     return made

@@ -15,7 +15,9 @@ from pathlib import Path
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 MOST_MEGABYTES = 800  # of the core, with everything it brings
 MAKE = "import shoal; shoal.datasets.health_survey(500, seed=1).write_csv('people.csv'); "
-MAKE += "shoal.datasets.health_survey_schema().write('schema.toml')"
+MAKE += "shoal.datasets.health_survey_schema().write('schema.toml'); "
+MAKE += "shoal.datasets.pima_like(500, seed=1).write_csv('patients.csv'); "
+MAKE += "shoal.datasets.pima_like_schema().write('patients.toml')"
 CORE = (
     "anonymize people.csv -s schema.toml -o release --k 5",
     "coarsen people.csv -s schema.toml -o coarse --method mondrian --k 5 --no-register",
@@ -24,7 +26,7 @@ CORE = (
 )
 ALL = (
     *CORE,
-    "score fit people.csv -s schema.toml --target gender -o model.json --epsilon 1",
+    "score fit patients.csv -s patients.toml --target diabetes -o model.json --epsilon 1",
     "market --members release/release.csv --new people.csv -s schema.toml -o market.html --bootstrap 10",
 )
 
@@ -48,12 +50,17 @@ def tried(given, python, part):
     """What became of one environment, in a line."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        if run([given.uv, "venv", "-q", "--python", python, "env"], place).returncode:
+        if all(run([given.uv, "venv", "-q", "--python", name, "env"], place).returncode for name in named(python)):
             return "missing: no such Python can be had here"
         made = run(install(given, part, place), place)
         if made.returncode:
             return f"FAILED to install: {last(made)}"
         return used(place, ALL if part == "all" else CORE, part)
+
+
+def named(python):
+    """What the Python may be called: its version, for uv to find or fetch, and those that pyenv has."""
+    return [python, *map(str, sorted(Path.home().glob(f".pyenv/versions/{python}.*/bin/python")))]
 
 
 def install(given, part, place):

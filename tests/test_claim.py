@@ -21,3 +21,18 @@ def test_basis_must_be_one_of_the_four():
 def test_prints_kind_value_basis_and_statement():
     claim = Claim(kind="k-anonymity", value=5, scope="per record", basis="verified", statement="Shared by 5.")
     assert str(claim) == "k-anonymity 5 (verified, per record): Shared by 5."
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_probability", "is_differential"),
+    [("re-identification bound", True, False), ("k-anonymity", False, False), ("epsilon-DP", False, True)],
+)
+def test_a_claim_knows_what_its_number_is(kind, is_probability, is_differential):
+    claim = Claim(kind=kind, value=0.2, scope="s", basis="proved", statement="s")
+    assert (claim.is_probability, claim.is_differential) == (is_probability, is_differential)
+
+
+def test_a_claim_does_not_change():
+    claim = Claim(kind="k-anonymity", value=5, scope="s", basis="proved", statement="s")
+    with pytest.raises(AttributeError):
+        claim.value = 50

@@ -6,7 +6,7 @@ import pytest
 
 import shoal
 from shoal.dp import Account, Budget
-from shoal.errors import ParameterError
+from shoal.errors import FileError, ParameterError
 from shoal.extras import EXTRAS, need
 
 
@@ -28,10 +28,21 @@ def without(monkeypatch):
 
 @pytest.mark.parametrize("module", EXTRAS)
 def test_a_missing_module_is_named_with_its_remedy(module, without):
-    need(module, "it")
     without(module)
     with pytest.raises(ParameterError, match=r"^it: needs the package [\w-]+\. Install it: pip install 'shoal\[\w+\]'"):
         need(module, "it")
+
+
+def test_what_is_there_is_not_asked_for():
+    for module in ("opendp", "altair", "sklearn", "duckdb", "opentelemetry.sdk"):
+        need(module, "it")
+
+
+def test_another_way_out_and_another_error(without, tmp_path):
+    without("fastexcel")
+    (tmp_path / "people.xlsx").write_bytes(b"PK")
+    with pytest.raises(FileError, match=r"pip install 'shoal\[formats\]'. Or save the sheet as CSV.$"):
+        shoal.files.read_table(tmp_path / "people.xlsx")
 
 
 def test_an_anonymisation_needs_no_extra(without, tmp_path):

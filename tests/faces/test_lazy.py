@@ -32,6 +32,7 @@ def test_help_loads_no_command():
         "shoal.cli.main",
         "shoal.cli.console",
         "shoal.cli.lazy",
+        "shoal.cli.output",
     }
     assert not loaded & {"numpy", "polars", "numba", "sklearn", "opendp"}
 

@@ -5,17 +5,11 @@ from html.parser import HTMLParser
 
 import polars as pl
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from shoal.cli import market, study, transfer
+from shoal.cli.main import app
 from shoal.datasets import health_survey, health_survey_schema
 from shoal.errors import FileError, InputError, ParameterError
-
-app = typer.Typer()
-app.command("market", epilog=market.EXAMPLES)(market.market)
-app.command("transfer", epilog=transfer.EXAMPLES)(transfer.transfer)
-app.add_typer(study.app, name="study")
 
 
 @pytest.fixture(scope="module")

@@ -3,20 +3,11 @@
 import json
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from shoal.cli import outliers
+from shoal.cli.main import app
 from shoal.errors import GuaranteeError, ParameterError, ProblemsError
 from shoal.study.quantize import planted, toy
-
-app = typer.Typer()
-app.command("outliers", epilog=outliers.EXAMPLES)(outliers.outliers)
-
-
-@app.callback()
-def main():
-    """The command stands under a name."""
 
 
 @pytest.fixture(scope="module")
@@ -39,14 +30,14 @@ def run(folder, name, *words):
 def test_toy(folder):
     done = run(folder, "toy", "--radius", "zip=20/age=10/nationality=1", "--minimum", 4, "--json")
     assert done.exit_code == 0, done.output
-    (found,) = json.loads(done.output)
+    (found,) = json.loads(done.output)["outliers"]
     assert (found["n_outliers"], found["n_alone"], found["n_persons"]) == (1, 1, 5)
     assert found["outlier_share"] == 0.2
 
 
 def test_several_radii(folder):
     done = run(folder, "planted", "--radius", 0.3, "--radius", 0.5, "--json")
-    narrow, wide = json.loads(done.output)
+    narrow, wide = json.loads(done.output)["outliers"]
     assert narrow["n_outliers"] >= wide["n_outliers"] >= 8
     assert wide["radii"]["sex"] in (0.0, None)
     done = run(folder, "planted", "--radius", 0.3, "--shape", "ball")

@@ -5,15 +5,11 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from shoal.cli import reconstruct
+from shoal.cli.main import app
 from shoal.datasets.inpatients import inpatient
 from shoal.errors import ColumnError, FileError, InputError, ParameterError
-
-app = typer.Typer()
-app.command("reconstruct", epilog=reconstruct.EXAMPLES)(reconstruct.reconstruct)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +29,7 @@ def folder(tmp_path_factory):
 
 def call(folder, *words):
     given = [str(folder / word) if str(word).endswith(".csv") and "/" not in str(word) else str(word) for word in words]
-    return CliRunner().invoke(app, [str(folder / "people.csv"), *given])
+    return CliRunner().invoke(app, ["reconstruct", str(folder / "people.csv"), *given])
 
 
 COUNTY = ("--aggregate", "county.csv", "--by", "county", "--value", "avg_charge", "-x", "days", "-x", "unit")

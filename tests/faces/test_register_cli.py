@@ -62,7 +62,7 @@ def test_a_year_later(room):
     assert "people with fewer than 5 candidates" in despite.stdout
     assert "the first was destroyed" in (room / "three" / "report.html").read_text()
 
-    listed = json.loads(shoal("ledger", "releases", "--json").stdout)
+    listed = json.loads(shoal("ledger", "releases", "--json").stdout)["releases"]
     assert [words["recipient"] for words in listed] == ["University", None, None]
     assert [words["beside"]["holds"] for words in listed] == [True, True, False]
     table = shoal("ledger", "releases").stdout
@@ -73,7 +73,7 @@ def test_a_trial_is_replaced_or_withdrawn(room):
     assert anonymize(room, "people.csv", "one", "-g", "mdav").exit_code == 0
     again = anonymize(room, "people.csv", "one", "-g", "k-member", "--overwrite")
     assert again.exit_code == 0, again.exception
-    [old, new] = json.loads(shoal("ledger", "releases", "--json").stdout)
+    [old, new] = json.loads(shoal("ledger", "releases", "--json").stdout)["releases"]
     assert old["withdrawn"] == f"replaced by {new['release']} before it left"
     gone = shoal("ledger", "withdraw", new["release"], "--because", "a trial")
     assert gone.exit_code == 0, gone.exception
@@ -121,7 +121,7 @@ def test_nobody_asks_the_register_of_trials_and_of_those_who_don_t_want_it(room)
     assert other.exit_code == 0, other.exception
     words = ("-s", room / "schema.toml", "--sample", "100")
     assert shoal("anonymize", room / "people.csv", *words).exit_code == 0
-    assert len(json.loads(shoal("ledger", "releases", "--json").stdout)) == 1
+    assert len(json.loads(shoal("ledger", "releases", "--json").stdout)["releases"]) == 1
     wrong = anonymize(room, "people.csv", "three", "--no-register", "--despite", "why not")
     assert wrong.exception.exit_code == 2
 
@@ -156,7 +156,7 @@ def test_the_account_and_the_register_are_one_book(room):
         *("--recipient", "University"),
     )
     assert drawn.exit_code == 0, drawn.exception
-    one, two = json.loads(shoal("ledger", "releases", "--json").stdout)
+    one, two = json.loads(shoal("ledger", "releases", "--json").stdout)["releases"]
     assert one["data"] == two["data"]
     assert (two["epsilon"], two["recipient"]) == (1.0, "University")
     assert (room / "small.csv.budget.json").exists()

@@ -52,6 +52,8 @@ def test_the_summary_is_short_and_says_first_what_helps(room):
     assert "What would help" in lines[1]
     assert "→" in lines[1]
     assert "town-" not in done.stdout  # no value of anybody
+    models = next(line for line in lines if "Population uniques" in line)
+    assert "(for samples up to 10%), " in models  # the choice, why, and what others say
 
 
 def test_the_sampling_fraction_is_no_risk(room):
@@ -107,6 +109,9 @@ def test_attacks_fire_on_a_copy_and_stop_the_script(room):
     every = [word for gate in gates for word in ("--fail-above", f"{gate}=0")]
     all_asked = run(room, "a.csv", "--original", "a.csv", "--control", "b.csv", *every)
     assert len([line for line in short(all_asked.stdout) if line.endswith("bad")]) >= 7
+    assert "--control would tell" not in all_asked.stderr
+    alone = run(room, "a.csv", "--original", "a.csv", "--fail-above", "guessing=0")
+    assert "(over guessing; --control would tell" in alone.stderr
 
 
 def test_attacks_pass_on_other_people(room):

@@ -4,14 +4,10 @@ import json
 
 import polars as pl
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from shoal.cli.scan import EXAMPLES, scan
+from shoal.cli.main import app
 from shoal.errors import FileError
-
-app = typer.Typer(pretty_exceptions_enable=False)
-app.command("scan", epilog=EXAMPLES)(scan)
 
 
 @pytest.fixture
@@ -22,7 +18,7 @@ def people(tmp_path):
 
 
 def run(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
+    return CliRunner().invoke(app, ["scan", *[str(word) for word in words]])
 
 
 def test_table_on_the_screen(people):

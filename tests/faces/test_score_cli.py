@@ -40,9 +40,7 @@ def test_fit_explain_evaluate(folder):
     assert "glucose" in shown.output
     assert "nothing" in shown.output
     assert (folder / "model.svg").read_text().startswith("<svg")
-    found = run(
-        "evaluate", folder / "model.json", folder / "new.csv", "-t", "diabetes", "--json", folder / "found.json"
-    )
+    found = run("evaluate", folder / "model.json", folder / "new.csv", "-t", "diabetes", "--out", folder / "found.json")
     assert found.exit_code == 0
     assert "AUROC" in found.output
     assert 0.4 < json.loads((folder / "found.json").read_text())["auroc"] < 1
@@ -56,7 +54,7 @@ def test_a_number_and_why(folder):
     done = run(*base, "-t", "glucose", "-o", folder / "sugar.json", "--epsilon", 2, "--limit", 3)
     assert done.exit_code == 0, done.output
     assert "expected value" in done.output
-    found = run("evaluate", folder / "sugar.json", folder / "new.csv", "-t", "glucose", "--json", folder / "found.json")
+    found = run("evaluate", folder / "sugar.json", folder / "new.csv", "-t", "glucose", "--out", folder / "found.json")
     assert found.exit_code == 0, found.exception
     assert "R²" in found.output
     assert set(json.loads((folder / "found.json").read_text())) == {"n", "r2", "rmse", "mae", "bias"}
@@ -185,13 +183,14 @@ def test_whoever_stops_a_run_hears_what_it_spent(tmp_path):
     script = """
 import os, signal, sys
 from shoal.cli import main
+from shoal.cli.lazy import as_command
 from shoal.dp import Account, Budget
 
 def stopped():
     Account.open(sys.argv[1], limit=Budget(epsilon=1)).charge(Budget(epsilon=0.25), purpose="x")
     os.kill(os.getpid(), getattr(signal, sys.argv[2]))
 
-main.app = stopped
+main.app = lambda: as_command("stopped", stopped)(args=[], prog_name="shoal")
 main.run()
 """
     for name, code in (("SIGINT", 130), ("SIGTERM", 143)):

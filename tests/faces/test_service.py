@@ -653,29 +653,29 @@ def test_a_model_file_that_was_tampered_with_or_promises_nothing_is_refused(tmp_
 def test_commands_for_keys_and_ledger(tmp_path):
     from typer.testing import CliRunner
 
-    from shoal.cli import keys, ledger
+    from shoal.cli.main import app
 
     url, run = f"sqlite:///{tmp_path / 'ledger.db'}", CliRunner().invoke
-    assert run(ledger.app, ["create", "--ledger", url]).exit_code == 0
-    made = run(keys.app, ["add", "ward 7", "--epsilon", "2", "--model", "risk", "--ledger", url])
+    assert run(app, ["ledger", "create", "--ledger", url]).exit_code == 0
+    made = run(app, ["keys", "add", "ward 7", "--epsilon", "2", "--model", "risk", "--ledger", url])
     token = next(line for line in made.output.splitlines() if line.startswith("shoal_"))
-    listed = run(keys.app, ["list", "--ledger", url]).output
+    listed = run(app, ["keys", "list", "--ledger", url]).output
     number = token.split("_")[1]
     assert number in listed
     assert token.split("_", 2)[2] not in listed
-    assert "revoked" in run(keys.app, ["revoke", number, "--ledger", url]).output
-    assert isinstance(run(keys.app, ["revoke", number, "--ledger", url]).exception, InputError)
-    assert run(ledger.app, ["limit", "client", "ward 7", "--epsilon", "3", "--ledger", url]).exit_code == 0
-    accounts = json.loads(run(ledger.app, ["show", "--json", "--ledger", url]).output)["accounts"]
+    assert "revoked" in run(app, ["keys", "revoke", number, "--ledger", url]).output
+    assert isinstance(run(app, ["keys", "revoke", number, "--ledger", url]).exception, InputError)
+    assert run(app, ["ledger", "limit", "client", "ward 7", "--epsilon", "3", "--ledger", url]).exit_code == 0
+    accounts = json.loads(run(app, ["ledger", "show", "--json", "--ledger", url]).output)["accounts"]
     assert accounts == [{"kind": "client", "name": "ward 7", "limit": "3", "spent": "0", "reserved": "0", "left": "3"}]
-    assert "ward 7" in run(ledger.app, ["show", "--ledger", url]).output
+    assert "ward 7" in run(app, ["ledger", "show", "--ledger", url]).output
     for name in ("journal.csv", "journal.jsonl"):
-        assert run(ledger.app, ["export", "--out", str(tmp_path / name), "--ledger", url]).exit_code == 0
+        assert run(app, ["ledger", "export", "--out", str(tmp_path / name), "--ledger", url]).exit_code == 0
     assert (tmp_path / "journal.csv").read_text().count("ward 7") == 2
     assert json.loads((tmp_path / "journal.jsonl").read_text().splitlines()[1])["epsilon"] == "3"
-    again = run(ledger.app, ["export", "--out", str(tmp_path / "journal.csv"), "--ledger", url])
+    again = run(app, ["ledger", "export", "--out", str(tmp_path / "journal.csv"), "--ledger", url])
     assert isinstance(again.exception, FileError)
-    assert isinstance(run(ledger.app, ["show", "--ledger", f"sqlite:///{tmp_path / 'no.db'}"]).exception, InputError)
+    assert isinstance(run(app, ["ledger", "show", "--ledger", f"sqlite:///{tmp_path / 'no.db'}"]).exception, InputError)
 
 
 def test_a_query_is_read_once_by_the_axes_of_the_model(tmp_path, model_folder, monkeypatch):

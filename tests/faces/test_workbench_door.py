@@ -112,7 +112,7 @@ def test_pages_are_kept_out_of_frames_and_referrers(client):
     reply = client.get("/")
     assert reply.status_code == 200
     assert reply.headers["x-frame-options"] == "SAMEORIGIN"
-    assert reply.headers["referrer-policy"] == "no-referrer"
+    assert reply.headers["referrer-policy"] == "same-origin"
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8137", "127.0.0.1.evil.example", ""])

@@ -20,7 +20,7 @@ from workbench_server import near
 import shoal
 from shoal.release.verify import verify
 
-READY = 90_000
+READY = 240_000
 PLACES = ("What to watch", "Risk of every record", "What is promised", "Pairs of columns", "Decide, sign, write")
 COUNT = "addEventListener('click', () => { sessionStorage.n = 1 + Number(sessionStorage.n || 0); }, true)"
 
@@ -88,8 +88,8 @@ def test_the_survey_from_its_file_to_a_signed_release_in_few_clicks(page, tmp_pa
     page.evaluate(COUNT)
     assert serious(page) == []
     opens(page, file)
-    sees(page, "Does -8 (")
-    page.locator("tr.about", has_text="-8 (").get_by_role("button", name="not applicable").click()
+    sees(page, "Does “-8” (")
+    page.locator("tr.about", has_text="“-8” (").get_by_role("button", name="not applicable").click()
     sees(page, "codes: -8")
     sees(page, "1 column to settle")
     assert serious(page) == []
@@ -209,7 +209,8 @@ def test_linked_visits_are_one_release(page, tmp_path, serious, screenshot):
     folder.mkdir()
     for name, table in shoal.datasets.clinic(120, seed=3).items():
         table.write_csv(folder / f"{name}.csv")
-    opens(page, folder)
+    page.set_input_files("#file", sorted(folder.iterdir()))  # several at once are linked tables
+    page.get_by_role("heading", name="Columns", exact=True).wait_for(timeout=READY)
     sees(page, "One row for each person; told apart by patient.")
     state = page.locator("#state").inner_text()
     assert "120 patients" in state
@@ -289,6 +290,21 @@ def test_a_sheet_a_query_a_trial_and_paper(page, at_hand, tmp_path, serious, mon
     page.emulate_media(media="screen")
     page.get_by_role("button", name="Run on all rows").click()
     sees(page, "The release is ready")
+
+
+def test_the_form_that_asks_for_the_token(new_page, at_hand, serious, tmp_path, screenshot):
+    """The login page as it is served, in a browser: a wrong token is said where the eye is."""
+    with near(tmp_path, token="open sesame") as (address, _):
+        page = new_page(address)
+        assert serious(page) == []
+        page.get_by_label("Token").fill("wrong")
+        page.keyboard.press("Enter")
+        page.get_by_role("alert").wait_for()
+        assert serious(page) == []
+        screenshot(page)
+        page.get_by_label("Token").fill("open sesame")
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="Open a file").wait_for()
 
 
 def test_a_project_remembers_what_ran(page, at_hand, tmp_path, serious):

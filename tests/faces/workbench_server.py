@@ -36,7 +36,7 @@ def workbench(folder, *options):
 
 
 @contextmanager
-def near(folder, **settings):
+def near(folder, token=None, **settings):
     """The address and the controller of a workbench in this process whose jobs are done here too; once in a process."""
     uvicorn = __import__("pytest").importorskip("uvicorn")
     from shoal.web.access import Access
@@ -45,7 +45,7 @@ def near(folder, **settings):
     from shoal.web.jobs import Jobs
     from shoal.web.workspace import Room
 
-    access, room = Access.of("127.0.0.1"), Room.create(folder)
+    access, room = Access.of("127.0.0.1", token=token), Room.create(folder)
     controller = Controller(
         room=room, jobs=Jobs(room, warm=False, spawn=Here), access=access, scores="models" in settings
     )

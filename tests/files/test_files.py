@@ -296,9 +296,9 @@ def test_wrong_options_are_errors(tmp_path):
 def test_missing_library_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyreadstat", None)
     (tmp_path / "t.dta").write_bytes(b"x")
-    with pytest.raises(FileError, match=r"pip install \"shoal\[formats\]\""):
+    with pytest.raises(FileError, match=r"pip install 'shoal\[formats\]'"):
         read_table(tmp_path / "t.dta")
-    with pytest.raises(FileError, match=r"pip install \"shoal\[formats\]\""):
+    with pytest.raises(FileError, match=r"pip install 'shoal\[formats\]'"):
         write_table(pl.DataFrame({"a": [1]}), tmp_path / "u.sav")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.dta"]
 

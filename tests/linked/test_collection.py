@@ -64,6 +64,31 @@ def test_events_before_birth():
     refused(tables(visits=visits), "'day'", "before the person's birth", "1 rows")
 
 
+def test_what_is_wrong_with_one_table_hides_nothing_of_the_others():
+    """A column without a role, a repeated key, an orphan and an early date: one message."""
+    linked = schema(
+        drugs={"parent": "visits", "link": "visit", "columns": {"drug": {"role": "sensitive"}}},
+        notes={"parent": "patients", "link": "patient", "columns": {"on": {"role": "time"}}},
+        tests={"key": "test", "parent": "patients", "link": "patient"},
+    )
+    given = tables(
+        drugs=pl.DataFrame({"visit": [88001, 88009], "drug": ["a", "b"]}),
+        notes=pl.DataFrame({"patient": [77001], "on": [dt.date(1970, 1, 1)]}),
+        tests=pl.DataFrame({"test": [1, 1], "patient": [77001, 77002]}),
+        visits=tables()["visits"].with_columns(left=pl.lit(1)),
+    )
+    with pytest.raises(ProblemsError) as caught:
+        Collection.of(given, linked)
+    said = [problem.rule for problem in caught.value.problems]
+    assert [any(word in rule for rule in said) for word in ("'left'", "unique", "before the person's birth")] == [
+        True
+    ] * 3
+    given["visits"] = tables()["visits"]
+    with pytest.raises(ProblemsError) as caught:
+        Collection.of(given, linked)
+    assert any("keys of table 'visits'" in problem.rule for problem in caught.value.problems)
+
+
 def test_keys_of_two_types():
     visits = tables()["visits"].with_columns(pl.col("patient").cast(pl.String))
     refused(tables(visits=visits), "type of the key")

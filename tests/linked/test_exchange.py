@@ -116,6 +116,27 @@ def test_a_bag_is_ones_own_no_more_often_than_promised():
     assert np.abs(own - 1 / 4).max() < 0.04  # six standard errors
 
 
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_that_nobody_keeps_their_own_would_tell(k):  # [B5]
+    """Without the identity each is found with 1/(k - 1); so hand-outs are drawn from all permutations."""
+    moved = [p for p in permutations(range(k)) if all(p[i] != i for i in range(k))]
+    assert {Fraction(sum(p[0] == j for p in moved), len(moved)) for j in range(1, k)} == {Fraction(1, k - 1)}
+    drawn = {tuple(stirred(np.zeros(k, dtype=int), stream(seed, "x")).tolist()) for seed in range(400)}
+    assert drawn == set(permutations(range(k)))
+
+
+def test_values_are_not_read_at_the_receivers_times():  # [B8]
+    """Curves t and -t at the receiver's times 1 and 5 show whose times they are; whole rows change hands instead."""
+    times, curves = (1, 5), (lambda t: t, lambda t: -t)
+    for order in permutations(range(2)):
+        written = [curves[order[i]](times[i]) for i in range(2)]
+        assert abs(written[1]) == 5, "|value| = 5 finds the second person, whoever's curve it is"
+    before = collection()
+    after = shoal.ExchangeBags().apply(before, GROUPS, stream(5)).collection
+    rows = [set(made.tables["visits"].select("day", "cost").iter_rows()) for made in (before, after)]
+    assert rows[0] == rows[1], "times go with the values"
+
+
 def test_one_known_event_gives_the_whole_bag_away():
     """Nothing is promised against it, and the claim says so: E1 = {a, b}, E2 = {c, d}."""
     done = shoal.ExchangeBags().apply(collection((2, 2)), np.zeros(2, dtype=int), stream(1))

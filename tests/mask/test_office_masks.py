@@ -435,3 +435,13 @@ def test_words_make_the_same_mask():
 
     for mask in (Pram(keep=0.5, columns=["town"]), RankSwap(percent=7.0), AddNoise(kind="kept"), RecordSwap(rate=0.2)):
         assert build(find("mask", mask.name), to_dict(mask)) == mask
+
+
+def test_pages_say_nothing_of_groups_that_play_no_part(tmp_path):
+    made = shoal.anonymize(people(80), PUBLIC, group=shoal.MDAV(k=5), mask=Pram(columns=["town"]), seed=1)
+    made.write(tmp_path / "out")
+    for page in ((tmp_path / folder / "report.html").read_text() for folder in ("out", "out.internal")):
+        assert "hides in a group" not in page
+        assert "Each person was put into a group" not in page
+        assert "any member of the group" not in page
+    assert made.risk.class_mix == ()

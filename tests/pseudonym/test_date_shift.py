@@ -57,7 +57,25 @@ def test_shifts_fill_their_range_evenly():
     counts = np.bincount(WEEKS.of(pl.Series("p", range(10_000))).to_numpy() // 7 + 26, minlength=53)
     assert len(counts) == 53
     assert ((counts - 10_000 / 53) ** 2 / (10_000 / 53)).sum() < 110
-    assert math.log2(53) == pytest.approx(5.73, abs=0.005)
+    assert math.log2(53) == pytest.approx(5.73, abs=0.005)  # [P11]
+
+
+def test_days_hide_more_than_weeks():  # [P12]
+    daily = DateShift(key=KEY, scope="s", days=182)
+    n = 2 * daily.most_days + 1
+    assert (n, daily.most_days) == (365, WEEKS.most_days)
+    assert math.log2(n) == pytest.approx(8.51, abs=0.005)
+
+
+@pytest.mark.parametrize("releases", [1, 2, 3, 6])
+def test_fresh_shifts_of_linkable_persons_narrow_the_window(releases):  # [P14, P15]
+    """True days that fit all releases: 2 R · 2 / (T + 1) on average, 182 of 364 after three. Six standard errors."""
+    fresh = [DateShift(key=KEY, scope=f"release {t}", days=182) for t in range(releases)]
+    shifts = np.array([one.of(pl.Series("p", range(2_000))).to_numpy() for one in fresh])
+    left = 364 - (shifts.max(axis=0) - shifts.min(axis=0))
+    assert left.mean() == pytest.approx(364 * 2 / (releases + 1), abs=6 * 364 * 0.24 / 2_000**0.5)
+    kept = np.array([WEEKS.of(pl.Series("p", range(50))).to_numpy()] * 3)
+    assert (kept.max(axis=0) == kept.min(axis=0)).all(), "one scope keeps its shift, and the window stays"
 
 
 def test_times_keep_their_hour_texts_stay_texts_and_missing_stays(make_frame):
@@ -86,7 +104,7 @@ def test_gaps_single_out_whatever_the_shift():
         assert sum(gap == [4, 15] for gap in gaps) == 1
 
 
-def test_an_edge_leaves_one_shift():
+def test_an_edge_leaves_one_shift():  # [P13]
     """Study days 0 to 100, three weeks: a released day −20 can only be day 1."""
     shift = DateShift(key=KEY, scope="s", weeks=3)
     assert possible_shifts(np.array([-20]), np.array([-20]), (0, 100), shift).tolist() == [1]

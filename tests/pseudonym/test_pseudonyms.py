@@ -21,6 +21,7 @@ from shoal.errors import ColumnError, FileError, GuaranteeError, ParameterError,
 from shoal.files import read_source
 from shoal.frame import enter, series
 from shoal.pseudonym import ENVIRONMENT, ProjectKey, Pseudonyms
+from shoal.pseudonym.pseudonyms import digits_for, expected_collisions
 from shoal.release.promises import token_bound, unit_bound
 
 KEY = ProjectKey(bytes(range(32)))
@@ -49,7 +50,7 @@ def test_a_vector_that_must_never_change():  # [P8]
     assert KEY.id == "9b57fdf3225f"
 
 
-def test_numbers_texts_and_leading_zeros_are_three_identifiers():
+def test_numbers_texts_and_leading_zeros_are_three_identifiers():  # [P7]
     one = {NAMES.of(pl.Series("patient", [value]))[0] for value in (7, "7", "07")}
     assert len(one) == 3
     joined = Pseudonyms(key=KEY, scope="release 1", as_text=True)
@@ -89,9 +90,38 @@ def test_formats():
 
 
 def test_a_collision_is_refused_and_not_mended():
-    """A million pairs among 10,000 persons meet a million numbers: about fifty collide."""
-    with pytest.raises(GuaranteeError, match="must all differ"):
+    """Fifty million pairs among 10,000 persons meet a million numbers: about fifty collide."""
+    with pytest.raises(GuaranteeError, match="must all differ.*digits:18"):  # 2 log2(10,000) + 30 = 56.6 bits
         Pseudonyms(key=KEY, scope="s", format="digits:6").of(pl.Series("p", range(10_000)))
+
+
+@pytest.mark.parametrize(
+    ("n", "space", "pairs"),
+    [
+        (10**6, 2**64, 2.7e-8),  # [P1]
+        (10**6, 2**32, 116),  # [P2]
+        (10**9, 2**64, 0.027),  # [P3]
+        (10**9, 2**96, 6.3e-12),
+        (10**9, 2**128, 1.5e-21),
+        (10**6, 10**10, 50),  # [P4], and so says the page on pseudonyms
+        (10**6, 10**15, 5e-4),
+    ],
+)
+def test_how_many_pairs_collide(n, space, pairs):
+    assert expected_collisions(n, space) == pytest.approx(pairs, rel=0.03)
+
+
+def test_the_formula_is_what_is_found():
+    """10,000 of a million numbers: 50 pairs on average, of which 20 to 80 are found but once in 20,000 times."""
+    tokens = [int.from_bytes(KEY.digest("s", "p", i), "big") % 10**6 for i in range(10_000)]
+    counts = np.unique(tokens, return_counts=True)[1]
+    assert 20 < (counts * (counts - 1) // 2).sum() < 80
+    assert expected_collisions(10_000, 10**6) == pytest.approx(50, rel=0.01)
+
+
+@given(st.integers(2, 10**9))
+def test_as_many_digits_as_the_refusal_names_are_enough(n):
+    assert expected_collisions(n, 10 ** digits_for(n)) < 1e-9
 
 
 @pytest.mark.parametrize("form", ["md5", "digits", "digits:0", "digits:5", "digits:99", "digits:-3", "", None, 12])
@@ -266,7 +296,7 @@ def test_the_bound_with_tokens_is_what_enumeration_gives(rows):
     assert token_bound(labels, units) == pytest.approx(enumerated(labels.tolist(), units.tolist()))
 
 
-def test_rows_1_1_3_three_fifths_becomes_one():
+def test_rows_1_1_3_three_fifths_becomes_one():  # [B9]
     """The counter-example: without a token the third person's share of the rows, with one certainty."""
     labels, units = np.zeros(5, dtype=int), np.array([0, 1, 2, 2, 2])
     assert unit_bound(labels, units) == pytest.approx(3 / 5)

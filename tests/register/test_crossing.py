@@ -34,6 +34,12 @@ def test_cells_are_what_tokens_give_away(groupings, found):
     assert [Fraction(1, int(size)) for size in sizes] == found
 
 
+def test_rows_that_hid_their_group_would_give_less_and_that_is_not_claimed():  # [B4]
+    crossed = [[0, 0, 1, 1], [0, 1, 0, 1]]
+    assert tokens_of([[0] * 4, [0] * 4]) == [Fraction(1, 4)] * 4, "where no row tells its group"
+    assert sizes_of(cells_of([np.array(one) for one in crossed])).tolist() == [1] * 4, "what is counted all the same"
+
+
 @given(st.lists(st.lists(st.integers(-1, 2), min_size=6, max_size=6), min_size=1, max_size=3))
 def test_the_refinement_is_the_bound_on_random_groupings_with_absences(groupings):  # [B7]
     sizes = sizes_of(cells_of([np.array(one) for one in groupings]))

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.cli.summary import registered
 from shoal.errors import FileError, GuaranteeError, InputError, ParameterError
 from shoal.ledger import Ledger
 from shoal.ledger.tables import RELEASED
@@ -290,6 +291,22 @@ def test_people_are_known_by_the_same_column_every_year(register, tmp_path):
     schema = shoal.Schema.of(quasi=["age", "sex"], sensitive=["ill", "cost"], bounds={"age": (0, 120)})
     with pytest.raises(InputError, match="told apart by column 'id'"):
         shoal.anonymize(people().drop("id"), schema, register=register)
+
+
+def test_next_years_figures_under_no_name_are_told_whose_they_may_be(register, url, tmp_path):
+    """Nobody named the data set and all figures differ, but the identifiers are those of last year's people."""
+    masked(people(), register).write(tmp_path / "one")
+    unnamed = shoal.Register.open(ledger=url)
+    later = people().with_columns(pl.col("cost") + 7.5, pl.col("age") + 1)
+    found = masked(later, unnamed)
+    assert (found.beside.resembles, found.beside.earlier) == ("patients", ())
+    assert "--data patients" in registered(found)[0]
+    assert "patients" not in json.dumps(found.beside.outside())
+    assert not any("patients" in str(fact) for fact in found.facts if fact.outside)
+    assert masked(people(first=500), unnamed).beside.resembles is None
+    with pytest.raises(GuaranteeError, match="of the same people"):
+        masked(later, register, group=shoal.KMember(k=5))
+    unnamed.close()
 
 
 def test_without_an_identifier_people_are_their_rows(register, tmp_path):

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.cli.summary import registered
 from shoal.errors import GuaranteeError, ParameterError, ShoalError
 from shoal.files.linked import read_linked
 from shoal.ledger import Ledger
@@ -175,6 +176,8 @@ def test_groups_of_linked_tables_are_kept_and_the_intruder_stays_where_one_relea
     later = without(tables, tables["patients"]["patient"][:3].to_list())
     second = shoal.anonymize(later, SCHEMA, same_groups_as="last", **words)
     assert second.beside.holds
+    assert "not measured" in registered(second)[0]
+    assert "not measured" not in registered(first)[0]
     assert second.beside.held_back + len(second.table["patients"]) == 147
     joined(second)
     seen = [one.table["patients"].select("sex", "born", "region", "income") for one in (first, second)]
@@ -183,7 +186,9 @@ def test_groups_of_linked_tables_are_kept_and_the_intruder_stays_where_one_relea
     assert both.group_by(cells).len()["len"].min() >= 5
     gone = seen[0].join(seen[1], on="income", how="anti")
     assert gone.group_by("sex", "born", "region").len()["len"].min() >= 5
+    assert "no rows made up" in registered(second)[0]
     assert shoal.verify(second.write(tmp_path / "two")).exit_code == 5
+    assert "no rows were made up in their place" in (tmp_path / "two" / "manifest.json").read_text()
     again = replay(tmp_path / "two.internal" / "replay.toml", later)
     assert all(again.table[name].equals(frame) for name, frame in second.table.items())
     register.close()

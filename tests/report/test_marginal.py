@@ -190,3 +190,11 @@ def test_words_are_json_safe(pair_by_hand: Make) -> None:
     import json
 
     assert json.loads(json.dumps(marginal(pair_by_hand, pl.Series(["a"] * 9)).to_dict()))["cells"][0]["before"] == 9
+
+
+def test_what_chance_moves_a_distribution_by(pair_by_hand: Make) -> None:
+    rng = np.random.default_rng(5)
+    found = marginal(pair_by_hand, pl.Series(rng.choice(["a", "b", "c"], 400, p=[0.6, 0.3, 0.1])))
+    shares = np.array([cell.before_share for cell in found.cells])
+    drawn = rng.multinomial(400, shares, size=4000) / 400
+    assert found.fresh() == pytest.approx(float(np.abs(drawn - shares).sum(axis=1).mean() / 2), rel=0.03)

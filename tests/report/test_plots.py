@@ -147,3 +147,11 @@ def test_shares_fit_their_scale(largest: float, about: int) -> None:
     assert -1e-6 <= scale(largest) <= 110
     assert scale(0) == 110
     assert scale.ticks[0] == 0
+
+
+@pytest.mark.parametrize("name", ["POVCAT23", "INSRC23", "MMWW", "100%", "iiiii"])
+def test_room_for_names_in_capitals(name: str) -> None:
+    """Widths of Helvetica, in thousandths of the size; a name must not be cut at the edge of a picture."""
+    helvetica = dict(zip("POVCATINSRMWi%0123", (667, 778, 667, 722, 667, 611, 278, 722, 667, 722, 833, 944, 222, 889,
+                                               556, 556, 556, 556), strict=True))  # fmt: skip
+    assert svg.text_width(name, 1000) >= sum(helvetica[letter] for letter in name)

@@ -163,3 +163,19 @@ def test_weights_that_differ_give_the_log_linear_model_a_fraction_for_each_class
     for row, risk_found in zip(table.iter_rows(named=True), found.risks, strict=True):
         v = 5 * shares["a"][row["a"]] * shares["b"][row["b"]] * (row["w"] - 1)
         assert risk_found == pytest.approx((1 - np.exp(-v)) / v)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "N", "mean", "matches", "by_fraction"),
+    [((2, 3, 1), 60, 0.09338606, 0.5603163, 0.05), ((1,) * 20 + (2,) * 5 + (3,) * 2, 360, 0.1728308, 6.221908, 0.075)],
+)
+def test_every_model_is_above_the_sampling_fraction_over_f(sizes, N, mean, matches, by_fraction):
+    """E(1/F | f) exceeds 1/(f N/n), by Jensen: the second would give every unique record n/N, however rare it is."""
+    table = pl.DataFrame({"q": np.repeat(np.arange(len(sizes)), sizes)})
+    found = risk.attackers(table, Schema.of(quasi=["q"]), population=N)
+    binomial = found.models[0]
+    n = sum(sizes)
+    assert binomial.mean == pytest.approx(mean, rel=1e-6)
+    assert binomial.mean * n == pytest.approx(matches, rel=1e-6)
+    assert len(sizes) / n * n / N == pytest.approx(by_fraction)  # mean of n/(f N) over the records
+    assert by_fraction < found.spread[0]

@@ -152,3 +152,13 @@ def test_words_and_bad_input(make_frame, guide, guide_schema):
                 measure(table, guide_schema, k=wrong)
         with pytest.raises(SchemaError, match="'zzz'"):
             measure(table, Schema.of(quasi=["zzz"]))
+
+
+def test_a_notebook_shows_the_changes_and_no_value():
+    table = pl.DataFrame({"age": range(70_000, 70_200), "sex": ["f", "m"] * 100})  # the cap would be 70,197
+    schema = Schema.of(quasi=["age", "sex"])
+    shown = risk.what_if(table, schema)._repr_html_()
+    assert all(word in shown for word in ("age", "drop", "n_freed", "top-code"))
+    assert "701" not in shown.replace(",", "")
+    assert "<th" in risk.contribution(table, schema)._repr_html_()
+    assert "negative binomial" in risk.attackers(table, schema, population=900)._repr_html_()

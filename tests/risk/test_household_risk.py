@@ -129,3 +129,12 @@ def test_words_and_bad_input(make_frame):
         with pytest.raises(SchemaError, match="identifies households") as caught:
             risk.households(table, SCHEMA, wrong)
         assert "SENTINEL" not in str(caught.value)
+
+
+def test_a_household_that_the_schema_doesnt_name():
+    table = pl.DataFrame({"age": [30, 30, 7, 8], "home": [1, 2, 1, 2]})
+    named = risk.households(table, Schema.of(quasi=["age"], household="home"))
+    assert risk.households(table, Schema.of(quasi=["age"]), household="home") == named
+    moving = table.with_columns(who=pl.Series(["a", "a", "b", "c"]))
+    with pytest.raises(ColumnError):
+        risk.households(moving, Schema.of(quasi=["age"], unit="who"), household="home")

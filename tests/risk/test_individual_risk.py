@@ -320,3 +320,20 @@ def test_words_and_bad_input(make_frame):
     with pytest.raises(SchemaError) as caught:
         risk.individual(table, Schema.of(quasi=["r"]))
     assert "SENTINEL" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("f", "percent"), [(3, 4.03), (4, 2.05), (5, 1.24), (10, 0.28)])
+def test_the_usual_approximation_is_above_and_by_how_much(f, percent):
+    """sdcMicro and mu-Argus print p/(f − q) from f = 3 on; here is the value itself."""
+    p = np.linspace(0.001, 0.999, 999)
+    exact = frequency.negative_binomial(np.full(len(p), f), p)
+    above = p / (f - (1 - p)) / exact - 1
+    assert above.min() >= -1e-12
+    assert 100 * above.max() == pytest.approx(percent, abs=0.006)
+
+
+def test_one_cell_of_a_half_expected_person():
+    """μ = 0.5 in a sample of 1 %: v = 49.5."""
+    v = 0.5 * 0.99 / 0.01
+    assert math.exp(-v) == pytest.approx(3.18e-22, rel=1e-2)
+    assert frequency.poisson(np.array([1]), np.array([v]))[0] == pytest.approx(0.02020202, abs=1e-8)

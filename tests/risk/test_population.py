@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal import risk
+from shoal import frequency, risk
 from shoal.errors import ParameterError
 from shoal.risk import population as models
 from shoal.schema import Schema
@@ -233,3 +233,38 @@ def test_the_range_of_all_models_stands_beside_the_chosen_one():
     assert found.fits
     odd = risk.uniqueness(table_of({1: 400, 90: 12}), SCHEMA, population=20_000)
     assert odd.fits is False
+
+
+@pytest.mark.parametrize(
+    ("histogram", "N", "zayatz", "unique", "expected"),
+    [
+        (SMALL, 72, 0.7521186, 0.6959606, 0.8302016),
+        (SMALL, 360, 0.5897842, 0.2027671, 0.406452),
+        (SMALL, 3600, 0.5588684, 0.02259916, 0.08774669),
+        ({1: 30, 2: 4, 3: 1, 8: 1, 20: 1}, 690, 0.6493382, 0.6209531, 0.7301836),
+    ],
+)
+def test_known_chances_of_a_sample_unique(histogram, N, zayatz, unique, expected):
+    """P(F = 1 | f = 1) of Zayatz and Pitman, and Pitman's E(1/F | f = 1)."""
+    n = sum(i * s for i, s in histogram.items())
+    assert models.zayatz(histogram, N) * n / N / histogram[1] == pytest.approx(zayatz, rel=1e-6)
+    fitted = models.fit_pitman(histogram)
+    assert frequency.pitman_unique(n, N, *fitted) == pytest.approx(unique, rel=1e-4)
+    assert frequency.pitman(np.array([1]), n, N, *fitted)[0] == pytest.approx(expected, rel=1e-4)
+
+
+def test_zayatz_takes_the_sample_for_the_population():
+    """For a small sample it tends to N (s_1/n)² whatever the truth: 0.3086 N here."""
+    assert models.zayatz(SMALL, 10**9) / 10**9 == pytest.approx((20 / 36) ** 2, rel=1e-4)
+    assert models.fit_pitman({1: 30, 2: 4, 3: 1, 8: 1, 20: 1}) == pytest.approx((1.171604, 0.7923933), rel=1e-4)
+
+
+def test_the_choice_says_why():
+    few = risk.uniqueness(table_of(SMALL), SCHEMA, population=3600)
+    assert (few.chosen.model, few.why) == ("pitman", "for samples up to 10%")
+    many = risk.uniqueness(table_of(SMALL), SCHEMA, population=72)
+    assert (many.chosen.model, many.why) == ("snb", "the lower of two, for samples over 10%")
+    lone = risk.uniqueness(pl.DataFrame({"q": range(50)}), SCHEMA, population=5000)
+    assert (lone.chosen.model, lone.why) == ("zayatz", "where Pitman has no estimate")
+    assert risk.uniqueness(table_of(SMALL), SCHEMA).why == ""
+    assert many.to_dict()["why"] == many.why

@@ -105,3 +105,16 @@ def test_one_row_and_words():
     assert far.share == 1.0
     with pytest.raises(InputError):
         risk.linkage(one, one, Schema.of(quasi=["x"]), [5])
+
+
+def test_of_coarse_values_it_is_too_low_and_the_match_is_not():
+    """Somebody who looks for everybody that fits finds one in each class: one over its size."""
+    rng = np.random.default_rng(1)
+    towns = rng.choice(list("abcdefgh"), 200)
+    table = pl.DataFrame({"age": rng.integers(20, 60, 200), "town": towns})
+    sets = {town: "{a,b,c,d}" if town < "e" else "{e,f,g,h}" for town in "abcdefgh"}
+    coarse = table.with_columns(town=pl.col("town").replace_strict(sets))
+    schema = Schema.of(quasi=["age", "town"])
+    all_that_fit = float((1 / coarse.select(pl.len().over("age", "town"))["len"]).mean())
+    assert risk.reidentification(table, coarse, schema).expected == pytest.approx(all_that_fit)
+    assert risk.linkage(table, coarse, schema).nearest_share < 0.8 * all_that_fit

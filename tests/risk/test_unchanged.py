@@ -160,3 +160,16 @@ def test_a_few_exceptions_make_a_dependence_near_not_exact() -> None:
     table = table.with_columns(w=pl.Series(np.where(wrong, 99.0, table["area"].to_numpy() + 0.5)))
     pair = Pair.of(table, table, shoal.Schema.of(quasi=["area"], other=["w"]))
     assert [one.exact for one in determined_by_quasi(pair) if one.direction == "determined"] == [False]
+
+
+@pytest.mark.parametrize("constant", [0.1, 0.7, 1 / 3, 123.456])
+def test_a_sign_that_is_the_same_for_all_teaches_nothing(constant: float) -> None:
+    """Its deviation comes out as a rounding of the mean, of some 1e-17, and is not divided by."""
+    rng = np.random.default_rng(1)
+    for n in range(2, 40):
+        starts = np.arange(n) * 3
+        right = np.zeros(3 * n)
+        right[starts] = 1
+        sign = rng.random(3 * n)
+        found = choice.learn(np.column_stack([np.full(3 * n, constant), sign]), starts, right)
+        assert found[1] == pytest.approx(choice.learn(sign[:, None], starts, right)[0], abs=0.05)

@@ -193,7 +193,9 @@ def test_toml_tells_to_check_and_gives_the_schema_back(people):
         "schema": proposal.schema.to_dict(),
         "reasons": dict(proposal.reasons),
         "doubtful": {"education": {"none": 8}},
+        "undecided": list(proposal.undecided),
     }
+    assert all("Undecided" in proposal.reasons[name] for name in proposal.undecided)
 
 
 def test_every_frame_gives_the_same_proposal(people, make_frame):

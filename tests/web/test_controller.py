@@ -1,5 +1,6 @@
 """What the pages do, with a real room: nothing is begun by accident, nothing is left behind."""
 
+import sqlite3
 import sys
 import threading
 import time
@@ -12,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from workbench_here import Here
 
+import shoal
 from shoal.errors import FileError, InputError, ParameterError
 from shoal.web.access import Access
 from shoal.web.benches import GoneError
@@ -293,3 +295,50 @@ def test_forgetting_takes_jobs_and_kept_comparisons_along(controller, sample):
     assert controller.job(job) is None
     assert not kept.exists()
     assert [path for path in controller.room.uploads.rglob("*") if path.is_file()] == []
+
+
+def test_what_was_measured_on_a_sample_is_measured_in_full_once(controller, monkeypatch):
+    """The share among everybody lies in the interval that the sample gave."""
+    for name, value in {"_SMALL": 0, "_MANY_TIES": 0, "_FEWEST": 50, "_MOST": 60}.items():
+        monkeypatch.setattr(f"shoal.risk.nearest.{name}", value)
+    bench = controller.open_sample()
+    controller.jobs.wait(bench.notes["opening"], PATIENCE)
+    controller.opened(bench.id)
+    controller.choose_goal(bench.id, "microaggregation")
+    job = controller.jobs.wait(controller.run(bench.id), PATIENCE)
+    assert job.result["view"]["asked"] == {"n": 50, "of": 2000}
+    begun = controller.measure_in_full(bench.id, job)
+    assert controller.measure_in_full(bench.id, job) == begun
+    full = controller.jobs.wait(begun, PATIENCE)
+    assert full.state == "done", full.error
+    assert full.result["n_records"] == 2000
+    sampled = job.result["view"]["risk"][0]
+    assert sampled["interval"][0] <= full.result["found"] <= sampled["interval"][1]
+    assert title_of(full) == "health-survey.csv: measuring in full"
+    controller.forget(bench.id)
+
+
+def linked(controller, bench):
+    controller.jobs.wait(bench.notes["opening"], PATIENCE)
+    opened = controller.opened(bench.id)
+    assert opened is not None, controller.opening(bench.id).error
+    return opened
+
+
+def test_a_database_without_a_query_and_all_sheets_of_a_workbook_are_linked_tables(controller, tmp_path):
+    """Both give the tables that the folder with their files gives."""
+    tables = shoal.datasets.clinic(60, seed=3)
+    base, book = tmp_path / "clinic.db", tmp_path / "clinic.xlsx"
+    with sqlite3.connect(base) as connection:
+        for name, table in tables.items():
+            columns = ", ".join(f'"{column}"' for column in table.columns)
+            connection.execute(f'CREATE TABLE "{name}" ({columns})')
+            marks = ", ".join("?" * len(table.columns))
+            connection.executemany(f'INSERT INTO "{name}" VALUES ({marks})', table.rows())
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    with xlsxwriter.Workbook(book) as made:
+        for name, table in tables.items():
+            table.write_excel(made, worksheet=name)
+    sizes = {name: len(table) for name, table in tables.items()}
+    assert dict(linked(controller, controller.open_query(f"sqlite:///{base}", "")).tables) == sizes
+    assert dict(linked(controller, controller.open_by_path(str(book), sheet="*")).tables) == sizes

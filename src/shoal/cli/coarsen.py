@@ -13,6 +13,7 @@ from shoal.cli.console import out as screen
 from shoal.cli.console import steps
 from shoal.cli.files_release import release_lake
 from shoal.cli.options import EngineOptions, File, Reading, SomeSchema, grouped, required
+from shoal.cli.output import answer
 from shoal.cli.releasing import (
     Events,
     PresetOptions,
@@ -184,9 +185,11 @@ def coarsen(
     to.tell(release)
     if chosen is not None and policy is not None:
         chosen.write(policy)
+        answer(policy=policy)
         screen.print(f"Policy: {policy}", markup=False)
     if export is not None:
         _export(source.frame, rules, export)
+        answer(hierarchies=export)
         screen.print(f"Hierarchies: {export} (internal: they contain values of the table)", markup=False)
 
 

@@ -11,6 +11,7 @@ import typer
 from shoal.cli.console import out as screen
 from shoal.cli.console import print_error, steps
 from shoal.cli.options import File, Reading, SomeSchema, grouped, required
+from shoal.cli.output import answer
 from shoal.cli.releasing import tried
 from shoal.comparison import Comparison, Outcome, default_recipes
 from shoal.comparison import compare as run
@@ -79,6 +80,7 @@ def compare(
     """
     options = {"jobs": jobs, "time_limit": time_limit, "seed": seed, "limit": risk_limit, "sample": sample}
     result = _compared(file, schema, recipes, out, overwrite, reading, options)
+    answer(**result.to_dict(), recommendation=result.recommendation(risk_limit), out=out)
     _print(result, risk_limit)
     if out is None:
         screen.print("Nothing was written; use --out FOLDER to save the page and tables.", style="dim")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -36,9 +38,22 @@ __all__ = [
 
 WIDE = 80
 """Columns of a terminal that everything fits."""
+_PIPE_CLOSED = 141  # as shells have it: 128 and the number of SIGPIPE
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+
+class Screen(Console):
+    """A console whose reader may go away (`| head`): the command then ends without a word."""
+
+    def on_broken_pipe(self) -> None:
+        """End as whoever is stopped by a closed pipe does, and write nothing more."""
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(_PIPE_CLOSED)
+
+
+out = Screen(highlight=False)
+err = Screen(stderr=True, highlight=False)
+
 
 _PATIENCE, _BEAT = 2.0, 0.2  # seconds before a progress bar appears, and between its moves
 
@@ -64,7 +79,9 @@ def complain_of(error: ShoalError) -> None:
 
 
 def note(message: str) -> None:
-    """One quiet line on standard error."""
+    """One line on standard error that is no error; none where only errors are wanted."""
+    if out.quiet:
+        return
     err.print(message, style="dim", markup=False, soft_wrap=True)
 
 
@@ -160,7 +177,7 @@ def steps(total: int | None = None) -> Iterator[Steps]:
 
 
 def _show(run: Steps, over: threading.Event) -> None:
-    if over.wait(_PATIENCE):
+    if over.wait(_PATIENCE) or out.quiet:
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[left]}"))
     with Progress(*columns, console=err, transient=True) as bar:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from shoal.cli.console import out as screen
 from shoal.cli.console import print_table, steps
+from shoal.cli.output import answer
 from shoal.demo import SHOWN, Trial, recipes, trials
 from shoal.release.folders import check_target
 
@@ -23,18 +24,19 @@ shoal demo --rows 5000 --k 20 --out my-demo
 
 
 def demo(
-    rows: Annotated[int, typer.Option(help="Number of people in the simulated survey.", min=50)] = 15_000,
+    rows: Annotated[int, typer.Option(help="Number of people in the simulated survey.", min=50)] = 1_200,
     k: Annotated[int, typer.Option("--k", "-k", help="Smallest group size.", min=2)] = 5,
     seed: Annotated[int, typer.Option(help="Random seed of the survey and the releases.", min=0)] = 1,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the release.")] = Path("shoal-demo"),
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing demo in that folder.")] = False,
 ) -> None:
-    """Try methods of every family on a simulated health survey, compare them, and write one release."""
+    """Protect a simulated health survey in nine ways, compare them, and write one release."""
     check_target(out, overwrite=overwrite)
     with steps(len(recipes(k)) + 4) as step:
         done = trials(rows, k, seed, step)
         shown = next(trial for trial in done if trial.name == SHOWN)
         shown.release.write(out, overwrite=overwrite, progress=step)
+    answer(methods=[_facts(trial) for trial in done], shown=shown.name, out=out)
     bootstrap = float(done[0].release.utility.bootstrap_intersection)
     head = ["method", "k-anon.", "mean risk", "max", "joint kept", "corr. Δ", "R²", "s"]
     print_table(f"Simulated survey, {rows:,} people, groups or classes of {k}", head, [_row(trial) for trial in done])
@@ -42,6 +44,10 @@ def demo(
     screen.print(f"Open [bold]{out / 'report.html'}[/] to see the evidence for the {shown.name} release.")
     screen.print(f"Check it: shoal verify {out}")
     screen.print("On your own file: shoal compare FILE --schema SCHEMA, or work in the browser: shoal web")
+
+
+def _facts(trial: Trial) -> dict[str, Any]:
+    return {"name": trial.name, "recipe": str(trial.release.recipe), "claims": trial.release.claims}
 
 
 _LEGEND = """\

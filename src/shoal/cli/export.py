@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import sys
+from io import BytesIO
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from shoal.cli.console import out
+from shoal.cli.output import answer, is_asked, write_bytes
 from shoal.errors import ParameterError
 from shoal.files.delimited import delimited
 from shoal.release.contents import export_table, export_tables, released_table
@@ -52,17 +53,23 @@ def export(
         raise ParameterError("export", "needs --database, with --table or without, or --workbook, or none of them")
     if database is not None and table is not None:
         rows = export_table(directory, database, table, overwrite=overwrite)
+        answer(n_rows={table: rows})
         out.print(f"Wrote {rows:,} rows to the table {table}.", markup=False)
     elif database is not None or workbook is not None:
-        for name, rows in export_tables(directory, database or str(workbook), overwrite=overwrite).items():
+        written = export_tables(directory, database or str(workbook), overwrite=overwrite)
+        answer(n_rows=written)
+        for name, rows in written.items():
             out.print(f"Wrote {rows:,} rows to {name}.", markup=False)
     else:
         _to_standard_output(directory, format)
 
 
 def _to_standard_output(directory: Path, format: str) -> None:
-    frame = released_table(directory)
+    if is_asked():
+        raise ParameterError("--json", "can't be printed beside the table", hint="Use --database or --workbook.")
+    frame, content = released_table(directory), BytesIO()
     if format == "csv":
-        sys.stdout.buffer.write(delimited(frame, "csv", None))
+        content.write(delimited(frame, "csv", None))
     else:
-        frame.write_ipc_stream(sys.stdout.buffer)
+        frame.write_ipc_stream(content)
+    write_bytes(content.getbuffer())

@@ -9,7 +9,8 @@ from shoal import release
 from shoal.cli.console import out as screen
 from shoal.cli.console import print_claims, steps
 from shoal.cli.options import EngineOptions
-from shoal.cli.summary import places, registered
+from shoal.cli.output import answer
+from shoal.cli.summary import places, registered, written_to
 from shoal.engine import Inputs
 from shoal.errors import ParameterError
 from shoal.recipe import Recipe
@@ -58,6 +59,8 @@ def _check_apart(inputs: Inputs, target: Path) -> None:
 
 
 def _tell(made: release.FilesRelease) -> None:
+    answer(recipe=str(made.recipe), n_rows=made.n_rows, claims=made.claims, notes=[str(fact) for fact in made.facts])
+    answer(n_classes=made.n_classes, k=made.k, register=registered(made), **written_to(made.folder))
     files = f"{len(made.parts)} file{'s' if len(made.parts) > 1 else ''}"
     screen.print(f"[bold]{made.n_rows:,} rows released[/] in {files} by {made.recipe}")
     for fact in made.facts:

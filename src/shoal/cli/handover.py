@@ -9,6 +9,7 @@ import typer
 
 from shoal.cli.console import out
 from shoal.cli.options import required
+from shoal.cli.output import answer
 from shoal.release.contents import handover as pack
 
 __all__ = ["EXAMPLES", "handover"]
@@ -32,4 +33,5 @@ def handover(
     it is named, nothing is written and the exit code is 3.
     """
     done = pack(directory, required(to, "--to FILE.zip", "handover"), overwrite=overwrite)
+    answer(file=done)
     out.print(f"Packed: {done}", markup=False)

@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from shoal.cli.console import err, print_table
+from shoal.cli.console import err, out, print_table
 from shoal.cli.options import LedgerUrl
+from shoal.cli.output import answer, product
 from shoal.ledger import Keys, Ledger
 
 __all__ = ["app"]
@@ -76,7 +77,8 @@ def rotate(
 
 
 def _show_once(number: str, token: str) -> None:
-    typer.echo(token)
+    answer(key=number, token=token)
+    product(token)
     err.print(f"Key {number}. Save the line above: it cannot be shown again.", markup=False)
 
 
@@ -85,6 +87,7 @@ def show(ledger: LedgerUrl = "sqlite:///ledger.db") -> None:
     """List the keys: id, client, models and state, never the secret."""
     with _keys(ledger) as keys:
         found = keys.list()
+    answer(keys=found)
     rows = [
         [k.id, k.name, k.role, " ".join(k.scopes), k.made[:10], (k.expires or "")[:10], (k.used or "")[:10],
          (k.revoked or ("in force" if k.in_force else "ended"))[:10]]
@@ -101,7 +104,8 @@ def revoke(
     """Revoke a key; what its client has spent stays spent."""
     with _keys(ledger) as keys:
         keys.revoke(key)
-    typer.echo(f"Key {key} is revoked.")
+    answer(revoked=key)
+    out.print(f"Key {key} is revoked.", markup=False)
 
 
 @contextmanager

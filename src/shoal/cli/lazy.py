@@ -16,6 +16,8 @@ import typer.main
 from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
 
+from shoal.cli.output import with_output
+
 __all__ = ["LazyGroup", "ListingCommand", "ModuleGroup", "as_command"]
 
 
@@ -81,12 +83,14 @@ class ModuleGroup(LazyGroup):
 
 
 def as_command(name: str, what: Any, examples: str | None = None) -> Any:
-    """A function, or a Typer of several, as the command `name`."""
+    """A function, or a Typer of several, as the command `name`, with the options that every command has."""
     around = typer.Typer(rich_markup_mode="rich", add_completion=False)
     if isinstance(what, typer.Typer):
+        for command in what.registered_commands:
+            command.callback = with_output(command.callback) if command.callback else None
         around.add_typer(what, name=name)
     else:
-        around.command(name, epilog=examples, cls=ListingCommand)(what)
+        around.command(name, epilog=examples, cls=ListingCommand)(with_output(what))
     return _literal(typer.main.get_group(around).commands[name])
 
 

@@ -12,8 +12,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from shoal.cli.console import out, print_table
+from shoal.cli.console import out as screen
+from shoal.cli.console import print_table
 from shoal.cli.options import LedgerUrl, Overwrite, check_free
+from shoal.cli.output import answer
 from shoal.dp import Budget
 from shoal.errors import InputError, ParameterError
 from shoal.files import write_text
@@ -114,20 +116,17 @@ shoal ledger migrate --ledger sqlite:///ledger.db
 @app.command(epilog=_SHOW)
 def show(
     ledger: LedgerUrl = "sqlite:///ledger.db",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """List the accounts: limit, spent, reserved and left; the sums are checked first."""
     with _opened(ledger) as book:
         accounts, head = [balance.to_dict() for balance in book.balances()], book.head()
-    if as_json:
-        typer.echo(json.dumps({"head": str(head), "accounts": accounts}, indent=1, ensure_ascii=False))
-        return
+    answer(head=str(head), accounts=accounts)
     rows = [
         [_shown(a), a["limit"] or "none", a["spent"], a["reserved"], a["left"] or "", a.get("rule", "")]
         for a in accounts
     ]
     print_table(f"{len(rows)} accounts", ["account", "limit", "spent", "reserved", "left", "counted by"], rows)
-    out.print(f"Journal head: {head}", markup=False)
+    _say(f"Journal head: {head}")
 
 
 def _shown(account: dict[str, Any]) -> str:
@@ -139,16 +138,12 @@ def _shown(account: dict[str, Any]) -> str:
 def releases(
     data: Annotated[str | None, typer.Option(help="Data set, by name or label. [default: all]")] = None,
     ledger: OwnLedger = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """List what left: when, to whom, how many people, k, and how it holds beside earlier releases."""
     with _own(ledger) as book:
         labels = {one.name: one.label or one.name for one in book.balances() if one.kind == "data"}
         wanted = [words for words in book.releases() if data in (None, words["data"], labels[words["data"]])]
-    if as_json:
-        shown = [{n: v for n, v in words.items() if n not in ("sketch", "marks")} for words in wanted]
-        typer.echo(json.dumps(shown, indent=1, ensure_ascii=False))
-        return
+    answer(releases=[{n: v for n, v in words.items() if n not in ("sketch", "marks")} for words in wanted])
     names = ["release", "data set", "day", "recipient", "rows", "people", "k", "stands", "folder"]
     rows = [[_cell(words, labels, name) for name in names] for words in wanted]
     print_table(f"{len(rows)} releases", names, rows)
@@ -185,9 +180,11 @@ def withdraw(
     """
     with _own(ledger) as book:
         known = book.releases()
-        for words in [_named(known, name) for name in dict.fromkeys(release)]:
+        named = [_named(known, name) for name in dict.fromkeys(release)]
+        answer(withdrawn=[words["release"] for words in named])
+        for words in named:
             book.withdraw(words["release"], because)
-            typer.echo(f"Release {words['release']} is withdrawn; it stays in the journal.{_beware(words)}")
+            _say(f"Release {words['release']} is withdrawn; it stays in the journal.{_beware(words)}")
 
 
 def _named(known: list[dict[str, Any]], name: str) -> dict[str, Any]:
@@ -219,7 +216,8 @@ def expire(
     """Delete the marks of a release's people; later releases can't be checked beside it, and say so."""
     with _own(ledger) as book:
         book.forget(release, because)
-    typer.echo(f"The marks of release {release} are deleted; the release stays in the journal.")
+    answer(expired=release)
+    _say(f"The marks of release {release} are deleted; the release stays in the journal.")
 
 
 @app.command(epilog=_CREATE)
@@ -234,11 +232,12 @@ def create(
 ) -> None:
     """Create an empty ledger; one that is there already stays as it is."""
     if upgrade and has_earlier_layout(ledger):
-        typer.echo(f"Upgraded {migrate_ledger(ledger):,} entries to the layout of this version.")
+        _upgrade(ledger)
     with closing(Ledger.open(ledger)) as book:
         if service_role is not None:
             grant(book, service_role)
-        typer.echo(f"Ledger {book.founded.name}, head {book.head()}")
+        answer(ledger=book.founded.name, head=str(book.head()))
+        _say(f"Ledger {book.founded.name}, head {book.head()}")
 
 
 @app.command(epilog=_VERIFY)
@@ -252,13 +251,15 @@ def verify(
     """Verify the whole ledger: triggers, sums, hash chain, answers and anchor."""
     with closing(Ledger.unchecked(ledger)) as book:
         found = book.verify(head=head, archives=archive or [])
-    typer.echo(f"Valid: {found.head.number:,} entries, {found.answers:,} answers, {found.accounts:,} accounts.")
-    typer.echo(f"Journal head: {found.head}")
+    answer(head=str(found.head), n_answers=found.answers, n_accounts=found.accounts)
+    answer(n_unseen=found.unseen, key_outside=found.key_outside)
+    _say(f"Valid: {found.head.number:,} entries, {found.answers:,} answers, {found.accounts:,} accounts.")
+    _say(f"Journal head: {found.head}")
     if found.unseen:
-        typer.echo(f"{found.unseen:,} entries are in archives that were not checked. See --archive.")
+        _say(f"{found.unseen:,} entries are in archives that were not checked. See --archive.")
     if not found.key_outside:
-        typer.echo("The key of the chain is in the database: damage and edits by hand show, a forger with the key only")
-        typer.echo("by a head noted elsewhere. See SHOAL_LEDGER_KEY.")
+        _say("The key of the chain is in the database: damage and edits by hand show, a forger with the key only")
+        _say("by a head noted elsewhere. See SHOAL_LEDGER_KEY.")
 
 
 @app.command(epilog=_BACKUP)
@@ -268,7 +269,8 @@ def backup(
 ) -> None:
     """Back up a SQLite ledger, even while in use, and verify the copy. For PostgreSQL, the tools to use are named."""
     head = copy(ledger, file)
-    typer.echo(f"Copied {head.number:,} entries to {file}. Journal head: {head}")
+    answer(head=str(head), file=file)
+    _say(f"Copied {head.number:,} entries to {file}. Journal head: {head}")
 
 
 @app.command(epilog=_RESTORE)
@@ -281,7 +283,8 @@ def restore(
 ) -> None:
     """Restore a SQLite ledger from a backup, unless entries would be lost."""
     head, lost = put_back(ledger, file, go_back=go_back)
-    typer.echo(f"Restored. Journal head: {head}. Entries lost: {lost:,}")
+    answer(head=str(head), n_lost=lost)
+    _say(f"Restored. Journal head: {head}. Entries lost: {lost:,}")
 
 
 @app.command("archive", epilog=_ARCHIVE)
@@ -297,8 +300,9 @@ def archive_entries(
     """
     with _opened(ledger) as book:
         made = move_to_archive(book, file, before=datetime.now(UTC) - timedelta(days=days))
-    typer.echo(f"Wrote {made.entries:,} entries to {file}; {made.charges:,} charges and {made.answers:,} answers left.")
-    typer.echo(f"The chain in the ledger begins after {made.end}.")
+    answer(n_entries=made.entries, n_charges=made.charges, n_answers=made.answers, end=str(made.end), file=file)
+    _say(f"Wrote {made.entries:,} entries to {file}; {made.charges:,} charges and {made.answers:,} answers left.")
+    _say(f"The chain in the ledger begins after {made.end}.")
 
 
 @app.command(epilog=_MIGRATE)
@@ -313,11 +317,12 @@ def migrate(
     """Upgrade an account or a ledger of an earlier version, or move a file's account into a shared ledger."""
     if file is not None:
         account = migrate_file(file, ledger)
-        typer.echo(f"Data set {account.data_set}: {account.summary}. The old files end in .migrated.")
+        answer(data=account.data_set, summary=account.summary)
+        _say(f"Data set {account.data_set}: {account.summary}. The old files end in .migrated.")
         return
     if ledger is None:
         raise ParameterError("migrate", "FILE or --ledger must be given")
-    typer.echo(f"Upgraded {migrate_ledger(ledger):,} entries to the layout of this version.")
+    _upgrade(ledger)
 
 
 @app.command(epilog=_RESERVE)
@@ -359,7 +364,8 @@ def admit(
         admission = admission_of(model, data=data, by="person")
         cost = None if charged or admission.spent is None else Budget.from_dict(admission.spent)
         book.admit(admission, pay=cost)
-    typer.echo(f"Admitted '{admission.model}' on data set {admission.data}, {admission.digest[:16]}.")
+    answer(model=admission.model, data=admission.data, digest=admission.digest)
+    _say(f"Admitted '{admission.model}' on data set {admission.data}, {admission.digest[:16]}.")
 
 
 @app.command(epilog=_EXPORT)
@@ -375,7 +381,8 @@ def export(
     with _opened(ledger) as book:
         entries = list(book.journal())
     write_text(out, _WRITERS[out.suffix](entries))
-    typer.echo(f"Wrote {len(entries):,} entries to {out}.")
+    answer(n_entries=len(entries), out=out)
+    _say(f"Wrote {len(entries):,} entries to {out}.")
 
 
 @app.command(epilog=_LIMIT)
@@ -397,9 +404,20 @@ def limit(
         _tell(book.limit(kind, name, amount).to_dict())
 
 
+def _upgrade(url: str) -> None:
+    n_entries = migrate_ledger(url)
+    answer(n_upgraded=n_entries)
+    _say(f"Upgraded {n_entries:,} entries to the layout of this version.")
+
+
+def _say(line: str) -> None:
+    screen.print(line, markup=False, soft_wrap=True)
+
+
 def _tell(balance: dict[str, Any]) -> None:
+    answer(account=balance)
     amounts = ", ".join(f"{word} {balance[word]}" for word in ("limit", "spent", "reserved", "left"))
-    typer.echo(f"{balance['kind']} {balance['name']}: {amounts}")
+    _say(f"{balance['kind']} {balance['name']}: {amounts}")
 
 
 def _csv(entries: list[dict[str, Any]]) -> str:

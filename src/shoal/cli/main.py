@@ -2,7 +2,7 @@
 
 0 done, 2 wrong usage, 3 the guarantee can't be met or a check fails (nothing was written), 4 the input is unusable
 (nothing was written), 5 (verify) nothing fails but something rests on the publisher's word, 1 an internal fault, 130 or
-143 stopped.
+143 stopped, 141 whoever read the output went away.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import typer
 from shoal import __version__
 from shoal.cli.console import complain_of, print_error
 from shoal.cli.lazy import ModuleGroup
+from shoal.cli.output import stopped
 from shoal.errors import ShoalError
 from shoal.heap import keep_freed_memory
 
@@ -55,7 +56,7 @@ class Commands(ModuleGroup):
         "web": "Open the workbench: from a file to a release with evidence, in the browser, offline.",
         "study": "Repeat the tables and figures of the papers.",
         "warm-up": "Compile the kernels of anonymize and coarsen ahead of the first run.",
-        "demo": "Try methods of every family on a simulated health survey, compare them, and write one release.",
+        "demo": "Protect a simulated health survey in nine ways, compare them, and write one release.",
     }
 
 
@@ -97,9 +98,6 @@ def run() -> None:
     except ShoalError as error:
         complain_of(error)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        print_error(_stopped())
-        sys.exit(130)
     except Exception as error:  # messages of other libraries may quote cells: say where, not what
         place = traceback.extract_tb(error.__traceback__)[-1]
         print_error(f"internal fault: {type(error).__name__} in {place.name} ({place.filename}:{place.lineno}).")
@@ -107,12 +105,5 @@ def run() -> None:
 
 
 def _stop(signum: int, frame: FrameType | None) -> None:
-    print_error(_stopped())
+    print_error(stopped())
     sys.exit(128 + signum)
-
-
-def _stopped() -> str:
-    """What is true of a run that was stopped: a charge that is on the disk stays, whatever became of the result."""
-    tally = sys.modules.get("shoal.ledger.account")
-    spent = tally.charged() if tally is not None else ()
-    return f"stopped; the charge stands: {'; '.join(spent)}." if spent else "stopped; nothing was written."

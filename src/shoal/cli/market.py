@@ -11,7 +11,8 @@ import typer
 
 from shoal.cli.console import out as screen
 from shoal.cli.console import print_table, steps
-from shoal.cli.options import Json, Overwrite, check_free
+from shoal.cli.options import Overwrite, check_free
+from shoal.cli.output import answer
 from shoal.errors import InputError, ParameterError
 from shoal.files import read_table, write_text
 from shoal.report.drawing import need_pictures
@@ -72,7 +73,6 @@ def market(
     limit: Annotated[float, typer.Option(help="Largest share of a market that may remain without weight.")] = 0.2,
     bootstrap: Annotated[int, typer.Option(help="Number of bootstrap replicates.", min=2)] = 200,
     seed: Annotated[int, typer.Option(help="Random seed, to make the run reproducible.", min=0)] = 0,
-    json: Json = False,
     overwrite: Overwrite = False,
 ) -> None:
     """Predict what people who enrol in new markets will cost, and rank the markets.
@@ -109,10 +109,8 @@ def market(
         if out is not None:
             step("writing")
             _write(out, done, members)
-    if json:
-        screen.print_json(data={"markets": [rank.assessment.to_dict() for rank in rank_markets(done)]})
-    else:
-        _tell(done, out)
+    answer(markets=[rank.assessment for rank in rank_markets(done)], out=out)
+    _tell(done, out)
 
 
 def _markets(files: list[Path], by: str | None) -> dict[str, Any]:

@@ -29,7 +29,6 @@ __all__ = [
     "AccountOptions",
     "EngineOptions",
     "File",
-    "Json",
     "LedgerUrl",
     "Overwrite",
     "Reading",
@@ -47,7 +46,6 @@ SchemaFile = Annotated[Path, typer.Option("--schema", "-s", help="Schema file (T
 SomeSchema = Annotated[
     Path | None, typer.Option("--schema", "-s", help="Schema file (TOML) with the role of each column.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is already there.")]
 LedgerUrl = Annotated[str, typer.Option("--ledger", envvar="SHOAL_LEDGER", help="Database URL of the ledger.")]
 

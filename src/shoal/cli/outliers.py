@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from shoal.cli.console import out, print_table, steps
-from shoal.cli.options import File, Json, Reading, SchemaFile, grouped
+from shoal.cli.options import File, Reading, SchemaFile, grouped
+from shoal.cli.output import answer
 from shoal.conform import prepare
 from shoal.distance.radius import read_radius
 from shoal.errors import ParameterError
@@ -41,7 +42,6 @@ def outliers(
     shape: Annotated[
         str, typer.Option(help="clique: every pair within the radius. ball: all within the radius of the seed.")
     ] = "clique",
-    json: Json = False,
     reading: Reading,
 ) -> None:
     """Count the people with too few near neighbours, by a distance for each quasi-identifier."""
@@ -57,10 +57,8 @@ def outliers(
             step("looking for neighbours")
             near = None if item is None else read_radius(item, "--radius")
             found.append(outliers_of(prepared, Ball(radius=near, minimum=minimum, shape=shape)))  # type: ignore[arg-type]
-    if json:
-        out.print_json(data=[item.to_dict() for item in found])
-    else:
-        _tell(found, suggested=not radius)
+    answer(outliers=found)
+    _tell(found, suggested=not radius)
 
 
 def _tell(found: list[Outliers], *, suggested: bool) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from shoal.cli.console import out as screen
 from shoal.cli.options import File, Reading, SomeSchema, grouped, required
+from shoal.cli.output import answer
 from shoal.cli.releasing import PseudonymOptions
 from shoal.errors import ParameterError
 from shoal.files import write_table
@@ -78,6 +79,7 @@ def pseudonymize(
 def _make_key(path: Path) -> None:
     key = ProjectKey.draw()
     key.write(path)
+    answer(key=key.id, file=path)
     screen.print(f"Project key {key.id}: {path} (keep it; without it no pseudonym can be made again)", markup=False)
 
 
@@ -93,6 +95,7 @@ def _shift_of(names: Pseudonyms, weeks: int | None, days: int | None) -> DateShi
 
 
 def _tell(target: Path, names: Pseudonyms, shifted: Shifted | None) -> None:
+    answer(scope=names.scope, key=names.key.id, shifted=shifted, out=target)
     screen.print(f"Pseudonyms of scope {names.scope}, key {names.key.id}: {target}", markup=False)
     if shifted is not None:
         screen.print(

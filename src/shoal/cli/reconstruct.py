@@ -26,7 +26,8 @@ from shoal.aggregate import (
 from shoal.aggregate.cudia import affordable
 from shoal.cli.console import out as screen
 from shoal.cli.console import print_table, steps
-from shoal.cli.options import Json, Overwrite, check_free
+from shoal.cli.options import Overwrite, check_free
+from shoal.cli.output import answer
 from shoal.errors import InputError, ParameterError
 from shoal.files import read_table, write_table
 from shoal.params import build
@@ -93,7 +94,6 @@ def reconstruct(
         str | None, typer.Option("--name", help="Name of the added column. [default: the first --value]")
     ] = None,
     seed: Annotated[int, typer.Option(help="Random seed, to make the run reproducible.", min=0)] = 0,
-    json: Json = False,
     overwrite: Overwrite = False,
 ) -> None:
     """Rebuild individual values from the means of their groups.
@@ -124,10 +124,8 @@ def reconstruct(
         if out is not None:
             step("writing")
             _write(out, table, column, ours)
-    if json:
-        screen.print_json(data=_words(found, ours, unseen))
-    else:
-        _tell(found, ours, unseen, out)
+    answer(**_words(found, ours, unseen), out=out)
+    _tell(found, ours, unseen, out)
 
 
 def _method(words: str) -> Reconstructor:

@@ -11,8 +11,9 @@ import numpy as np
 import typer
 
 from shoal import risk as measures
-from shoal.cli.console import out, steps
+from shoal.cli.console import steps
 from shoal.cli.options import EngineOptions, File, Reading, SchemaFile, grouped, required
+from shoal.cli.output import answer
 from shoal.cli.risk_screen import exposure, print_classes, print_risk
 from shoal.engine import Inputs
 from shoal.errors import ParameterError
@@ -95,7 +96,6 @@ def risk(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print everything, including internal details.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON (internal).")] = False,
     engine: EngineOptions,
     reading: Reading,
 ) -> None:
@@ -110,7 +110,7 @@ def risk(
         with steps(6) as step:
             step("reading")
             found = _measure_linked(reading.source(file, "risk", rules).frame, rules, population, k, step)
-        _finish(found, limits, json, lambda found, broken: print_risk(found, limits, broken, verbose=verbose))
+        _finish(found, limits, lambda found, broken: print_risk(found, limits, broken, verbose=verbose))
         return
     engine = engine.chosen(file)
     if not engine.in_memory:
@@ -120,7 +120,7 @@ def risk(
         with steps(1) as step, engine.open() as opened:
             step("counting classes")
             counted = counted_classes(opened, opened.scan(inputs), rules)
-        _finish({"classes": counted}, limits, json, lambda found, _: print_classes(found["classes"], rules, k))
+        _finish({"classes": counted}, limits, lambda found, _: print_classes(found["classes"], rules, k))
         return
     with steps(7) as step:
         step("reading")
@@ -134,17 +134,14 @@ def risk(
             step("rebuilding values from averages")
             found["aggregates"] = exposure(table, rules, aggregates)
     words: dict[str, Any] = {"verbose": verbose, "counts": "people" if rules.unit is None else "rows"}
-    _finish(found, limits, json, lambda found, broken: print_risk(found, limits, broken, **words))
+    _finish(found, limits, lambda found, broken: print_risk(found, limits, broken, **words))
 
 
-def _finish(found: dict[str, Any], limits: dict[str, float], json: bool, show: Callable[..., None]) -> None:
+def _finish(found: dict[str, Any], limits: dict[str, float], show: Callable[..., None]) -> None:
     """Print the result, and end with exit code 3 if a limit is broken."""
     broken = _broken(found, limits)
-    if json:
-        words = {name: result.to_dict() for name, result in found.items()}
-        out.print_json(data=words | ({"limits": limits, "broken": broken} if limits else {}))
-    else:
-        show(found, broken)
+    answer(**found, **({"limits": limits, "broken": broken} if limits else {}))
+    show(found, broken)
     if broken:
         raise typer.Exit(3)
 

@@ -23,6 +23,8 @@ __all__ = ["exposure", "print_classes", "print_risk", "tell_exposure"]
 _CHANGES, _COLUMNS, _SETS = 3, 4, 3
 _MOST = 15
 _ASKED = "asked for"
+_NEEDING = ("singling-out", "linkability", "guessing")
+_UNCONTROLLED = " (over guessing; --control would tell what holds for anybody from a leak)"
 
 
 def print_risk(
@@ -37,7 +39,8 @@ def print_risk(
     for line in _summary(found, limits, counts):
         out.print(clipped(line), markup=False, soft_wrap=True, highlight=False)
     for name, value in broken.items():
-        err.print(f"{name}: {percent(value)} is above the limit of {percent(limits[name])}", markup=False)
+        end = _UNCONTROLLED if name in _NEEDING and "membership" not in found else ""
+        err.print(f"{name}: {percent(value)} is above the limit of {percent(limits[name])}{end}", markup=False)
     if verbose:
         for reading in _readings(found, limits, counts):
             out.print(f"{reading.name}: {reading.meaning} {reading_words(reading)}", markup=False, soft_wrap=True)
@@ -217,10 +220,21 @@ def _named(model: Any) -> str:
 
 
 def _fitness(found: Mapping[str, Any]) -> Iterator[str]:
-    """How well each model describes the table, in one line."""
+    """How well each model describes the table, and what each says of uniques in the population: a line each."""
     models = [model for model in found["attackers"].models if model.model != "census"]
     if models:
         yield _joined("  The models: ", [f"{_named(model)} {_FITS[model.fits]}" for model in models])
+        yield _joined("  Population uniques: ", [*_by_model(found["uniqueness"])])
+
+
+def _by_model(uniques: Any) -> Iterator[str]:
+    """Every model's share of population uniques, the chosen one first, with the reason."""
+    chosen = uniques.chosen
+    if chosen.share is not None:
+        yield f"{_named(chosen)} {percent(chosen.share)} ({uniques.why})"
+    for model in uniques.models:
+        if model.model != chosen.model:
+            yield f"{_named(model)} {'none' if model.share is None else percent(model.share)}"
 
 
 def _population_uniques(uniques: Any) -> Iterator[Reading]:
@@ -228,19 +242,18 @@ def _population_uniques(uniques: Any) -> Iterator[Reading]:
         why = uniques.chosen.reason or "no population is known"
         yield Reading(name="unique in the population", value=None, meaning=f"No estimate: {why}.")
         return
-    low, high = uniques.spread
     size, ends = uniques.population, uniques.chosen.interval
     interval = None if ends is None or size is None else (ends[0] / size, ends[1] / size)
-    fit = "; Pitman's describes this table poorly" if uniques.fits is False else ""
+    fit = " Pitman's describes this table poorly." if uniques.fits is False else ""
     yield Reading(
-        name=f"unique in population, {_range((low, high), uniques.chosen)}".removesuffix(" by model"),
+        name=f"unique in population, {_named(uniques.chosen)}",
         first=True,
         value=uniques.chosen.share,
         interval=interval,
         chance=0.0,
         against="nobody",
-        meaning=f"Share of the population that is unique by {_named(uniques.chosen)}'s model, and the range over "
-        f"all models{fit}. They take everybody to be drawn with the same chance.",
+        meaning=f"Share of the population that is unique, by the model that Dankar et al. choose ({uniques.why}); over "
+        f"all models {between(uniques.spread)}.{fit} They take everybody to be drawn with the same chance.",
     )
 
 
@@ -360,7 +373,7 @@ def _attack(attack: Any, limit: float | None) -> Reading:
         else ("better than guessing; give --control to tell a leak")
     )
     return Reading(
-        name=f"{attack.attack}, beyond {against}" if attack.control_rate is None else attack.attack,
+        name=f"{attack.attack}, over {against}" if attack.control_rate is None else attack.attack,
         first=True,
         value=None if weak and limit is None else attack.risk,
         interval=attack.interval,
@@ -409,11 +422,11 @@ def _models(found: Mapping[str, Any]) -> None:
     uniques = found["uniqueness"]
     rows = [
         [
-            m.model,
+            _named(m),
             "none: " + m.reason if m.share is None else f"{m.uniques:,.0f}",
             "" if m.share is None else f"{m.share:.2%}",
         ]
-        for m in (uniques.pitman, uniques.zayatz, uniques.snb)
+        for m in uniques.models
     ]
     print_table("Unique in the population, by model", ["", "people", "share"], rows)
     rows = [
@@ -423,7 +436,9 @@ def _models(found: Mapping[str, Any]) -> None:
     head = ["", "largest", "mean", "95 % interval of the mean", "the model"]
     print_table("Matched with a register of the population, E(1/F), by model", head, rows)
     if "linkage" in found and found["linkage"].share is not None:
-        out.print(f"linkage, two guesses (nearest or second nearest): {found['linkage'].share:.2%}")
+        out.print(
+            f"linkage, two guesses (nearest or second nearest): {found['linkage'].share:.2%}; of coarse values too low"
+        )
         out.print(f"combinations equal to their own person's: {found['verbatim'].own_share:.2%}")
     if "replicated" in found:
         again = found["replicated"]

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.console import out, print_table, steps
-from shoal.cli.options import File, Json, Reading, grouped
+from shoal.cli.options import File, Reading, grouped
+from shoal.cli.output import answer
 from shoal.compliance.scan import scan as look
 
 __all__ = ["EXAMPLES", "scan"]
@@ -29,7 +30,6 @@ def scan(
     sample: Annotated[
         int | None, typer.Option(min=1, help="Examine at most this many distinct values per column.")
     ] = None,
-    json: Json = False,
     *,
     reading: Reading,
 ) -> None:
@@ -39,10 +39,8 @@ def scan(
         table = reading.table(file, "scan")
         step("looking")
         found = look(table, sample=sample)
-    if json:
-        out.print_json(data=found.to_dict())
-    else:
-        _tell(found)
+    answer(**found.to_dict())
+    _tell(found)
     if fail and found.findings:
         raise typer.Exit(3)
 

@@ -8,8 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.cli.console import out, print_table
+from shoal.cli.console import out as screen
+from shoal.cli.console import print_table
 from shoal.cli.options import File, Overwrite, Reading, SchemaFile, check_free, grouped, required
+from shoal.cli.output import answer, product
 from shoal.conform import prepare
 from shoal.errors import Problems
 from shoal.files import Labels, write_text
@@ -63,11 +65,12 @@ def infer(
     """Propose a commented schema for FILE; correct it before you use it."""
     check_free(out, overwrite)
     text = _linked_text(file, reading) if linked else _text(file, reading)
+    answer(schema=text, out=out)
     if out is None:
-        typer.echo(text)
+        product(text)
     else:
         write_text(out, text)
-        typer.echo(f"Wrote {out}. Correct it: the roles decide what is protected.")
+        screen.print(f"Wrote {out}. Correct it: the roles decide what is protected.", markup=False, soft_wrap=True)
 
 
 def _text(file: Path | None, reading: Reading) -> str:
@@ -97,10 +100,12 @@ def check(
         return
     prepared = prepare(reading.table(file, "schema check", rules), rules)
     check_rules(prepared)
+    answer(n_usable=prepared.n, n_rows=prepared.n_original, columns=[c.name for c in prepared.schema.columns])
+    answer(notes=prepared.notes)
     rows = [[c.name, c.role, c.kind or "", str(c.missing)] for c in prepared.schema.columns]
     print_table(f"{prepared.n:,} of {prepared.n_original:,} rows usable", ["column", "role", "kind", "missing"], rows)
     for note in prepared.notes:
-        out.print(note, markup=False)
+        screen.print(note, markup=False)
 
 
 def _check_linked(tables: Mapping[str, Any], rules: LinkedSchema) -> None:
@@ -108,6 +113,7 @@ def _check_linked(tables: Mapping[str, Any], rules: LinkedSchema) -> None:
     found = Collection.of(tables, rules)
     check_events(rules, found.tables, [])
     check_rules(prepare(tables[rules.persons.name], rules.persons.whole))
+    answer(n_rows={name: len(table) for name, table in found.tables.items()})
     rows = [
         [table.name, f"{len(found.tables[table.name]):,}", table.parent or "persons", ", ".join(table.known)]
         for table in (rules.persons, *rules.events)
@@ -133,16 +139,17 @@ def fix(
     rules = Schema.read(schema)
     table = reading.table(file, "schema fix", rules)
     fixes = safe_fixes(table, rules)
+    answer(fixes=[{"column": one.column, "entries": one.entries, "reason": one.reason} for one in fixes])
     for one in fixes:
         entries = "remove its entry" if one.entries is None else _spelled(one.entries)
-        out.print(f"{one.column}: {entries}  ({one.reason})", markup=False)
-    if fixes and (yes or typer.confirm(f"Write {len(fixes)} changes to {schema}?")):
+        screen.print(f"{one.column}: {entries}  ({one.reason})", markup=False)
+    if fixes and (yes or typer.confirm(f"Write {len(fixes)} changes to {schema}?", err=True)):
         text = schema.read_text(encoding="utf-8-sig")
         write_text(schema, amended(text, {one.column: one.entries for one in fixes}))
-        out.print(f"Wrote {schema}.", markup=False)
+        screen.print(f"Wrote {schema}.", markup=False)
         rules = Schema.read(schema)
     Problems(problems_of(table, rules)).settle()
-    out.print("The table fits its schema.")
+    screen.print("The table fits its schema.")
 
 
 def _spelled(entries: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json as format_json
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +13,7 @@ from shoal import score
 from shoal.cli.console import out as screen
 from shoal.cli.console import print_claims, print_table
 from shoal.cli.options import AccountOptions, Overwrite, check_free, grouped
+from shoal.cli.output import answer
 from shoal.errors import FileError, ParameterError
 from shoal.files import read_table, write_text
 from shoal.files.atomic import reporting
@@ -98,9 +99,11 @@ def fit(
     fitted.save(out, internal=True)
     if account is not None:  # the ledger that was charged notes the file, so that nothing else is served in its name
         account.ledger.admit(admission_of(out, by="fit"))
+    answer(words=fitted.words, claims=fitted.claims, releasable=fitted.releasable, out=out)
     screen.print(fitted.words, markup=False)
     print_claims(fitted.claims)
     if account is not None:
+        answer(account={"path": account.path, "summary": account.summary})
         screen.print(f"Account {account.path}: {account.summary}", markup=False)
     kind = "Model" if fitted.releasable else "Model with exact counts (internal)"
     screen.print(f"{kind}: {out}", markup=False)
@@ -124,7 +127,9 @@ def explain(
     print_claims(model.claims)
     cost = "no price is known" if model.cost is None else "nothing" if model.cost.empty else str(model.cost)
     screen.print(f"One answer costs: {cost}", markup=False)
-    shares = zip(model.features.names, model.feature_importances_, strict=True)
+    shares = list(zip(model.features.names, model.feature_importances_, strict=True))
+    answer(importances=dict(shares))
+    answer(words=model.words, claims=model.claims, cost=cost, rules=model.to_text(), svg=svg)
     rows = [[name, f"{share:.1%}"] for name, share in sorted(shares, key=lambda pair: -pair[1])]
     print_table("Importance", ("feature", "share"), rows)
     screen.print(model.to_text(), markup=False)
@@ -138,7 +143,7 @@ def evaluate(
     file: Annotated[Path, typer.Argument(help="Model file.")],
     table: Annotated[Path, typer.Argument(help="Table of people not used to fit the model.")],
     target: Annotated[str, typer.Option("--target", "-t", help="Column with the outcome.")],
-    json: Annotated[Path | None, typer.Option(help="Write the numbers to this JSON file.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the numbers to this JSON file.")] = None,
 ) -> None:
     """Measure a model on TABLE: AUROC, accuracy, calibration, or errors of a number. Internal: no noise is added."""
 
@@ -153,8 +158,9 @@ def evaluate(
         _print_risks(found)
     else:
         print_table("Measured (internal)", ("measure", "value"), found.rows())
-    if json is not None:
-        write_text(json, format_json.dumps(found.to_dict(), indent=1) + "\n")
+    answer(measured=found, out=out)
+    if out is not None:
+        write_text(out, json.dumps(found.to_dict(), indent=1) + "\n")
 
 
 def _measured(model: Any, people: Any, outcome: Any) -> Any:
@@ -185,12 +191,13 @@ def _explain_person(model: Any, file: Path) -> None:
     with reporting(file):
         text = file.read_text(encoding="utf-8")
     try:
-        values = format_json.loads(text)
+        values = json.loads(text)
     except ValueError:
         values = None
     if not isinstance(values, dict):
         raise FileError(str(file), "must hold one JSON object: feature names and values")
     found = model.explain(values)
+    answer(explanation=found)
     rows = [[part.feature, part.cell, f"{part.log_odds:+.2f}"] for part in found.contributions]
     print_table(f"{found.outcome}: {found.score:.4g}", ("feature", "value", "log-odds"), rows)
     screen.print(f"Everybody starts at {found.base:+.2f}. Explaining costs nothing.", markup=False)

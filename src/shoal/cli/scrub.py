@@ -10,6 +10,7 @@ import typer
 from shoal.cli.console import out as screen
 from shoal.cli.console import print_table
 from shoal.cli.options import File, Reading, grouped, required
+from shoal.cli.output import answer
 from shoal.compliance.free_text import scrub as scrubbed
 from shoal.errors import ParameterError
 from shoal.files import write_table
@@ -47,6 +48,7 @@ def scrub(
         raise ParameterError("--out", "must not exist yet", hint="Name a new file.")
     done = scrubbed(reading.table(file, "scrub"), column, model=model, language=language)
     write_table(done.table, target)
+    answer(counts=done.counts, out=target)
     rows = [[name, kind, f"{n:,}"] for name, counts in done.counts.items() for kind, n in counts.items()]
     print_table("Replaced", ["column", "what", "times"], rows)
     if model is None:

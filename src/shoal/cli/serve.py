@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli.console import err, print_table
+from shoal.cli.output import answer, answer_now
 from shoal.errors import FileError
+from shoal.extras import need
 from shoal.files.atomic import reporting
 from shoal.ledger import Ledger
 from shoal.ledger.amount import to_text
@@ -153,6 +155,8 @@ def serve(
     admitted by hand. Queries to certified models are free. Each new query to a published model costs epsilon, charged
     to the account of its data set before it is answered. SIGHUP reloads the models, SIGTERM stops the service.
     """
+    for module in ("fastapi", "uvicorn"):
+        need(module, "shoal serve")
     from shoal.service.settings import Settings
 
     settings = Settings(
@@ -181,12 +185,16 @@ def serve(
     )
     catalogue, served = _read(settings)
     _tell(served, host, port)
+    models_served = [{"model": one.name, "epsilon": to_text(one.amount), "data": one.data} for one in served]
+    refusals = [refused.why for refused in catalogue.refused]
     if check:
+        answer(models=models_served, refused=refusals)
         for refused in catalogue.refused:
             err.print(f"Not served: {refused.why}", markup=False)
         raise typer.Exit(3 if catalogue.refused else 0)
     if host not in ("127.0.0.1", "localhost", "::1"):
         _event("clear-text", hint="Keys and queries travel in clear text: put a TLS proxy in front.")
+    answer_now(address=f"http://{host}:{port}", models=models_served, refused=refusals)
     raise typer.Exit(_run(settings, host, port, workers, catalogue))
 
 

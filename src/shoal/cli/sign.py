@@ -9,6 +9,7 @@ import typer
 
 from shoal.cli.console import out
 from shoal.cli.options import required
+from shoal.cli.output import answer
 from shoal.errors import ParameterError
 from shoal.files.atomic import reporting
 from shoal.release.minisign import is_encrypted, new_key
@@ -65,6 +66,7 @@ def sign(
         done = sign_file(folder, secret, password=password)
     else:
         done = sign_release(folder, secret, password=password, **facts)
+    answer(signature=done)
     out.print(f"Signature: {done}", markup=False)
 
 
@@ -73,6 +75,7 @@ def _make_key(path: Path, password_file: Path | None, no_password: bool, given: 
         raise ParameterError("sign", "--new-key makes a key and signs nothing; omit the other options")
     password = "" if no_password else _asked(new=True) if password_file is None else _first_line(password_file)
     secret, public = new_key(path, password=password or None)
+    answer(secret_key=secret, public_key=public)
     out.print(f"Secret key: {secret} (keep it{'' if password else '; it has no password'})", markup=False)
     out.print(f"Public key: {public} (publish it)", markup=False)
 

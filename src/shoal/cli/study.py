@@ -16,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from shoal.cli.console import err
 from shoal.cli.console import out as screen
 from shoal.cli.lazy import LazyGroup, as_command
+from shoal.cli.output import answer
 from shoal.errors import ParameterError
 from shoal.files import read_table
 from shoal.params import Parameter, Range
@@ -75,6 +76,7 @@ def _run(study: Study[Any], given: Mapping[str, Any], file: Path | None, out: Pa
     with progress_bar(study.counted) as progress:
         result = study.run(**inputs, settings=settings, progress=progress)
     write(study, result, out)
+    answer(heading=study.heading(result), findings=study.findings(result), out=out)
     for text in (study.heading(result), *(f"- {text}" for text in study.findings(result))):
         screen.print(text, markup=False)
     screen.print(f"\nReport: {out / 'report.html'}", markup=False)
@@ -84,7 +86,7 @@ def _run(study: Study[Any], given: Mapping[str, Any], file: Path | None, out: Pa
 def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
     """A progress bar on standard error."""
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=err, transient=True) as bar:
+    with Progress(*columns, console=err, transient=True, disable=screen.quiet) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 

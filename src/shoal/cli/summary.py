@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.claim import Claim
 from shoal.cli.console import WIDE, clipped, print_claims
 from shoal.cli.console import out as screen
+from shoal.cli.output import answer
 from shoal.reading import Reading
 from shoal.release.folders import REPORT, inside_of
 from shoal.release.release import Release
@@ -22,7 +23,7 @@ from shoal.report.readings import reading_lines, reading_words, shown
 if TYPE_CHECKING:
     from shoal.release.engine_words import FilesRelease
 
-__all__ = ["places", "registered", "summary", "tell"]
+__all__ = ["places", "registered", "summary", "tell", "written_to"]
 
 _MOST = 15
 _MOST_CLAIMS = 4
@@ -31,6 +32,7 @@ _ROUNDING = 1e-9
 
 def tell(release: Release, target: Path | None, *, verbose: bool = False, account: Any = None) -> None:
     """Print what was released, what is promised, what was measured, and where it lies; a trial lies nowhere."""
+    answer(**_facts(release, target, account))
     where = [] if account is None else [f"Account {account.path}: {account.summary}"]
     where += [*registered(release), *places(target)]
     if verbose:
@@ -47,6 +49,28 @@ def tell(release: Release, target: Path | None, *, verbose: bool = False, accoun
         screen.print(line, markup=False, soft_wrap=True)
 
 
+def _facts(release: Release, target: Path | None, account: Any) -> dict[str, Any]:
+    """The same by name."""
+    spent = {} if account is None else {"account": {"path": account.path, "summary": account.summary}}
+    return {
+        "recipe": str(release.recipe),
+        "n_rows": len(release.source_rows),
+        "claims": release.claims,
+        "risk": release.risk_lines,
+        "utility": release.utility_lines,
+        "warnings": release.warnings,
+        "notes": release.notes,
+        "register": registered(release),
+        **spent,
+        **written_to(target),
+    }
+
+
+def written_to(target: Path | None) -> dict[str, Any]:
+    """The two folders of a release, by name; None for a trial, which lies nowhere."""
+    return {"out": target, "internal": None if target is None else inside_of(target)}
+
+
 def registered(release: Release | FilesRelease) -> list[str]:
     """How the release stands in the register, where it was entered."""
     beside = release.beside
@@ -57,9 +81,11 @@ def registered(release: Release | FilesRelease) -> list[str]:
     held = "; everybody keeps their cover beside earlier releases" if beside.earlier and beside.holds else ""
     lost = f"; despite {beside.found}" if beside.overridden else ""
     spent = f"; {beside.epsilon} spent in all" if beside.epsilon else ""
-    back = f"; {beside.held_back:,} people held back" if beside.held_back else ""
+    back = f"; {beside.held_back:,} people held back, and no rows made up for them" if beside.held_back else ""
     number = f"release {beside.n_releases + 1} ({beside.release}) of data set {beside.data}"
-    return [f"Register: {number}{found}{held}{back}{lost}{spent}"]
+    events = f"; {beside.not_measured}" if beside.tied else ""
+    like = f"; {beside.not_held_against}" if beside.resembles else ""
+    return [f"Register: {number}{found}{held}{back}{lost}{spent}{events}{like}"]
 
 
 def _tell_all(release: Release, target: Path | None) -> None:
@@ -100,7 +126,7 @@ def _head(release: Release, written: bool) -> str:
     how = "synthetic rows" if release.model is not None else "rows released" if written else "rows tried"
     others = {} if release.linked is None else release.linked.tables
     linked = "".join(f", {len(frame):,} of {name}" for name, frame in others.items())
-    return f"{len(release.source_rows):,} {how}{linked}{_left_out(release)} by {release.recipe}"
+    return f"{len(release.source_rows):,} {how}{linked}{_left_out(release)} by {release.recipe.title}"
 
 
 def _left_out(release: Release) -> str:
@@ -142,7 +168,9 @@ def _watch(release: Release, most: int) -> list[str]:
     said = [*_weak_bound(release), *tied, *notes]
     if len(said) <= most:
         return said
-    return [*said[: max(0, most - 1)], f"          and {len(said) - max(0, most - 1)} more in the report"][:most]
+    shown = said[: max(0, most - 1)]
+    more = f"          and {len(said) - len(shown)} more" if shown else f"watch     {len(said)} points"
+    return [*shown, f"{more} in the report"][:most]
 
 
 def _weak_bound(release: Release) -> list[str]:

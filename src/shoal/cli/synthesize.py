@@ -13,11 +13,13 @@ from shoal.cli.console import out as screen
 from shoal.cli.console import steps
 from shoal.cli.files_release import account_place, release_lake
 from shoal.cli.options import AccountOptions, EngineOptions, File, Reading, grouped, required
+from shoal.cli.output import answer
 from shoal.cli.releasing import PresetOptions, TrialOptions, expect, open_input, tried
 from shoal.errors import ParameterError
 from shoal.files import read_table
 from shoal.recipe import Synthesis, read_method
 from shoal.release import make
+from shoal.release.cost import account_of
 from shoal.schema import Schema
 
 __all__ = ["EXAMPLES", "synthesize"]
@@ -81,6 +83,7 @@ def synthesize(
     synthesizer = read_method(method, "synthesize", {n: v for n, v in given.items() if v is not None})
     recipe = Synthesis.of(synthesizer, rows)
     if price:
+        answer(price=str(recipe.price))
         screen.print(str(recipe.price), markup=False)
         return
     to.check("synthesize")
@@ -130,6 +133,7 @@ def _on_engine(
             raise ParameterError("--recipient", "is for the register", hint="Omit it, or --no-account.")
         release_lake(file, roles, recipe, target, engine, account=account, **words)
         if account is not None:
+            answer(account={"path": account.path, "summary": account.summary})
             screen.print(f"Account: {account.summary}", markup=False)
 
 
@@ -140,6 +144,4 @@ def _register(account: Any, recipient: str | None) -> Any:
 
 
 def _account(place: Path, recipe: Any, budget: AccountOptions) -> Any:
-    from shoal.release.cost import account_of  # SQLAlchemy takes a third of a second to load
-
     return account_of(place, recipe, budget.limit, **budget.place)

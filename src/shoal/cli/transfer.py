@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 import typer
 
-from shoal.cli.console import out as screen
 from shoal.cli.console import print_table
-from shoal.cli.options import Json, Overwrite, check_free
+from shoal.cli.options import Overwrite, check_free
+from shoal.cli.output import answer
 from shoal.errors import ParameterError
 from shoal.files import read_table, write_table
 from shoal.report.numbers import number, percent
@@ -42,7 +42,6 @@ def transfer(
     response: Annotated[
         str | None, typer.Option(help="The response, if several sensitive columns are numeric.")
     ] = None,
-    json: Json = False,
     overwrite: Overwrite = False,
 ) -> None:
     """Predict a response for one task from the tables of several.
@@ -58,10 +57,8 @@ def transfer(
         write_table(people.with_columns(pl.Series("predicted", predicted)), out)
     words = {"target": target, "n": len(predicted), "mean": float(np.nanmean(predicted))}
     words |= {} if fitted.weights_ is None else {"weights": fitted.weights_.to_dict()}
-    if json:
-        screen.print_json(data=words)
-    else:
-        _tell(fitted, words)
+    answer(**words, out=out)
+    _tell(fitted, words)
 
 
 def _tasks(given: list[str]) -> dict[str, Any]:

@@ -9,7 +9,8 @@ import typer
 from rich.markup import escape
 
 from shoal.cli.console import out, steps
-from shoal.cli.options import EngineOptions, Json, grouped
+from shoal.cli.options import EngineOptions, grouped
+from shoal.cli.output import answer
 from shoal.release.verify import Check, Verification
 from shoal.release.verify import verify as check_again
 
@@ -35,7 +36,6 @@ def verify(
         typer.Option(help="The input file; repeats the run and compares table, manifest and report in full."),
     ] = None,
     signer: Annotated[Path | None, typer.Option(help="The publisher's public key, to check the signature.")] = None,
-    json: Json = False,
     *,
     engine: EngineOptions,
 ) -> None:
@@ -49,12 +49,10 @@ def verify(
         step("verifying")
         with engine.chosen(directory).open() as opened:
             result = check_again(directory, original=original, signer=signer, engine=opened)
-    if json:
-        out.print_json(data=result.to_dict())
-    else:
-        for check in result.checks:
-            out.print(f"{_mark(check):<38} {escape(_printable(f'{check.name}: {check.detail}'))}")
-        out.print(_summary(result), style="bold")
+    answer(**result.to_dict())
+    for check in result.checks:
+        out.print(f"{_mark(check):<38} {escape(_printable(f'{check.name}: {check.detail}'))}")
+    out.print(_summary(result), style="bold")
     if result.exit_code:
         raise typer.Exit(result.exit_code)
 

@@ -15,6 +15,7 @@ import numpy as np
 
 import shoal
 from shoal.cli.console import out, steps
+from shoal.cli.output import answer
 from shoal.cli.releasing import cache_folder
 from shoal.group.blocks import by_blocks
 from shoal.group.greedy import kmember, mdav
@@ -43,6 +44,7 @@ def warm_up() -> None:
             step(name)
             job()
     seconds, cpu = time.perf_counter() - began, time.process_time() - processor
+    answer(seconds=seconds, cpu_seconds=cpu, folder=cache_folder())
     out.print(f"Kernels compiled in {seconds:.1f} s ({cpu:.1f} s of CPU time).")
     out.print(f"They are cached in {cache_folder()}", soft_wrap=True)
 

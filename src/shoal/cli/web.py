@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shoal.cli.console import err, out
+from shoal.cli.output import answer_now
 from shoal.errors import FileError, ParameterError
+from shoal.extras import need
 
 if TYPE_CHECKING:  # an extra that may not be installed
     from fastapi import FastAPI
@@ -68,11 +70,10 @@ def web(
     Uploads and results are stored in a private folder that is deleted when the command stops (Ctrl-C). No data
     leave the machine.
     """
-    try:
-        from shoal.web.app import WebSettings, create_web_app
-    except ModuleNotFoundError as missing:
-        hint = "Install the extra: pip install 'shoal[web]'."
-        raise ParameterError("shoal web", f"needs the package {missing.name}", hint=hint) from None
+    for module in ("fastapi", "uvicorn", "altair", "vl_convert", "opendp", "sklearn"):
+        need(module, "shoal web", extra="web")
+    from shoal.web.app import WebSettings, create_web_app
+
     access = _access(host, data, token)
     with _socket(host, port) as sock:
         settings = WebSettings(
@@ -133,6 +134,7 @@ def _in_address(host: str) -> str:
 
 
 def _tell(address: str, access: Access) -> None:
+    answer_now(address=address)
     out.print(f"Workbench: {address}", markup=False, soft_wrap=True)
     out.print("Press Ctrl-C to stop; uploads and results are then deleted.", style="dim")
     if not access.loopback:

@@ -12,7 +12,7 @@ import polars as pl
 
 from shoal.comparison.advice import advice, best, front
 from shoal.comparison.outcome import RISK, UTILITY, Outcome
-from shoal.comparison.page import map_of, read, write
+from shoal.comparison.page import chart_of, map_of, read, write
 from shoal.comparison.readings import readings_of
 from shoal.errors import ParameterError
 from shoal.frame import Backend
@@ -88,6 +88,13 @@ class Comparison:
     def plot(self) -> Html:
         """The risk-utility map as inline SVG."""
         return map_of(self, 0.05)
+
+    def chart(self, limit: float = 0.05) -> Any:
+        """The risk-utility map as an Altair chart, to show, change or save, with a line at the risk of `limit`."""
+        return chart_of(self, checked_limit(limit))
+
+    def __repr__(self) -> str:
+        return f"Comparison({len(self.outcomes)} recipes, {self.n_records} records)"
 
     def _repr_html_(self) -> str:
         return self.plot

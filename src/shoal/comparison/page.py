@@ -17,16 +17,17 @@ from shoal.errors import FileError, ShoalError
 from shoal.files import write_table, write_text
 from shoal.files.atomic import Contents, check_target, staged
 from shoal.recipe import FAMILIES
+from shoal.report.drawing import as_chart
 from shoal.report.layout import document
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
 from shoal.report.numbers import ABSENT, count, number, percent, plural, seconds
 from shoal.report.readings import verdict
-from shoal.report.riskmap import Point, risk_map
+from shoal.report.riskmap import Point, risk_chart, risk_map
 
 if TYPE_CHECKING:
     from shoal.comparison.comparison import Comparison
 
-__all__ = ["COMPARISON", "FILES", "check_folder", "map_of", "read", "render", "write"]
+__all__ = ["COMPARISON", "FILES", "chart_of", "check_folder", "map_of", "read", "render", "write"]
 
 SAID = 3  # lines of advice at once; the rest folds out
 _ACROSS = "share of records found"
@@ -61,16 +62,24 @@ def map_of(comparison: Comparison, limit: float) -> Html:
         f"preserved "
         f"up; {plural(len(comparison.front), 'recipe')} on the front. The numbers are in the table."
     )
-    return risk_map(
-        _points(comparison, "found"),
-        label,
-        families=FAMILIES,
-        across=_ACROSS,
-        up=_UP,
-        limit=limit,
-        mark=comparison.reference.get("second_sample"),
-        best=_best(comparison, limit),
-    )
+    return risk_map(_points(comparison, "found"), label, **_found(comparison, limit))
+
+
+def chart_of(comparison: Comparison, limit: float) -> Any:
+    """The same map as an Altair chart."""
+    return as_chart(risk_chart(_points(comparison, "found"), **_found(comparison, limit)))
+
+
+def _found(comparison: Comparison, limit: float) -> dict[str, Any]:
+    """How the map is drawn."""
+    return {
+        "families": FAMILIES,
+        "across": _ACROSS,
+        "up": _UP,
+        "limit": limit,
+        "mark": comparison.reference.get("second_sample"),
+        "best": _best(comparison, limit),
+    }
 
 
 def _best(comparison: Comparison, limit: float) -> str | None:

@@ -22,6 +22,7 @@ import polars as pl
 from shoal.compliance.identifiers import FREE_TEXT
 from shoal.compliance.scan import LONG, scan
 from shoal.errors import ColumnError, GuaranteeError, ParameterError
+from shoal.extras import need
 from shoal.frame import Frame, adopt, enter, leave, series, with_columns
 
 __all__ = ["LONG", "SHORT", "Scrubbed", "Span", "check_free_text", "refuse_free_text", "replaced", "scrub"]
@@ -125,13 +126,8 @@ def _column(texts: pl.Series, find: Callable[[str], list[Span]]) -> tuple[pl.Ser
 
 def _finder(model: str | None, language: str, least: float) -> Callable[[str], list[Span]]:
     """What recognises people in a text: Presidio's patterns, and names where there is a model."""
-    try:
-        presidio, nlp, spacy = (
-            import_module(n) for n in ("presidio_analyzer", "presidio_analyzer.nlp_engine", "spacy")
-        )
-    except ImportError:
-        hint = "Install the extra: pip install 'shoal[text]'."
-        raise ParameterError("scrub", "needs Presidio", hint=hint) from None
+    need("presidio_analyzer", "scrub")
+    presidio, nlp, spacy = (import_module(n) for n in ("presidio_analyzer", "presidio_analyzer.nlp_engine", "spacy"))
     engine = nlp.SpacyNlpEngine(models=[{"lang_code": language, "model_name": model or "blank"}])
     engine.nlp = {language: _pipeline(spacy, model, language)}
     analyzer = presidio.AnalyzerEngine(nlp_engine=engine, supported_languages=[language])

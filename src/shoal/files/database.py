@@ -23,6 +23,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from shoal.errors import FileError, InputError, ParameterError
+from shoal.extras import need
 from shoal.files.source import DUCKDB, Source, check_names
 
 __all__ = ["read_query", "table_names", "write_rows", "write_tables"]
@@ -244,11 +245,9 @@ def _engine(url: Any, owner: str, *, read_only: bool) -> Iterator[Any]:
     if local and read_only:
         url = url.set(database=f"{_existing(url, owner).resolve().as_uri()}", query={"mode": "ro", "uri": "true"})
     patience = {"timeout": _PATIENCE} if local else {"connect_timeout": _PATIENCE}
-    try:
-        engine = sa.create_engine(url, connect_args=patience)
-    except ImportError:
-        hint = "Install it: pip install 'shoal[databases]'."
-        raise FileError(owner, "requires the package psycopg", hint=hint) from None
+    if not local:
+        need("psycopg", owner, error=FileError)
+    engine = sa.create_engine(url, connect_args=patience)
     if local:
         _begin_at_once(engine)
     elif read_only:
@@ -273,11 +272,9 @@ def _begin_at_once(engine: Any) -> None:
 
 @contextmanager
 def _duckdb(url: Any, owner: str, *, read_only: bool) -> Iterator[Any]:
-    try:
-        import duckdb
-    except ImportError:
-        hint = "Install it: pip install 'shoal[databases]'."
-        raise FileError(owner, "requires the package duckdb", hint=hint) from None
+    need("duckdb", owner, error=FileError)
+    import duckdb
+
     file = _existing(url, owner) if read_only else Path(url.database or "")
     try:
         connection = duckdb.connect(str(file), read_only=read_only)

@@ -13,6 +13,7 @@ import polars as pl
 import polars.selectors as cs
 
 from shoal.errors import FileError
+from shoal.extras import need
 from shoal.files.column_types import without_nan
 from shoal.files.missing_marks import (
     MARK,
@@ -171,11 +172,9 @@ def _reader(library: ModuleType, ending: str) -> Callable[..., Any]:
 
 
 def _pyreadstat(file: Path) -> ModuleType:
-    try:
-        import pyreadstat
-    except ImportError:
-        hint = 'Install it: pip install "shoal[formats]".'
-        raise FileError(str(file), "SAS, Stata and SPSS files need the package pyreadstat", hint=hint) from None
+    need("pyreadstat", str(file), error=FileError)
+    import pyreadstat
+
     library: ModuleType = pyreadstat
     return library
 

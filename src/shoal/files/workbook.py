@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from shoal.errors import FileError, InputError
+from shoal.extras import need
 from shoal.files.atomic import replacing
 from shoal.files.source import check_names
 
@@ -37,11 +38,9 @@ def read_workbook(file: Path, sheet: str | None) -> tuple[pl.DataFrame, str]:
 
 def write_workbook(frames: Mapping[str, pl.DataFrame], file: Path) -> None:
     """Write tables as the sheets of a new workbook, whole or not at all."""
-    try:
-        import xlsxwriter
-    except ImportError:
-        hint = "Install it: pip install 'shoal[formats]'. Or hand the files of the folder on."
-        raise FileError(str(file), "requires the package xlsxwriter", hint=hint) from None
+    need("xlsxwriter", str(file), otherwise="Or hand the files of the folder on.", error=FileError)
+    import xlsxwriter
+
     _check_workbook(frames, file)
     with replacing(file) as temporary, xlsxwriter.Workbook(str(temporary), {"strings_to_formulas": False}) as book:
         for name, frame in frames.items():
@@ -62,11 +61,9 @@ def _check_workbook(frames: Mapping[str, pl.DataFrame], file: Path) -> None:
 
 
 def _open(file: Path) -> Any:
-    try:
-        import fastexcel
-    except ImportError:
-        hint = "Install it: pip install 'shoal[formats]'. Or save the sheet as CSV."
-        raise FileError(str(file), "requires the package fastexcel", hint=hint) from None
+    need("fastexcel", str(file), otherwise="Or save the sheet as CSV.", error=FileError)
+    import fastexcel
+
     try:
         logging.getLogger("fastexcel").setLevel(logging.ERROR)  # it warns of columns whose type it can't tell
         return fastexcel.read_excel(file)

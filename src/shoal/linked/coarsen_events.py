@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import numpy as np
+import polars as pl
 
 from shoal.arrays import BoolArray, Generator, IntArray
 from shoal.claim import Claim
@@ -31,15 +32,14 @@ from shoal.errors import GuaranteeError
 from shoal.fact import Fact
 from shoal.linked.collection import Collection
 from shoal.linked.counting import Bags, candidates, rare_rows, tuples
+from shoal.linked.dates import Place
 from shoal.linked.event_method import Done, EventMethod
 from shoal.linked.joint import items_of, numbered
 from shoal.method import ReportText
 from shoal.params import Help, Range, check
-from shoal.schema import LinkedSchema
+from shoal.schema import Column, LinkedSchema
 
 __all__ = ["CoarsenEvents", "joint_claim"]
-
-_Place = tuple[str, str]  # table and column
 
 
 @dataclass(frozen=True)
@@ -94,13 +94,13 @@ class CoarsenEvents(EventMethod):
             facts=tuple(_facts(collection, levels, events.n - left.n)),
         )
 
-    def _climbed(self, events: _Coded, levels: dict[_Place, int]) -> dict[_Place, int]:
+    def _climbed(self, events: _Coded, levels: dict[Place, int]) -> dict[Place, int]:
         """Raise columns while more than the tolerated share of events is rare by itself."""
         while self._rare_share(events, levels) > self.suppression:
             levels = self._higher(events, levels, 1.0)
         return levels
 
-    def _higher(self, events: _Coded, levels: dict[_Place, int], lost: float) -> dict[_Place, int]:
+    def _higher(self, events: _Coded, levels: dict[Place, int], lost: float) -> dict[Place, int]:
         """One column one level higher: the one that leaves the fewest rare events."""
         open_ = [place for place, level in levels.items() if level < events.ladders[place].height]
         if not open_:
@@ -114,14 +114,14 @@ class CoarsenEvents(EventMethod):
         rare = [self._rare_share(events, one) for one in tried]
         return tried[int(np.argmin(rare))]
 
-    def _rare_share(self, events: _Coded, levels: Mapping[_Place, int]) -> float:
+    def _rare_share(self, events: _Coded, levels: Mapping[Place, int]) -> float:
         """The share of event rows that fewer than k persons of the class have."""
         item = events.items(levels)
         key = events.of_person * (int(item.max(initial=0)) + 1) + item
         counted = events.of_person >= 0
         return rare_rows(key[counted], events.person[counted], self.k) / max(1, len(item))
 
-    def _suppressed(self, events: _Coded, levels: Mapping[_Place, int]) -> _Coded:
+    def _suppressed(self, events: _Coded, levels: Mapping[Place, int]) -> _Coded:
         """The rows that are left when no combination of up to m events is rare."""
         for size in range(1, self.m + 1):
             while True:
@@ -154,7 +154,7 @@ class _Coded:
 
     schema: LinkedSchema
     classes: IntArray
-    ladders: Mapping[_Place, Ladder]
+    ladders: Mapping[Place, Ladder]
     rows: Mapping[str, IntArray]
     parents: Mapping[str, IntArray]
     persons: Mapping[str, IntArray]
@@ -183,7 +183,7 @@ class _Coded:
     def of_person(self) -> IntArray:
         return self.classes[self.person]
 
-    def items(self, levels: Mapping[_Place, int]) -> IntArray:
+    def items(self, levels: Mapping[Place, int]) -> IntArray:
         """What each row looks like at these levels."""
         columns: dict[str, list[Codes]] = {name: [] for name in self.rows}
         for place, ladder in self.ladders.items():
@@ -192,7 +192,7 @@ class _Coded:
             columns[place[0]].append(Codes(values=values, n=int(group.max(initial=0)) + 1))
         return numbered(items_of(self.schema, columns, self.parents))
 
-    def bags(self, levels: Mapping[_Place, int]) -> Bags:
+    def bags(self, levels: Mapping[Place, int]) -> Bags:
         return Bags.of(self.classes, self.person, self.items(levels))
 
     def without(self, gone: IntArray) -> _Coded:
@@ -214,7 +214,7 @@ class _Coded:
             persons={name: some[keep[name]] for name, some in self.persons.items()},
         )
 
-    def written(self, collection: Collection, levels: Mapping[_Place, int]) -> Collection:
+    def written(self, collection: Collection, levels: Mapping[Place, int]) -> Collection:
         """The collection with these rows, labels made from them alone: none follows from a row that was left out."""
         kept = {name: _places(some, len(collection.tables[name])) for name, some in self.rows.items()}
         for (table, name), level in levels.items():
@@ -250,14 +250,17 @@ def joint_claim(k: int, m: int, *, with_quasi: bool) -> Claim:
     )
 
 
-def _ladders(collection: Collection) -> dict[_Place, Ladder]:
+def _ladders(collection: Collection) -> dict[Place, Ladder]:
     """The levels of each known column of events."""
-    made = {}
-    for table in collection.schema.events:
-        for name in table.known:
-            content, column = collection.tables[table.name][name], table.columns[name]
-            made[table.name, name] = ladder_for(content, replace(column, kind=kind_of(content, column)))
-    return made
+    places = [(table.name, name) for table in collection.schema.events for name in table.known]
+    return {place: ladder_for(*_described(collection, place)) for place in places}
+
+
+def _described(collection: Collection, place: Place) -> tuple[pl.Series, Column]:
+    """A column of events, and what it is."""
+    table, name = place
+    content, column = collection.tables[table][name], collection.schema[table].columns[name]
+    return content, replace(column, kind=kind_of(content, column))
 
 
 def _places(rows: IntArray, n: int) -> BoolArray:
@@ -292,9 +295,9 @@ def _copies(bags: Bags) -> IntArray:
     return (np.arange(len(bags.item)) - start[: len(bags.item)] + 1).astype(np.int64)
 
 
-def _facts(collection: Collection, levels: Mapping[_Place, int], n_lost: int) -> list[Fact]:
+def _facts(collection: Collection, levels: Mapping[Place, int], n_lost: int) -> list[Fact]:
     """The levels chosen. How a hierarchy that follows from all values numbers its levels is for inside."""
-    public = {place: _is_public(collection, place) for place in levels}
+    public = {place: follows_schema(*_described(collection, place)) for place in levels}
     says = "{table}, {column}: written at level {level}"
     made = [
         Fact(says=says, values={"table": table, "level": level}, column=name, outside=public[table, name])
@@ -307,9 +310,3 @@ def _facts(collection: Collection, levels: Mapping[_Place, int], n_lost: int) ->
         *([Fact(says=LEVELS_BY_VALUES, values={"names": by_values}, outside=True)] if by_values else []),
         lost,
     ]
-
-
-def _is_public(collection: Collection, place: _Place) -> bool:
-    table, name = place
-    content, column = collection.tables[table][name], collection.schema[table].columns[name]
-    return follows_schema(content, replace(column, kind=kind_of(content, column)))

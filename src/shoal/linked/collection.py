@@ -5,9 +5,9 @@ All that is wrong is said at once, by table, column, rule and remedy, and never 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -20,6 +20,8 @@ from shoal.frame import enter, series
 from shoal.schema import LinkedSchema, LinkedTable
 
 __all__ = ["Collection"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,20 +63,16 @@ class Collection:
         """
         _check_names(given, schema)
         problems = Problems()
-        frames = dict(_each(problems, lambda name: (name, _frame(given[name], schema[name])), given, ""))
+        frames = _each(problems, lambda table: _frame(given[table.name], table), schema.tables)
+        read = [table for table in schema.tables if table.name in frames]
+        keyed = _each(problems, lambda table: _check_key(frames[table.name], table), read)
+        found = [table for table in schema.events if {table.name, str(table.parent)} <= keyed.keys()]
+        parents = _each(problems, lambda table: _links(frames, schema, table), found)
+        persons = _owners(schema, frames, parents)
+        owned = [table for table in schema.events if table.name in persons]
+        _each(problems, lambda table: _check_births(schema, frames, persons[table.name], table), owned)
         problems.settle()
-        _each(problems, lambda table: _check_key(frames[table.name], table), schema.tables, "name")
-        problems.settle()
-        linked = _each(problems, lambda table: (table.name, _links(frames, schema, table)), schema.events, "name")
-        problems.settle()
-        parents = dict(linked)
-        persons = {schema.persons.name: np.arange(len(frames[schema.persons.name]))}
-        for table in schema.events:
-            persons[table.name] = persons[str(table.parent)][parents[table.name]]
-        made = cls(schema=schema, tables=frames, parents=parents, persons=persons, given=given)
-        _each(problems, made._check_births, schema.events, "name")
-        problems.settle()
-        return made
+        return cls(schema=schema, tables=frames, parents=parents, persons=persons, given=given)
 
     @property
     def n_persons(self) -> int:
@@ -108,9 +106,8 @@ class Collection:
     def of_persons(self, keep: BoolArray) -> Collection:
         """The same without the events of some persons; the table of persons stays as it is."""
         made = self
-        for table in self.schema.events:
-            if table.parent == self.schema.persons.name:
-                made = made.kept(table.name, keep[made.persons[table.name]])
+        for table in self.schema.first_events:
+            made = made.kept(table.name, keep[made.persons[table.name]])
         return made
 
     def given_to(self, name: str, persons: IntArray) -> Collection:
@@ -120,17 +117,6 @@ class Collection:
             if table.name != name and table.parent != self.schema.persons.name:
                 owners[table.name] = owners[str(table.parent)][self.parents[table.name]]
         return replace(self, persons=owners, parents={**self.parents, name: persons})
-
-    def _check_births(self, table: LinkedTable) -> None:
-        birth = self.schema.persons.birth
-        if birth is None:
-            return
-        born = _days(self.tables[self.schema.persons.name][birth]).gather(self.persons[table.name])
-        for name in table.columns.time:
-            early = int((_days(self.tables[table.name][name]) < born).sum())
-            if early:
-                hint = "Correct the dates, or leave birth out of the schema if it is not exact."
-                raise ColumnError(name, "must not lie before the person's birth", got=f"{early} rows", hint=hint)
 
 
 def _check_names(given: Any, schema: LinkedSchema) -> None:
@@ -150,15 +136,14 @@ def _check_names(given: Any, schema: LinkedSchema) -> None:
     Problems(problems).settle()
 
 
-def _each(problems: Problems, read: Any, items: Any, name: str) -> list[Any]:
-    """What `read` gives for each item; what is wrong is noted under the table's name."""
-    made = []
-    for item in items:
+def _each(problems: Problems, read: Callable[[LinkedTable], T], tables: Iterable[LinkedTable]) -> dict[str, T]:
+    """What `read` gives for each table with which nothing is wrong; what is wrong is noted under the table's name."""
+    made = {}
+    for table in tables:
         try:
-            made.append(read(item))
+            made[table.name] = read(table)
         except (ColumnError, SchemaError, ProblemsError) as error:
-            table = getattr(item, name) if name else item
-            problems.found += [_in_table(str(table), one) for one in getattr(error, "problems", [error])]
+            problems.found += [_in_table(table.name, one) for one in getattr(error, "problems", [error])]
     return made
 
 
@@ -206,6 +191,34 @@ def _links(frames: Mapping[str, pl.DataFrame], schema: LinkedSchema, table: Link
         hint = "Add the missing rows of the parent, or remove these."
         raise ColumnError(link, f"must hold keys of table '{parent.name}'", got=f"{orphans} orphans", hint=hint)
     return found.to_numpy().astype(np.int64)
+
+
+def _owners(
+    schema: LinkedSchema, frames: Mapping[str, pl.DataFrame], parents: Mapping[str, IntArray]
+) -> dict[str, IntArray]:
+    """The place of the person of each row, of the tables whose links all lead somewhere."""
+    root = schema.persons.name
+    persons = {root: np.arange(len(frames[root]))} if root in frames else {}
+    for table in schema.events:
+        if table.name in parents and table.parent in persons:
+            persons[table.name] = persons[table.parent][parents[table.name]]
+    return persons
+
+
+def _check_births(
+    schema: LinkedSchema, frames: Mapping[str, pl.DataFrame], persons: IntArray, table: LinkedTable
+) -> None:
+    birth = schema.persons.birth
+    if birth is None:
+        return
+    born = _days(frames[schema.persons.name][birth]).gather(persons)
+    hint = "Correct the dates, or leave birth out of the schema if it is not exact."
+    early = {name: int((_days(frames[table.name][name]) < born).sum()) for name in table.columns.time}
+    Problems(
+        ColumnError(name, "must not lie before the person's birth", got=f"{n} rows", hint=hint)
+        for name, n in early.items()
+        if n
+    ).settle()
 
 
 def _days(column: pl.Series) -> pl.Series:

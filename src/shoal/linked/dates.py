@@ -14,12 +14,13 @@ from shoal.arrays import Generator, IntArray
 from shoal.errors import ColumnError
 from shoal.linked.collection import Collection
 
-__all__ = ["day_of", "jittered", "moved", "time_columns"]
+__all__ = ["Place", "day_numbers", "day_of", "jittered", "moved", "time_columns"]
 
-_Place = tuple[str, str]  # table and column
+Place = tuple[str, str]
+"""A table and one of its columns."""
 
 
-def time_columns(collection: Collection) -> list[_Place]:
+def time_columns(collection: Collection) -> list[Place]:
     """The columns of dates of all tables, with that of birth where nobody is looked for by it."""
     root = collection.schema.persons
     own = [(root.name, name) for name in root.columns.time]
@@ -28,7 +29,7 @@ def time_columns(collection: Collection) -> list[_Place]:
     return own + [(table.name, name) for table in collection.schema.events for name in table.columns.time]
 
 
-def moved(collection: Collection, by: Mapping[_Place, IntArray]) -> Collection:
+def moved(collection: Collection, by: Mapping[Place, IntArray]) -> Collection:
     """The collection with the dates of these columns moved by so many days, row by row; what is missing stays so."""
     for (table, name), days in by.items():
         collection = collection.with_columns(table, {name: _moved(collection.tables[table][name], days)})
@@ -48,6 +49,18 @@ def _moved(column: pl.Series, days: IntArray) -> pl.Series:
 def day_of(column: pl.Series) -> pl.Series:
     """The day of each date as a whole number."""
     return column.cast(pl.Int64) if column.dtype.is_integer() else column.cast(pl.Date).cast(pl.Int64)
+
+
+def day_numbers(column: pl.Series) -> IntArray:
+    """Dates as days, numbers rounded, anything else by its rank; what is missing comes first."""
+    if column.dtype.is_temporal() or column.dtype.is_integer():
+        days = day_of(column)
+    elif column.dtype.is_numeric():
+        days = column.cast(pl.Float64).round().cast(pl.Int64)
+    else:
+        days = column.rank("dense").cast(pl.Int64)
+    least = days.min()
+    return days.fill_null(0 if least is None else least - 1).to_numpy().astype(np.int64)  # type: ignore[operator]
 
 
 def jittered(collection: Collection, days: int, rng: Generator) -> Collection:
@@ -70,7 +83,7 @@ def jittered(collection: Collection, days: int, rng: Generator) -> Collection:
     return moved(collection, dict(zip(places, by, strict=True)))
 
 
-def _days_of(collection: Collection, place: _Place) -> pl.DataFrame:
+def _days_of(collection: Collection, place: Place) -> pl.DataFrame:
     table, name = place
     person = collection.persons[table]
     return pl.DataFrame({"person": person, "day": day_of(_checked(collection.tables[table][name]))})

@@ -25,7 +25,6 @@ from shoal.claim import Claim, rounded_up
 from shoal.linked.collection import Collection
 from shoal.linked.event_method import Done, EventMethod
 from shoal.method import ReportText
-from shoal.schema import LinkedTable
 
 __all__ = ["DealContents", "DealEvents", "ExchangeBags", "shares_of", "stirred"]
 
@@ -53,7 +52,7 @@ class ExchangeBags(EventMethod):
         """Permute whole bags within groups."""
         new = stirred(groups, rng)
         made = collection
-        for table in _right_below(collection):
+        for table in collection.schema.first_events:
             made = made.given_to(table.name, new[collection.persons[table.name]])
         bound = 1 / int(np.bincount(groups[groups >= 0]).min())
         return Done(collection=made, claims=(_claim(bound, _BAGS, _KNOWS_ONE),))
@@ -74,7 +73,7 @@ class DealEvents(EventMethod):
     def apply(self, collection: Collection, groups: IntArray, rng: Generator) -> Done:
         """Permute the owners of event rows within groups, table by table."""
         made, bound = collection, 0.0
-        for table in _right_below(collection):
+        for table in collection.schema.first_events:
             persons = collection.persons[table.name]
             bound = max(bound, shares_of(groups, persons))
             made = made.given_to(table.name, persons[stirred(groups[persons], rng)])
@@ -120,11 +119,6 @@ def shares_of(groups: IntArray, persons: IntArray) -> float:
     own = held > 0
     pool = np.bincount(groups[own], weights=held[own])
     return float((held[own] / pool[groups[own]]).max())
-
-
-def _right_below(collection: Collection) -> list[LinkedTable]:
-    schema = collection.schema
-    return [table for table in schema.events if table.parent == schema.persons.name]
 
 
 _BAGS = "the events that lie beside a person's row are that person's"

@@ -26,10 +26,11 @@ from shoal.equivalence import Codes, combine, ranks
 from shoal.fact import Fact
 from shoal.linked.collection import Collection
 from shoal.linked.counting import Bags, candidates, gap_candidates
+from shoal.linked.dates import day_numbers
 from shoal.record import Record
 from shoal.schema import LinkedSchema, LinkedTable
 
-__all__ = ["JointRisk", "Known", "assess_collection", "assess_joint", "bags_of", "day_numbers", "items_of", "numbered"]
+__all__ = ["JointRisk", "Known", "assess_collection", "assess_joint", "bags_of", "items_of", "numbered"]
 
 Knows = Literal["events", "gaps", "order"]
 _MOST = 3
@@ -292,18 +293,6 @@ def _days(
     if not table.columns.time:
         return _days(schema, tables, parents, str(table.parent))[parents[name]]
     return day_numbers(tables[name][table.columns.time[0]])
-
-
-def day_numbers(column: pl.Series) -> IntArray:
-    """Dates as days, numbers rounded, anything else by its rank; what is missing comes first."""
-    if column.dtype.is_temporal():
-        days = column.cast(pl.Date).cast(pl.Int64)
-    elif column.dtype.is_numeric():
-        days = column.cast(pl.Float64).round().cast(pl.Int64)
-    else:
-        days = column.rank("dense").cast(pl.Int64)
-    least = days.min()
-    return days.fill_null(0 if least is None else least - 1).to_numpy().astype(np.int64)  # type: ignore[operator]
 
 
 def bags_of_collection(collection: Collection, classes: IntArray, *, ordered: bool = False) -> Bags:

@@ -16,7 +16,7 @@ from shoal.arrays import FloatArray, IntArray
 from shoal.equivalence import Codes, combine, ranks
 from shoal.errors import ColumnError
 from shoal.linked.collection import Collection
-from shoal.linked.joint import day_numbers
+from shoal.linked.dates import day_numbers, day_of
 from shoal.schema import LinkedTable
 from shoal.schema.tables import Summary
 
@@ -80,7 +80,7 @@ def grams(person: IntArray, code: IntArray, q: int) -> tuple[IntArray, IntArray]
 
 def _numbers(column: pl.Series) -> pl.Series:
     if column.dtype.is_temporal():
-        return column.cast(pl.Date).cast(pl.Int32).cast(pl.Float64)
+        return day_of(column).cast(pl.Float64)
     if not column.dtype.is_numeric():
         rule = "is summarised by its first, last, span, gap or total, and must hold numbers or dates"
         raise ColumnError(column.name, rule, hint="Declare its format, or summarise it by codes.")

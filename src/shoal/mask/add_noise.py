@@ -41,7 +41,8 @@ class AddNoise(AwareMask):
         The numeric quasi-identifiers; None means all. In words: ``age/income``.
     ratio
         Standard deviation of the noise over the column's, for every kind. Raising it hides more. ``"kept"`` needs at
-        most 1. kind
+        most 1.
+    kind
         ``"correlated"``, ``"additive"`` or ``"kept"``.
 
     Notes

@@ -28,7 +28,7 @@ from shoal.frame import adopt, enter, leave, series, with_columns
 from shoal.pseudonym.project_key import ProjectKey, each_identifier
 from shoal.schema import Schema
 
-__all__ = ["DATE_SHIFT", "Pseudonyms", "check_scope"]
+__all__ = ["DATE_SHIFT", "Pseudonyms", "check_scope", "digits_for", "expected_collisions"]
 
 DATE_SHIFT = "date shift"
 """What date shifts are drawn for: no pseudonym may show a part of the same digest."""
@@ -91,7 +91,7 @@ class Pseudonyms:
             raise GuaranteeError(
                 "pseudonyms",
                 f"of column '{identifiers.name}' must all differ, and two are the same",
-                hint='Choose a longer format, such as "hex".',
+                hint=f'Choose a longer format: "hex", or "digits:{digits_for(len(made))}" and more.',
             )
         tokens = [made.get(one) for one in spelled.to_list()]
         return pl.Series(identifiers.name, tokens, dtype=pl.String)
@@ -138,6 +138,17 @@ class Pseudonyms:
                 got=repr(self.format)[:40],
             )
         return int(found[1])
+
+
+def expected_collisions(n: int, space: int) -> float:
+    """How many pairs of n identifiers have the same pseudonym on average, where there are `space` of them."""
+    return n * (n - 1) / 2 / space
+
+
+def digits_for(n: int) -> int:
+    """Digits with which n identifiers hardly collide: 2 log2(n) + 30 bits, one pair in two billion tables."""
+    fits = (d for d in range(_FEWEST_DIGITS, _MOST_DIGITS) if expected_collisions(n, 10**d) <= 2**-31)
+    return next(fits, _MOST_DIGITS)
 
 
 def check_scope(owner: str, scope: object) -> None:

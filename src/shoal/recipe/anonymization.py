@@ -289,8 +289,20 @@ def _released(
 
 def _grouping_fact(notes: Mapping[str, Any]) -> tuple[Fact, ...]:
     """How the groups were found: it follows from all records, so it is for inside."""
-    said = ", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in notes.items())
-    return (Fact(says="grouping {said}", values={**notes, "said": said}, counts="groups"),) if said else ()
+    others = {name: value for name, value in notes.items() if name not in _PLAN}
+    said = [*_by_blocks(notes), *(f"{name.replace('_', ' ')}: {value}" for name, value in others.items())]
+    words = {**notes, "said": "; ".join(said)}
+    return (Fact(says="Grouping: {said}.", values=words, counts="groups"),) if said else ()
+
+
+_PLAN = ("strategy", "n_blocks", "block_rows")
+
+
+def _by_blocks(notes: Mapping[str, Any]) -> list[str]:
+    """What differs from grouping all records at once, which needs no words."""
+    if notes.get("strategy") != "blocks":
+        return []
+    return [f"in {notes['n_blocks']:,} blocks of at most {notes['block_rows']:,} people, mended where blocks meet"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

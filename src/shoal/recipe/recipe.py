@@ -237,6 +237,11 @@ class Recipe(ABC):
         return tuple((risk, population) for risk, population in given if risk is not None)
 
     @property
+    def population_size(self) -> float | None:
+        """Persons that the table was drawn from, where limits on attackers were given it."""
+        return next((size for _, size in self.limits if size is not None), None)
+
+    @property
     def is_minimal(self) -> bool:
         """Whether it changes no more than k asks for, so that knowing how it works tells something."""
         return False

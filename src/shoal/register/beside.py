@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
@@ -42,6 +43,8 @@ class Beside(Record):
         What the data set has spent in all, where it has spent any.
     n_releases
         How many releases the data set had by then.
+    resembles
+        Another data set whose people have the same identifiers, and which it was not held against; None: there is none.
     """
 
     releasable: ClassVar[bool] = False
@@ -70,6 +73,7 @@ class Beside(Record):
     held_back: int | None = None
     epsilon: str | None = None
     n_releases: int = 0
+    resembles: str | None = None
 
     @property
     def holds(self) -> bool:
@@ -92,6 +96,19 @@ class Beside(Record):
             said.append(f"{self.few_values:,} people with fewer than {self.values} sensitive values left")
         return " and ".join(said)
 
+    @property
+    def not_measured(self) -> str:
+        """What was not counted, for inside; empty where nothing was left out."""
+        return _EVENTS if self.tied else ""
+
+    @property
+    def not_held_against(self) -> str:
+        """What to do where another data set may be of the same people, for inside."""
+        return (
+            f"its people have the identifiers of those of data set '{self.resembles}', which it was not held against; "
+            f"if they are the same people, name it: --data {shlex.quote(str(self.resembles))}"
+        )
+
     def outside(self) -> dict[str, Any]:
         """What the manifest says: no count, and nothing that shows which other releases are of the same people."""
         words: dict[str, Any] = {"holds": self.holds, "same_groups": self.same_groups_as is not None}
@@ -111,7 +128,8 @@ class Beside(Record):
     @property
     def facts(self) -> tuple[Fact, ...]:
         """What there is to say."""
-        return (*self._told(), *self._counted(), *self._kept())
+        like = (Fact(says="register: {said}", values={"said": self.not_held_against}),) if self.resembles else ()
+        return (*like, *self._told(), *self._counted(), *self._kept())
 
     def _told(self) -> tuple[Fact, ...]:
         """What may leave is the same for a first release and for a tenth."""
@@ -137,12 +155,11 @@ class Beside(Record):
         if self.lost_before:
             says += "; {lost:,} had too few candidates before"
         who = Fact(says=says, values={**said, "leavers": self.leavers, "lost": self.lost_before}, counts="persons")
+        events = (Fact(says=f"register: {self.not_measured}"),) if self.tied else ()
         if self.holds:
-            return (who,)
-        return (
-            who,
-            Fact(says="register: {found}", values={"found": self.found, "below": self.below}, counts="persons"),
-        )
+            return (who, *events)
+        found = Fact(says="register: {found}", values={"found": self.found, "below": self.below}, counts="persons")
+        return (who, found, *events)
 
     def _kept(self) -> tuple[Fact, ...]:
         if self.held_back is None:
@@ -165,6 +182,10 @@ class Beside(Record):
         return cls(**given)
 
 
+_EVENTS = (
+    "what both releases show together to somebody who knows events of a person is not measured; claims about known "
+    "events are counted on each release alone"
+)
 _HELD = (
     "held against the register of releases: everybody keeps at least {k} candidates when this table is joined with "
     "those of the same people that were entered before it, if any"

@@ -172,7 +172,9 @@ class Register:
         found, rows, said = self.recognised(lambda key: sketch_of(text_hashes(key, "row", texts, numbered=True)))
         who = found.who() or Who.of(frame, schema)
         marks = who.marks(found.key, frame, texts)
-        return found, Known(who=who, marks=marks, rows=rows, people=sketch_of(marks), recognised=said)
+        people = sketch_of(marks)
+        like = found._of_the_same_names(who, people)
+        return found, Known(who=who, marks=marks, rows=rows, people=people, recognised=said, resembles=like)
 
     def recognised(self, sketch: Callable[[bytes], tuple[str, ...]]) -> tuple[Register, tuple[str, ...], str]:
         """The register of a table's data set, here or in another ledger of the user's, and how it was found.
@@ -198,9 +200,24 @@ class Register:
     def _like(self, rows: tuple[str, ...]) -> tuple[Register, str]:
         for words in reversed(self.book.releases()):
             if "sketch" in words and in_common(rows, words["sketch"]["rows"]) >= _SAME:
-                label = self.book.balance("data", words["data"]).label or words["data"]
-                return replace(self, declared=words["data"]), f"recognised as '{label}' by its rows"
+                return replace(self, declared=words["data"]), f"recognised as '{self._called(words)}' by its rows"
         return self, ""
+
+    def _of_the_same_names(self, who: Who, people: tuple[str, ...]) -> str:
+        """A data set most of whose people have the identifiers of these, where nobody named one; empty: there is none.
+
+        Numbers from 1 up are the identifiers of many tables, so it is said and not taken for the same people.
+        """
+        if self.declared is not None or not who.is_identifier:
+            return ""
+        for words in reversed([one for one in self.book.releases() if one["withdrawn"] is None]):
+            named = words.get("who")
+            if named and Who.from_dict(named) == who and in_common(people, words["sketch"]["people"]) >= _SAME:
+                return self._called(words)
+        return ""
+
+    def _called(self, words: Mapping[str, Any]) -> str:
+        return self.book.balance("data", words["data"]).label or str(words["data"])
 
     def who(self) -> Who | None:
         """By what people of this data set are told apart; None where nobody was released yet."""

@@ -112,6 +112,8 @@ class Known:
         Sketches of the table's rows and of its people.
     recognised
         How the data set was found, in words; empty where it was named.
+    resembles
+        A data set whose people have the same identifiers, where none was named or found; empty: there is none.
     """
 
     who: Who
@@ -119,6 +121,7 @@ class Known:
     rows: tuple[str, ...]
     people: tuple[str, ...]
     recognised: str = ""
+    resembles: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """What is kept of it beside the marks of a release."""

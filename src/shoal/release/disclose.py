@@ -40,6 +40,7 @@ _GUESS = {"column": None, "measure": None, "value": None, "interval": None, "bas
 _MIX = {"column": None, "kind": None, "distinct_l": None, "entropy_l": None, "recursive_l": None, "t": None}
 _BY_CUT = {"largest": None, "mean": None}
 _MEAN = {"mean": None}
+_MODEL = {"model": None, **_BY_CUT, "interval": None, "fits": None}
 _SAMPLE = {"n_targets": None, "sampled": None}
 
 FIGURES: Mapping[str, Any] = {
@@ -71,6 +72,9 @@ FIGURES: Mapping[str, Any] = {
             "marketer": None,
             "population": None,
             "model": None,
+            "spread": None,
+            "largest_spread": None,
+            "models": {"*": _MODEL},
         },
     },
     "utility": {
@@ -119,7 +123,14 @@ def measured(release: Release) -> Measured | None:
     if pair.original.n == release.prepared.n:
         return Measured(pair=pair, risk=release.risk, utility=release.utility)
     recipe = release.recipe
-    risk = assess_risk(pair, labels=release.kept_labels, k=recipe.k, seed=release.seed, exchangeable=recipe.is_blind)
+    risk = assess_risk(
+        pair,
+        labels=None if recipe.perturbs else release.kept_labels,
+        k=recipe.k,
+        seed=release.seed,
+        exchangeable=recipe.is_blind,
+        population=recipe.population_size,
+    )
     return Measured(pair=pair, risk=risk, utility=assess_utility(pair, seed=release.seed))
 
 
@@ -136,9 +147,11 @@ def rounded(value: Any) -> Any:
 
 
 def _listed(words: Any, names: Any) -> Any:
-    """The entries of `words` that `names` lists; ``*`` stands for any name."""
-    if names is None or not isinstance(words, Mapping):
+    """The entries of `words` that `names` lists; ``*`` stands for any name, and for every entry of a list."""
+    if names is None or not isinstance(words, Mapping | list):
         return words
+    if isinstance(words, list):
+        return [_listed(item, names["*"]) for item in words]
     if "*" in names:
         return {name: _listed(item, names["*"]) for name, item in words.items()}
     return {name: _listed(words[name], inner) for name, inner in names.items() if name in words}

@@ -279,7 +279,8 @@ def held_against(
             classes=values,
             keeps_groups=release.recipe.keeps_groups,
         )
-    beside = replace(beside, same_groups_as=same_groups_as, held_back=held)
+    like = None if known is None else known.resembles or None
+    beside = replace(beside, same_groups_as=same_groups_as, held_back=held, resembles=like)
     entry = Entry(register=register, known=known, beside=beside, draft=draft, values=values)
     return replace(release, beside=beside, entry=entry, facts=(*release.facts, *beside.facts))
 

@@ -127,7 +127,7 @@ class Release:
     entry: Any = field(default=None, repr=False)
 
     def __repr__(self) -> str:
-        return f"Release({len(self.source_rows)} rows, {self.recipe})"
+        return f"Release({len(self.source_rows)} rows, {self.recipe.title})"
 
     def _repr_html_(self) -> str:
         """The release as a notebook shows it: what it promises, and what was measured; it measures, if need be."""
@@ -187,7 +187,14 @@ class Release:
     def risk(self) -> RiskReport:
         """What an intruder achieves against this release."""
         recipe = self.recipe
-        return assess_risk(self.pair, labels=self.labels, k=recipe.k, seed=self.seed, exchangeable=recipe.is_blind)
+        return assess_risk(
+            self.pair,
+            labels=None if recipe.perturbs else self.labels,
+            k=recipe.k,
+            seed=self.seed,
+            exchangeable=recipe.is_blind,
+            population=recipe.population_size,
+        )
 
     @cached_property
     def utility(self) -> UtilityReport:

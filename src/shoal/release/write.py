@@ -231,7 +231,7 @@ def gathered(release: Release, words: Mapping[str, Any], digest: str) -> tuple[r
     common = {
         "recipe": words["recipe"],
         "k": release.small_cell,
-        "hidden": release.recipe.k,
+        "hidden": 1 if release.recipe.perturbs else release.recipe.k,
         "versions": versions(),
         "created": words["created"],
         "hashes": {"released table, SHA-256": digest, "input, keyed hash": words["input"]["commitment"]},
@@ -239,6 +239,7 @@ def gathered(release: Release, words: Mapping[str, Any], digest: str) -> tuple[r
         "withheld": why_inside(release),
         "warnings": release.warnings,
         "tables": words.get("tables", {}),
+        "population": release.recipe.population_size,
     }
     inside = report.gather(
         release.pair,

@@ -53,6 +53,7 @@ class Named:
     starts_from_rows: bool = False
     collapses: bool = False
     coarsens: bool = False
+    perturbs: bool = False
 
     @classmethod
     def of(cls, family: Family, words: Any) -> Named:
@@ -70,6 +71,7 @@ class Named:
             starts_from_rows=aware,
             collapses=collapses,
             coarsens=known.coarsens,
+            perturbs=getattr(known, "perturbs", False),
         )
 
 
@@ -153,8 +155,10 @@ def is_coarsened(recipe: Mapping[str, Any]) -> bool:
 
 
 def method_words(recipe: Mapping[str, Any], pair: Pair, k: int) -> list[str]:
-    """How the release was made, one sentence each step."""
-    named = [one for family in FAMILIES for one in methods_in(recipe, family)]
+    """How the release was made, one sentence each step; groups only where some mask looks at them."""
+    masks = methods_in(recipe, "mask")
+    grouped = not masks or not all(mask.perturbs for mask in masks)
+    named = [one for family in FAMILIES for one in methods_in(recipe, family) if family != "group" or grouped]
     steps = [one.report_text.done.format(k=k) or f"Method: {one.name}." for one in named]
     if any(not pair.schema[name].pseudonym for name in pair.schema.identifier):
         steps.append("Columns that name a person were removed.")

@@ -29,6 +29,7 @@ __all__ = [
     "INK",
     "LINE",
     "altair",
+    "as_chart",
     "data",
     "draw",
     "hover",
@@ -78,6 +79,13 @@ def draw(chart: Any, label: str) -> Html:
     """A chart as inline SVG with an accessible name."""
     spec = json.dumps({**chart.to_dict(validate=False), "config": _CONFIG}, sort_keys=True)
     return Html(_svg(spec).replace("<svg", f'<svg role="img" aria-label="{escape(label)}"', 1))
+
+
+def as_chart(chart: Any) -> Any:
+    """A chart as Altair's own object in the house's colours: to show in a notebook, change or save."""
+    config = {**_CONFIG, "background": "transparent"}
+    words = json.loads(json.dumps({**chart.to_dict(validate=False), "config": config}))
+    return type(chart).from_dict(words)
 
 
 def data(alt: Any, rows: Iterable[dict[str, Any]]) -> Any:

@@ -167,6 +167,7 @@ def gather(
     quality: Quality | None = None,
     usefulness: Usefulness | None = None,
     tables: Mapping[str, Mapping[str, Any]] | None = None,
+    population: float | None = None,
 ) -> Evidence:
     """Collect what a report of a release shows.
 
@@ -206,6 +207,8 @@ def gather(
         Further measures of synthetic rows, for inside.
     tables
         The linked tables in the words of the manifest: those of events have rows, parent and columns.
+    population
+        Number of persons that the table was drawn from; None: the survey weights, else the table is the population.
 
     Notes
     -----
@@ -251,8 +254,8 @@ def gather(
         withheld=withheld,
         blanked=_blanked_shares(pair) if withheld else {},
         attackers=(
-            models.measure(pair.original.frame, pair.schema, threshold=1 / k, found=pair.original_classes()),
-            models.measure(pair.released, pair.schema, threshold=1 / k, found=pair.released_classes()),
+            models.measure(pair.original.frame, pair.schema, population, 1 / k, found=pair.original_classes()),
+            models.measure(pair.released, pair.schema, population, 1 / k, found=pair.released_classes()),
         ),
         risk=risk,
         utility=utility,

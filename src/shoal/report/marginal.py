@@ -78,6 +78,14 @@ class Marginal:
         """Total variation between before and after over the cells shown."""
         return round(0.5 * sum(abs(cell.before_share - cell.after_share) for cell in self.cells), 12)
 
+    def fresh(self) -> float:
+        """About the distance of a fresh sample of as many records: Σ √(2 p (1 − p) / (π n)) / 2 over the cells.
+
+        With survey weights that differ, a fresh sample moves more.
+        """
+        n = max(1, sum(cell.before for cell in self.cells))
+        return 0.5 * sum(math.sqrt(2 * p * (1 - p) / (math.pi * n)) for p in (c.before_share for c in self.cells))
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-safe words."""
         return {

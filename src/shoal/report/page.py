@@ -18,6 +18,7 @@ from shoal.report.hierarchy import hierarchy_sections
 from shoal.report.layout import shell
 from shoal.report.markup import Child, Html, join, rows_table, section, tag
 from shoal.report.numbers import count, number, percent, seconds
+from shoal.report.pieces import proved_bound
 from shoal.report.risk import risk, synthetic_risk
 from shoal.report.sections import (
     claims,
@@ -197,15 +198,13 @@ def _risk_warnings(evidence: Evidence) -> list[str]:
     risk, warnings = evidence.risk, []
     if risk.reidentification.largest > 1 / evidence.k:
         warnings.append(
-            "In this particular draw, the nearest match is right for some people with a "
-            f"probability of {percent(risk.reidentification.largest)}. The bound applies to the method over all its "
-            f"draws: do "
-            "not redraw until a table looks good, and do not reveal who they are."
+            "In this release, the nearest match is right for some people with a probability of "
+            f"{percent(risk.reidentification.largest)}. {_DRAWN if proved_bound(evidence) else _UNBOUNDED}"
         )
     if risk.verbatim.unique_share > 0.01:
         warnings.append(
             f"{percent(risk.verbatim.unique_share)} of the released rows show a combination that exactly one person "
-            "has in the original (assigned to any member of the group). Coarser columns or a smooth inverse avoid that."
+            f"has in the original{_whose(evidence)}. Coarser columns avoid that."
         )
     for name, diversity in risk.classes.sensitive.items():
         if diversity.homogeneous_share > 0.1 and diversity.distinct_l >= 1 and risk.classes.k > 1:
@@ -214,6 +213,18 @@ def _risk_warnings(evidence: Evidence) -> list[str]:
                 "which is disclosed as soon as the class is known."
             )
     return warnings
+
+
+_DRAWN = (
+    "The bound applies to the method over all its draws: do not redraw until a table looks good, and do not reveal who "
+    "they are."
+)
+_UNBOUNDED = "Nothing limits that: mask more, or coarsen first."
+
+
+def _whose(evidence: Evidence) -> str:
+    """Where rows of a group are exchangeable, a combination is nobody's in particular."""
+    return " (assigned to any member of the group)" if evidence.risk.reidentification.by_group else ""
 
 
 def _column_warnings(evidence: Evidence) -> list[str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shoal.claim import Claim, rounded_up
+from shoal.reading import Reading
 from shoal.report.evidence import Evidence
+from shoal.report.marginal import Marginal
 from shoal.report.markup import Child, Html, tag
 from shoal.report.numbers import ABSENT, count, percent
 
@@ -18,6 +20,7 @@ __all__ = [
     "guarded",
     "is_share",
     "may_tell",
+    "moved_words",
     "people",
     "proved_bound",
     "too_few",
@@ -32,6 +35,16 @@ def basis(name: str) -> Html:
 def people(records: int) -> Html:
     """A count of people's records, marked so that the small-cell rule can be checked on the page."""
     return tag("span", count(records), class_="people")
+
+
+def moved_words(marginal: Marginal) -> str:
+    """How far a distribution moved, beside what chance moves a fresh sample by."""
+    moved, fresh = marginal.distance(), marginal.fresh()
+    if not moved:
+        return "No change."
+    read = Reading(name=marginal.column, value=moved, chance=fresh, against="a fresh sample", slack=0.02)
+    about = "at least" if marginal.weighted else "about"
+    return f"Moved by {percent(moved)}; a fresh sample moves by {about} {percent(fresh)}: {read.verdict}."
 
 
 def too_few(evidence: Evidence) -> Html:

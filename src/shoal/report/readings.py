@@ -13,7 +13,7 @@ __all__ = ["change", "reading_lines", "reading_table", "reading_words", "shown",
 _HEAD = ("What", "Before → after", "By chance", "Limit", "Out of", "Reading")
 _YARDSTICKS = ("chance", "limit", "n")  # columns that are left out where no figure has them
 _SHORT: dict[Verdict, str] = {"not measured": "", "no yardstick": "–"}
-_NAME, _CHANGE, _PEOPLE, _CHANCE, _LIMIT = 31, 17, 8, 8, 6
+_NAME, _CHANGE, _PEOPLE, _CHANCE, _LIMIT = 30, 17, 8, 9, 6
 
 
 def shown(reading: Reading, value: float | None) -> str:

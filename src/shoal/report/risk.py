@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from shoal.reading import Reading
 from shoal.report.bands import Band
 from shoal.report.evidence import Evidence
-from shoal.report.markup import Child, Html, details, figure, rows_table, section, tag
+from shoal.report.markup import Child, Html, details, figure, join, rows_table, section, tag
 from shoal.report.numbers import between, count, number, percent
 from shoal.report.pieces import before_share, capped, guarded, may_tell, people, proved_bound, too_few
 from shoal.report.plots import class_size_plot, risk_plot
@@ -42,13 +42,15 @@ def risk(evidence: Evidence, *, internal: bool) -> Html:
         *_size_figure(evidence),
         tag("h3", "Attacker models"),
         _attacker_table(evidence, internal),
-        _attacker_note(evidence, internal),
+        _model_table(evidence, internal),
+        _attacker_note(evidence),
     )
 
 
 def _attacks(evidence: Evidence, internal: bool) -> Html:
     found, linked, bound = evidence.risk.reidentification, evidence.risk.linkage, proved_bound(evidence)
     n = found.n_records
+    too_low = " A set or range is read as one value, so this is too low here." if evidence.coarsened else ""
     limit: dict[str, Any] = {"limit": bound, "basis": "proved" if bound else ""}
     readings = [
         Reading(
@@ -88,7 +90,7 @@ def _attacks(evidence: Evidence, internal: bool) -> Html:
             interval=linked.interval,
             chance=2 / n,
             n=linked.n_rows,
-            meaning="Share of released rows that lead back to their person (record linkage, two guesses).",
+            meaning=f"Share of released rows that lead back to their person (record linkage, two guesses).{too_low}",
         ),
         _close_reading(evidence.risk.intervals),
     ]
@@ -141,23 +143,31 @@ def _dependences(evidence: Evidence) -> Html | None:
 def _verbatim(evidence: Evidence, internal: bool) -> Html | None:
     """Combinations that stand in both tables; a share that may not be told is not in the table."""
     copies, n = evidence.risk.verbatim, evidence.risk.verbatim.n_rows
+    shared = evidence.risk.reidentification.by_group is not None
     told = {
         "Released combinations that occur in the original": (
             copies.share,
-            "Of all quasi-identifiers together; they may belong to anyone in the group. The original itself has 100%.",
+            f"Of all quasi-identifiers together{'; they may belong to anyone in the group' if shared else ''}. The "
+            "original itself has 100%.",
         ),
         "Released combinations that one person has in the original": (
             copies.unique_share,
-            "The combination is real, the rest of the row belongs to another member of the group, or to that person.",
+            "The combination is real, the rest of the row belongs to another member of the group, or to that person."
+            if shared
+            else "The combination is real, and the rest of the row may be that person's own.",
         ),
     }
     rows = [
-        (name, guarded(share, n, evidence, internal=internal), count(n), meaning)
+        (name, guarded(share, n, evidence, internal=internal), count(n), join([_copied(share), f" {meaning}"]))
         for name, (share, meaning) in told.items()
         if may_tell(share, n, evidence, internal=internal)
     ]
     head = ("Combinations", "Share", "Of rows", "Reading")
     return rows_table("Original combinations in the release", head, rows, numeric=(1, 2)) if rows else None
+
+
+def _copied(share: float) -> Html:
+    return verdict(Reading(name="combinations", value=share, before=1.0))
 
 
 def _class_mix(evidence: Evidence, internal: bool) -> Html | None:
@@ -188,9 +198,9 @@ def _class_mix(evidence: Evidence, internal: bool) -> Html | None:
         "Reading",
     )
     note = (
-        "X² is the mean chi-square of a group against the whole table, beside what groups drawn at random have. Anyone "
-        "who finds a group of one class knows the class; anyone who finds the group and knows that a record is the "
-        "only one of its class there finds the record."
+        f"Of {count(n)} records. X² is the mean chi-square of a group against the whole table, beside what groups "
+        "drawn at random have. Anyone who finds a group of one class knows the class; anyone who finds the group and "
+        "knows that a record is the only one of its class there finds the record."
     )
     table = rows_table("Does the group reveal the class?", head, rows, numeric=(1, 2, 3))
     return tag("div", table, tag("p", note, class_="note"))
@@ -223,7 +233,8 @@ def _inference(evidence: Evidence) -> Html | None:
     table = rows_table("Guessing a sensitive value from the release", head, rows, numeric=(2, 3, 4))
     note = (
         "A better guess with the combination than without is the purpose of statistics; it is a leak only to the "
-        "extent that it works better for people in the data than for people outside."
+        "extent that it works better for people in the data than for people outside. "
+        f"Tried on {count(evidence.risk.inference.n_targets)} records."
     )
     limits = f" The first {len(rows)} of {len(guesses)} columns are shown." if len(rows) < len(guesses) else ""
     return tag("div", table, tag("p", note, limits, class_="note"))
@@ -252,13 +263,22 @@ def _size_figure(evidence: Evidence) -> list[Child]:
     meaning = (
         f"After, every combination is shared by at least {evidence.k} people."
         if collapsed
-        else "After, a rare combination does not point at one person: the rest of its row belongs to any member of the "
-        "group. What counts is the probability above."
+        else f"{_rare(evidence)} What counts is the probability above."
     )
     caption = f"Records by the number of people who share their combination of quasi-identifiers. {meaning}"
     heading = "Records by number of people who share the combination"
     table = _numbers(heading, bands, ("Before", "After"))
     return [figure(picture, caption, table)]
+
+
+def _rare(evidence: Evidence) -> str:
+    """What a rare combination in the release says, where groups don't share theirs."""
+    if evidence.risk.reidentification.by_group is None:
+        return "After, the rest of a row may be its own person's."
+    return (
+        "After, a rare combination does not point at one person: the rest of its row belongs to any member of the "
+        "group."
+    )
 
 
 def _numbers(caption: str, bands: Sequence[Band], tables: tuple[str, ...]) -> Html:
@@ -289,48 +309,96 @@ def _attacker_table(evidence: Evidence, internal: bool) -> Html:
     ]
     limits: dict[str, float] = {claim.kind: claim.value for claim in evidence.claims if claim.basis == "verified"}
     hidden = 1 / k if evidence.small.smallest[1] >= k else None
-    largest = [
-        (who, tuple(getattr(side, who).largest for side in sides), limits.get(kind, hidden))
-        for who, kind in (("prosecutor", "prosecutor risk"), ("journalist", "journalist risk"))
-    ]
-    prosecutor, journalist = (
-        (f"{who.capitalize()}: largest", *_judged(both, [capped(r, k, internal=internal) for r in both], limit))
-        for who, both, limit in largest
+    largest, means, shares = (
+        tuple(getattr(side.prosecutor, figure) for side in sides) for figure in ("largest", "mean", "above_share")
     )
-    means = [tuple(getattr(side, who).mean for side in sides) for who in ("prosecutor", "journalist")]
-    shares = tuple(side.prosecutor.above_share for side in sides)
     may = all(may_tell(share, size, evidence, internal=internal) for share, size in zip(shares, n, strict=True))
-    marketer = tuple(side.marketer for side in sides)
+    told = [capped(risk, k, internal=internal) for risk in largest]
     rows: list[tuple[Child, ...]] = [
-        prosecutor,
-        ("Prosecutor: mean", *_judged(means[0], [percent(mean) for mean in means[0]])),
-        *([(f"Prosecutor: records above {percent(1 / k)}", *_judged(shares, above))] if may else []),
-        (f"{journalist[0]} expected", *journalist[1:]),
-        ("Journalist: mean", *_judged(means[1], [percent(mean) for mean in means[1]])),
+        ("Prosecutor: largest", *_judged(largest, told, 1 / n[1], limits.get("prosecutor risk", hidden))),
+        ("Prosecutor: mean", *_judged(means, [percent(mean) for mean in means], 1 / n[1])),
+        *([(f"Prosecutor: records above {percent(1 / k)}", *_judged(shares, above, 0.0))] if may else []),
+        (
+            "Journalist: largest expected",
+            *_by_register(evidence, "largest", limits.get("journalist risk", hidden), internal),
+        ),
         (
             "Marketer: expected share of correct matches",
-            *_judged(marketer, [percent(share) for share in marketer], limits.get("marketer risk")),
+            *_by_register(evidence, "mean", limits.get("marketer risk"), internal),
         ),
     ]
-    head = ("Model", "Before", "After", "Limit", "Reading")
-    return rows_table("Risk by attacker model", head, rows, numeric=(1, 2, 3), quiet=True)
+    head = ("Attacker", "Before", "After", "By chance", "Limit", "Reading")
+    return rows_table("Risk by attacker", head, rows, numeric=(1, 2, 3, 4), quiet=True)
 
 
-def _judged(sides: tuple[float, ...], told: Sequence[str], limit: float | None = None) -> tuple[Child, ...]:
-    """What is told of a risk before and after, its limit, and the verdict, which never tells more than both do."""
+def _by_register(
+    evidence: Evidence, figure: Literal["largest", "mean"], limit: float | None, internal: bool
+) -> tuple[Child, ...]:
+    """The highest over the models that are not seen to fit poorly, with the range over all of them.
+
+    For everybody the range is of the released rows alone.
+    """
+    sides = evidence.attackers
+    values = tuple(float(getattr(side.worst(figure), figure)) for side in sides)
+    told = [_told(value, figure, evidence.k, internal) for value in values]
+    chance = 1 / (sides[1].population or evidence.n_released)
+    before, after, *rest = _judged(values, told, chance, limit)
+    ranges = [_range(side, figure, evidence.k, internal) for side in sides]
+    return before if not internal else join([before, ranges[0]]), join([after, ranges[1]]), *rest
+
+
+def _range(side: Attackers, figure: str, k: int, internal: bool) -> Child:
+    """From the lowest to the highest model."""
+    found = [float(getattr(model, figure)) for model in side.models]
+    low, high = (_told(end, figure, k, internal) for end in (min(found), max(found)))
+    return None if low == high else tag("div", f"{low} to {high} by model", class_="spread")
+
+
+def _told(value: float, figure: str, k: int, internal: bool) -> str:
+    """The largest risk is of one class, and outside it doesn't tell one of fewer than k people."""
+    return percent(value) if figure == "mean" else capped(value, k, internal=internal)
+
+
+def _model_table(evidence: Evidence, internal: bool) -> Html | None:
+    """What every model of the population says: of the release, and for inside of the original too."""
+    before, after = evidence.attackers
+    if after.population is None:
+        return None
+    sides = {"before": before, "after": after} if internal else {"after": after}
+    rows = [
+        (
+            f"{model.model}, {when}",
+            capped(model.largest, evidence.k, internal=internal),
+            percent(model.mean),
+            between(model.interval),
+            _FITS[model.fits],
+        )
+        for when, side in sides.items()
+        for model in side.models
+    ]
+    head = ("Model", "Largest expected", "Mean", "95% interval of the mean", "Does it describe the table?")
+    return rows_table("Matched with a register of the population, by model", head, rows, numeric=(1, 2, 3))
+
+
+def _judged(
+    sides: tuple[float, ...], told: Sequence[str], chance: float, limit: float | None = None
+) -> tuple[Child, ...]:
+    """A risk before and after, what chance gives, its limit, and the verdict, which never tells more than they do."""
     before, after = sides
     known = after if told[0] == told[1] else before
-    return *told, percent(limit), verdict(Reading(name="", value=after, limit=limit, before=known))
+    read = Reading(name="", value=after, limit=limit, before=known, chance=chance)
+    return *told, percent(chance), percent(limit), verdict(read)
 
 
-def _attacker_note(evidence: Evidence, internal: bool) -> Html:
-    before, after = evidence.attackers
+def _attacker_note(evidence: Evidence) -> Html:
+    after = evidence.attackers[1]
     size = (
         "The table is taken to be the whole population, which is the worst case."
         if after.population is None
         else f"The population is taken to have about {number(after.population)} people; how many of them share a "
-        f"combination is unknown, so the journalist's and the marketer's risk are expectations under the "
-        f"{after.model} model, and a single record may be at higher risk.{_by_model(before) if internal else ''}"
+        "combination is unknown, so the journalist's and the marketer's risk are expectations under a model, and a "
+        "single record may be at higher risk. No model is right: the highest figure over those that are not seen to "
+        "describe the table poorly counts, and the range over all is beside it."
     )
     words = (
         "The prosecutor knows that the person is in the table; the journalist matches against a register of the "
@@ -341,17 +409,7 @@ def _attacker_note(evidence: Evidence, internal: bool) -> Html:
     return tag("p", words, class_="note")
 
 
-_FITS = {True: "fits", False: "fits poorly", None: "can't be checked"}
-
-
-def _by_model(before: Attackers) -> str:
-    """What every model says of the original."""
-    told = "; ".join(
-        f"{one.model} largest {percent(one.largest)}, mean {percent(one.mean)} ({between(one.interval)}), "
-        f"{_FITS[one.fits]}"
-        for one in before.models
-    )
-    return f" Of the original, model by model: {told}."
+_FITS = {True: "yes", False: "poorly", None: "can't be checked"}
 
 
 def _sample_note(evidence: Evidence) -> list[Child]:

@@ -15,7 +15,7 @@ from typing import Any
 from shoal.report.drawing import INK, altair, data, draw
 from shoal.report.markup import Html
 
-__all__ = ["Point", "risk_map"]
+__all__ = ["Point", "risk_chart", "risk_map"]
 
 COLOURS = ("#0b6470", "#b5892b", "#9a4a1f", "#6a5fa5", "#3f7d3a", "#857e70")
 SHAPES = ("circle", "triangle-up", "square", "diamond", "cross", "triangle-down")
@@ -38,9 +38,13 @@ class Point:
     words: str
 
 
-def risk_map(
+def risk_map(points: Sequence[Point], label: str, **given: Any) -> Html:
+    """Draw the map, with a label for readers who listen; the rest as in `risk_chart`."""
+    return draw(risk_chart(points, **given), label)
+
+
+def risk_chart(
     points: Sequence[Point],
-    label: str,
     *,
     families: Sequence[str],
     across: str,
@@ -49,15 +53,13 @@ def risk_map(
     mark: float | None = None,
     steps: bool = True,
     best: str | None = None,
-) -> Html:
-    """Draw the map.
+) -> Any:
+    """The map as a chart of Altair's.
 
     Parameters
     ----------
     points, families
         The releases, and the families in the order of their colours.
-    label
-        What the picture shows, for readers who listen.
     across, up
         Titles of the axes.
     limit
@@ -79,7 +81,7 @@ def risk_map(
         *_marks(alt, axes, points, families),
         _numbers(alt, axes, room, points),
     ]
-    return draw(alt.layer(*layers, width=WIDTH, height=HEIGHT), label)
+    return alt.layer(*layers, width=WIDTH, height=HEIGHT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

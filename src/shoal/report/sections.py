@@ -15,7 +15,7 @@ from shoal.report.evidence import Evidence
 from shoal.report.marginal import Marginal
 from shoal.report.markup import Child, Html, join, rows_table, section, tag
 from shoal.report.numbers import between, count, number, percent, plural
-from shoal.report.pieces import basis, bullets, is_share
+from shoal.report.pieces import basis, bullets, is_share, moved_words
 from shoal.report.summary import left_out_words
 
 __all__ = [
@@ -308,7 +308,7 @@ def _moved(account: ColumnAccount, marginal: Marginal | None) -> list[str]:
         return ["Not at all."]
     if marginal is None or not marginal.cells:
         return []
-    return [f"Moved by {percent(marginal.distance())}."]
+    return [moved_words(marginal)]
 
 
 def _left(account: ColumnAccount) -> list[str]:

@@ -103,8 +103,12 @@ def _columns(standing: Standing) -> list[Child]:
     parts = standing.contribution
     if not parts.n_at_risk:
         return []
-    rows = [(c.column, percent(c.shapley / parts.share), percent(c.drop_one), count(c.n_freed)) for c in parts.columns]
-    head = ("Column", "Its share in who is alone", "Fewer alone without it", "Records")
+    n = parts.n_at_risk
+    rows = [
+        (c.column, percent(c.shapley / parts.share), f"{count(n)} → {count(n - c.n_freed)}", percent(c.drop_one))
+        for c in parts.columns
+    ]
+    head = ("Column", "Its share in who is alone", "Alone, with it → without", "Fewer, of all records")
     table = rows_table("Columns by their share", head, rows, numeric=(1, 2, 3), kind="narrow")
     caption = "Which columns make records stand out: each one's share (Shapley), all together 100%."
     return [tag("h3", "Through which columns"), figure(_bars(parts), caption, table)]

@@ -91,7 +91,7 @@ def _hiding_tile(evidence: Evidence) -> Html:
     if evidence.hidden < 2:
         smallest = evidence.smallest_class
         shown = str(smallest) if smallest >= evidence.k else f"fewer than {evidence.k}"
-        return _tile("Smallest class", f"{shown} {whom}", "Who share all quasi-identifiers; no size was asked for")
+        return _tile("Smallest class", f"{shown} {whom}", "Who share all quasi-identifiers; no size is promised")
     if evidence.coarsened:
         beside = "Each combination of quasi-identifiers is shared by at least this many"
     else:
@@ -140,7 +140,7 @@ def _hidden(evidence: Evidence) -> str:
 
 
 def _aim(evidence: Evidence) -> str:
-    return "By fixed rules of coarsening." if evidence.hidden < 2 else f"Among at least {evidence.hidden} others."
+    return "By fixed rules." if evidence.hidden < 2 else f"Among at least {evidence.hidden} others."
 
 
 def _promised(evidence: Evidence) -> Child:

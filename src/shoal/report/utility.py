@@ -13,7 +13,7 @@ from shoal.report.marginal import Cell, Marginal
 from shoal.report.markup import Child, Html, details, figure, join, rows_table, section, tag
 from shoal.report.mosaic import mosaic_figure
 from shoal.report.numbers import between, count, listed, number, percent
-from shoal.report.pieces import bullets, people, too_few
+from shoal.report.pieces import bullets, moved_words, people, too_few
 from shoal.report.plots import correlation_plot, marginal_plot, two_digits
 from shoal.report.quality import quality_figures, trained_table
 from shoal.report.readings import reading_table, verdict
@@ -255,8 +255,7 @@ def _multiple(marginal: Marginal, evidence: Evidence) -> Html:
     )
     missing = [cell for cell in marginal.cells if cell.missing]
     gone = f" Missing: {percent(missing[0].before_share)}, then {percent(missing[0].after_share)}." if missing else ""
-    moved = marginal.distance()
-    caption = f"{f'Moved by {percent(moved)}' if moved else 'No change'}.{gone}"
+    caption = f"{moved_words(marginal)}{gone}"
     table = _marginal_table(marginal)
     return tag("article", head, figure(marginal_plot(marginal, spoken), caption, table))
 

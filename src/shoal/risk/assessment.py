@@ -17,9 +17,9 @@ from shoal.risk import (
     copies,
     interval_disclosure,
     matching,
-    population,
     record_linkage,
 )
+from shoal.risk import population as uniqueness
 from shoal.risk.closest_record import ClosestRecord
 from shoal.risk.closest_record import measure as closest_to
 from shoal.risk.dependence import Dependence, determined_by_quasi
@@ -59,7 +59,7 @@ class RiskReport(Record):
     classes: class_sizes.ClassReport
     reidentification: matching.Reidentification
     linkage: record_linkage.Linkage
-    uniqueness: population.Uniqueness
+    uniqueness: uniqueness.Uniqueness
     attackers: attacker_models.Attackers
     intervals: interval_disclosure.IntervalDisclosure
     inference: attribute_inference.Inference
@@ -73,7 +73,13 @@ class RiskReport(Record):
 
 
 def assess(
-    pair: Pair, labels: Any = None, k: int | None = None, seed: int = 0, *, exchangeable: bool = True
+    pair: Pair,
+    labels: Any = None,
+    k: int | None = None,
+    seed: int = 0,
+    *,
+    exchangeable: bool = True,
+    population: float | None = None,
 ) -> RiskReport:
     """Measure every risk of a release.
 
@@ -90,6 +96,8 @@ def assess(
         persons that the attack with unchanged columns tries.
     exchangeable
         Whether the released rows of a group are exchangeable, as blind masks make them; the group formula needs it.
+    population
+        Number of persons that the table was drawn from; None: the survey weights, else the table is the population.
 
     Notes
     -----
@@ -106,8 +114,8 @@ def assess(
         classes=classes,
         reidentification=matching.measure(pair, seed=seed, labels=labels if exchangeable else None, matches=matches),
         linkage=parts.done(record_linkage.measure(pair, seed=seed)),
-        uniqueness=parts.done(population.measure(released, schema, found=found)),
-        attackers=attacker_models.measure(released, schema, found=found),
+        uniqueness=parts.done(uniqueness.measure(released, schema, population, found=found)),
+        attackers=attacker_models.measure(released, schema, population, found=found),
         intervals=parts.done(interval_disclosure.measure(pair)),
         inference=parts.done(attribute_inference.measure(pair, matches=matches)),
         verbatim=parts.done(copies.measure(pair)),

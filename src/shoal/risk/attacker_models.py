@@ -117,6 +117,8 @@ class Attackers(Record):
     """
 
     releasable: ClassVar[bool] = True
+    derived: ClassVar[tuple[str, ...]] = ("largest_spread",)
+    listed: ClassVar[tuple[str, ...]] = ("models",)
 
     prosecutor: AttackerRisk
     journalist: AttackerRisk

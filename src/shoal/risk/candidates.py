@@ -176,7 +176,7 @@ def learn(signs: FloatArray, starts: IntArray, right: FloatArray) -> FloatArray:
     third, … one teaches: that is plenty for a few weights.
     """
     scale = signs.std(axis=0)
-    scale[scale == 0] = 1.0
+    scale[scale <= _EQUAL * np.abs(signs).max(axis=0, initial=0.0)] = 1.0  # a constant's deviation may be a rounding
     taught = np.flatnonzero(np.add.reduceat(right, starts) > 0)
     if len(taught) == 0:
         return np.zeros(signs.shape[1])

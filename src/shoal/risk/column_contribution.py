@@ -109,6 +109,7 @@ class Contribution(Record):
     """
 
     releasable: ClassVar[bool] = False
+    listed: ClassVar[tuple[str, ...]] = ("columns",)
 
     k: int
     n_records: int

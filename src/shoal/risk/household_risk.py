@@ -27,7 +27,7 @@ from shoal.frequency import estimated_size, sampling_fractions
 from shoal.record import Record
 from shoal.risk.class_sizes import table_classes
 from shoal.risk.keys import require_keys
-from shoal.schema import Schema
+from shoal.schema import Column, Schema
 
 __all__ = ["HouseholdRisk", "household_risks", "households"]
 
@@ -154,6 +154,8 @@ def _with_home(schema: Schema, household: str) -> Schema:
     """The schema with this column as its household."""
     if schema.household == household or household == schema.unit:
         return schema
+    if household not in schema:
+        schema = replace(schema, columns=(*schema.columns, Column(name=household, role="other")))
     others = [replace(column, role="other") for column in schema.columns if column.role == "household"]
     return schema.with_columns([*others, replace(schema[household], role="household", pseudonym=False)])
 

@@ -70,6 +70,7 @@ __all__ = [
 
 REDRAWS = 20
 """How often class counts are drawn anew for an interval."""
+_SMALL_SAMPLE = 0.1  # sampling fraction up to which Dankar et al. trust Pitman
 _UNKNOWN = "the population size is not known: give it, or a table with survey weights"
 
 
@@ -105,7 +106,7 @@ class Uniqueness(Record):
     pitman, zayatz, snb
         The three models' estimates.
     chosen
-        The estimate that the rule of Dankar et al. picks.
+        The estimate that the rule of Dankar et al. picks; `why` says by which part of it.
     spread
         The lowest and the highest share of population uniques over all models that have an estimate.
     fits
@@ -114,6 +115,7 @@ class Uniqueness(Record):
     """
 
     releasable: ClassVar[bool] = True
+    derived: ClassVar[tuple[str, ...]] = ("why",)
 
     n_records: int
     n_unique: int
@@ -129,6 +131,22 @@ class Uniqueness(Record):
 
     def __float__(self) -> float:
         return self.unique_share
+
+    @property
+    def models(self) -> tuple[PopulationUniques, ...]:
+        """The estimates of all models."""
+        return self.pitman, self.zayatz, self.snb
+
+    @property
+    def why(self) -> str:
+        """Why `chosen` was chosen; empty where there is no estimate."""
+        if self.chosen.uniques is None or self.sampling_fraction is None:
+            return ""
+        if self.sampling_fraction >= 1:
+            return "the table is the population"
+        if self.sampling_fraction > _SMALL_SAMPLE:
+            return "the lower of two, for samples over 10%"
+        return "for samples up to 10%" if self.chosen.model == "pitman" else "where Pitman has no estimate"
 
 
 def uniqueness(table: Any, schema: Schema, population: float | None = None) -> Uniqueness:
@@ -245,9 +263,14 @@ def _estimate(
 def _choose(
     n: int, N: float | None, pitman: PopulationUniques, zayatz: PopulationUniques, snb: PopulationUniques
 ) -> PopulationUniques:
-    if N is None or (n / N <= 0.1 and pitman.uniques is not None):
+    if N is None or (n / N <= _SMALL_SAMPLE and pitman.uniques is not None):
         return pitman
-    if n / N > 0.1 and snb.uniques is not None and zayatz.uniques is not None and snb.uniques <= zayatz.uniques:
+    if (
+        n / N > _SMALL_SAMPLE
+        and snb.uniques is not None
+        and zayatz.uniques is not None
+        and snb.uniques <= zayatz.uniques
+    ):
         return snb
     return zayatz
 

@@ -8,6 +8,11 @@ nearest to a released one, h_1 of them its person's, and t_2, h_2 the same for t
     nearest = h_1 / t_1
     nearest or second = 1 − C(t_1 − h_1, 2) / C(t_1, 2)   if t_1 ≥ 2,
                         1 if t_1 = h_1 = 1,   h_2 / t_2   if t_1 = 1, h_1 = 0.
+
+It is a measure of masks that write values, not of coarsening: a set of levels is read as the level that its records
+mostly have, so that most of the people whom it fits are passed over, and the share understates what an intruder does
+who looks for everybody that fits. There `reidentification` and `classes` count all of them. Bands that another tool
+wrote as plain numbers (their lower ends, say) can't be known to be bands: both attacks understate then.
 """
 
 from __future__ import annotations
@@ -83,7 +88,8 @@ def linkage(
     -----
     A released row whose source was left out for a missing number can't be linked and counts as a miss. With a unit
     column any row of the same person counts. Survey weights are not used. Cost: O(n log n) in the number of distinct
-    points, of which a random sample is linked where all would take long (`sampled`).
+    points, of which a random sample is linked where all would take long (`sampled`). A coarse value is read as one
+    value: of a coarsened table, whoever coarsened it, use `reidentification`.
 
     Examples
     --------

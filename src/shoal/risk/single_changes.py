@@ -77,6 +77,7 @@ class WhatIf(Record):
     """All changes of one step, the best first; `n_at_risk` of `n_records` are in classes of fewer than `k` now."""
 
     releasable: ClassVar[bool] = False
+    listed: ClassVar[tuple[str, ...]] = ("changes",)
 
     k: int
     n_records: int

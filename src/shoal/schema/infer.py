@@ -71,6 +71,9 @@ _HEADER = """\
 class Proposal(Record):
     """A schema, and for each column the reason of its entry in one line.
 
+    `doubtful` are values that may stand for an absence, by column; `undecided` the columns that nothing speaks for,
+    which are quasi-identifiers out of caution.
+
     Examples
     --------
     >>> import polars as pl
@@ -86,6 +89,7 @@ class Proposal(Record):
     schema: Schema
     reasons: Mapping[str, str]
     doubtful: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    undecided: tuple[str, ...] = ()
 
     @property
     def comments(self) -> dict[str, str]:
@@ -137,6 +141,7 @@ def propose(
         schema=Schema(tuple(column for column, _ in entries)),
         reasons={column.name: reason for column, reason in entries},
         doubtful=_doubtful(facts, [column for column, _ in entries]),
+        undecided=tuple(name for name, guess in roles.items() if guess.undecided),
     )
 
 

@@ -272,6 +272,11 @@ class LinkedSchema:
         return tuple(self._below(self.persons.name))
 
     @property
+    def first_events(self) -> tuple[LinkedTable, ...]:
+        """The tables of events that hang on the persons themselves."""
+        return tuple(table for table in self.tables if table.parent == self.persons.name)
+
+    @property
     def released(self) -> LinkedSchema:
         """The tables as they are released."""
         return LinkedSchema(tuple(table.released for table in self.tables))

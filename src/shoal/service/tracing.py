@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from shoal import __version__
-from shoal.errors import ParameterError
+from shoal.extras import need
 
 __all__ = ["Traces"]
 
@@ -37,14 +37,12 @@ class Traces:
     @classmethod
     def started(cls) -> Traces:
         """Traces that are sent by OTLP over HTTP; a ParameterError where OpenTelemetry is not installed."""
-        try:
-            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-            from opentelemetry.sdk.resources import Resource
-            from opentelemetry.sdk.trace import TracerProvider
-            from opentelemetry.sdk.trace.export import BatchSpanProcessor
-        except ImportError:
-            hint = 'Install it: pip install "shoal[telemetry]".'
-            raise ParameterError("--traces", "needs OpenTelemetry", hint=hint) from None
+        need("opentelemetry.sdk", "--traces")
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
         quiet = logging.getLogger("opentelemetry")  # what it complains about is no line of JSON, and nobody's answer
         quiet.addHandler(logging.NullHandler())
         quiet.propagate = False

@@ -14,7 +14,7 @@ from shoal.web.benches import GoneError, Words
 from shoal.web.drafting import Drafting
 from shoal.web.forms import read_words
 from shoal.web.inspect import Opened
-from shoal.web.job import Job, to_compare, to_look, to_release
+from shoal.web.job import Job, to_compare, to_look, to_measure, to_release
 
 if TYPE_CHECKING:
     from shoal.release.cost import Forecast
@@ -45,6 +45,24 @@ class Controller(Drafting):
         command = f"{self.command(id)} {join(options)}".strip()
         self.record(id, f"run: {recipe.title}{trial}", "" if sample else command)
         return job
+
+    def measure_in_full(self, id: str, job: Job) -> str:
+        """Start to try the nearest match of a release on everybody; once for each release."""
+        before = self.measured(id, job)
+        if before is not None and before.state in ("queued", "running", "done"):
+            return before.id
+        from shoal.release.folders import REPLAY, inside_of
+
+        words = to_measure(self._ready(id), inside_of(job.folder / "release") / REPLAY)
+        begun = self._started(id, "measure", words)
+        noted = {**self.bench(id).notes.get("measured", {}), job.id: begun}
+        self.note(id, "measured", noted)
+        self.record(id, "measure in full")
+        return begun
+
+    def measured(self, id: str, job: Job) -> Job | None:
+        """The job that tries the nearest match of a release on everybody, if it was asked for."""
+        return self.job(str(self.bench(id).notes.get("measured", {}).get(job.id, "")))
 
     def command(self, id: str, out: str = "release") -> str:
         """The command line that makes the same release; empty where there is none."""
@@ -142,14 +160,15 @@ def _compared(opened: Opened, limit: float) -> str:
     )
 
 
+_TITLES = {"open": "reading", "compare": "comparison", "measure": "measuring in full"}
+
+
 def title_of(job: Job) -> str:
     """What a job does, to which file, in few words."""
     words = job.words
     file = Path(str(words.get("path") or words.get("opened", {}).get("path", ""))).name
-    if job.kind == "compare":
-        return f"{file}: comparison"
-    if job.kind == "open":
-        return f"{file}: reading"
+    if job.kind in _TITLES:
+        return f"{file}: {_TITLES[job.kind]}"
     try:
         name = read_words(words["recipe"]).title
     except (ShoalError, KeyError):

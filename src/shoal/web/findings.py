@@ -30,7 +30,7 @@ MOST_COLUMNS = 24
 MOST_CORRELATED = 15
 MOST_SHOWN = 40
 LONGEST = 60
-MUCH = 0.2  # share from which something is worth a word
+MUCH, MOVED = 0.2, 0.1  # shares from which a blank column, and a distribution that moved, are worth a word
 
 
 def view_of(release: Release) -> dict[str, Any]:
@@ -57,7 +57,14 @@ def view_of(release: Release) -> dict[str, Any]:
         "tables": _tables(release),
         "events": _events(release),
         "watch": _watch(release, marginals, blanks),
+        "asked": _asked(release) if people and release.recipe.repeats else None,
     }
+
+
+def _asked(release: Release) -> dict[str, int] | None:
+    """How many records the nearest match was tried on, of how many, where not all were."""
+    found = release.risk.reidentification
+    return {"n": found.n_targets, "of": found.n_records} if found.sampled else None
 
 
 def _lost(release: Release) -> dict[str, int]:
@@ -240,7 +247,8 @@ def _watch(release: Release, marginals: Sequence[Marginal], blanks: Mapping[str,
         found.append(f"{gone:,} of {lost['used']:,} usable rows are not in the release; who they are is not random.")
     if lost["came"] > lost["used"]:
         found.append(f"{lost['came'] - lost['used']:,} rows were dropped because a number was missing.")
-    moved = [marginal for marginal in marginals if marginal.distance() > 0.1]
+    said = {name for name, share in blanks.items() if share > MUCH}
+    moved = [one for one in marginals if one.distance() > MOVED and one.column not in said]
     found += [f"{one.column}: its distribution moved by {one.distance():.0%}." for one in moved[:5]]
     return [*found, *_found_by_events(release), *release.warnings]
 

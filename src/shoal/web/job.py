@@ -15,11 +15,25 @@ from shoal.web.drawn import DRAWN
 from shoal.web.error_text import Failure
 from shoal.web.inspect import Opened
 
-__all__ = ["ENTRY", "Job", "Kind", "State", "read_job", "to_compare", "to_look", "to_open", "to_release", "write_job"]
+__all__ = [
+    "ALL_SHEETS",
+    "ENTRY",
+    "Job",
+    "Kind",
+    "State",
+    "read_job",
+    "to_compare",
+    "to_look",
+    "to_measure",
+    "to_open",
+    "to_release",
+    "write_job",
+]
 
-Kind = Literal["open", "look", "release", "compare"]
+Kind = Literal["open", "look", "release", "measure", "compare"]
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 
+ALL_SHEETS = "*"  # in place of a sheet: all of them, as linked tables
 ENTRY = "entry"  # what the register is told when a release leaves
 _RECORD, _REQUEST, _RESULT = "job.json", "request.json", "result.json"
 
@@ -31,7 +45,7 @@ class Job:
     Parameters
     ----------
     id, kind, folder
-        Its name, what it does (open, look, release, compare), and where it works.
+        Its name, what it does (open, look, release, measure, compare), and where it works.
     state
         queued, running, done, failed or cancelled; the last three are final.
     step, step_share, seconds_left
@@ -213,6 +227,11 @@ def to_release(
         "sample": sample,
         "register": None if register is None else dict(register),
     }
+
+
+def to_measure(opened: Opened, replay: str | Path) -> dict[str, Any]:
+    """The words of a job that asks everybody, where a release was measured on a sample; `replay` is its replay file."""
+    return {"opened": opened.slim().to_dict(), "replay": str(replay)}
 
 
 def to_compare(

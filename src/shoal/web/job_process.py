@@ -27,8 +27,8 @@ from shoal.errors import ParameterError
 from shoal.processes import follow_parent
 from shoal.progress import Pace, listening
 from shoal.web.error_text import DISK_FULL, Failure, explain, is_disk_full, without_paths
-from shoal.web.inspect import Opened, open_file
-from shoal.web.job import ENTRY, Job, read_job, write_job, write_result
+from shoal.web.inspect import Opened, check_unchanged, open_file
+from shoal.web.job import ALL_SHEETS, ENTRY, Job, read_job, write_job, write_result
 from shoal.web.linked_tables import open_linked
 
 if TYPE_CHECKING:
@@ -75,7 +75,8 @@ def do(folder: Path) -> int:
 class Progress:
     """Writes each step of a job as it begins, and now and then how far it is.
 
-    Steps weigh what a forecast expects of each (`expect`); before there is one, as they do as a rule.
+    Steps weigh what a forecast expects of each (`expect`); before there is one, as they do as a rule, and nothing
+    is said of the time that is left.
 
     Examples
     --------
@@ -91,6 +92,7 @@ class Progress:
 
     def __init__(self, job: Job) -> None:
         self._job, self._pace, self._written = job, Pace(_USUAL), 0.0
+        self._forecast = False
 
     def __call__(self, step: str, share: float | None = None) -> None:
         """A step begins; `share` says how much of the whole job is done, where that is known."""
@@ -99,7 +101,7 @@ class Progress:
 
     def expect(self, forecast: Forecast) -> None:
         """Weigh the steps to come by a forecast."""
-        self._pace = Pace(forecast.seconds)
+        self._pace, self._forecast = Pace(forecast.seconds), True
 
     def heard(self, share: float) -> None:
         """The present step has come so far; a job that counts its parts itself has no other step."""
@@ -109,7 +111,7 @@ class Progress:
 
     def _write(self, share: float) -> None:
         self._written = time.monotonic()
-        left = self._pace.seconds_left if self._pace.knows_step else None
+        left = self._pace.seconds_left if self._forecast and self._pace.knows_step else None
         self._job = replace(self._job, step=self._pace.step, step_share=share, seconds_left=left)
         write_job(self._job)
 
@@ -194,19 +196,27 @@ def open_table(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
     say("reading")
     _run_query(words)
     reading = {name: value for name, value in words.items() if name not in ("database", "sql")}
-    if Path(words["path"]).is_dir():
+    if Path(words["path"]).is_dir() or words.get("sheet") == ALL_SHEETS:
         asked = {name: words.get(name) for name in ("delimiter", "encoding")}
         return open_linked(words["path"], keep=folder, **asked, decimal=words.get("decimal", ".")).to_dict()
     return open_file(**reading, tell=tell, keep=folder).to_dict()
 
 
 def _run_query(words: Words) -> None:
-    """The rows of a query, where one is asked for, as the file that is then opened."""
-    if "sql" not in words:
+    """The rows of a query as the file that is then opened; without a query every table, as files of a folder."""
+    if "database" not in words:
         return
     from shoal.files import read_source
+    from shoal.files.linked import names_in
 
-    read_source(words["database"], sql=words["sql"]).frame.write_parquet(words["path"])
+    base, place = words["database"], Path(words["path"])
+    if words["sql"]:
+        read_source(base, sql=words["sql"]).frame.write_parquet(place)
+        return
+    place.mkdir(mode=0o700)
+    for name in names_in(base):
+        quoted = name.replace('"', '""')
+        read_source(base, sql=f'SELECT * FROM "{quoted}"').frame.write_parquet(place / f"{name}.parquet")
 
 
 def look(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
@@ -258,6 +268,21 @@ def release(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
         target = out.write(folder / "release", format=words.get("format") or _format(source), progress=say)
     say("drawing")
     return {**_result(made, target), "account": spent, "sample": words.get("sample"), "view": view_of(made)}
+
+
+def measure(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
+    """Make a release again as it was, and try the nearest match on everybody, however long that takes."""
+    from shoal.release.manifest import replay
+    from shoal.risk.matching import measure as found_by_match
+    from shoal.risk.nearest import match_pair
+
+    opened = Opened.from_dict(words["opened"])
+    check_unchanged(opened)
+    made = replay(words["replay"], input=opened.path, progress=say)
+    say("measuring risk of everybody")
+    matches = match_pair(made.pair, seed=made.seed, everyone=True)
+    found = found_by_match(made.pair, seed=made.seed, matches=matches)
+    return {"found": found.expected, "largest": found.largest, "n_records": found.n_records}
 
 
 @contextmanager
@@ -412,4 +437,10 @@ def _result(made: Release, target: Path) -> dict[str, Any]:
     }
 
 
-ACTIONS: dict[str, Action] = {"open": open_table, "look": look, "release": release, "compare": compare}
+ACTIONS: dict[str, Action] = {
+    "open": open_table,
+    "look": look,
+    "release": release,
+    "measure": measure,
+    "compare": compare,
+}

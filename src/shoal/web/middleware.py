@@ -24,9 +24,9 @@ from starlette.requests import Request, cookie_parser
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from shoal.report.markup import Html, join, tag
+from shoal.report.markup import Html, tag
 from shoal.web.access import Access
-from shoal.web.pages.screen import STYLE
+from shoal.web.pages.screen import FAVICON, STYLE
 
 __all__ = ["Guard", "login_page"]
 
@@ -37,7 +37,7 @@ POLICY = (
 )
 HEADERS = {
     "Content-Security-Policy": POLICY,
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # with none, a browser names no origin for our own form either
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "SAMEORIGIN",
 }
@@ -165,5 +165,8 @@ def _body(wrong: bool) -> Html:
         action="/login",
         class_="login",
     )
-    words = tag("p", "The command that started the workbench printed the token.")
-    return tag("main", tag("h1", "Shoal workbench"), join([words, said, form]), class_="sheet")
+    words = tag(
+        "p", "Open the link that ", tag("code", "shoal web"), " printed, or paste the token at its end.", class_="lead"
+    )
+    brand = tag("h1", FAVICON, "Shoal workbench", class_="brand")
+    return tag("main", tag("div", brand, words, said, form, class_="card"), class_="sheet door")

@@ -10,9 +10,10 @@ from typing import Any
 from shoal.errors import FileError
 from shoal.web.benches import Benches, GoneError, Words, entry_of
 from shoal.web.inspect import Opened
-from shoal.web.job import Job, to_open
+from shoal.web.job import ALL_SHEETS, Job, to_open
 from shoal.web.project import ENDING, read_project
 from shoal.web.session import Bench
+from shoal.web.workspace import plain_name
 
 __all__ = ["Opening"]
 
@@ -35,12 +36,13 @@ class Opening(Benches):
         return self.open_project(path) if path.suffix == ENDING else self.open(path, **reading)
 
     def open_query(self, database: str, sql: str) -> Bench:
-        """A bench for the rows that a query gives; on this machine only."""
+        """A bench for the rows that a query gives, or (none) for all tables, linked; on this machine only."""
         if not self.access.loopback:
             raise FileError("database", "can be queried only by a workbench on this machine")
-        if not database.strip() or not sql.strip():
-            raise FileError("database", "and query must both be given", hint="Enter sqlite:///people.db and a SELECT.")
-        name = f"{Path(database.partition('?')[0]).stem or 'query'}.parquet"
+        if not database.strip():
+            raise FileError("database", "must be named", hint="Enter its address, for example sqlite:///people.db.")
+        stem = plain_name(Path(database.partition("?")[0]).stem) or "query"
+        name = f"{stem}.parquet" if sql.strip() else stem
         place = self.room.receive(name)
         words = {**to_open(place), "database": database.strip(), "sql": sql.strip()}
         return self._begin(Bench.new(), place, name, words)
@@ -57,7 +59,8 @@ class Opening(Benches):
         if not file.exists():
             hint = f"Put {notes.get('name', 'the file')} back at that place; the project holds no data."
             raise FileError(str(file), "is the file of this project and must be there", hint=hint)
-        return self._begin(bench, file, file.name, to_open(file, **words["asked"]))
+        asked = {**words["asked"], **({"sheet": ALL_SHEETS} if _is_linked_workbook(bench, file) else {})}
+        return self._begin(bench, file, file.name, to_open(file, **asked))
 
     def _begin(self, bench: Bench, path: Path, name: str, words: Words) -> Bench:
         job = self.jobs.start("open", words)
@@ -113,3 +116,7 @@ class Opening(Benches):
                 self.jobs.remove(job, store)
             self.room.forget(Path(str(last.notes["path"])))
             shutil.rmtree(store, ignore_errors=True)
+
+
+def _is_linked_workbook(bench: Bench, file: Path) -> bool:
+    return "tables" in (bench.schema or {}) and file.is_file()

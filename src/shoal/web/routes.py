@@ -15,7 +15,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from starlette.requests import ClientDisconnect
-from starlette.responses import FileResponse, JSONResponse, PlainTextResponse
+from starlette.responses import FileResponse, JSONResponse
 
 from shoal.errors import GuaranteeError, InputError, ShoalError
 from shoal.recipe import recipe_toml
@@ -24,6 +24,8 @@ from shoal.web.error_text import is_disk_full
 from shoal.web.export import bundle
 from shoal.web.forms import read_words
 from shoal.web.job import Job
+from shoal.web.pages.jobs import RefusedPage
+from shoal.web.pages.live import shown
 from shoal.web.project import ENDING, schema_text, script_of
 from shoal.web.recoding import table_text
 from shoal.web.way_out import entered
@@ -34,6 +36,7 @@ __all__ = ["add_routes"]
 SANDBOX = {"Content-Security-Policy": "sandbox allow-scripts allow-popups", "Cache-Control": "no-store"}
 PIECE = 1 << 22
 LEAVES = "release.zip"
+NOT_THERE = "This result has no such file: it is not finished, was a trial, or has been removed."
 FULL = "The disk is full: free some space, then upload the file again. Nothing was stored."
 
 
@@ -46,17 +49,24 @@ def add_routes(app: FastAPI, controller: Controller) -> None:
             return JSONResponse({"problem": "Upload files from the workbench's own page."}, 403)
         return await _receive(request, controller, name)
 
+    @app.post("/files")
+    async def together(request: Request) -> Response:
+        if "x-shoal" not in request.headers:
+            return JSONResponse({"problem": "Upload files from the workbench's own page."}, 403)
+        return await asyncio.to_thread(_open_together, controller, request.query_params.get("together", ""))
+
     @app.get("/jobs/{job}/{name}")
-    async def result(job: str, name: str) -> Response:
+    async def result(request: Request, job: str, name: str) -> Response:
         found = controller.job(job)
         if found is None or name not in _RESULTS:
-            return PlainTextResponse("There is no such result. It may have been removed.", 404)
+            return _refused(controller, request, "There is no such result. It may have been removed.", 404)
+        back = f"/b/{controller.home(found)}/result/{found.id}"
         try:
             return await asyncio.to_thread(_given, controller, found, name)
         except GuaranteeError as error:
-            return PlainTextResponse(str(error), 409)
+            return _refused(controller, request, str(error), 409, back)
         except (ShoalError, OSError):
-            return PlainTextResponse("This result is not available yet.", 404)
+            return _refused(controller, request, NOT_THERE, 404, back)
 
     _add_texts(app, controller)
 
@@ -70,27 +80,38 @@ def _given(controller: Controller, job: Job, name: str) -> Response:
 def _add_texts(app: FastAPI, controller: Controller) -> None:
     """What can be taken along as text."""
 
+    def given(request: Request, text: Callable[[], str], name: str, kind: str = "application/toml") -> Response:
+        try:
+            return _download(text(), name, kind)
+        except ShoalError as error:
+            back = str(request.url.path).rpartition("/")[0] + "/columns"
+            return _refused(controller, request, str(error), 404, back)
+
     @app.get("/b/{bench}/schema.toml")
-    async def schema(bench: str) -> Response:
-        return _text_file(lambda: schema_text(controller.whole_schema(bench).to_dict()), "schema.toml")
+    def schema(request: Request, bench: str) -> Response:
+        return given(request, lambda: schema_text(controller.whole_schema(bench).to_dict()), "schema.toml")
 
     @app.get("/b/{bench}/project.shoal")
-    def project(bench: str) -> Response:
-        return _text_file(
-            lambda: controller.project_text(bench), f"{_stem(controller, bench)}.shoal", "application/json"
-        )
+    def project(request: Request, bench: str) -> Response:
+        name = f"{_stem(controller, bench)}.shoal"
+        return given(request, lambda: controller.project_text(bench), name, "application/json")
 
     @app.get("/b/{bench}/script.sh")
-    def script(bench: str) -> Response:
-        return _text_file(lambda: script_of(controller.bench(bench)), "what-was-done.sh", "text/x-shellscript")
+    def script(request: Request, bench: str) -> Response:
+        return given(request, lambda: script_of(controller.bench(bench)), "what-was-done.sh", "text/x-shellscript")
 
     @app.get("/b/{bench}/hierarchy.csv")
-    def hierarchy(bench: str, column: str, table: str = "") -> Response:
-        return _text_file(lambda: _hierarchy(controller, bench, column, table), "hierarchy.csv", "text/csv")
+    def hierarchy(request: Request, bench: str, column: str, table: str = "") -> Response:
+        return given(request, lambda: _hierarchy(controller, bench, column, table), "hierarchy.csv", "text/csv")
 
     @app.get("/b/{bench}/recipe.toml")
-    async def recipe(bench: str) -> Response:
-        return _text_file(lambda: recipe_toml(read_words(controller.recipe(bench))), "recipe.toml")
+    def recipe(request: Request, bench: str) -> Response:
+        return given(request, lambda: recipe_toml(read_words(controller.recipe(bench))), "recipe.toml")
+
+
+def _refused(controller: Controller, request: Request, words: str, status: int, back: str = "/") -> Response:
+    """A file that is not handed over: a page of ours says why."""
+    return shown(RefusedPage(controller, words, status=status, back=back), request)
 
 
 def _stem(controller: Controller, bench: str) -> str:
@@ -109,17 +130,30 @@ def _hierarchy(controller: Controller, bench: str, name: str, table: str) -> str
     return table_text(hierarchy_rows(opened, view, words.get(name, {})))
 
 
-async def _receive(request: Request, controller: Controller, name: str) -> Response:
-    place = None
+def _open_together(controller: Controller, mark: str) -> Response:
+    """Open the files that were sent together as linked tables."""
     try:
-        place = controller.room.receive(name)
+        folder = controller.room.together(mark)
+        if not folder.is_dir():
+            raise InputError("files", "must be sent before they are opened")
+        return JSONResponse({"next": f"/b/{controller.open(folder).id}/columns"}, 201)
+    except (ShoalError, OSError) as error:
+        return _not_kept(error)
+
+
+async def _receive(request: Request, controller: Controller, name: str) -> Response:
+    place, mark = None, request.query_params.get("together", "")
+    try:
+        place = controller.room.receive_together(mark, name) if mark else controller.room.receive(name)
         await _write(request, place, controller.upload_limit)
+        if mark:
+            return JSONResponse({}, 201)
         begin = controller.open_project if place.suffix == ENDING else controller.open
         bench = await asyncio.to_thread(begin, place)
         return JSONResponse({"next": f"/b/{bench.id}/columns"}, 201)
     except BaseException as error:
         if place is not None:
-            controller.room.forget(place)
+            controller.room.forget(place.parent if mark else place)
         if not isinstance(error, ClientDisconnect | OSError | ShoalError):
             raise
         return _not_kept(error)
@@ -172,13 +206,6 @@ def _existing(path: Path, **options: Any) -> Response:
 def _zip(internal: bool) -> Callable[[Job], Response]:
     name = "internal.zip" if internal else "release.zip"
     return lambda job: _existing(bundle(job, internal=internal), filename=name, media_type="application/zip")
-
-
-def _text_file(text: Callable[[], str], name: str, kind: str = "application/toml") -> Response:
-    try:
-        return _download(text(), name, kind)
-    except ShoalError as error:
-        return PlainTextResponse(str(error), 404)
 
 
 def _download(text: str, name: str, kind: str) -> Response:

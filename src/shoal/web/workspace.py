@@ -104,6 +104,20 @@ class Room:
         folder.mkdir(mode=0o700)
         return folder / plain_name(name)
 
+    def receive_together(self, mark: str, name: str) -> Path:
+        """The same for one of several files that are opened together; `mark`, 16 hexadecimal digits, names them."""
+        place = self.together(mark) / plain_name(name)
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if place.exists():
+            raise FileError(place.name, "must be sent once", hint="Linked tables need files of different names.")
+        return place
+
+    def together(self, mark: str) -> Path:
+        """The folder of files that were sent together."""
+        if not re.fullmatch(r"[0-9a-f]{16}", mark):
+            raise FileError("files", "must be sent by the workbench's own page")
+        return self.uploads / mark / "linked-tables"
+
     def holds(self, path: Path) -> bool:
         """Whether `path` lies in this room."""
         return Path(path).resolve().is_relative_to(self.path)

@@ -3,7 +3,7 @@
 from functools import partial
 
 from fastapi import FastAPI, Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import Response
 
 from shoal.web.controller import Controller
 from shoal.web.pages.columns import ColumnsPage
@@ -11,10 +11,9 @@ from shoal.web.pages.compare import ComparePage
 from shoal.web.pages.file import FilePage
 from shoal.web.pages.history import HistoryPage
 from shoal.web.pages.jobs import JobsPage, MissingPage, ReleasesPage, ScoresPage
-from shoal.web.pages.live import Page, serve
+from shoal.web.pages.live import Page, serve, shown
 from shoal.web.pages.method import MethodPage
 from shoal.web.pages.result import ResultPage
-from shoal.web.pages.screen import document
 
 __all__ = ["add_pages"]
 
@@ -54,9 +53,4 @@ def _of_job(controller: Controller, request: Request) -> Page:
 def _add_missing(app: FastAPI, controller: Controller) -> None:
     @app.exception_handler(404)
     async def missing(request: Request, _: Exception) -> Response:
-        if "text/html" not in request.headers.get("accept", ""):
-            return PlainTextResponse("There is no such page.", 404)
-        page = MissingPage(controller)
-        return HTMLResponse(
-            document(page, request.cookies.get("theme", "")), 404, headers={"Cache-Control": "no-store"}
-        )
+        return shown(MissingPage(controller), request)

@@ -8,12 +8,14 @@ from typing import Any
 from shoal.reading import Reading
 from shoal.report.markup import Child, Html, join, rows_table, tag
 from shoal.report.numbers import count, number, percent
+from shoal.web.job import Job
 from shoal.web.pages import charts
+from shoal.web.pages.bench_page import progress_of
 from shoal.web.pages.readings import held_to, reading_of
-from shoal.web.pages.screen import accepted_risk
+from shoal.web.pages.screen import accepted_risk, problem
 from shoal.web.pages.standing import events_known
 
-__all__ = ["levels_chosen", "linked_tables", "measures", "promises", "tiles", "to_watch"]
+__all__ = ["in_full", "levels_chosen", "linked_tables", "measures", "promises", "tiles", "to_watch"]
 
 
 def tiles(result: Mapping[str, Any], view: Mapping[str, Any], limit: float) -> Html:
@@ -133,8 +135,28 @@ def measures(view: Mapping[str, Any], limit: float) -> Html:
     )
 
 
-def to_watch(found: Sequence[str]) -> Html:
-    """What the person who decides should look at first."""
+def in_full(view: Mapping[str, Any], job: Job | None) -> Html | None:
+    """Where the nearest match was tried on a sample: on how many, and a press that tries everybody."""
+    asked = view.get("asked")
+    if not asked:
+        return None
+    sampled = f"The nearest match was tried on {count(asked['n'])} of {count(asked['of'])} records, drawn at random."
+    if job is not None and job.state == "done" and job.result:
+        found = f" On all of them: {percent(job.result['found'])} found, nobody above {percent(job.result['largest'])}."
+        return tag("p", sampled, tag("strong", found), class_="fine")
+    if job is not None and not job.is_over:
+        stop = tag("button", "Cancel", type="button", class_="small warn", data_do="measure-cancel")
+        return tag("div", tag("p", sampled), progress_of(job), stop, class_="card measuring")
+    failed = problem(str(job.error)) if job is not None and job.error else None
+    press = tag("button", "Measure in full", type="button", class_="small", data_do="measure", data_once=True)
+    words = "The release is made again as it was and everybody is tried, which can take long."
+    return tag("div", failed, tag("p", sampled, " ", words, " ", press), class_="note in-full")
+
+
+def to_watch(view: Mapping[str, Any], limit: float) -> Html:
+    """What the person who decides should look at first: limits that are not met, then what else stands out."""
+    readings = [held_to(one, limit) for one in (*view["risk"], *view["use"])]
+    found = [*filter(None, map(_alarm, readings)), *view["watch"]]
     if not found:
         words = "Nothing stands out. That proves nothing: read the assumptions of the promises."
         return tag("section", tag("h2", "What to watch"), tag("p", words, class_="note"), class_="to-watch")
@@ -144,6 +166,16 @@ def to_watch(found: Sequence[str]) -> Html:
         tag("ul", *(tag("li", text) for text in found)),
         class_="to-watch alarm",
     )
+
+
+def _alarm(one: Reading) -> str:
+    """A reading of those that are read first which misses its limit, or is clearly worse than its yardstick."""
+    if not one.first or one.verdict not in ("bad", "watch"):
+        return ""
+    if one.verdict == "bad" and one.limit is not None:
+        return f"{_title(one)}: {_said(one, one.value)}, the limit is {_said(one, one.limit)}."
+    beside = "" if one.chance is None else f"; {one.against}: {_said(one, one.chance)}"
+    return f"{_title(one)}: {_said(one, one.value)}{beside}."
 
 
 def linked_tables(view: Mapping[str, Any]) -> Html | None:

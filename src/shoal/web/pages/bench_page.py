@@ -17,7 +17,10 @@ from shoal.web.pages.screen import problem
 
 __all__ = ["GONE", "OPEN", "BenchPage", "first_rows", "progress_of", "state_line"]
 
-GONE = "This file is no longer open here. Open it again."
+GONE = (
+    "This file is no longer open here: it was removed, or the workbench was started anew. Open it again, or the "
+    "project it was saved to. What was not written went with it."
+)
 OPEN = tag("a", "Open a file", href="/", class_="button main")
 
 

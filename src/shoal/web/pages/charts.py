@@ -70,7 +70,7 @@ def _area(values: Sequence[float], across: Scale, up: Scale, high: float, kind: 
 
 def bars(rows: Sequence[Mapping[str, Any]], label: str) -> Html:
     """Shares before and after side by side, by the names of the bands."""
-    wide, high = 430, 200
+    wide, high = 560, 220
     largest = max([0.01, *(max(row["before"], row["after"]) for row in rows)])
     up = share_scale(largest, high, 0, about=4)
     drawn = _left_axis(up, wide)
@@ -102,7 +102,7 @@ def distribution(cells: Sequence[Mapping[str, Any]], label: str) -> Html:
 
 def heat_map(names: Sequence[str], values: Sequence[Sequence[float | None]], label: str) -> Html:
     """A square of numbers from −1 to 1, each cell as dark as its size."""
-    side, room = 26, 8 + 6.4 * max((len(_short(name)) for name in names), default=0)
+    side, room = 26, 10 + _longest(names)
     drawn = []
     for i, (name, row) in enumerate(zip(names, values, strict=True)):
         drawn.append(_text(_short(name), room - 6, room + side * i + 17, "end"))
@@ -122,7 +122,7 @@ def heat_map(names: Sequence[str], values: Sequence[Sequence[float | None]], lab
 
 def pair_map(names: Sequence[str], kept: Mapping[tuple[int, int], float], chosen: str) -> Html:
     """How much of each pair is lost, in a triangle; a pair is pressed to be seen in full."""
-    side, room = 26, 8 + 6.4 * max((len(_short(name)) for name in names), default=0)
+    side, room = 26, 10 + _longest(names)
     worst = max([0.02, *(1 - share for share in kept.values())])
     drawn = []
     for i, name in enumerate(names):
@@ -137,7 +137,7 @@ def pair_map(names: Sequence[str], kept: Mapping[tuple[int, int], float], chosen
         kind = "cell minus press chosen" if key == chosen else "cell minus press"
         drawn.append(_rect(x, y, side - 2, side - 2, kind, words, **marks))
     label = "How much of each pair of columns is kept; the same is in the list above"
-    return _picture(room + side * len(names), room + side * len(names), label, drawn)
+    return _picture(room + side * len(names), 12 + room + side * len(names), label, drawn)
 
 
 def joint(
@@ -151,8 +151,7 @@ def joint(
 ) -> Html:
     """A table of shares as squares whose area is the share: two columns against each other."""
     side = 24
-    left = 10 + 6.4 * max((len(_short(name)) for name in rows), default=0)
-    below = 10 + 6.4 * max((len(_short(name)) for name in columns), default=0)
+    left, below = 12 + _longest(rows), 12 + _longest(columns)
     drawn = []
     for i, name in enumerate(rows):
         drawn.append(_text(_short(name), left - 6, 4 + side * i + 16, "end"))
@@ -282,6 +281,11 @@ def _bottom_axis(across: Scale, high: float, title: str) -> list[Html]:
 
 def _short(name: str) -> str:
     return name if len(name) <= 14 else f"{name[:13]}…"
+
+
+def _longest(names: Sequence[str]) -> float:
+    """Room for the longest of some labels; capitals and wide signs take more of it."""
+    return max((sum(8.0 if sign.isupper() else 6.4 for sign in _short(name)) for name in names), default=0.0)
 
 
 def _rect(x: float, y: float, wide: float, high: float, kind: str, words: str | None = None, **more: Any) -> Html:

@@ -30,10 +30,6 @@ class ComparePage(BenchPage):
 
     room, name = "compare", "Compare"
 
-    def __init__(self, *given: Any, **more: Any) -> None:
-        super().__init__(*given, **more)
-        self.error = ""
-
     @property
     def job(self) -> Job | None:
         """The newest comparison of this file."""
@@ -45,6 +41,8 @@ class ComparePage(BenchPage):
 
     def body(self, opened: Opened) -> Html:
         """The map first; the form is above it only while there is none."""
+        if opened.tables:
+            return join([_heading(), _one_table(self.bench), self._runs()])
         job = self.job
         done = job is not None and job.state == "done" and job.result is not None
         if job is None or not done:
@@ -67,7 +65,7 @@ class ComparePage(BenchPage):
                 field("Seconds per recipe", seconds, "A recipe that takes longer is stopped and reported."),
                 class_="fields",
             ),
-            problem(self.error),
+            problem(self.wrong.get("compare")),
             tag("div", press, class_="actions"),
             data_do="start",
             class_="card",
@@ -223,7 +221,7 @@ class ComparePage(BenchPage):
             elif act.name == "risk_limit":
                 self.controller.set_risk_limit(self.bench, act.value)
         except ShoalError as error:
-            self.error = str(error)
+            self.wrong["compare"] = str(error)
 
     def _start(self, fields: Mapping[str, Any]) -> None:
         self.controller.set_risk_limit(self.bench, fields.get("limit"))
@@ -245,6 +243,13 @@ class ComparePage(BenchPage):
             raise ParameterError("comparison", "is being run again", hint="Wait until it is finished, then choose.")
         self.controller.change_recipe(self.bench, chosen.recipe.to_dict(), f"recipe from the comparison: {name}")
         self.go = f"/b/{self.bench}/method"
+
+
+def _one_table(bench: str) -> Html:
+    """What to do instead where tables are linked."""
+    words = "Recipes are compared for one table only. With linked tables: run a recipe, then change it and run again."
+    method = tag("a", "Choose a method", href=f"/b/{bench}/method", class_="button main")
+    return tag("div", tag("p", words), tag("div", method, class_="actions"), class_="card")
 
 
 def _heading() -> Html:

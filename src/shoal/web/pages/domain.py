@@ -13,12 +13,18 @@ from typing import Any
 
 from shoal.errors import SchemaError
 from shoal.params import number
+from shoal.web.inspect import ColumnView
 
-__all__ = ["read_domain", "show_domain"]
+__all__ = ["is_number", "read_domain", "show_domain"]
 
 _RANGE = re.compile(r"([^\s;]+)\s+to\s+([^\s;]+)")
 _LEVEL = re.compile(r'\s*(?:("(?:[^"\\]|\\.)*")\s*(?=;|$)|([^;]*))(?:;|$)')
 _HINT = 'Write it as: 0 to 120. Put a level that contains the word "to" in quotes: "one to many".'
+
+
+def is_number(column: ColumnView) -> bool:
+    """Whether a column of the file holds numbers."""
+    return column.type in ("whole number", "number")
 
 
 def show_domain(words: Mapping[str, Any], *, numbers: bool = False) -> str:

@@ -14,6 +14,7 @@ from shoal.method import Family
 from shoal.recipe import known_method
 from shoal.report.markup import Html, join, tag
 from shoal.web.catalogue import Method, methods
+from shoal.web.effects import effect_of
 from shoal.web.forms import Field, FieldError, read
 from shoal.web.pages.lines import Columns, change_line, control, draw_lines, option
 from shoal.web.pages.screen import field as labelled
@@ -201,13 +202,15 @@ def _field(place: int, slot: Slot, entry: Field, columns: Columns, wrong: str | 
             return None
         value, asked = None if isinstance(value, Mapping) else value, replace(entry, kind=entry.single)
     entered = control(asked, f"{place}.{entry.name}", value, columns.names, wrong=wrong == "")
-    return labelled(entry.label, entered, _help_text(entry.help))
+    return labelled(entry.label, entered, _help_text(slot.method, entry))
 
 
 def _lines(place: int, slot: Slot, entry: Field, columns: Columns, wrong: str | None) -> Html:
     return draw_lines(f"{place}.{entry.name}", entry, _value(slot, entry), columns, wrong)
 
 
-def _help_text(help: str) -> str:
-    """What a parameter does, without the words that only a command line needs."""
-    return help.replace(", name/name", "").replace("or column=radius/...", "or one per column below")
+def _help_text(method: str, entry: Field) -> str:
+    """What a parameter is, without the words that only a command line needs, and what turning it does."""
+    text = entry.help.replace(", name/name", "").replace("or column=radius/...", "or one per column below")
+    effect = effect_of(method, entry.name)
+    return f"{text[:1].upper()}{text[1:]}{'.' if text else ''} {effect}".strip()

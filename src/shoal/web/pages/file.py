@@ -14,6 +14,7 @@ from shoal.web.session import Bench
 
 __all__ = ["FilePage"]
 
+TOGETHER = "Linked tables (patients, visits): drop their files, or the folder they are in, all at once."
 ACCEPTED = ".csv,.tsv,.txt,.gz,.parquet,.sas7bdat,.xpt,.dta,.sav,.zsav,.por,.xlsx,.xlsm,.xlsb,.xls,.ods,.shoal"
 _READING = ("delimiter", "encoding", "decimal", "sheet")
 
@@ -22,10 +23,6 @@ class FilePage(Page):
     """What can be opened, and what is."""
 
     room, name = "file", "Files"
-
-    def __init__(self, *given: Any, **more: Any) -> None:
-        super().__init__(*given, **more)
-        self.wrong: dict[str, str] = {}
 
     def facts(self) -> Any:
         """The files that are open, their jobs, and the recent projects."""
@@ -45,11 +42,12 @@ class FilePage(Page):
             "CSV, TSV, Parquet, Excel, SAS, Stata, SPSS, or a project (.shoal). It stays on this machine, in a private "
             f"folder, and is deleted when the workbench stops. At most {most / 1e9:g} GB."
         )
-        file = tag("input", type="file", id="file", accept=ACCEPTED, aria_describedby="kinds")
+        file = tag("input", type="file", id="file", accept=ACCEPTED, multiple=True, aria_describedby="kinds")
         drop = tag(
             "label",
             tag("strong", "Drop a file here, or choose one"),
             tag("span", kinds, id="kinds", class_="note"),
+            tag("span", TOGETHER, class_="note"),
             file,
             class_="drop",
         )
@@ -79,7 +77,7 @@ class FilePage(Page):
         label = tag("label", tag("span", "Or enter its path on this machine", class_="name"), entry)
         words = (
             "Best for large files: they are read in place, and only a working copy is kept in the private folder. A "
-            "folder with one file for each table (patients, visits) opens as linked tables."
+            "folder with a file for each table opens as linked tables, and so does a workbook with * for its sheet."
         )
         options = tag(
             "details",
@@ -104,7 +102,7 @@ class FilePage(Page):
         form = tag(
             "form",
             field("Database", base),
-            field("Query", query),
+            field("Query", query, "Without one, all its tables are opened as linked tables."),
             problem(self.wrong.get("query")),
             press,
             data_do="query",
@@ -201,7 +199,7 @@ _OPTIONS = {
     "delimiter": ("Delimiter", "detected automatically"),
     "encoding": ("Encoding", "detected automatically"),
     "decimal": ("Decimal sign", "."),
-    "sheet": ("Sheet of a workbook", "the only one"),
+    "sheet": ("Sheet of a workbook", "the only one; *: all, linked"),
 }
 
 

@@ -26,10 +26,6 @@ class HistoryPage(BenchPage):
 
     room, name = "history", "History"
 
-    def __init__(self, *given: Any, **more: Any) -> None:
-        super().__init__(*given, **more)
-        self.wrong = ""
-
     def body(self, opened: Opened) -> Html:
         """The project, the steps, the log."""
         bench = self.controller.bench(self.bench)
@@ -63,7 +59,7 @@ class HistoryPage(BenchPage):
         given = place or self._beside(bench)
         entry = field("Project file", tag("input", type="text", name="place", value=given, class_="wide"))
         press = tag("button", "Save", type="submit", class_="main")
-        form = tag("form", tag("div", entry, press, class_="line"), problem(self.wrong), data_do="save")
+        form = tag("form", tag("div", entry, press, class_="line"), problem(self.wrong.get("save")), data_do="save")
         return join([notice(f"Saved to {place}; changes are saved too.") if place and saved else None, form])
 
     def _beside(self, bench: Bench) -> str:
@@ -95,7 +91,7 @@ class HistoryPage(BenchPage):
             try:
                 self.controller.save_project(self.bench, str(act.fields.get("place", "")))
             except ShoalError as error:
-                self.wrong = str(error)
+                self.wrong["save"] = str(error)
 
 
 def ran_before(bench: Bench) -> Html | None:

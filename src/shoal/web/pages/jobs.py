@@ -6,14 +6,14 @@ from typing import Any
 
 from shoal.errors import ShoalError
 from shoal.report.markup import Html, join, rows_table, tag
-from shoal.web.controller import title_of
+from shoal.web.controller import Controller, title_of
 from shoal.web.job import Job
 from shoal.web.pages.leaving import releases_table
-from shoal.web.pages.live import Act, Page
+from shoal.web.pages.live import Act, Page, Said
 from shoal.web.pages.screen import problem
 from shoal.web.releases import left_before, withdraw
 
-__all__ = ["JobsPage", "MissingPage", "ReleasesPage", "ScoresPage"]
+__all__ = ["JobsPage", "MissingPage", "RefusedPage", "ReleasesPage", "ScoresPage"]
 
 
 class JobsPage(Page):
@@ -54,6 +54,9 @@ class JobsPage(Page):
 
     def _address(self, job: Job) -> str:
         bench = self.controller.home(job)
+        if job.kind == "measure":
+            of = self.controller.bench(bench).notes.get("measured", {})
+            return f"/b/{bench}/result/{next((release for release, one in of.items() if one == job.id), '')}"
         return f"/b/{bench}/{ {'open': 'columns', 'compare': 'compare'}.get(job.kind, f'result/{job.id}') }"
 
     def act(self, act: Act) -> None:
@@ -67,10 +70,6 @@ class ReleasesPage(Page):
 
     room, name = "releases", "Releases"
 
-    def __init__(self, *given: Any, **more: Any) -> None:
-        super().__init__(*given, **more)
-        self.wrong = ""
-
     def facts(self) -> Any:
         """The register as it stands."""
         return left_before() if self.controller.registers else None
@@ -81,7 +80,7 @@ class ReleasesPage(Page):
             "Every release of the same people is held against those before it: together they can tell more than each "
             "alone. A release is entered when it is written or downloaded. Withdraw one that never left."
         )
-        head = [tag("h1", "Releases"), tag("p", lead, class_="lead"), problem(self.wrong)]
+        head = [tag("h1", "Releases"), tag("p", lead, class_="lead"), problem(self.wrong.get("withdraw"))]
         if not self.controller.registers:
             none = tag("p", "The register is turned off (shoal web --no-register).", class_="problem")
             return {"body": join([tag("h1", "Releases"), none])}
@@ -95,7 +94,7 @@ class ReleasesPage(Page):
             try:
                 withdraw(act.of, str(act.fields.get("because", "")))
             except ShoalError as error:
-                self.wrong = str(error)
+                self.wrong["withdraw"] = str(error)
 
 
 class ScoresPage(Page):
@@ -117,23 +116,36 @@ class ScoresPage(Page):
         return {"body": join([tag("h1", "Try a risk score"), tag("p", lead, class_="lead"), frame])}
 
 
-class MissingPage(Page):
+class RefusedPage(Said):
+    """A file that is not handed over, and why; `back` is where that is cured."""
+
+    name = "Not handed over"
+
+    def __init__(self, controller: Controller, words: str, *, status: int, back: str = "/") -> None:
+        super().__init__(controller, words, status=status)
+        self.back = back
+
+    def parts(self) -> dict[str, Html]:
+        """The reason and the way back."""
+        link = tag("a", "Back", href=self.back, class_="button main")
+        return {"body": join([tag("h1", self.name), problem(self.words), tag("div", link, class_="actions")])}
+
+
+class MissingPage(Said):
     """What is not there."""
 
     name = "Not found"
-    status = 404
 
-    def facts(self) -> Any:
-        """Nothing changes here."""
-        return ""
+    def __init__(self, controller: Controller) -> None:
+        words = "There is no such page. The file or result may have been removed, or the address was cut."
+        super().__init__(controller, words, status=404)
 
     def parts(self) -> dict[str, Html]:
         """What to do instead."""
-        words = "There is no such page. The file or result may have been removed, or the address was cut."
         links = tag(
             "div",
             tag("a", "Open a file", href="/", class_="button main"),
             tag("a", "See all jobs", href="/jobs", class_="button"),
             class_="actions",
         )
-        return {"body": join([tag("h1", "Not found"), tag("p", words, class_="lead"), links])}
+        return {"body": join([tag("h1", "Not found"), tag("p", self.words, class_="lead"), links])}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shoal.release.folders import inside_of
@@ -17,9 +17,13 @@ from shoal.web.way_out import default_folder, default_key
 __all__ = ["releases_table", "way_out", "ways_on"]
 
 
-def way_out(controller: Controller, bench: str, job: Job, *, signed: str = "", written: str = "") -> Html:
-    """Three cards in their order; `signed` and `written` say what went wrong there."""
-    cards = [_sign(controller, bench, job, signed), _write(controller, bench, job, written), _take(job)]
+def way_out(controller: Controller, bench: str, job: Job, *, wrong: Mapping[str, str]) -> Html:
+    """Three cards in their order; `wrong` says what went wrong there (``sign``, ``write``)."""
+    cards = [
+        _sign(controller, bench, job, wrong.get("sign", "")),
+        _write(controller, bench, job, wrong.get("write", "")),
+        _take(job),
+    ]
     return tag(
         "section",
         tag("h2", "Decide, sign, write, hand over"),

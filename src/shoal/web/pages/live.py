@@ -15,7 +15,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import HTMLResponse, JSONResponse
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse
 
 from shoal.errors import ShoalError
 from shoal.report.markup import Html
@@ -23,7 +23,7 @@ from shoal.web.benches import GoneError
 from shoal.web.controller import Controller
 from shoal.web.pages.screen import document
 
-__all__ = ["Act", "Page", "serve"]
+__all__ = ["Act", "Page", "Said", "serve", "shown"]
 
 NO_STORE = {"Cache-Control": "no-store"}
 LONGEST = 8_000_000
@@ -74,6 +74,7 @@ class Page:
     def __init__(self, controller: Controller, bench: str = "", query: Mapping[str, str] | None = None) -> None:
         self.controller, self.bench, self.query = controller, bench, dict(query or {})
         self.go = ""
+        self.wrong: dict[str, str] = {}
         self.said = ""
         self.sort = "problem"
 
@@ -92,6 +93,11 @@ class Page:
         """What the parts depend on: they are drawn anew when it changes."""
         raise NotImplementedError
 
+    @property
+    def refused(self) -> bool:
+        """Whether what a person asked for was not done: `wrong` says why, by the place where it was asked for."""
+        return bool(self.wrong) or (bool(self.said) and self.sort == "problem")
+
     def act(self, act: Act) -> None:
         """Do what a person asked for; a ShoalError is said."""
 
@@ -99,6 +105,24 @@ class Page:
     def stamp(self) -> str:
         """A short text that changes when the page does."""
         return hashlib.sha256(repr((self.bench, self.facts())).encode()).hexdigest()[:16]
+
+
+class Said(Page):
+    """A page that only says something, and where to go on.
+
+    Parameters
+    ----------
+    words, status
+        What it says, and the status of the answer.
+    """
+
+    def __init__(self, controller: Controller, words: str, *, status: int = 200) -> None:
+        super().__init__(controller)
+        self.words, self.status = words, status
+
+    def facts(self) -> Any:
+        """Nothing changes here."""
+        return self.words
 
 
 Build = Callable[[Request], Page]
@@ -122,6 +146,13 @@ def serve(app: FastAPI, path: str, build: Build) -> None:
             return JSONResponse({"said": "Use the workbench's own page."}, 403)
         words = await _words(request)
         return await run_in_threadpool(_changed, build, request, Act.read(words))
+
+
+def shown(page: Said, request: Request) -> Response:
+    """A page that nothing is done on: a document for who reads, its words alone for a program."""
+    if "text/html" not in request.headers.get("accept", ""):
+        return PlainTextResponse(page.words, page.status, headers=NO_STORE)
+    return HTMLResponse(document(page, request.cookies.get("theme", "")), page.status, headers=NO_STORE)
 
 
 async def _words(request: Request) -> Any:
@@ -148,7 +179,8 @@ def _changed(build: Build, request: Request, act: Act) -> Response:
         page.said = str(error)
     if page.go:
         return JSONResponse({"go": page.go}, headers=NO_STORE)
-    return JSONResponse(_answer(page, act.marks) | {"said": page.said, "sort": page.sort}, headers=NO_STORE)
+    said = {"said": page.said, "sort": page.sort, "refused": page.refused}
+    return JSONResponse(_answer(page, act.marks) | said, headers=NO_STORE)
 
 
 def _answer(page: Page, known: Mapping[str, Any] | None = None) -> dict[str, Any]:

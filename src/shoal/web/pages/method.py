@@ -39,10 +39,6 @@ class MethodPage(BenchPage):
 
     room, name = "method", "Method"
 
-    def __init__(self, *given: Any, **more: Any) -> None:
-        super().__init__(*given, **more)
-        self.refusal = ""
-
     @property
     def words(self) -> Any:
         """The recipe as it stands, in words."""
@@ -140,7 +136,7 @@ class MethodPage(BenchPage):
             "div",
             tag("h2", "Run"),
             settle if unsettled else None,
-            problem(self.refusal),
+            problem(self.wrong.get("run")),
             self._forecast(opened),
             tag("div", run, sample, compare, class_="actions"),
             tag("h3", "On the command line"),
@@ -194,12 +190,12 @@ class MethodPage(BenchPage):
 
     def _run(self, act: Act) -> None:
         if act.of != self._seen():
-            self.refusal = CHANGED
+            self.wrong["run"] = CHANGED
             return
         try:
             job = self.controller.run(self.bench, SAMPLE if act.do == "sample" else None)
         except ShoalError as error:
-            self.refusal = str(error)
+            self.wrong["run"] = str(error)
             return
         self.go = f"/b/{self.bench}/result/{job}"
 

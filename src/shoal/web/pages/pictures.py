@@ -153,7 +153,7 @@ def rows_beside(rows: Mapping[str, Any]) -> Html:
         else "Rows drawn from the model; none belongs to a real person."
     )
     summary = f"{len(rows['after'])} released rows" + (" beside the originals" if before else "")
-    return tag("section", tag("h2", summary), tag("p", words, class_="note"), area)
+    return tag("section", tag("h2", summary), tag("p", words, class_="note"), area, class_="inside-only")
 
 
 def _pair(before: str | None, after: str) -> Html:

@@ -11,7 +11,7 @@ from shoal.web.controller import Controller, title_of
 from shoal.web.drawn import DRAWN
 from shoal.web.inspect import Opened
 from shoal.web.job import Job
-from shoal.web.pages.answer import levels_chosen, linked_tables, measures, promises, tiles, to_watch
+from shoal.web.pages.answer import in_full, levels_chosen, linked_tables, measures, promises, tiles, to_watch
 from shoal.web.pages.bench_page import BenchPage, progress_of
 from shoal.web.pages.history import ran_before, run_again
 from shoal.web.pages.leaving import way_out, ways_on
@@ -37,7 +37,6 @@ class ResultPage(BenchPage):
     ) -> None:
         super().__init__(controller, bench, query)
         self.job = job
-        self.written = self.signed = self.refused = ""
 
     @property
     def now(self) -> Job | None:
@@ -49,7 +48,8 @@ class ResultPage(BenchPage):
 
     def body_facts(self) -> Any:
         """The job, and what became of its result."""
-        return self.now
+        job = self.now
+        return job, None if job is None else self.controller.measured(self.bench, job)
 
     def parts(self) -> dict[str, Html]:
         """A result whose file is gone is gone too."""
@@ -92,7 +92,7 @@ class ResultPage(BenchPage):
         heading = "Cancelled" if job.state == "cancelled" else "Nothing was released"
         refused = job.error.releases if job.error else ()
         groups = bool(job.error and job.error.keeps_groups)
-        on = ways_on(left_before(), refused, groups=groups, wrong=self.refused) if refused else None
+        on = ways_on(left_before(), refused, groups=groups, wrong=self.wrong.get("run", "")) if refused else None
         return join(
             [
                 tag("h1", heading),
@@ -115,7 +115,8 @@ class ResultPage(BenchPage):
             [
                 self._head(job, result),
                 tiles(result, view, limit),
-                to_watch(view["watch"]),
+                to_watch(view, limit),
+                in_full(view, self.controller.measured(self.bench, job)),
                 who_is_at_risk(view, limit),
                 measures(view, limit),
                 linked_tables(view),
@@ -148,7 +149,7 @@ class ResultPage(BenchPage):
 
     def _out(self, job: Job, result: Mapping[str, Any]) -> Html:
         if not result.get("sample"):
-            return way_out(self.controller, self.bench, job, signed=self.signed, written=self.written)
+            return way_out(self.controller, self.bench, job, wrong=self.wrong)
         words = "This was a trial on a sample: it shows how the method behaves, and is no release."
         run = tag("button", "Run on all rows", type="button", class_="main", data_do="run", data_once=True)
         return tag("section", tag("h2", "What next"), tag("p", words), tag("div", run, class_="actions"))
@@ -158,6 +159,10 @@ class ResultPage(BenchPage):
         job = self.now
         if act.do == "cancel" and job is not None:
             self.controller.jobs.cancel(job.id)
+        elif act.do == "measure" and job is not None:
+            self.controller.measure_in_full(self.bench, job)
+        elif act.do == "measure-cancel" and job is not None:
+            self._stop_measuring(job)
         elif act.do == "again":
             self.go = f"/b/{self.bench}/result/{run_again(self.controller, self.bench, act.of)}"
         elif act.do.startswith("run"):
@@ -170,6 +175,11 @@ class ResultPage(BenchPage):
             self._slide(act, job)
         elif job is not None and act.do in ("write", "sign"):
             self._leave(act, job)
+
+    def _stop_measuring(self, job: Job) -> None:
+        running = self.controller.measured(self.bench, job)
+        if running is not None:
+            self.controller.jobs.cancel(running.id)
 
     def _run(self, act: Act) -> None:
         """Run again: as it is, or on one of the ways past an earlier release."""
@@ -184,7 +194,7 @@ class ResultPage(BenchPage):
                 given = {"same_groups_as": "last"}
             self.go = f"/b/{self.bench}/result/{self.controller.run(self.bench, register=given)}"
         except ShoalError as error:
-            self.refused = str(error)
+            self.wrong["run"] = str(error)
 
     def _slide(self, act: Act, job: Job) -> None:
         """Move a level slider, take what the sliders say into the recipe, or put them back."""
@@ -210,10 +220,9 @@ class ResultPage(BenchPage):
             else:
                 sign_release(self.controller, self.bench, job, {name: str(value) for name, value in act.fields.items()})
         except ShoalError as error:
-            self.written = str(error) if act.do == "write" else ""
-            self.signed = str(error) if act.do == "sign" else ""
+            self.wrong[act.do] = str(error)
         except OSError:  # forgotten while it was copied
-            self.written = LOST
+            self.wrong["write"] = LOST
 
 
 _NO_PARTS = {name: Html("") for name in ("levels", "together", "evidence", "leave")}

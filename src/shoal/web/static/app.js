@@ -5,6 +5,7 @@ import { watchFiles } from './upload.js';
 
 const BEAT = 700; // milliseconds between two looks
 const LONGEST = 4_000_000;
+const SILENT = 'The workbench does not answer. Is it still running?';
 const $ = (id) => document.getElementById(id);
 const root = document.documentElement;
 const here = () => location.pathname + location.search;
@@ -42,15 +43,20 @@ const reach = async (options) => {
   return reply.json();
 };
 
-// One after the other, in the order in which they were made.
+// One after the other, in the order in which they were made. What the `fields` hold is the visitor's until the answer to
+// it is there; those of a form that is refused stay so, to be mended. The part that they are in is drawn in any case.
 let queue = Promise.resolve();
-const send = (body) => {
+const send = (body, fields = []) => {
   busy += 1;
   turn += 1; // what was asked for before this is out of date
   root.classList.add('busy');
-  queue = queue.then(() => reach({ method: 'POST', body: JSON.stringify({ ...body, marks }), headers: { 'Content-Type': 'application/json' } }))
-    .then(apply)
-    .catch(() => say('The workbench does not answer. Is it still running?'))
+  const sent = [...fields].map((field) => [field, field.typed]);
+  const parts = sent.map(([field]) => field.closest('.part')?.id);
+  const known = () => Object.fromEntries(Object.entries(marks).filter(([id]) => !parts.includes(id)));
+  const settle = () => { for (const [field, typed] of sent) if (field.typed === typed) field.typing = false; };
+  queue = queue.then(() => reach({ method: 'POST', body: JSON.stringify({ ...body, marks: known() }), headers: { 'Content-Type': 'application/json' } }))
+    .then((answer) => { if (!(answer.refused && body.do)) settle(); apply(answer); return answer; })
+    .catch(() => { settle(); stamp = ''; say(SILENT); return {}; }) // the next look draws what is true
     .finally(() => { busy -= 1; if (!busy) root.classList.remove('busy'); });
   return queue;
 };
@@ -62,7 +68,7 @@ const look = async () => {
       if (asked === turn) apply(answer);
       if (lost) say('');
       lost = false;
-    } catch { if (!lost) say('The workbench does not answer. Is it still running?'); lost = true; }
+    } catch { if (!lost) say(SILENT); lost = true; }
   }
   setTimeout(look, BEAT);
 };
@@ -86,23 +92,30 @@ const tooLong = (field) => {
 
 document.addEventListener('input', ({ target }) => {
   target.typing = true;
+  target.typed = (target.typed || 0) + 1;
   if (target.dataset.live === undefined) return;
   clearTimeout(target.later);
-  target.later = setTimeout(() => { target.typing = false; send({ name: target.name, value: valueOf(target) }); }, 120);
+  target.later = setTimeout(() => send({ name: target.name, value: valueOf(target) }, [target]), 120);
 });
 document.addEventListener('change', ({ target }) => {
-  if (!target.name || target.type === 'file' || target.closest('form[data-do]')) return; // a form's fields wait for its button
-  target.typing = false;
+  if (!target.name || target.type === 'file') return;
+  if (target.form) { // the fields of a form wait for its button; a filter is shown as soon as it is chosen
+    if (target.form.method === 'get' && target.tagName === 'SELECT') target.form.requestSubmit();
+    return;
+  }
   if (target.dataset.live !== undefined || tooLong(target)) return;
-  send({ name: target.name, value: valueOf(target) });
+  send({ name: target.name, value: valueOf(target) }, [target]);
 });
 document.addEventListener('submit', (event) => {
   const form = event.target.closest('form[data-do]');
   if (!form) return;
   event.preventDefault();
+  if (form.sending) return; // pressed twice: once is meant
+  form.sending = true;
   const press = event.submitter?.dataset;
-  for (const field of form.elements) field.typing = false; // from here on the page says what they hold
-  send({ do: press?.do || form.dataset.do, of: press?.of || form.dataset.of || '', fields: { ...fieldsOf(form), ...(form.dataset.among === undefined ? {} : { selected: selected() }) } });
+  const fields = { ...fieldsOf(form), ...(form.dataset.among === undefined ? {} : { selected: selected() }) };
+  send({ do: press?.do || form.dataset.do, of: press?.of || form.dataset.of || '', fields }, form.elements)
+    .then((answer) => { form.sending = Boolean(answer.go); });
 });
 
 const sure = (question, press) => {
@@ -116,10 +129,12 @@ const sure = (question, press) => {
 const selected = () => [...document.querySelectorAll('input[data-select]:checked')].map((box) => box.value);
 const pressed = (at) => {
   const { do: what, of = '', confirm, among, once } = at.dataset;
-  if (once !== undefined && at.pressed) return; // pressed twice: once is meant
-  at.pressed = true;
-  setTimeout(() => { at.pressed = false; }, 3000);
-  const press = () => send({ do: what, of, fields: among === undefined ? {} : { selected: selected() } });
+  const press = () => {
+    if (once !== undefined && at.sending) return; // pressed twice: once is meant
+    at.sending = true;
+    send({ do: what, of, fields: among === undefined ? {} : { selected: selected() } })
+      .then((answer) => { at.sending = Boolean(answer.go); });
+  };
   if (confirm) sure(confirm, press); else press();
 };
 document.addEventListener('click', (event) => {
@@ -176,5 +191,6 @@ document.addEventListener('click', (event) => {
 });
 $('sure')?.addEventListener('click', (event) => { if (event.target.value) $('sure').close(event.target.value); });
 
+addEventListener('pageshow', (event) => { if (event.persisted) location.reload(); }); // back, to a page as it was once
 watchFiles(say);
 if (root.dataset.stamp) setTimeout(look, BEAT);

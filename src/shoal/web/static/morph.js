@@ -4,11 +4,13 @@ const keyOf = (node) => {
   if (node.nodeType !== 1) return '';
   if (node.id) return `#${node.id}`;
   if (node.dataset.key) return node.dataset.key;
+  if (node.tagName === 'FORM' && node.dataset.do) return `form ${node.dataset.do} ${node.dataset.of || ''}`;
   const name = node.getAttribute('name');
   return name && node.type !== 'radio' ? `${node.tagName} ${name}` : '';
 };
 
 export const morph = (now, next) => {
+  if (now.typing && now.tagName === 'SELECT') return; // what is being chosen, and from what
   attributes(now, next);
   children(now, next);
   control(now, next);
@@ -23,20 +25,40 @@ const attributes = (now, next) => {
   }
 };
 
-const fits = (node, child) => node && node.nodeType === child.nodeType && node.nodeName === child.nodeName;
+const signOf = (node) => `${node.nodeName} ${keyOf(node) || `.${node.classList?.[0] || ''}`}`;
+
+// Which children are the same, in their order: the most that can stay where they are. A line that has gone from above a
+// form takes nothing with it, and what isn't moved keeps the focus.
+const unmoved = (now, next) => {
+  const a = now.map(signOf), b = next.map(signOf);
+  const most = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1));
+  for (let i = a.length - 1; i >= 0; i -= 1) {
+    for (let j = b.length - 1; j >= 0; j -= 1) most[i][j] = a[i] === b[j] ? most[i + 1][j + 1] + 1 : Math.max(most[i + 1][j], most[i][j + 1]);
+  }
+  const found = new Map();
+  for (let i = 0, j = 0; i < a.length && j < b.length;) {
+    if (a[i] === b[j]) { found.set(next[j], now[i]); i += 1; j += 1; } else if (most[i + 1][j] >= most[i][j + 1]) i += 1; else j += 1;
+  }
+  return found;
+};
 
 const children = (now, next) => {
-  const keyed = new Map([...now.childNodes].filter(keyOf).map((node) => [keyOf(node), node]));
-  let at = now.firstChild;
-  for (const child of [...next.childNodes]) {
-    const key = keyOf(child);
-    const found = key ? keyed.get(key) : at && !keyOf(at) && fits(at, child) ? at : null;
-    if (!found || !fits(found, child)) { now.insertBefore(document.importNode(child, true), at); continue; }
-    if (found === at) at = at.nextSibling; else now.insertBefore(found, at);
-    if (found.nodeType === 1) morph(found, child);
-    else if (found.data !== child.data) found.data = child.data;
+  const before = [...now.childNodes], after = [...next.childNodes], stays = unmoved(before, after);
+  const still = new Set(stays.values()), moved = new Map();
+  for (const node of before) {
+    if (still.has(node)) continue;
+    node.remove();
+    if (keyOf(node)) moved.set(signOf(node), node);
   }
-  while (at) { const gone = at; at = at.nextSibling; gone.remove(); }
+  let at = now.firstChild;
+  for (const child of after) {
+    const node = stays.get(child) || moved.get(signOf(child));
+    moved.delete(signOf(child));
+    if (!node) { now.insertBefore(document.importNode(child, true), at); continue; }
+    if (node === at) at = at.nextSibling; else now.insertBefore(node, at);
+    if (node.nodeType === 1) morph(node, child);
+    else if (node.data !== child.data) node.data = child.data;
+  }
 };
 
 const control = (now, next) => {

@@ -1,0 +1,14 @@
+# From a CSV file and its schema to a release, in R: Rscript deploy/shoal.R people.csv schema.toml release
+library(reticulate)
+shoal <- import("shoal")
+
+given <- commandArgs(trailingOnly = TRUE)
+people <- read.csv(given[1])
+schema <- shoal$Schema$read(given[2])
+
+release <- shoal$anonymize(people, schema, group = shoal$KMember(k = 5L), mask = shoal$GaussianDither(), seed = 7L)
+for (claim in release$claims) cat(claim$kind, claim$value, claim$basis, "\n")
+
+released <- release$table
+stopifnot(nrow(released) == nrow(people), identical(sort(names(released)), sort(names(people))))
+release$write(given[3])
