@@ -47,7 +47,7 @@ def test_spark_writes_the_bytes_of_memory(spark_engine, visits, tmp_path):
     assert (found.k, found.n_classes) == (expected.k, expected.n_classes)
 
 
-@pytest.mark.parametrize(("partitions", "adaptive", "batch"), [(1, False, 1000), (7, True, 13)])
+@pytest.mark.parametrize(("partitions", "adaptive", "batch"), [(7, False, 13)])
 def test_partitions_batches_and_the_optimiser_do_not_matter(
     spark_engine, visits, tmp_path, monkeypatch, partitions, adaptive, batch
 ):
