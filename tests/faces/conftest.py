@@ -45,7 +45,7 @@ def new_page(browser):
     contexts, faults, hosts = [], [], set()
 
     def make(address, **options):
-        context = browser.new_context(viewport={"width": 1280, "height": 900}, **options)
+        context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce", **options)
         context.set_default_timeout(180_000)  # a busy machine is slow, not wrong
         contexts.append(context)
         page = context.new_page()

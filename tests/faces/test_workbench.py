@@ -489,6 +489,7 @@ def test_what_was_chosen_in_a_form_outlives_a_change_made_elsewhere(at, controll
     page.get_by_label("role of the selected columns").select_option("other")
     controller.change_column(bench, "income", {"role": "other"})
     expect(page.get_by_label("role of income", exact=True)).to_have_value("other", timeout=READY)
+    assert controller.schema(bench)["gender"].role == "quasi"  # nothing is sent before the button is pressed
     page.get_by_role("button", name="Apply to the selected").click()
     expect(page.get_by_label("role of gender", exact=True)).to_have_value("other", timeout=READY)
     assert page.get_by_label("role of the selected columns").input_value() == ""

@@ -100,7 +100,7 @@ document.addEventListener('input', ({ target }) => {
 document.addEventListener('change', ({ target }) => {
   if (!target.name || target.type === 'file') return;
   if (target.form) { // the fields of a form wait for its button; a filter is shown as soon as it is chosen
-    if (target.form.method === 'get' && target.tagName === 'SELECT') target.form.requestSubmit();
+    if (target.form.getAttribute('method') === 'get' && target.tagName === 'SELECT') target.form.requestSubmit();
     return;
   }
   if (target.dataset.live !== undefined || tooLong(target)) return;
@@ -110,12 +110,13 @@ document.addEventListener('submit', (event) => {
   const form = event.target.closest('form[data-do]');
   if (!form) return;
   event.preventDefault();
-  if (form.sending) return; // pressed twice: once is meant
-  form.sending = true;
   const press = event.submitter?.dataset;
   const fields = { ...fieldsOf(form), ...(form.dataset.among === undefined ? {} : { selected: selected() }) };
-  send({ do: press?.do || form.dataset.do, of: press?.of || form.dataset.of || '', fields }, form.elements)
-    .then((answer) => { form.sending = Boolean(answer.go); });
+  const body = { do: press?.do || form.dataset.do, of: press?.of || form.dataset.of || '', fields };
+  const said = JSON.stringify(body);
+  if (form.sending === said) return; // pressed twice: once is meant
+  form.sending = said;
+  send(body, form.elements).then((answer) => { if (form.sending === said && !answer.go) form.sending = ''; });
 });
 
 const sure = (question, press) => {
