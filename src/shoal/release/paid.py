@@ -17,7 +17,7 @@ from typing import Any
 
 from shoal.dp.budget import Budget
 from shoal.dp.journal import Entry
-from shoal.files import write_text
+from shoal.files.atomic import replacing
 from shoal.recipe import Synthesis
 from shoal.schema import Schema
 from shoal.synth.synthesizer import Model, load
@@ -71,8 +71,10 @@ class Paid:
     def keep(self, model: Model) -> None:
         """Store the model; its owner alone can read the file."""
         assert self.entry is not None
-        write_text(self.file, json.dumps({**model.to_dict(), _PAID: self.entry.to_dict()}, ensure_ascii=False))
-        self.file.chmod(0o600)
+        words = json.dumps({**model.to_dict(), _PAID: self.entry.to_dict()}, ensure_ascii=False)
+        with replacing(self.file) as temporary:
+            temporary.chmod(0o600)
+            temporary.write_text(words, encoding="utf-8")
 
     def forget(self) -> None:
         """The release is there: the next run pays again."""
