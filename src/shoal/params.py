@@ -15,6 +15,7 @@ import math
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from annotated_types import BaseMetadata, Ge, GroupedMetadata, Gt, Interval, Le, Lt
@@ -127,6 +128,7 @@ class Parameter:
         return self.range is None or not numeric or self.range.holds(value)  # type: ignore[arg-type]
 
 
+@cache
 def parameters(cls: type) -> tuple[Parameter, ...]:
     """The declared parameters of a method class, in their order."""
     hints = get_type_hints(cls, include_extras=True)

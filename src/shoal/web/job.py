@@ -6,12 +6,11 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from shoal.files.atomic import write_text
-from shoal.web.drawn import DRAWN
+from shoal.web.cache import DRAWN, Cache
 from shoal.web.error_text import Failure
 from shoal.web.inspect import Opened
 
@@ -140,24 +139,22 @@ def write_result(folder: Path, result: Mapping[str, Any]) -> None:
     write_text(folder / _RESULT, json.dumps(result), durable=False)
 
 
-def forget_read() -> None:
-    """Let go of what was read of requests and results, and drawn of them: they hold the first rows of files."""
-    _read.cache_clear()
-    DRAWN.clear()
+def forget_read(id: str) -> None:
+    """Let go of what was read of a job's request and result, and drawn of them: they hold rows of files."""
+    _READ.forget(id)
+    DRAWN.forget(id)
 
 
 def _loaded(file: Path) -> dict[str, Any] | None:
     try:
         about = file.stat()
-        return _read(file, (about.st_mtime_ns, about.st_ino, about.st_size))  # two writings can have one time
+        stamp = about.st_mtime_ns, about.st_ino, about.st_size  # two writings can have one time
+        return _READ.of(file.parent.name, (file, stamp), lambda: json.loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError):
         return None
 
 
-@lru_cache(maxsize=32)
-def _read(file: Path, stamp: tuple[int, int, int]) -> dict[str, Any]:
-    words: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return words
+_READ: Cache[dict[str, Any]] = Cache(32)
 
 
 Words = Mapping[str, Any]

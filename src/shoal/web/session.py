@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.files.atomic import write_text
+from shoal.web.cache import DRAWN
 from shoal.web.inspect import Opened
 
 __all__ = ["Bench", "Draft", "Entry", "Sessions"]
@@ -312,6 +313,7 @@ class Sessions:
         with self._lock:
             last = self.load(id)
             self._known.pop(id, None)
+            DRAWN.forget(id)
             for part in ("bench", "opened"):
                 self._place(id, part).unlink(missing_ok=True)
             return last

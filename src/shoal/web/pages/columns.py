@@ -10,6 +10,7 @@ from typing import Any
 from shoal.errors import ShoalError
 from shoal.report.markup import Html, join, tag
 from shoal.report.numbers import count, plural
+from shoal.web.cache import DRAWN
 from shoal.web.inspect import Opened
 from shoal.web.pages.bench_page import BenchPage, first_rows
 from shoal.web.pages.column_edits import ColumnEdits
@@ -63,6 +64,12 @@ class ColumnsPage(BenchPage):
         found: Mapping[str, Any] = tables.get(self.table, {})
         return found
 
+    def parts(self) -> dict[str, Html]:
+        """The first rows are a part of their own: a press in the grid leaves them as they are."""
+        opened = self.opened
+        below = {} if opened is None else {"rows": self._first_rows(opened), "more": self._more()}
+        return {**super().parts(), "rows": Html(""), "more": Html(""), **below}
+
     def body(self, opened: Opened) -> Html:
         """Heading, what is to be settled, the grid and what stands beside it."""
         found, current = self.controller.exposure(self.bench)
@@ -76,8 +83,6 @@ class ColumnsPage(BenchPage):
                 self._tables(opened),
                 self._settle(opened, problems, counted=bool(found)),
                 tag("div", grid.draw(), tag("aside", *aside, class_="aside-panel"), class_="grid-and-aside"),
-                first_rows(*self._first_rows(opened)),
-                self._more(),
             ]
         )
 
@@ -142,14 +147,14 @@ class ColumnsPage(BenchPage):
         words = join([name, " ", tag("span", f"{count(n)} rows", class_="note")])
         return tag("li", tag("a", words, href=f"/b/{self.bench}/columns?table={name}", aria_current=here))
 
-    def _first_rows(self, opened: Opened) -> tuple[Opened, dict[str, str]]:
-        """The first rows of the table that is shown, and the roles of its columns."""
+    def _first_rows(self, opened: Opened) -> Html:
+        """The first rows of the table that is shown, each column in the colour of its role."""
         roles = {name: str(words.get("role", "other")) for name, words in self.words.items()}
         if not opened.tables:
-            return opened, roles
+            return _rows_drawn(self.bench, opened, roles)
         names, rows = opened.previews[self.table]
         keys = {name: "identifier" for name in (self.entry.get("key"), self.entry.get("link")) if name}
-        return replace(opened, preview_columns=tuple(names), preview=rows), roles | keys
+        return _rows_drawn(self.bench, replace(opened, preview_columns=tuple(names), preview=rows), roles | keys)
 
     def _has_quasi(self) -> bool:
         if self.table:
@@ -286,6 +291,11 @@ class ColumnsPage(BenchPage):
             self.wrong[what] = str(error)
             if name:
                 self.typed[name] = typed
+
+
+def _rows_drawn(bench: str, opened: Opened, roles: dict[str, str]) -> Html:
+    what = "rows", repr(opened.preview), tuple(roles.items())
+    return DRAWN.of(bench, what, lambda: first_rows(opened, roles))
 
 
 _RULES = """[[rules]]

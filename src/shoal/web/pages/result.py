@@ -7,8 +7,8 @@ from typing import Any
 
 from shoal.errors import ParameterError, ShoalError
 from shoal.report.markup import Html, join, tag
+from shoal.web.cache import DRAWN
 from shoal.web.controller import Controller, title_of
-from shoal.web.drawn import DRAWN
 from shoal.web.inspect import Opened
 from shoal.web.job import Job
 from shoal.web.pages.answer import in_full, levels_chosen, linked_tables, measures, promises, tiles, to_watch
@@ -229,11 +229,11 @@ _NO_PARTS = {name: Html("") for name in ("levels", "together", "evidence", "leav
 
 
 def _together(id: str, picked: str, job: Job) -> Html:
-    return DRAWN.of((id, "together", picked), lambda: together((job.result or {})["view"], picked) or Html(""))
+    return DRAWN.of(id, ("together", picked), lambda: together((job.result or {})["view"], picked) or Html(""))
 
 
 def _evidence(id: str, job: Job) -> Html:
-    return DRAWN.of((id, "evidence"), lambda: _drawn_evidence(job.result or {}))
+    return DRAWN.of(id, "evidence", lambda: _drawn_evidence(job.result or {}))
 
 
 def _drawn_evidence(result: Mapping[str, Any]) -> Html:
