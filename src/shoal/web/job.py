@@ -226,9 +226,12 @@ def to_release(
     }
 
 
-def to_measure(opened: Opened, replay: str | Path) -> dict[str, Any]:
-    """The words of a job that asks everybody, where a release was measured on a sample; `replay` is its replay file."""
-    return {"opened": opened.slim().to_dict(), "replay": str(replay)}
+def to_measure(opened: Opened, replay: str | Path, measures: Sequence[str]) -> dict[str, Any]:
+    """The words of a job that asks everybody where a release was measured on a sample.
+
+    `replay` is its replay file, `measures` are what was sampled (`shoal.risk.in_full.NAMES`).
+    """
+    return {"opened": opened.slim().to_dict(), "replay": str(replay), "measures": list(measures)}
 
 
 def to_compare(

@@ -105,6 +105,10 @@ class Opening(Benches):
         bench = self.find(id)
         return self.job(str(bench.notes.get("opening", ""))) if bench else None
 
+    def is_open(self, path: Path) -> bool:
+        """Whether a bench is of this file or folder."""
+        return any(bench.notes.get("path") == str(path) for bench in self.benches())
+
     def forget(self, id: str = "") -> None:
         """Remove a file that was sent here, with its jobs and results; all of them where no id is given."""
         for bench in self.benches() if not id else filter(None, [self.find(id)]):
