@@ -114,7 +114,7 @@ def test_everything_can_be_undone_and_the_log_forgets_nothing(controller, sample
     assert controller.schema(sample)["cost"].role == "other"
     controller.undo(sample)
     said = [entry.what for entry in controller.bench(sample).log[n:]]
-    assert said[:3] == ["two columns", "accepted risk: 2.5 %", "goal: Simple and familiar"]
+    assert said[:3] == ["two columns", "accepted risk: 2.5%", "goal: Simple and familiar"]
     assert said[3:] == ["undone"] * 3 + ["redone", "undone"]
     assert all(entry.who and entry.at for entry in controller.bench(sample).log)
 

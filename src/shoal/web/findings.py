@@ -47,6 +47,7 @@ def view_of(release: Release) -> dict[str, Any]:
         "levels": _levels(release),
         "lattice": _lattice(release),
         "blanks": blanks,
+        "found": release.risk.strongest if people else None,
         "risk": [reading.to_dict() for reading in release.risk_lines],
         "use": [reading.to_dict() for reading in release.utility_lines],
         "curve": _curves(release) if people and release.schema.quasi else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -173,26 +174,27 @@ def _sampled(asked: Sequence[Mapping[str, Any]], full: Mapping[str, Mapping[str,
 def to_watch(view: Mapping[str, Any], limit: float) -> Html:
     """What the person who decides should look at first: limits that are not met, then what else stands out."""
     readings = [held_to(one, limit) for one in (*view["risk"], *view["use"])]
-    found = [*filter(None, map(_alarm, readings)), *view["watch"]]
+    found = [*filter(None, map(_alarm, readings)), *(tag("li", text) for text in view["watch"])]
     if not found:
         words = "Nothing stands out. That proves nothing: read the assumptions of the promises."
         return tag("section", tag("h2", "What to watch"), tag("p", words, class_="note"), class_="to-watch")
     return tag(
         "section",
         tag("h2", "What to watch"),
-        tag("ul", *(tag("li", text) for text in found)),
+        tag("ul", *found),
         class_="to-watch alarm",
     )
 
 
-def _alarm(one: Reading) -> str:
+def _alarm(one: Reading) -> Html | None:
     """A reading of those that are read first which misses its limit, or is clearly worse than its yardstick."""
     if not one.first or one.verdict not in ("bad", "watch"):
-        return ""
+        return None
     if one.verdict == "bad" and one.limit is not None:
-        return f"{_title(one)}: {_said(one, one.value)}, the limit is {_said(one, one.limit)}."
-    beside = "" if one.chance is None else f"; {one.against}: {_said(one, one.chance)}"
-    return f"{_title(one)}: {_said(one, one.value)}{beside}."
+        beside = f", the limit is {_said(one, one.limit)}"
+    else:
+        beside = "" if one.chance is None else f"; {one.against}: {_said(one, one.chance)}"
+    return tag("li", f"{_title(one)}: {_said(one, one.value)}{beside}. ", tag("span", one.meaning, class_="note"))
 
 
 def linked_tables(view: Mapping[str, Any]) -> Html | None:
@@ -232,13 +234,18 @@ def promises(claims: Sequence[Mapping[str, Any]]) -> Html:
             "li",
             tag("span", claim["basis"], class_=f"basis {claim['basis']}"),
             " ",
-            claim["statement"],
+            _spelled(claim["statement"]),
             _assumptions(claim),
         )
         for claim in claims
     ]
     none = tag("p", "Nothing is promised. A measurement is no promise.", class_="note")
     return tag("section", tag("h2", "What is promised"), tag("ul", *items, class_="promises") if items else none)
+
+
+def _spelled(statement: str) -> str:
+    """A statement with percentages spelled as on every screen; what is signed keeps its own spelling."""
+    return re.sub(r"(?<=\d) %", "%", statement)
 
 
 def _assumptions(claim: Mapping[str, Any]) -> Html | None:

@@ -9,12 +9,12 @@ from typing import Any
 
 from shoal.errors import ShoalError
 from shoal.report.markup import Html, join, tag
-from shoal.report.numbers import count, plural
+from shoal.report.numbers import count, listed, plural
 from shoal.web.cache import DRAWN
 from shoal.web.inspect import Opened
 from shoal.web.pages.bench_page import BenchPage, first_rows
 from shoal.web.pages.column_edits import ColumnEdits
-from shoal.web.pages.column_grid import MISSING, Grid, is_missing
+from shoal.web.pages.column_grid import MEANINGS, MISSING, Grid, coded, codes_asked, is_missing
 from shoal.web.pages.column_panel import draw_panel
 from shoal.web.pages.live import Act
 from shoal.web.pages.screen import field, problem
@@ -76,15 +76,27 @@ class ColumnsPage(BenchPage):
         problems = found.get("problems", [])
         coarsens = "coarsen" in self.controller.recipe(self.bench)
         grid = self._grid(opened, found)
-        aside = [self._panel(opened, grid), standing_now(found, current=current), helps(found, coarsens=coarsens)]
+        aside = [
+            self._panel(opened, grid),
+            standing_now(found, current=current),
+            helps(found, self._undecided(opened), coarsens=coarsens),
+        ]
         return join(
             [
                 self._heading(opened, problems, counted=bool(found)),
                 self._tables(opened),
                 self._settle(opened, problems, counted=bool(found)),
+                self._codes(opened),
                 tag("div", grid.draw(), tag("aside", *aside, class_="aside-panel"), class_="grid-and-aside"),
             ]
         )
+
+    def _undecided(self, opened: Opened) -> Html | None:
+        """A link to the columns whose role nobody could tell."""
+        names = (opened.proposal or {}).get("undecided", ())
+        quasi = [name for name in names if self.words.get(name, {}).get("role") == "quasi"]
+        words = f"Show the {len(quasi)} that are quasi only because nothing told what they are"
+        return tag("a", words, href=f"/b/{self.bench}/columns?role=undecided") if len(quasi) > 1 else None
 
     def _grid(self, opened: Opened, found: Mapping[str, Any]) -> Grid:
         return Grid(
@@ -183,12 +195,28 @@ class ColumnsPage(BenchPage):
             "div", tag("p", tag("strong", n)) if named else None, all_at_once, *general, class_="problem", role="alert"
         )
 
+    def _codes(self, opened: Opened) -> Html | None:
+        """Values that may stand for an absence in several columns: one press says so of all of them."""
+        asked = {name: codes_asked(opened, name, words) for name, words in self.words.items()}
+        every = dict.fromkeys(code for codes in asked.values() for code in codes)
+        among = {code: [name for name, codes in asked.items() if code in codes] for code in every}
+        drawn = [self._code(code, names, asked) for code, names in among.items() if len(names) > 1]
+        return tag("div", *drawn, class_="fine ask") if drawn and not self.table else None
+
+    def _code(self, code: str, names: Sequence[str], asked: Mapping[str, Mapping[str, int]]) -> Html:
+        cells = count(sum(asked[name][code] for name in names))
+        said = f"“{code}” is in {len(names)} columns ({cells} cells: {listed(names)}). An absence in all of them? Yes:"
+        presses = [
+            remedy(meaning, {name: coded(self.words[name], [code], meaning) for name in names}) for meaning in MEANINGS
+        ]
+        return tag("p", said, " ", *presses, data_key=f"code {code}")
+
     def _all_missing(self, names: Sequence[str]) -> Html:
         words = f"{len(names)} of them have missing numbers and no rule for these. For all of them at once:"
         presses = [
             remedy(MISSING[way], {name: {"missing": way} for name in names}) for way in ("level", "drop", "median")
         ]
-        return tag("div", tag("p", words), tag("div", *presses, class_="actions"))
+        return tag("p", words, " ", *presses)
 
     def _counts(self) -> str:
         counts = {role: sum(words.get("role") == role for words in self.words.values()) for role in ROLES}
