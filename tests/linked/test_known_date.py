@@ -62,7 +62,9 @@ DAYS = pl.date_range(pl.date(2024, 1, 1), pl.date(2024, 12, 31), "1d", eager=Tru
 
 
 def k_of(shift, days, **more):
-    release = shoal.coarsen(tables(days), SCHEMA, shoal.Suppress(k=2), events=[shift, *more.get("then", [])], seed=3)
+    names = shoal.Pseudonyms(key=shoal.ProjectKey(bytes(range(32))), scope="tests")  # the shifts follow from the key
+    events = [shift, *more.get("then", [])]
+    release = shoal.coarsen(tables(days), SCHEMA, shoal.Suppress(k=2), events=events, pseudonyms=names, seed=3)
     return release.linked.joint
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.pair import Pair
-from shoal.release.hierarchy import hierarchy_of
+from shoal.release.hierarchical_risk import hierarchy_of
 from shoal.utility.event_counts import event_counts
 
 SCHEMA = shoal.Schema.of(quasi=["age", "region"], kinds={"age": "numeric", "region": "nominal"})

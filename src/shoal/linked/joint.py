@@ -29,7 +29,7 @@ from shoal.linked.collection import Collection
 from shoal.linked.counting import Bags, candidates, gap_candidates
 from shoal.linked.dates import day_numbers
 from shoal.linked.known_date import date_candidates
-from shoal.linked.third_parties import ThirdParty, third_parties
+from shoal.linked.third_parties import TokenRisk, third_parties
 from shoal.record import Record
 from shoal.schema import LinkedSchema, LinkedTable
 
@@ -106,7 +106,7 @@ class JointRisk(Record):
     by_events: tuple[Known, ...]
     k_count: int
     tolerance: int = 0
-    third_parties: tuple[ThirdParty, ...] = ()
+    third_parties: tuple[TokenRisk, ...] = ()
 
     def k(self, events: int | str, knows: Knows = "events") -> int | None:
         """The smallest number of persons who fit so many events."""

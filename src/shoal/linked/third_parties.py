@@ -24,11 +24,11 @@ from shoal.linked.collection import Collection
 from shoal.linked.counting import Bags, candidates
 from shoal.record import Record
 
-__all__ = ["ThirdParty", "third_parties"]
+__all__ = ["TokenRisk", "third_parties"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ThirdParty(Record):
+class TokenRisk(Record):
     """What the pseudonyms of one column give away of persons; for inside.
 
     Parameters
@@ -66,12 +66,12 @@ class ThirdParty(Record):
         )
 
 
-def third_parties(collection: Collection, classes: IntArray, wanted: int) -> tuple[ThirdParty, ...]:
+def third_parties(collection: Collection, classes: IntArray, wanted: int) -> tuple[TokenRisk, ...]:
     """What each column of pseudonyms that are not the rows' own keys gives away, by the classes of persons."""
     return tuple(_found(collection, classes, wanted))
 
 
-def _found(collection: Collection, classes: IntArray, wanted: int) -> Iterator[ThirdParty]:
+def _found(collection: Collection, classes: IntArray, wanted: int) -> Iterator[TokenRisk]:
     for table in collection.schema.tables:
         for name in table.columns.pseudonym:
             tokens = collection.tables[table.name][name]
@@ -80,12 +80,12 @@ def _found(collection: Collection, classes: IntArray, wanted: int) -> Iterator[T
             yield _counted(table.name, name, Bags.of(classes, person, item), wanted)
 
 
-def _counted(table: str, column: str, bags: Bags, wanted: int) -> ThirdParty:
+def _counted(table: str, column: str, bags: Bags, wanted: int) -> TokenRisk:
     held = np.unique(np.column_stack((bags.item, bags.person)), axis=0)[:, 0] if len(bags.item) else bags.item
     n_patients = np.bincount(held)[np.unique(held)] if len(held) else held
     has_one = bags.sizes > 0
     fit = candidates(bags, 1)[has_one]
-    return ThirdParty(
+    return TokenRisk(
         table=table,
         column=column,
         n_tokens=len(n_patients),
