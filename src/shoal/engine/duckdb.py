@@ -31,6 +31,7 @@ from shoal.errors import FileError
 __all__ = ["DuckDBEngine"]
 
 _BATCH = 100_000
+_INSERTED = 500_000  # rows that go into a table at a time: small inserts take twice the CPU
 
 
 class DuckDBEngine(SqlEngine):
@@ -139,9 +140,9 @@ class DuckDBEngine(SqlEngine):
         """A table of what a function makes of each batch."""
         table = self._new()
         self._store(table, pl.DataFrame(schema=types))
-        for batch in batches:
-            if len(batch):
-                self._insert(table, function(batch).select(list(types)).cast(dict(types)))  # type: ignore[arg-type]
+        made = (function(batch).select(list(types)).cast(dict(types)) for batch in batches if len(batch))  # type: ignore[arg-type]
+        for rows in _together(made, _INSERTED):
+            self._insert(table, rows)
         return Relation(plan=f"SELECT * FROM {table}", types=dict(types))
 
     def _batches(self, query: str) -> Iterator[pl.DataFrame]:
@@ -212,6 +213,18 @@ def _cells(batches: Iterator[pl.DataFrame], cell: str) -> Iterator[pl.DataFrame]
                 yield pl.concat(held)
                 held = []
             held.append(rows)
+    if held:
+        yield pl.concat(held)
+
+
+def _together(frames: Iterator[pl.DataFrame], most: int) -> Iterator[pl.DataFrame]:
+    """Frames joined until they have about `most` rows."""
+    held: list[pl.DataFrame] = []
+    for frame in frames:
+        held.append(frame)
+        if sum(map(len, held)) >= most:
+            yield pl.concat(held)
+            held = []
     if held:
         yield pl.concat(held)
 

@@ -88,7 +88,7 @@ def _texts(column: pl.Series, key: str) -> pl.Series:
     """Each distinct text once."""
     known = column.drop_nulls().unique()
     words = pl.Series([int(_word(key, b"text", text.encode())) for text in known], dtype=pl.UInt64)
-    return column.replace_strict(known, words, default=None, return_dtype=pl.UInt64)
+    return words.gather(column.cast(pl.Enum(known)).to_physical())
 
 
 def _word(key: str, *parts: bytes) -> np.uint64:
