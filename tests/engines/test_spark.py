@@ -15,8 +15,8 @@ from shoal.engine import Inputs
 from shoal.engine.memory import MemoryEngine
 from shoal.errors import ColumnError, GuaranteeError, InputError
 from shoal.recipe import Anonymization
-from shoal.release.cells import Plan
-from shoal.release.from_files import release_files
+from shoal.release.on_engine.cells import Plan
+from shoal.release.on_engine.make import release_files
 
 pytestmark = pytest.mark.skipif(not SPARK, reason="make test-spark runs these")
 

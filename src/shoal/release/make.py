@@ -5,7 +5,7 @@ There is one runner, `make`, for recipes of every kind; `anonymize`, `coarsen` a
 A finished release is held to the rules of its preset; what was found is among its facts. A pseudonym ties the released
 rows of a person together. Persons of a group whose rows are handed out one by one can be told apart by how many they
 have: with 1, 1 and 3 rows, the token with three is the third person's, where without one a row is theirs with
-probability 3/5. What still holds (proved, `shoal.release.promises.token_bound`): persons with equally many rows in each
+probability 3/5. What still holds (proved, `shoal.release.claims.token_bound`): persons with equally many rows in each
 group can be exchanged without a trace, so each is found with probability at most 1 / (number of such persons).
 """
 
@@ -38,7 +38,7 @@ from shoal.schema import LinkedSchema, Schema
 if TYPE_CHECKING:
     from shoal.register.beside import Beside
     from shoal.register.register import Register
-    from shoal.release.engine_release import EngineRelease
+    from shoal.release.on_engine.release import EngineRelease
     from shoal.synth import Synthesizer
 
 __all__ = [
@@ -237,7 +237,7 @@ def anonymize(
     engine, memory
         ``"duckdb"`` or ``"spark"`` anonymizes files (a path or pattern), a DuckDB relation or a Spark DataFrame where
         they lie, within a memory limit; the release has a table of that type, which is never collected
-        (`shoal.release.engine_release`). ``"auto"``: memory while the forecast fits. A Spark DataFrame always stays.
+        (`shoal.release.on_engine.release`). ``"auto"``: memory while the forecast fits. A Spark DataFrame always stays.
     progress
         Called with the name of each step as it begins.
 
@@ -479,7 +479,7 @@ def synthesize(
 
 
 def _engine_for(table: Any, schema: Schema | LinkedSchema, engine: str | None, memory: str | None) -> str:
-    from shoal.release.engine_release import engine_of
+    from shoal.release.on_engine.release import engine_of
 
     return "memory" if isinstance(schema, LinkedSchema) else engine_of(table, engine, memory)
 
@@ -488,7 +488,7 @@ def _on(
     name: str, table: Any, schema: Schema, recipe: Recipe, words: Mapping[str, Any], **in_memory: Any
 ) -> EngineRelease:
     """The release of a recipe on an engine; what needs the table in memory must not be asked for."""
-    from shoal.release.engine_release import release_on
+    from shoal.release.on_engine.release import release_on
 
     for option, value in in_memory.items():
         if value is not None:

@@ -17,7 +17,7 @@ from shoal.coarsening import SUPPRESSED
 from shoal.frame import enter, pick, series
 from shoal.pair import NOBODY, Pair
 from shoal.release import Release
-from shoal.release.hierarchy import hierarchy_of
+from shoal.release.hierarchical_risk import hierarchy_of
 from shoal.report.correlation import correlations_of
 from shoal.report.marginal import Marginal, cells_of_rows
 from shoal.web.joint import joint_cells

@@ -22,11 +22,11 @@ from shoal.engine.marks import marked
 from shoal.errors import ParameterError
 from shoal.fact import Fact, sentences
 from shoal.recipe import Progress, Recipe, quiet
-from shoal.release.by_engine import EngineMade, digest
-from shoal.release.cells import Plan
-from shoal.release.engine_words import EngineRun, FilesRelease, Origin
 from shoal.release.folders import staged
-from shoal.release.from_files import check_on, made_on, written
+from shoal.release.on_engine.anonymize import EngineMade, digest
+from shoal.release.on_engine.cells import Plan
+from shoal.release.on_engine.make import check_on, made_on, written
+from shoal.release.on_engine.write import EngineRun, FilesRelease, Origin
 from shoal.release.registering import Entry
 from shoal.rng import branch_key
 from shoal.schema import Schema
@@ -94,12 +94,12 @@ class EngineRelease:
             done = written(
                 self.engine, self.made, run, self.origin, target, stage, inside, progress or quiet, self.entry
             )
-        self.made.settled()
+        self.made.drop_paid_model()
         return done
 
     def close(self) -> None:
         """Give back what the engine holds; the table can't be read afterwards, and what it cost is used up."""
-        self.made.settled()
+        self.made.drop_paid_model()
         self.engine.close()
 
     def __enter__(self) -> Self:

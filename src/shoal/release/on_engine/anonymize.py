@@ -20,10 +20,10 @@ from shoal.errors import GuaranteeError
 from shoal.fact import Fact
 from shoal.recipe import Progress, Recipe
 from shoal.recipe.anonymization import Anonymization
-from shoal.release.cells import CELL, GROUP, Plan, by_cells, cut, tried
-from shoal.release.paid import Paid
-from shoal.release.promises import cell_claims
-from shoal.release.relation import settle
+from shoal.release.claims import cell_claims
+from shoal.release.on_engine.cells import CELL, GROUP, Plan, by_cells, cut, tried
+from shoal.release.on_engine.conform import prepare_relation
+from shoal.release.on_engine.paid_model import PaidModel
 from shoal.rng import branch_key
 from shoal.schema import Schema
 from shoal.synth.synthesizer import Model
@@ -56,9 +56,9 @@ class EngineMade:
     k: int = 0
     model: Model | None = None
     spending: Spending | None = None
-    paid: Paid | None = None
+    paid: PaidModel | None = None
 
-    def settled(self) -> None:
+    def drop_paid_model(self) -> None:
         """The release exists: what was kept for a run that stops is no longer needed."""
         if self.paid is not None:
             self.paid.forget()
@@ -76,27 +76,27 @@ def anonymize_relation(
 ) -> EngineMade:
     """Group and mask a relation, count what is claimed, and attack it."""
     progress("checking the table")
-    settled = settle(engine, relation, schema)
+    prepared = prepare_relation(engine, relation, schema)
     progress("grouping")
-    cells = cut(engine, settled, recipe.k, key, plan)
-    trial = tried(settled, cells, recipe, seed, key)
+    cells = cut(engine, prepared, recipe.k, key, plan)
+    trial = tried(prepared, cells, recipe, seed, key)
     progress("masking")
-    masked = by_cells(engine, settled, cells, recipe, seed, key)
-    released = [name for name in settled.relation.columns if name in settled.schema.released]
+    masked = by_cells(engine, prepared, cells, recipe, seed, key)
+    released = [name for name in prepared.relation.columns if name in prepared.schema.released]
     masked = engine.narrow(masked, released)
-    k, n_groups = class_sizes(engine, masked, [CELL, GROUP], settled.schema.unit)
+    k, n_groups = class_sizes(engine, masked, [CELL, GROUP], prepared.schema.unit)
     if k < recipe.k:
         raise GuaranteeError("cells", f"every group must hold at least {recipe.k} persons", got=f"a group of {k}")
     progress("measuring risk")
-    from shoal.release.sampled_attack import attack  # numba takes a fifth of a second to load
+    from shoal.release.on_engine.sampled_attack import attack  # numba takes a fifth of a second to load
 
-    found = attack(engine, settled, cells.relation, masked, branch_key(key, "sample"))
-    share = largest_share(engine, masked, [CELL, GROUP], settled.schema.unit)
+    found = attack(engine, prepared, cells.relation, masked, branch_key(key, "sample"))
+    share = largest_share(engine, masked, [CELL, GROUP], prepared.schema.unit)
     return EngineMade(
         relation=masked,
-        schema=settled.schema,
-        claims=(*cell_claims(recipe, settled.schema, share, trial.caveats, found), *trial.claims),
-        facts=(*settled.facts, _cell_fact(cells.n_cells)),
+        schema=prepared.schema,
+        claims=(*cell_claims(recipe, prepared.schema, share, trial.caveats, found), *trial.claims),
+        facts=(*prepared.facts, _cell_fact(cells.n_cells)),
         n_groups=n_groups,
         k=k,
     )

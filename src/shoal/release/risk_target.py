@@ -24,8 +24,8 @@ from shoal.errors import GuaranteeError, ParameterError
 from shoal.fact import Fact
 from shoal.files import Source
 from shoal.recipe import Anonymization, Progress, quiet
+from shoal.release.claims import attacker_risks
 from shoal.release.make import anonymize
-from shoal.release.promises import attacker_risks
 from shoal.release.release import Release
 from shoal.risk import linkage
 from shoal.schema import Schema

@@ -28,7 +28,7 @@ def test_the_released_permutation_is_not_selected(monkeypatch):
     """
     ages = [0, 1, 3, 7, 15, 31, 1000, 1001, 1003, 1007, 1015, 1031]
     table, schema = pl.DataFrame({"age": ages, "who": ages}), Schema.of(quasi=["age"], other=["who"])
-    monkeypatch.setattr("shoal.release.target._PILOTS", 6)
+    monkeypatch.setattr("shoal.release.risk_target._PILOTS", 6)
     own = 0
     for seed in range(40):
         release = anonymize_to_linkage(table, schema, 0.95, group=MDAV(k=6), mask=Resample(replace=False), seed=seed)

@@ -23,9 +23,9 @@ from shoal.errors import ColumnError, GuaranteeError, InputError, SchemaError
 from shoal.frame import enter, series
 from shoal.recipe import Coarsening, Progress
 from shoal.recipe.rules import refuse_rules
-from shoal.release.by_engine import EngineMade, class_sizes, largest_share
-from shoal.release.promises import class_claims
-from shoal.release.relation import without_numbers
+from shoal.release.claims import class_claims
+from shoal.release.on_engine.anonymize import EngineMade, class_sizes, largest_share
+from shoal.release.on_engine.conform import without_numbers
 from shoal.risk.class_sizes import require_plain
 from shoal.schema import Column, Schema
 

@@ -16,20 +16,20 @@ from shoal.engine import PART_FORMATS, Engine, Inputs, Relation
 from shoal.errors import InputError, ParameterError
 from shoal.recipe import Anonymization, Coarsening, Progress, Recipe, Synthesis, quiet, read_recipe
 from shoal.register.beside import Beside
-from shoal.release.by_engine import EngineMade, anonymize_relation, check_written
-from shoal.release.cells import CELL, GROUP, Plan, check_recipe
-from shoal.release.coarsening_cells import coarsen_by_cells
-from shoal.release.engine_pseudonyms import under_pseudonyms_on
-from shoal.release.engine_registering import EngineEntering, nobodys_entry
-from shoal.release.engine_texts import check_texts_on
-from shoal.release.engine_words import EngineRun, FilesRelease, Origin, Stamp, write_words
 from shoal.release.folders import MODEL, staged
-from shoal.release.generalize_on import generalize_relation
 from shoal.release.make import check_pseudonyms
 from shoal.release.manifest import read_replay, recorded_pseudonyms
+from shoal.release.on_engine.anonymize import EngineMade, anonymize_relation, check_written
+from shoal.release.on_engine.cells import CELL, GROUP, Plan, check_recipe
+from shoal.release.on_engine.coarsen import coarsen_by_cells
+from shoal.release.on_engine.free_text import check_texts_on
+from shoal.release.on_engine.generalize import generalize_relation
+from shoal.release.on_engine.pseudonyms import under_pseudonyms_on
+from shoal.release.on_engine.registering import EngineEntering, nobodys_entry
+from shoal.release.on_engine.synthesize import check_synthesis, synthesize_relation
+from shoal.release.on_engine.write import EngineRun, FilesRelease, Origin, Stamp, write_evidence
 from shoal.release.preset_rules import shown
 from shoal.release.registering import Entry
-from shoal.release.synthesis_on import check_synthesis, synthesize_relation
 from shoal.report.signing import Decision
 from shoal.rng import branch_key
 from shoal.schema import Schema
@@ -88,7 +88,7 @@ def release_files(
             engine, engine.scan(inputs), run, inputs, register=register, account=account, allow=allow, progress=progress
         )
         done = written(engine, made, run, inputs, target, stage, inside, progress, entry)
-    made.settled()
+    made.drop_paid_model()
     return done
 
 
@@ -192,7 +192,7 @@ def written(
     if made.model is not None:
         made.model.save(inside / MODEL, internal=True)
     progress("reporting")
-    write_words(engine, done, stage, inside, made, run, released, origin)
+    write_evidence(engine, done, stage, inside, made, run, released, origin)
     return done
 
 

@@ -28,14 +28,14 @@ from shoal.frame import enter, series
 from shoal.recipe.rules import refuse_rules
 from shoal.schema import Column, Schema
 
-__all__ = ["Settled", "settle", "without_numbers"]
+__all__ = ["PreparedRelation", "prepare_relation", "without_numbers"]
 
 _MOST_VALUES = 2_000_000  # different values of one column on the driver
 _BITS = 62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class PreparedRelation:
     """A relation that fits its schema, and what was learnt from all of it.
 
     Parameters
@@ -89,7 +89,7 @@ def _without_number(error: InputError) -> InputError:
     return ColumnError(error.column, error.rule, hint=error.hint) if isinstance(error, ColumnError) else error
 
 
-def settle(engine: Engine, relation: Relation, schema: Schema) -> Settled:
+def prepare_relation(engine: Engine, relation: Relation, schema: Schema) -> PreparedRelation:
     """Hold a relation to its schema and learn what runs need to know of it; all problems are named at once."""
     check_columns(enter(pl.DataFrame(schema=dict(relation.types)).drop(PERSON, strict=False)), schema)
     _refuse(schema)
@@ -107,7 +107,7 @@ def settle(engine: Engine, relation: Relation, schema: Schema) -> Settled:
         raise InputError("table", "must have at least one row", got="0 rows")
     learn = [c for c in columns if c.role == "quasi" or (c.role == "sensitive" and c.kind == "numeric")]
     codings = zip(learn, _learnt(engine, bare, learn, known), strict=True)
-    return Settled(
+    return PreparedRelation(
         relation=prepared,
         schema=settled,
         codings=tuple(_with_absences(engine, prepared, bare, column, coding) for column, coding in codings),

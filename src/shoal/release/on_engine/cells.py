@@ -30,7 +30,7 @@ from shoal.errors import GuaranteeError, InputError, ParameterError, ShoalError
 from shoal.frame import enter
 from shoal.group.mix import ClassGrouper
 from shoal.recipe.anonymization import Anonymization, run_chain
-from shoal.release.relation import Settled
+from shoal.release.on_engine.conform import PreparedRelation
 from shoal.rng import branch, branch_key
 from shoal.schema import Schema
 
@@ -75,41 +75,43 @@ def check_recipe(recipe: Anonymization) -> None:
         raise ParameterError("--mask", f"{aware[0]} starts from a record's own row and needs it all", hint=hint)
 
 
-def cut(engine: Engine, settled: Settled, k: int, key: str, plan: Plan) -> Cells:
+def cut(engine: Engine, prepared: PreparedRelation, k: int, key: str, plan: Plan) -> Cells:
     """Give every row its cell; every cell holds at least 2k persons, or all there are."""
-    rows = engine.select(settled.relation, settled.marked_columns)
-    sample = engine.sample(rows, plan.sample, branch_key(key, "sample"), settled.n)
-    size = plan.rows * len(sample) / settled.n
-    tree = CellTree.grow(settled.encoder.codes(sample), settled.encoder, size)
-    placed = _placed(engine, settled, tree, key)
-    persons = _persons(engine, placed, settled.schema)
+    rows = engine.select(prepared.relation, prepared.marked_columns)
+    sample = engine.sample(rows, plan.sample, branch_key(key, "sample"), prepared.n)
+    size = plan.rows * len(sample) / prepared.n
+    tree = CellTree.grow(prepared.encoder.codes(sample), prepared.encoder, size)
+    placed = _placed(engine, prepared, tree, key)
+    persons = _persons(engine, placed, prepared.schema)
     halves = {path: int(np.ceil(np.log2(n / plan.rows))) for path, n in persons.items() if n > 2 * plan.rows}
     if halves:
-        tree = tree.halved(halves, len(settled.encoder.codings))
-        placed = _placed(engine, settled, tree, key)
-        persons = _persons(engine, placed, settled.schema)
+        tree = tree.halved(halves, len(prepared.encoder.codings))
+        placed = _placed(engine, prepared, tree, key)
+        persons = _persons(engine, placed, prepared.schema)
     host = hosts(persons, 2 * k)
     moved = pl.DataFrame({"from": list(host), "to": list(host.values())})
     joined = engine.recode(placed, {CELL: moved}, pl.DataFrame())
     return Cells(relation=joined, n_cells=len(set(host.values())), trial=sample.head(_TRIAL))
 
 
-def tried(settled: Settled, cells: Cells, recipe: Anonymization, seed: int, key: str) -> Ran:
+def tried(prepared: PreparedRelation, cells: Cells, recipe: Anonymization, seed: int, key: str) -> Ran:
     """What a recipe makes of a few rows of the sample, and what it says of them; a wrong one fails here."""
-    return _run(recipe, _without_relation(settled), cells.trial.sort(cells.trial.columns), seed, key)
+    return _run(recipe, _without_relation(prepared), cells.trial.sort(cells.trial.columns), seed, key)
 
 
-def by_cells(engine: Engine, settled: Settled, cells: Cells, recipe: Anonymization, seed: int, key: str) -> Relation:
+def by_cells(
+    engine: Engine, prepared: PreparedRelation, cells: Cells, recipe: Anonymization, seed: int, key: str
+) -> Relation:
     """The masked rows, each with its cell, group and mark."""
-    types = _types(settled)
-    return engine.apply(cells.relation, CELL, _cell_function(recipe, settled, seed, key, types), types)
+    types = _types(prepared)
+    return engine.apply(cells.relation, CELL, _cell_function(recipe, prepared, seed, key, types), types)
 
 
-def _placed(engine: Engine, settled: Settled, tree: CellTree, key: str) -> Relation:
+def _placed(engine: Engine, prepared: PreparedRelation, tree: CellTree, key: str) -> Relation:
     """The rows with their mark and the path of their cell, that of their person's first row."""
-    relation, unit = settled.relation, settled.schema.unit
+    relation, unit = prepared.relation, prepared.schema.unit
     types = {**relation.types, MARK: pl.Int64(), CELL: pl.String()}
-    placed = engine.map(relation, _place(settled.encoder, tree, unit, key), types)
+    placed = engine.map(relation, _place(prepared.encoder, tree, unit, key), types)
     return placed if unit is None else engine.keep(engine.gathered(placed, unit, CELL, MARK))
 
 
@@ -131,15 +133,15 @@ def _persons(engine: Engine, placed: Relation, schema: Schema) -> dict[str, int]
     return {str(path): int(n) for path, n in zip(counted[CELL], counted[PERSONS], strict=True)}
 
 
-def _types(settled: Settled) -> Types:
+def _types(prepared: PreparedRelation) -> Types:
     """What a cell gives back: released columns, numbers as floats, the person, and who hides with whom."""
-    numeric = {coding.name for coding in settled.encoder.codings if coding.levels is None}
-    types = {name: pl.Float64() if name in numeric else dtype for name, dtype in settled.relation.types.items()}
+    numeric = {coding.name for coding in prepared.encoder.codings if coding.levels is None}
+    types = {name: pl.Float64() if name in numeric else dtype for name, dtype in prepared.relation.types.items()}
     return {**types, MARK: pl.Int64(), CELL: pl.String(), GROUP: pl.Int64()}
 
 
-def _cell_function(recipe: Anonymization, settled: Settled, seed: int, key: str, types: Types) -> Batch:
-    alone = _without_relation(settled)
+def _cell_function(recipe: Anonymization, prepared: PreparedRelation, seed: int, key: str, types: Types) -> Batch:
+    alone = _without_relation(prepared)
 
     def cell(rows: pl.DataFrame) -> pl.DataFrame:
         path = str(rows[CELL][0])
@@ -178,8 +180,8 @@ class _Learnt:
     levels: pl.DataFrame
 
 
-def _without_relation(settled: Settled) -> _Learnt:
-    return _Learnt(schema=settled.schema, codings=settled.codings, levels=settled.palette())
+def _without_relation(prepared: PreparedRelation) -> _Learnt:
+    return _Learnt(schema=prepared.schema, codings=prepared.codings, levels=prepared.palette())
 
 
 def _run(recipe: Anonymization, learnt: _Learnt, rows: pl.DataFrame, seed: int, key: str) -> Ran:

@@ -14,7 +14,7 @@ from shoal.engine import GROUPED, ROWS, Engine, Relation
 from shoal.fact import sentences
 from shoal.method import FAMILIES
 from shoal.recipe import Recipe
-from shoal.release.by_engine import EngineMade
+from shoal.release.on_engine.anonymize import EngineMade
 from shoal.report.account import ROLES, methods_in
 from shoal.report.aggregates import Aggregates, Distribution, merged
 from shoal.report.evidence import FEW

@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.release.hierarchy import hierarchy_of
-from shoal.report.hierarchy import by_events, by_households
+from shoal.release.hierarchical_risk import hierarchy_of
+from shoal.report.hierarchical_risk import by_events, by_households
 
 
 @pytest.fixture(scope="module")

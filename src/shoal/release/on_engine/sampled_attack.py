@@ -21,7 +21,7 @@ from shoal.arrays import FloatArray, IntArray
 from shoal.encode import Encoder
 from shoal.engine import MARK, Batch, Engine, Relation
 from shoal.engine.marks import marked
-from shoal.release.relation import Settled
+from shoal.release.on_engine.conform import PreparedRelation
 from shoal.risk.uncertainty import chernoff
 
 __all__ = ["TARGETS", "SampledAttack", "attack", "merged", "nearest_rows"]
@@ -40,31 +40,33 @@ class SampledAttack:
     sampled: bool
 
 
-def attack(engine: Engine, settled: Settled, original: Relation, released: Relation, key: str) -> SampledAttack:
+def attack(
+    engine: Engine, prepared: PreparedRelation, original: Relation, released: Relation, key: str
+) -> SampledAttack:
     """Attack the rows `released`, which have their marks, for the records of `original` with the smallest marks."""
-    encoder, unit = settled.encoder, settled.schema.unit
-    targets = _targets(engine, original, settled, key)
+    encoder, unit = prepared.encoder, prepared.schema.unit
+    targets = _targets(engine, original, prepared, key)
     own = _own_rows(engine, released, targets, unit)
     known = encoder.codes(targets)
     bound = np.full(len(targets), np.inf)
     which, distance = _own_distances(encoder, known, targets, own, unit)
     np.minimum.at(bound, which, distance)
     types = {_TARGET: pl.Int64(), _NEAR: pl.Float64(), _TIES: pl.Int64()}
-    quasi = engine.select(released, list(settled.schema.quasi))
+    quasi = engine.select(released, list(prepared.schema.quasi))
     found = merged(engine.collect(engine.map(quasi, _search(encoder, known, bound), types)), len(targets))
     hits = np.bincount(which, weights=distance == found[0][which], minlength=len(targets))
     alike = _rows_alike(targets, own, unit)
     records = hits / alike / np.maximum(1, found[1])
     share, n = float(records.mean()), len(targets)
-    whole = n == settled.n
+    whole = n == prepared.n
     interval = (share, share) if whole else chernoff(share, n)
     return SampledAttack(expected=share, interval=interval, n_targets=n, sampled=not whole)
 
 
-def _targets(engine: Engine, original: Relation, settled: Settled, key: str) -> pl.DataFrame:
+def _targets(engine: Engine, original: Relation, prepared: PreparedRelation, key: str) -> pl.DataFrame:
     """The records with the smallest marks, the first of those that are equal."""
-    names = settled.marked_columns
-    return marked(key)(engine.sample(engine.select(original, names), TARGETS, key, settled.n))
+    names = prepared.marked_columns
+    return marked(key)(engine.sample(engine.select(original, names), TARGETS, key, prepared.n))
 
 
 def _own_rows(engine: Engine, released: Relation, targets: pl.DataFrame, unit: str | None) -> pl.DataFrame:

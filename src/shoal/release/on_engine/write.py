@@ -19,11 +19,11 @@ from shoal.engine import Engine, Inputs, Part
 from shoal.fact import Fact, sentences
 from shoal.files import sha256, write_text
 from shoal.recipe import Recipe
-from shoal.release.by_engine import EngineMade
-from shoal.release.cells import Plan
-from shoal.release.engine_report import aggregates_of
 from shoal.release.folders import MANIFEST, REPLAY, REPORT, parts_pattern
 from shoal.release.manifest import FORMAT, column_words, commitment, versions
+from shoal.release.on_engine.anonymize import EngineMade
+from shoal.release.on_engine.cells import Plan
+from shoal.release.on_engine.report import aggregates_of
 from shoal.release.registering import Entry
 from shoal.release.release import checked_seed
 from shoal.release.write import manifest_text
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from shoal.pseudonym import Pseudonyms
     from shoal.register.beside import Beside
 
-__all__ = ["EngineRun", "FilesRelease", "Origin", "Stamp", "write_words"]
+__all__ = ["EngineRun", "FilesRelease", "Origin", "Stamp", "write_evidence"]
 
 _NOT_MEASURED = "no attack was run and nothing was compared: the release was made out of core"
 _ON_A_SAMPLE = "an attack was run for a sample of people, against all rows; nothing else was compared"
@@ -154,7 +154,7 @@ class Origin(Protocol):
         """Raise if it was changed since."""
 
 
-def write_words(
+def write_evidence(
     engine: Engine,
     done: FilesRelease,
     stage: Path,

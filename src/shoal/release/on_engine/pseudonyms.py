@@ -12,7 +12,7 @@ from shoal.engine import Engine, Relation
 from shoal.errors import GuaranteeError
 from shoal.pseudonym import Pseudonyms
 from shoal.release.make import refuse_ties
-from shoal.release.relation import without_numbers
+from shoal.release.on_engine.conform import without_numbers
 from shoal.schema import Schema
 
 __all__ = ["under_pseudonyms_on"]

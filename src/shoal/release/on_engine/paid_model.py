@@ -22,13 +22,13 @@ from shoal.recipe import Synthesis
 from shoal.schema import Schema
 from shoal.synth.synthesizer import Model, load
 
-__all__ = ["Paid"]
+__all__ = ["PaidModel"]
 
 _PAID = "paid"
 
 
 @dataclass(slots=True, kw_only=True)
-class Paid:
+class PaidModel:
     """One purchase of a model: its account, the file that keeps the model meanwhile, and the charge once it is made.
 
     It stands for the account where a model is fitted, so that the charge is known.
@@ -39,7 +39,7 @@ class Paid:
     entry: Entry | None = field(default=None)
 
     @classmethod
-    def of(cls, account: Any, recipe: Synthesis, schema: Schema, digest: str) -> Paid:
+    def of(cls, account: Any, recipe: Synthesis, schema: Schema, digest: str) -> PaidModel:
         """The purchase of a model of the input with this digest; rows are free, so their number is no part of it."""
         method = replace(recipe, rows=None).to_dict()
         words = [account.data_set, digest, schema.fingerprint(), method]

@@ -5,7 +5,7 @@
    among their own rows.
 2. The account is charged; then, once and on the driver, OpenDP draws the noise, the model is fitted and stored. No task
    draws protective noise, so none that runs twice draws it twice. A run that dies later finds the model that it has
-   paid for (`shoal.release.paid`).
+   paid for (`shoal.release.on_engine.paid_model`).
 3. The rows are drawn from the fitted model where they will lie, in ranges, each from the stream of its number: a range
    that is drawn again gives the same rows. That is post-processing, whatever the streams are.
 
@@ -30,9 +30,9 @@ from shoal.errors import InputError, ParameterError
 from shoal.fact import Fact
 from shoal.frame import enter
 from shoal.recipe import Progress, Synthesis
-from shoal.release.by_engine import EngineMade
-from shoal.release.paid import Paid
-from shoal.release.relation import without_numbers
+from shoal.release.on_engine.anonymize import EngineMade
+from shoal.release.on_engine.conform import without_numbers
+from shoal.release.on_engine.paid_model import PaidModel
 from shoal.rng import branch, fresh_key, stream
 from shoal.schema import Schema
 from shoal.synth.counts import Tabulated, part_counts
@@ -80,7 +80,7 @@ def synthesize_relation(
     `digest` is that of the input, by which a model that was paid for is found again.
     """
     check_synthesis(recipe)
-    paid = None if account is None else Paid.of(account, recipe, schema, digest())
+    paid = None if account is None else PaidModel.of(account, recipe, schema, digest())
     found = None if paid is None else paid.found()
     model = found or _fitted(engine, relation, schema, recipe, paid, seed, progress)
     progress("drawing")
@@ -106,7 +106,7 @@ def _fitted(
     relation: Relation,
     schema: Schema,
     recipe: Synthesis,
-    paid: Paid | None,
+    paid: PaidModel | None,
     seed: int,
     progress: Progress,
 ) -> Model:

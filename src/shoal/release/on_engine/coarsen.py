@@ -1,10 +1,10 @@
 """Mondrian and Suppress on an engine: boxes, or suppressed cells, within cells of neighbours.
 
-The cells are cut as for an anonymization (`shoal.release.cells`), each with at least 2k persons, and the method of one
-machine makes every cell into classes of at least k. A class lies in one cell, so its persons are those that were
-counted there; classes of two cells that are written alike are one, which can only be larger. k is counted again over
-all rows. What one machine would have written differs: the first cuts come from a sample, and people in different cells
-don't help each other.
+The cells are cut as for an anonymization (`shoal.release.on_engine.cells`), each with at least 2k persons, and the
+method of one machine makes every cell into classes of at least k. A class lies in one cell, so its persons are those
+that were counted there; classes of two cells that are written alike are one, which can only be larger. k is counted
+again over all rows. What one machine would have written differs: the first cuts come from a sample, and people in
+different cells don't help each other.
 
 Mondrian writes all quasi-identifiers as texts, since a column may be exact in one cell and an interval in the next.
 """
@@ -22,10 +22,10 @@ from shoal.errors import GuaranteeError, ParameterError
 from shoal.fact import Fact
 from shoal.frame import enter
 from shoal.recipe import Coarsening, Progress
-from shoal.release.by_engine import EngineMade, class_sizes, largest_share
-from shoal.release.cells import CELL, Plan, cut, in_cell
-from shoal.release.promises import class_claims
-from shoal.release.relation import Settled, settle
+from shoal.release.claims import class_claims
+from shoal.release.on_engine.anonymize import EngineMade, class_sizes, largest_share
+from shoal.release.on_engine.cells import CELL, Plan, cut, in_cell
+from shoal.release.on_engine.conform import PreparedRelation, prepare_relation
 from shoal.rng import branch
 from shoal.schema import Schema
 
@@ -48,12 +48,12 @@ def coarsen_by_cells(
     """Coarsen a relation cell by cell, and count its classes."""
     _check(method)
     progress("checking the table")
-    settled = settle(engine, relation, schema)
+    prepared = prepare_relation(engine, relation, schema)
     progress("coarsening")
-    cells = cut(engine, settled, method.k, key, plan)
-    quasi, unit = list(settled.schema.quasi), settled.schema.unit
-    types = _types(method, settled)
-    made = engine.apply(cells.relation, CELL, _classes(method, settled.schema, seed, types), types)
+    cells = cut(engine, prepared, method.k, key, plan)
+    quasi, unit = list(prepared.schema.quasi), prepared.schema.unit
+    types = _types(method, prepared)
+    made = engine.apply(cells.relation, CELL, _classes(method, prepared.schema, seed, types), types)
     if isinstance(method, Suppress):
         made = engine.narrow(made, quasi)
     k, n_classes = class_sizes(engine, made, quasi, unit)
@@ -63,9 +63,9 @@ def coarsen_by_cells(
         )
     return EngineMade(
         relation=made,
-        schema=settled.schema,
-        claims=class_claims(Coarsening.of(method), settled.schema, largest_share(engine, made, quasi, unit)),
-        facts=(*settled.facts, *_facts(engine, made, method, settled, cells.n_cells)),
+        schema=prepared.schema,
+        claims=class_claims(Coarsening.of(method), prepared.schema, largest_share(engine, made, quasi, unit)),
+        facts=(*prepared.facts, *_facts(engine, made, method, prepared, cells.n_cells)),
         n_groups=n_classes,
         k=k,
     )
@@ -81,8 +81,8 @@ def _check(method: Mondrian | Suppress) -> None:
         )
 
 
-def _types(method: Mondrian | Suppress, settled: Settled) -> Types:
-    types, quasi = dict(settled.relation.types), settled.schema.quasi
+def _types(method: Mondrian | Suppress, prepared: PreparedRelation) -> Types:
+    types, quasi = dict(prepared.relation.types), prepared.schema.quasi
     if isinstance(method, Mondrian):
         types |= {name: pl.String() for name in quasi}
     return {**types, _CHANGED: pl.Int64()}
@@ -111,7 +111,9 @@ def _differs(before: pl.Series, after: pl.Series) -> pl.Series:
     return before.ne_missing(after).cast(pl.Int64)
 
 
-def _facts(engine: Engine, made: Relation, method: Mondrian | Suppress, settled: Settled, n_cells: int) -> list[Fact]:
+def _facts(
+    engine: Engine, made: Relation, method: Mondrian | Suppress, prepared: PreparedRelation, n_cells: int
+) -> list[Fact]:
     """How many cells there were, and what was suppressed."""
     if isinstance(method, Mondrian):
         return [Fact(says="cut into {n} cells, and these into boxes", values={"n": n_cells})]
@@ -122,14 +124,14 @@ def _facts(engine: Engine, made: Relation, method: Mondrian | Suppress, settled:
         types,
     )
     n_rows, n_blank = int(sums["rows"][0]), int(sums[_CHANGED][0])
-    share = n_blank / max(1, n_rows * len(settled.schema.quasi))
+    share = n_blank / max(1, n_rows * len(prepared.schema.quasi))
     says = "{share:.2%} of the cells of quasi-identifiers are suppressed"
     found = [
         Fact(says="cut into {n} cells, and rare combinations suppressed within these", values={"n": n_cells}),
         Fact(says=says, values={"share": share, "n": n_blank}, counts="cells"),
         Fact(says=WRITTEN, outside=True),
     ]
-    if n_rows < settled.n:
-        left = settled.n - n_rows
+    if n_rows < prepared.n:
+        left = prepared.n - n_rows
         found.append(Fact(says="{n} records were left out", values={"n": left}, counts="records"))
     return found
