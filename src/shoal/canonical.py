@@ -119,7 +119,7 @@ def _sort_key(columns: list[pl.Series]) -> pl.Series | None:
         places = _places(column)
         if places is None:
             return None
-        n = int(places.max() or 0) + 2  # type: ignore[call-overload]
+        n = int(places.max() or 0) + 2  # type: ignore[arg-type]
         span *= n
         if span >= _LARGEST_KEY:
             return None
@@ -134,7 +134,7 @@ def _places(column: pl.Series) -> pl.Series | None:
         return column.cast(pl.Enum(known.sort())).to_physical() if len(known) <= _FEW_TEXTS else None
     if column.dtype in (pl.Int64, pl.Date, pl.Boolean):
         numbers = column.to_physical().cast(pl.Int64)
-        low, high = (int(end or 0) for end in (numbers.min(), numbers.max()))  # type: ignore[call-overload]
+        low, high = (int(end or 0) for end in (numbers.min(), numbers.max()))  # type: ignore[arg-type]
         return numbers - low if high - low < _LARGEST_KEY else None
     return None
 

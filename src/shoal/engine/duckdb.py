@@ -22,7 +22,6 @@ import polars as pl
 from shoal.engine.csv_types import Dialect, csv_types
 from shoal.engine.engine import MARK, Batch, Part, Relation, Types
 from shoal.engine.inputs import Inputs
-from shoal.engine.marks import marked
 from shoal.engine.parts import write_parts
 from shoal.engine.sql import SqlEngine
 from shoal.engine.sums import summed
@@ -125,10 +124,9 @@ class DuckDBEngine(SqlEngine):
         names = self._names([name for name in relation.columns if name != order])
         return self._connection.sql(f"SELECT {names} FROM ({relation.plan}) ORDER BY {self._name(order)}")
 
-    def write(self, relation: Relation, folder: Path, key: str, format: str = "parquet") -> tuple[Part, ...]:
+    def write(self, relation: Relation, folder: Path, format: str = "parquet") -> tuple[Part, ...]:
         """Write the rows in the order of their marks."""
-        found = self.map(relation, marked(key), {**relation.types, MARK: pl.Int64()})
-        ordered = f"SELECT * FROM ({found.plan}) ORDER BY {self._name(MARK)}"
+        ordered = f"SELECT * FROM ({relation.plan}) ORDER BY {self._name(MARK)}"
         return write_parts(self._batches(ordered), folder, self._length(relation), format)
 
     def close(self) -> None:
