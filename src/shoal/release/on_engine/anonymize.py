@@ -39,6 +39,8 @@ class EngineMade:
         The rows; columns that are not released, such as cell, group and mark, are internal.
     schema
         With every kind settled.
+    class_columns
+        The columns whose combinations are the groups or classes; none where there are none.
     n_groups, k
         How many groups or classes there are, and the persons of the smallest; 0 where there are none.
     model, spending, paid
@@ -50,6 +52,7 @@ class EngineMade:
     schema: Schema
     claims: tuple[Claim, ...]
     facts: tuple[Fact, ...]
+    class_columns: Sequence[str] = ()
     n_groups: int = 0
     k: int = 0
     model: Model | None = None
@@ -95,6 +98,7 @@ def anonymize_relation(
         schema=prepared.schema,
         claims=(*cell_claims(recipe, prepared.schema, share, trial.caveats, found), *trial.claims),
         facts=(*prepared.facts, _cell_fact(cells.n_cells)),
+        class_columns=(CELL, GROUP),
         n_groups=n_groups,
         k=k,
     )

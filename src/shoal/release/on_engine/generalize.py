@@ -53,6 +53,7 @@ def generalize_relation(
         schema=settled,
         claims=class_claims(recipe, settled, largest_share(engine, coded, settled.quasi, settled.unit, k)),
         facts=(*items.prepared.facts, *([unit_rule(schema.unit)] if schema.unit else []), *done.facts),
+        class_columns=settled.quasi,
         n_groups=n_classes,
         k=k,
     )
