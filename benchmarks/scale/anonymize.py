@@ -19,7 +19,7 @@ from count import MEMORY, SCHEMA, THREADS, claims
 from shoal import MDAV, Centroid, GaussianDither, KMember
 from shoal.engine import Inputs
 from shoal.recipe import Anonymization
-from shoal.release.from_files import release_files
+from shoal.release import release_files
 
 RECIPES = {
     "MDAV + Centroid": Anonymization.of(MDAV(k=5), Centroid()),

@@ -25,7 +25,7 @@ from shoal import Generalize, Schema
 from shoal.engine import Inputs
 from shoal.engine.duckdb import DuckDBEngine
 from shoal.recipe import Coarsening
-from shoal.release.from_files import release_files
+from shoal.release import release_files
 from shoal.risk.class_sizes import counted_classes
 
 QUASI = ["county", "age", "sex", "race", "plan", "month", "type", "discharge"]

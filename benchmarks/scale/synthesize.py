@@ -18,7 +18,7 @@ from count import LEVELS, QUASI, claims
 from shoal import PeGS, Schema
 from shoal.engine import Inputs
 from shoal.recipe import Synthesis
-from shoal.release.from_files import release_files
+from shoal.release import release_files
 
 SCHEMA = Schema.of(
     quasi=QUASI,

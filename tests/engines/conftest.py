@@ -9,7 +9,7 @@ import pytest
 
 from shoal.engine import open_engine
 from shoal.recipe import Coarsening
-from shoal.release.from_files import release_files
+from shoal.release.on_engine.make import release_files
 
 SPARK = bool(os.environ.get("SHOAL_SPARK"))
 """Set by `make test-spark`, which installs PySpark and Java."""

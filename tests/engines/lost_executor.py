@@ -21,9 +21,9 @@ from shoal.dp import Account, Budget
 from shoal.engine import Inputs
 from shoal.engine.spark import SparkEngine
 from shoal.recipe import Anonymization, Synthesis
-from shoal.release import cells, synthesis_on
-from shoal.release.cells import Plan
-from shoal.release.from_files import release_files
+from shoal.release.on_engine import cells, synthesize
+from shoal.release.on_engine.cells import Plan
+from shoal.release.on_engine.make import release_files
 
 KEY = "3c" * 32
 BASE = {"quasi": ["age", "zip", "ill"], "sensitive": ["cost"], "other": ["rate"]}
@@ -63,10 +63,10 @@ def main(base):
     session = builder.config("spark.executor.memory", "500m").config("spark.sql.shuffle.partitions", "4").getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     inputs = Inputs.of(base / "in")
-    whole, drawn = cells._cell_function, synthesis_on._range
+    whole, drawn = cells._cell_function, synthesize._range
     cells._cell_function = lambda *given: killing(whole(*given), str(base / "masking"))
-    synthesis_on._range = lambda *given: killing(drawn(*given), str(base / "drawing"))
-    synthesis_on.ROWS_OF_A_RANGE = 300
+    synthesize._range = lambda *given: killing(drawn(*given), str(base / "drawing"))
+    synthesize.ROWS_OF_A_RANGE = 300
     with SparkEngine(session=session) as engine:
         schema = shoal.Schema.of(unit="who", **BASE)
         made = release_files(engine, inputs, schema, RECIPE, base / "masked", seed=7, key=KEY, plan=PLAN)

@@ -13,11 +13,11 @@ from shoal.engine.duckdb import DuckDBEngine
 from shoal.engine.memory import MemoryEngine
 from shoal.errors import ColumnError, GuaranteeError, InputError, ParameterError
 from shoal.recipe import Anonymization
-from shoal.release import cells, sampled_attack
-from shoal.release.cells import CELL, GROUP, Plan, by_cells
-from shoal.release.cells import cut as cut_cells
-from shoal.release.from_files import release_files, repeat_files
-from shoal.release.relation import settle
+from shoal.release.on_engine import cells, sampled_attack
+from shoal.release.on_engine.cells import CELL, GROUP, Plan, by_cells
+from shoal.release.on_engine.cells import cut as cut_cells
+from shoal.release.on_engine.conform import prepare_relation
+from shoal.release.on_engine.make import release_files, repeat_files
 
 PLAN = Plan(rows=400, sample=1000)
 KEY = "3c" * 32
@@ -123,7 +123,7 @@ def test_nothing_of_a_cell_is_in_the_release(engine, visits, tmp_path):
 
 
 def labelled(engine, table, schema, recipe, plan=PLAN):
-    settled = settle(engine, engine.of(table), schema)
+    settled = prepare_relation(engine, engine.of(table), schema)
     placed = cut_cells(engine, settled, recipe.k, KEY, plan)
     return engine.collect(by_cells(engine, settled, placed, recipe, 7, KEY)), placed
 
@@ -154,7 +154,7 @@ def test_the_attack_on_everybody_is_that_of_one_machine(engine, visits, monkeypa
     monkeypatch.setattr(sampled_attack, "TARGETS", 10_000)
     rules, recipe = SCHEMAS[schema], RECIPES["chain"]
     table = visits.with_columns(pl.Series("rate", np.arange(len(visits)) * 1.0))  # no two rows are equal
-    settled = settle(engine, engine.of(table), rules)
+    settled = prepare_relation(engine, engine.of(table), rules)
     placed = cut_cells(engine, settled, recipe.k, KEY, PLAN)
     masked = engine.keep(by_cells(engine, settled, placed, recipe, 7, KEY))
     found = sampled_attack.attack(engine, settled, placed.relation, masked, cells.branch_key(KEY, "sample"))
@@ -166,7 +166,7 @@ def test_the_attack_on_everybody_is_that_of_one_machine(engine, visits, monkeypa
 
 def test_the_attack_on_a_sample_covers_everybodys_rate(visits, monkeypatch):
     rules, recipe, engine = SCHEMAS["rows"], RECIPES["k-member-dither"], MemoryEngine()
-    settled = settle(engine, engine.of(visits), rules)
+    settled = prepare_relation(engine, engine.of(visits), rules)
     placed = cut_cells(engine, settled, recipe.k, KEY, PLAN)
     masked = by_cells(engine, settled, placed, recipe, 7, KEY)
     key = cells.branch_key(KEY, "sample")
@@ -273,8 +273,8 @@ def test_mutations_change_what_is_written(visits, tmp_path, monkeypatch, mutatio
 def test_a_lost_row_is_no_release(engine, visits, tmp_path, monkeypatch):
     write = type(engine).write
 
-    def lossy(self, relation, folder, key, format):
-        (part,) = write(self, relation, folder, key, format)
+    def lossy(self, relation, folder, format):
+        (part,) = write(self, relation, folder, format)
         pl.read_parquet(folder / part.name).head(-1).write_parquet(folder / part.name)
         return (part,)
 
@@ -291,7 +291,7 @@ def test_values_that_can_not_leave_their_cell_are_found_more_often(tmp_path):
     engine = MemoryEngine()
     rates = []
     for rows in (2000, 100, 10):
-        settled = settle(engine, engine.of(table), schema)
+        settled = prepare_relation(engine, engine.of(table), schema)
         placed = cut_cells(engine, settled, recipe.k, KEY, Plan(rows=rows, sample=2000))
         masked = by_cells(engine, settled, placed, recipe, 7, KEY)
         key = cells.branch_key(KEY, "sample")
@@ -424,7 +424,7 @@ def test_codes_for_an_absence_stay_apart_from_numbers(visits, tmp_path, engine, 
         missing_codes={"income": {-8: "not applicable", -9: "unknown"}},
     )
     inputs = Inputs.of(cut(table, tmp_path / "in", 3))
-    settled = settle(engine, engine.scan(inputs), schema)
+    settled = prepare_relation(engine, engine.scan(inputs), schema)
     coding = next(c for c in settled.codings if c.name == "income")
     known = table["income"].filter(table["income"] >= 0)
     assert coding.center == pytest.approx(known.mean())

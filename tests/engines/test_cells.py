@@ -12,8 +12,8 @@ import shoal
 from shoal.conform import prepare
 from shoal.encode import Encoder
 from shoal.engine.cell_tree import CellTree, hosts
-from shoal.release.relation import _fixed, _unit, settle
-from shoal.release.sampled_attack import merged
+from shoal.release.on_engine.conform import _fixed, _unit, prepare_relation
+from shoal.release.on_engine.sampled_attack import merged
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def test_batches_of_an_attack_merge_in_any_order():
 
 def test_what_is_learnt_is_what_one_machine_learns(engine, visits):
     schema = shoal.Schema.of(identifier=["who"], quasi=["age", "zip", "ill"], sensitive=["cost"], other=["rate"])
-    settled = settle(engine, engine.of(visits), schema)
+    settled = prepare_relation(engine, engine.of(visits), schema)
     own = Encoder.fit(prepare(visits, schema), ["age", "zip", "ill", "cost"])
     for found, expected in zip(settled.codings, own.codings, strict=True):
         assert found.name == expected.name

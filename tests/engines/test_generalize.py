@@ -17,8 +17,9 @@ from shoal.engine import Inputs
 from shoal.engine.duckdb import DuckDBEngine
 from shoal.engine.memory import MemoryEngine
 from shoal.errors import ColumnError, FileError, GuaranteeError, InputError, ParameterError, SchemaError
-from shoal.release import engine_words, generalize_on
 from shoal.release.minisign import new_key
+from shoal.release.on_engine import generalize
+from shoal.release.on_engine import write as evidence
 
 BASE = {"quasi": ["age", "zip", "rate"], "sensitive": ["ill", "cost"], "kinds": {"rate": "nominal"}}
 SCHEMAS = {
@@ -61,7 +62,7 @@ def test_the_rows_and_claims_of_memory(engine, visits, tmp_path, name, loss):
 
 
 def test_files_order_and_threads_do_not_matter(visits, tmp_path, monkeypatch):
-    monkeypatch.setattr(engine_words, "fresh_key", lambda: "7c" * 32)
+    monkeypatch.setattr(evidence, "fresh_key", lambda: "7c" * 32)
     seen = set()
     for number, (n_files, threads) in enumerate([(1, 1), (2, 2), (7, 2)]):
         shuffled = visits.sample(fraction=1, shuffle=True, seed=number)
@@ -166,7 +167,7 @@ def test_bad_input_leaves_nothing(engine, visits, tmp_path, schema, method, erro
 
 
 def test_too_many_combinations(engine, visits, tmp_path, monkeypatch):
-    monkeypatch.setattr(generalize_on, "_MOST_COMBINATIONS", 10)
+    monkeypatch.setattr(generalize, "_MOST_COMBINATIONS", 10)
     inputs = Inputs.of(cut(visits, tmp_path / "in", 2))
     with pytest.raises(InputError, match="at most 10 distinct combinations"):
         coarsen_files(engine, inputs, SCHEMAS["rows"], shoal.Generalize(k=5), tmp_path / "out")
@@ -188,8 +189,8 @@ def test_a_written_file_that_lost_a_row_is_no_release(engine, visits, tmp_path, 
     inputs = Inputs.of(cut(visits, tmp_path / "in", 2))
     write = type(engine).write
 
-    def lossy(self, relation, folder, key, format):
-        (part,) = write(self, relation, folder, key, format)
+    def lossy(self, relation, folder, format):
+        (part,) = write(self, relation, folder, format)
         pl.read_parquet(folder / part.name).head(-1).write_parquet(folder / part.name)
         return (part,)
 
@@ -208,7 +209,7 @@ from pathlib import Path
 import shoal
 from shoal.engine import Inputs, open_engine
 from shoal.recipe import Coarsening
-from shoal.release.from_files import release_files
+from shoal.release.on_engine.make import release_files
 
 base = Path(sys.argv[1])
 def stop(step):

@@ -10,7 +10,7 @@ from tests.engines.conftest import coarsen_files, cut
 import shoal
 from shoal.engine import Inputs
 from shoal.engine.memory import MemoryEngine
-from shoal.release.engine_report import _labels, _round_edges
+from shoal.release.on_engine.report import _labels, _round_edges
 from shoal.report.aggregates import merged
 
 SCHEMA = shoal.Schema.of(identifier=["who"], quasi=["age", "zip"], sensitive=["ill"], other=["rate", "cost"])

@@ -13,10 +13,10 @@ from shoal.engine import Inputs
 from shoal.engine.memory import MemoryEngine
 from shoal.errors import ColumnError, GuaranteeError, InputError, ParameterError
 from shoal.recipe import Synthesis
-from shoal.release import synthesis_on
-from shoal.release.from_files import release_files
-from shoal.release.paid import Paid
-from shoal.release.synthesis_on import EngineCounts, _tabulated
+from shoal.release.on_engine import synthesize
+from shoal.release.on_engine.make import release_files
+from shoal.release.on_engine.paid_model import PaidModel
+from shoal.release.on_engine.synthesize import EngineCounts, _tabulated
 from shoal.rng import stream
 
 PUBLIC = {
@@ -44,7 +44,7 @@ def test_an_engine_counts_what_memory_counts(engine, visits, tmp_path):
             assert found.pair(i, j).tolist() == expected.pair(i, j).tolist()
     assert found.blocks(2, (0, 1)).tolist() == expected.blocks(2, (0, 1)).tolist()  # counted when asked for
     for i, table in found.fine.items():
-        sizes = synthesis_on.parts_of(pegs.public_table(ROWS).domain)[i]
+        sizes = synthesize.parts_of(pegs.public_table(ROWS).domain)[i]
         assert table.tolist() == expected.parts(i, sizes).tolist()
 
 
@@ -62,7 +62,7 @@ def test_every_row_of_a_person_is_as_likely_as_any_other(monkeypatch):
     n = 4000
     table = pl.DataFrame({"who": np.repeat(np.arange(n), 10), "ill": (["no"] * 9 + ["flu"]) * n})
     schema = shoal.Schema.of(unit="who", quasi=["ill"], levels={"ill": ["no", "flu"]})
-    monkeypatch.setattr(synthesis_on, "fresh_key", lambda: "ab" * 32)
+    monkeypatch.setattr(synthesize, "fresh_key", lambda: "ab" * 32)
     engine = MemoryEngine()
     share = counted(engine, engine.of(table), schema, shoal.PeGS()).one_way()[0] / n
     assert abs(share[1] - 0.1) < 0.02  # four standard deviations
@@ -85,10 +85,10 @@ def test_without_noise_the_rows_have_the_tables_of_the_data(engine, visits, tmp_
 
 def test_ranges_give_the_same_rows_on_every_engine(engine, visits, monkeypatch):
     model = shoal.PeGS(epsilon=FAR).fit(visits, ROWS, seed=1)
-    monkeypatch.setattr(synthesis_on, "ROWS_OF_A_RANGE", 300)
-    found = engine.collect(synthesis_on._drawn(engine, model, 1000, seed=5))
+    monkeypatch.setattr(synthesize, "ROWS_OF_A_RANGE", 300)
+    found = engine.collect(synthesize._drawn(engine, model, 1000, seed=5))
     memory = MemoryEngine()
-    expected = memory.collect(synthesis_on._drawn(memory, model, 1000, seed=5))
+    expected = memory.collect(synthesize._drawn(memory, model, 1000, seed=5))
     assert len(found) == 1000
     assert found.sort(found.columns).equals(expected.sort(expected.columns))
     assert found.n_unique() > 500  # ranges don't repeat each other
@@ -99,13 +99,13 @@ def test_the_account_is_charged_once_and_before_any_noise(engine, visits, tmp_pa
     account = Account.open(folder, limit=Budget(epsilon=1.5))
     recipe = Synthesis.of(shoal.PeGS(epsilon=1.0), rows=100)
     seen = []
-    apart = synthesis_on.PeGS.fit_tabulated
+    apart = synthesize.PeGS.fit_tabulated
 
     def watched(self, table, schema, account, rng):
         seen.append(len(account.account.entries))
         return apart(self, table, schema, account, rng)
 
-    monkeypatch.setattr(synthesis_on.PeGS, "fit_tabulated", watched)
+    monkeypatch.setattr(synthesize.PeGS, "fit_tabulated", watched)
     made = release_files(engine, Inputs.of(folder), ROWS, recipe, tmp_path / "out", account=account)
     assert seen == [0]
     assert len(account.entries) == 1
@@ -128,9 +128,9 @@ def test_a_run_that_stops_at_any_step_is_charged_and_drawn_once(visits, tmp_path
     account = Account.open(folder, limit=Budget(epsilon=5))
     recipe = Synthesis.of(shoal.PeGS(epsilon=1.0), rows=100)
     draws = []
-    fit = synthesis_on.PeGS.fit_tabulated
+    fit = synthesize.PeGS.fit_tabulated
     monkeypatch.setattr(
-        synthesis_on.PeGS, "fit_tabulated", lambda *given: (draws.append(step), fit(*given))[1], raising=True
+        synthesize.PeGS, "fit_tabulated", lambda *given: (draws.append(step), fit(*given))[1], raising=True
     )
 
     def stopping(name):
@@ -165,7 +165,7 @@ def test_a_run_that_stops_between_charge_and_store_stays_charged(visits, tmp_pat
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Paid, "keep", dies)
+        patched.setattr(PaidModel, "keep", dies)
         with pytest.raises(KeyboardInterrupt):
             release_files(MemoryEngine(), Inputs.of(folder), ROWS, recipe, tmp_path / "out", account=account)
     assert account.spent == Budget(epsilon=1.0)
@@ -179,13 +179,15 @@ def test_what_was_paid_for_is_used_for_the_same_run_alone(visits, tmp_path):
     account = Account.open(folder, limit=Budget(epsilon=5))
     recipe = Synthesis.of(shoal.PeGS(epsilon=1.0), rows=100)
     model = shoal.PeGS(epsilon=1.0).fit(visits, ROWS, seed=1)
-    paid = Paid.of(account, recipe, ROWS, "a")
+    paid = PaidModel.of(account, recipe, ROWS, "a")
     paid.charge(Budget(epsilon=1.0), purpose="a test")
     paid.keep(model)
     assert paid.file.stat().st_mode & 0o777 == 0o600
-    assert Paid.of(account, Synthesis.of(shoal.PeGS(epsilon=1.0), rows=7), ROWS, "a").found().claims == model.claims
-    assert Paid.of(account, Synthesis.of(shoal.PeGS(epsilon=2.0), rows=100), ROWS, "a").found() is None
-    assert Paid.of(account, recipe, ROWS, "b").found() is None
+    assert (
+        PaidModel.of(account, Synthesis.of(shoal.PeGS(epsilon=1.0), rows=7), ROWS, "a").found().claims == model.claims
+    )
+    assert PaidModel.of(account, Synthesis.of(shoal.PeGS(epsilon=2.0), rows=100), ROWS, "a").found() is None
+    assert PaidModel.of(account, recipe, ROWS, "b").found() is None
     words = json.loads(paid.file.read_text())
     words["paid"]["when"] = "2001-01-01T00:00:00+00:00"  # a charge that the account doesn't know
     paid.file.write_text(json.dumps(words))

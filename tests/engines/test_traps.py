@@ -147,7 +147,7 @@ def test_two_attempts_at_one_file_leave_a_whole_one(tmp_path, format):
 def test_a_run_that_stops_at_any_step_leaves_nothing(visits, tmp_path):
     import shoal
     from shoal.recipe import Anonymization
-    from shoal.release.from_files import release_files
+    from shoal.release.on_engine.make import release_files
 
     visits.head(300).write_parquet(tmp_path / "a.parquet")
     schema = shoal.Schema.of(identifier=["who"], quasi=["age", "zip"], sensitive=["cost"], other=["rate", "ill"])

@@ -14,9 +14,9 @@ from shoal.errors import ColumnError, GuaranteeError, ParameterError
 from shoal.ledger import Ledger
 from shoal.pseudonym import ProjectKey, Pseudonyms
 from shoal.recipe import Anonymization, Coarsening
-from shoal.release.cells import Plan
-from shoal.release.from_files import release_files, repeat_files
 from shoal.release.minisign import new_key
+from shoal.release.on_engine.cells import Plan
+from shoal.release.on_engine.make import release_files, repeat_files
 
 PLAN = Plan(rows=400, sample=1000)
 BASE = {"quasi": ["age", "zip", "ill"], "sensitive": ["cost"], "other": ["rate"]}

@@ -12,7 +12,7 @@ from shoal.errors import GuaranteeError, InputError
 from shoal.ledger import Ledger
 from shoal.recipe import Anonymization, Coarsening
 from shoal.register.people import People
-from shoal.release.from_files import release_files, repeat_files
+from shoal.release.on_engine.make import release_files, repeat_files
 
 SCHEMA = shoal.Schema.of(
     identifier=["id"],

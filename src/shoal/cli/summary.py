@@ -21,7 +21,7 @@ from shoal.report.numbers import number, percent
 from shoal.report.readings import reading_lines, reading_words, shown
 
 if TYPE_CHECKING:
-    from shoal.release.engine_words import FilesRelease
+    from shoal.release.on_engine.write import FilesRelease
 
 __all__ = ["places", "registered", "summary", "tell", "written_to"]
 

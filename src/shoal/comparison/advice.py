@@ -1,7 +1,7 @@
 """What to choose, in plain words: the most useful recipe within a risk, what is proved about it, and what to mind.
 
 Selecting by a measured risk among finished releases would weaken a bound that rests on random permutations (see
-`shoal.release.target`): so the advice names a recipe, never one of the trial releases.
+`shoal.release.risk_target`): so the advice names a recipe, never one of the trial releases.
 
 An outcome is dominated if another has no more risk and keeps no less, and is better in one of the two. The front holds
 all that are not dominated; equal ones stand together.

@@ -181,8 +181,8 @@ class Engine(Protocol):
     def native(self, relation: Relation, order: str) -> Any:
         """A relation as a table of the engine's own type, sorted by `order`, which it then leaves out."""
 
-    def write(self, relation: Relation, folder: Path, key: str, format: str = "parquet") -> tuple[Part, ...]:
-        """Write files of about equal numbers of rows in the order of the rows' marks under `key`."""
+    def write(self, relation: Relation, folder: Path, format: str = "parquet") -> tuple[Part, ...]:
+        """Write files of about equal numbers of rows in the order of their marks (`MARK`), which are left out."""
 
     def close(self) -> None:
         """Give back what the engine holds: connections, spill files."""

@@ -8,7 +8,7 @@ in common. `domain` says what is named (patient, doctor), so that patient 7 and 
 Promised: equal identifiers get equal pseudonyms, different ones different pseudonyms (checked for every column; a
 collision is refused, and never mended by a counter, which would depend on who came first). Whoever has no key can't
 compute one. Not promised: anonymity. A pseudonym is a token that ties a person's rows together, and rows that are tied
-together tell more than rows that are not; `shoal.release.promises` says what then holds.
+together tell more than rows that are not; `shoal.release.claims` says what then holds.
 
 With n persons and b bits, n (n − 1) / 2^(b+1) pairs collide on average: hex has 128 bits, uuid 122, d digits 3.32 d.
 """

@@ -9,10 +9,10 @@ from shoal.release.make import anonymize, coarsen, make, synthesize
 from shoal.release.release import Release
 
 if TYPE_CHECKING:
-    from shoal.release.engine_words import FilesRelease
-    from shoal.release.from_files import check_on, release_files, repeat_files
     from shoal.release.manifest import replay
-    from shoal.release.target import anonymize_to_linkage, anonymize_to_risk
+    from shoal.release.on_engine.make import check_on, release_files, repeat_files
+    from shoal.release.on_engine.write import FilesRelease
+    from shoal.release.risk_target import anonymize_to_linkage, anonymize_to_risk
 
 __all__ = [
     "FilesRelease",

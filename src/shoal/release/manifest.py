@@ -30,11 +30,11 @@ from shoal.frame import Frame, enter, series
 from shoal.pseudonym import ProjectKey, Pseudonyms
 from shoal.recipe import Progress, read_recipe
 from shoal.register.beside import Beside
+from shoal.release.claims import kept_rules
 from shoal.release.disclose import figures, why_inside
 from shoal.release.linked import read_input
 from shoal.release.make import make
 from shoal.release.preset_rules import preset_words, read_preset
-from shoal.release.promises import kept_rules
 from shoal.release.release import Release
 from shoal.schema import Column, LinkedSchema, Schema
 from shoal.value import text_of

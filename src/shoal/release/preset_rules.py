@@ -25,7 +25,7 @@ from shoal.frame import adopt, enter, leave, series, with_columns
 from shoal.method import Method
 from shoal.recipe import Recipe, read_recipe, written_column
 from shoal.recipe.recipe import method_words
-from shoal.release.promises import proved_bound
+from shoal.release.claims import proved_bound
 from shoal.release.release import Release
 from shoal.schema import Column, LinkedSchema, LinkedTable, Schema
 

@@ -32,8 +32,8 @@ from shoal.frame import enter, series
 from shoal.recipe.rules import breaking
 from shoal.release.contents import parts_of
 from shoal.release.folders import MANIFEST, REPORT, is_parts
-from shoal.release.from_files import repeat_files
 from shoal.release.manifest import commitment, fingerprint, replay
+from shoal.release.on_engine.make import repeat_files
 from shoal.release.write import keeps_bound, write_evidence, write_released
 from shoal.report.signing import Decision
 from shoal.risk.class_sizes import table_classes

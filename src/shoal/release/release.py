@@ -30,9 +30,9 @@ from shoal.reading import Reading
 from shoal.recipe import Linked, Progress, Recipe, quiet
 from shoal.record import html_table
 from shoal.register.beside import Beside
+from shoal.release.claims import promises, rules_claim
 from shoal.release.disclose import Measured, measured
 from shoal.release.headlines import found_lines, keeps_lines, replicated_lines, variation_lines
-from shoal.release.promises import promises, rules_claim
 from shoal.report.readings import reading_words, shown
 from shoal.risk import RiskReport
 from shoal.risk import assess as assess_risk

@@ -24,7 +24,7 @@ from shoal.files import Labels, read_table, sha256, write_table, write_text
 from shoal.frame import enter, series
 from shoal.release.disclose import Measured, rounded, why_inside
 from shoal.release.folders import FORMATS, MANIFEST, MODEL, REPLAY, REPORT, inside_of, staged
-from shoal.release.hierarchy import hierarchy_of
+from shoal.release.hierarchical_risk import hierarchy_of
 from shoal.release.linked import require_linked, table_words, write_linked
 from shoal.release.manifest import manifest, read_manifest, replay_text, versions
 from shoal.report.account import accounts_of

@@ -14,7 +14,7 @@ import numpy as np
 
 from shoal.errors import ParameterError
 from shoal.report.evidence import Evidence
-from shoal.report.hierarchy import hierarchy_sections
+from shoal.report.hierarchical_risk import hierarchy_sections
 from shoal.report.layout import shell
 from shoal.report.markup import Child, Html, join, rows_table, section, tag
 from shoal.report.numbers import count, number, percent, seconds

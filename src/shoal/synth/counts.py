@@ -1,7 +1,8 @@
 """Exact tables of counts, wherever the rows are: all that a fit with data-set scope asks of a table.
 
 In memory they are counted from the cells of the rows (`RowCounts`). An engine counts them where the rows lie and sends
-the sums (`shoal.release.synthesis_on`). They are exact and private: only `shoal.synth.spend.Purse` may see them.
+the sums (`shoal.release.on_engine.synthesize`). They are exact and private: only `shoal.synth.spend.Purse` may see
+them.
 """
 
 from __future__ import annotations

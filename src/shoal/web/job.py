@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from shoal.files.atomic import write_text
-from shoal.web.drawn import DRAWN
+from shoal.web.drawing_cache import DRAWINGS
 from shoal.web.error_text import Failure
 from shoal.web.inspect import Opened
 
@@ -127,7 +127,7 @@ def read_job(folder: Path) -> Job:
 
 def write_job(job: Job) -> None:
     """Write the record, whole or not at all."""
-    write_text(job.folder / _RECORD, json.dumps(job.to_dict()), durable=False)  # the room goes with the process
+    write_text(job.folder / _RECORD, json.dumps(job.to_dict()), durable=False)  # the workspace goes with the process
 
 
 def write_request(folder: Path, kind: Kind, words: Mapping[str, Any]) -> None:
@@ -143,7 +143,7 @@ def write_result(folder: Path, result: Mapping[str, Any]) -> None:
 def forget_read() -> None:
     """Let go of what was read of requests and results, and drawn of them: they hold the first rows of files."""
     _read.cache_clear()
-    DRAWN.clear()
+    DRAWINGS.clear()
 
 
 def _loaded(file: Path) -> dict[str, Any] | None:
@@ -248,7 +248,7 @@ def to_compare(
 ) -> dict[str, Any]:
     """The words of a job that compares recipes (None: the default ones for schema and table) and some others `also`.
 
-    Finished recipes are kept in a folder of the room that `store` names, and are not run again.
+    Finished recipes are kept in a folder of the workspace that `store` names, and are not run again.
     """
     return {
         "opened": opened.slim().to_dict(),

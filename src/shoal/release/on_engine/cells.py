@@ -1,0 +1,204 @@
+"""Group and mask a table cell by cell: the run of a recipe on an engine.
+
+A keyed sample gives a tree (`shoal.engine.cell_tree`); each row's cell follows from the row alone, and all rows of a
+person go to the cell of their row with the least mark. Cells with fewer than 2k persons join a neighbour. Inside a cell
+the rows are sorted and the kernels of one machine run as they are, on scales learnt from the whole table, with streams
+that belong to the cell's path.
+
+**k and 1/k hold unchanged**: every group lies in one cell, has at least k persons, and which record gets which row is
+drawn from the cell's own key, independent of all else, so the theorem of `shoal.mask.mask` applies group by group. A
+dither that keeps the distribution of each cell keeps that of the table. What is lost: groups can't straddle cells, and
+values can't leave them, so the measured risk is that of this run and of no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from shoal.claim import Claim
+from shoal.conform import Prepared
+from shoal.encode import Coding, Encoder
+from shoal.engine import MARK, PERSON, PERSONS, Batch, Engine, Relation, Types
+from shoal.engine.cell_tree import CellTree, hosts
+from shoal.engine.marks import marks, signed
+from shoal.errors import GuaranteeError, InputError, ParameterError, ShoalError
+from shoal.frame import enter
+from shoal.group.mix import ClassGrouper
+from shoal.recipe.anonymization import Anonymization, run_chain
+from shoal.release.on_engine.conform import PreparedRelation
+from shoal.rng import branch, branch_key
+from shoal.schema import Schema
+
+__all__ = ["CELL", "GROUP", "Cells", "Plan", "Ran", "by_cells", "check_recipe", "cut", "in_cell", "tried"]
+
+CELL, GROUP = "#cell", "#group"
+_TRIAL = 2_000  # rows that the recipe is tried on before anything is cut
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How large cells are: rows of a cell, and rows of the sample that the tree is grown on."""
+
+    rows: int = 20_000
+    sample: int = 200_000
+
+    def to_dict(self) -> dict[str, int]:
+        """The words of a replay file."""
+        return {"rows": self.rows, "sample": self.sample}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cells:
+    """The rows with their cell and mark, how many cells there are, and a few rows to try a recipe on."""
+
+    relation: Relation
+    n_cells: int
+    trial: pl.DataFrame
+
+
+def check_recipe(recipe: Anonymization) -> None:
+    """Refuse what can't be done cell by cell with the same promise."""
+    hint = "Run in memory (--engine memory), or choose another."
+    if isinstance(recipe.group, ClassGrouper):
+        raise ParameterError("--group", f"{recipe.group.name} looks at the mix of the whole table", hint=hint)
+    if recipe.group.leaves_out or recipe.limits:
+        raise ParameterError("--group", "limits on attackers and rejected groups need the whole table", hint=hint)
+    if recipe.group.leaves_small:
+        raise ParameterError("--group", f"{recipe.group.name} leaves groups that only one machine can mend", hint=hint)
+    aware = [mask.name for mask in recipe.masks if mask.is_aware]
+    if aware:
+        raise ParameterError("--mask", f"{aware[0]} starts from a record's own row and needs it all", hint=hint)
+
+
+def cut(engine: Engine, prepared: PreparedRelation, k: int, key: str, plan: Plan) -> Cells:
+    """Give every row its cell; every cell holds at least 2k persons, or all there are."""
+    rows = engine.select(prepared.relation, prepared.marked_columns)
+    sample = engine.sample(rows, plan.sample, branch_key(key, "sample"), prepared.n)
+    size = plan.rows * len(sample) / prepared.n
+    tree = CellTree.grow(prepared.encoder.codes(sample), prepared.encoder, size)
+    placed = _placed(engine, prepared, tree, key)
+    persons = _persons(engine, placed, prepared.schema)
+    halves = {path: int(np.ceil(np.log2(n / plan.rows))) for path, n in persons.items() if n > 2 * plan.rows}
+    if halves:
+        tree = tree.halved(halves, len(prepared.encoder.codings))
+        placed = _placed(engine, prepared, tree, key)
+        persons = _persons(engine, placed, prepared.schema)
+    host = hosts(persons, 2 * k)
+    moved = pl.DataFrame({"from": list(host), "to": list(host.values())})
+    joined = engine.recode(placed, {CELL: moved}, pl.DataFrame())
+    return Cells(relation=joined, n_cells=len(set(host.values())), trial=sample.head(_TRIAL))
+
+
+def tried(prepared: PreparedRelation, cells: Cells, recipe: Anonymization, seed: int, key: str) -> Ran:
+    """What a recipe makes of a few rows of the sample, and what it says of them; a wrong one fails here."""
+    return _run(recipe, _without_relation(prepared), cells.trial.sort(cells.trial.columns), seed, key)
+
+
+def by_cells(
+    engine: Engine, prepared: PreparedRelation, cells: Cells, recipe: Anonymization, seed: int, key: str
+) -> Relation:
+    """The masked rows, each with its cell, group and mark."""
+    types = _types(prepared)
+    return engine.apply(cells.relation, CELL, _cell_function(recipe, prepared, seed, key, types), types)
+
+
+def _placed(engine: Engine, prepared: PreparedRelation, tree: CellTree, key: str) -> Relation:
+    """The rows with their mark and the path of their cell, that of their person's first row."""
+    relation, unit = prepared.relation, prepared.schema.unit
+    types = {**relation.types, MARK: pl.Int64(), CELL: pl.String()}
+    placed = engine.map(relation, _place(prepared.encoder, tree, unit, key), types)
+    return placed if unit is None else engine.keep(engine.gathered(placed, unit, CELL, MARK))
+
+
+def _place(encoder: Encoder, tree: CellTree, unit: str | None, key: str) -> Batch:
+    paths = pl.Series(tree.paths, dtype=pl.String)
+    own, spread = branch_key(key, "sample"), branch_key(key, "persons")
+
+    def batch(rows: pl.DataFrame) -> pl.DataFrame:
+        plain = rows.drop(PERSON, strict=False)
+        hashes = marks(plain if unit is None else rows.select(unit), spread) / 2.0**64
+        cells = tree.cells(np.column_stack((encoder.codes(plain), hashes)))
+        return rows.with_columns(pl.Series(MARK, signed(marks(plain, own))), paths.gather(cells).alias(CELL))
+
+    return batch
+
+
+def _persons(engine: Engine, placed: Relation, schema: Schema) -> dict[str, int]:
+    counted = engine.collect(engine.count(placed, [CELL], schema.unit)).sort(CELL)
+    return {str(path): int(n) for path, n in zip(counted[CELL], counted[PERSONS], strict=True)}
+
+
+def _types(prepared: PreparedRelation) -> Types:
+    """What a cell gives back: released columns, numbers as floats, the person, and who hides with whom."""
+    numeric = {coding.name for coding in prepared.encoder.codings if coding.levels is None}
+    types = {name: pl.Float64() if name in numeric else dtype for name, dtype in prepared.relation.types.items()}
+    return {**types, MARK: pl.Int64(), CELL: pl.String(), GROUP: pl.Int64()}
+
+
+def _cell_function(recipe: Anonymization, prepared: PreparedRelation, seed: int, key: str, types: Types) -> Batch:
+    alone = _without_relation(prepared)
+
+    def cell(rows: pl.DataFrame) -> pl.DataFrame:
+        path = str(rows[CELL][0])
+        with in_cell(path):
+            made = _run(recipe, alone, rows, branch(seed, "cell", path), branch_key(key, "cell", path))
+        return made.rows.select(list(types)).cast(dict(types))  # type: ignore[arg-type]
+
+    return cell
+
+
+@contextmanager
+def in_cell(path: str) -> Iterator[None]:
+    """An error of a cell names the cell's number and the rule; no value of it."""
+    try:
+        yield
+    except ShoalError as error:
+        kind = GuaranteeError if isinstance(error, GuaranteeError) else InputError
+        raise kind(f"cell {int(f'1{path}', 2)}", error.rule) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """Masked rows, and what must be said of them."""
+
+    rows: pl.DataFrame
+    caveats: tuple[str, ...]
+    claims: tuple[Claim, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Learnt:
+    """What a worker needs to know of the whole table."""
+
+    schema: Schema
+    codings: tuple[Coding, ...]
+    levels: pl.DataFrame
+
+
+def _without_relation(prepared: PreparedRelation) -> _Learnt:
+    return _Learnt(schema=prepared.schema, codings=prepared.codings, levels=prepared.palette())
+
+
+def _run(recipe: Anonymization, learnt: _Learnt, rows: pl.DataFrame, seed: int, key: str) -> Ran:
+    """Group and mask sorted rows as on one machine, on the scales of the whole table."""
+    prepared = Prepared(frame=enter(rows), schema=learnt.schema, rows=np.arange(len(rows)), n_original=len(rows))
+    for coding in learnt.codings:
+        prepared.once(("coding", coding.name), _constant(coding))
+    grouping = recipe.group.group(prepared, seed)
+    encoder = Encoder.fit(prepared, learnt.schema.quasi)
+    chained = run_chain(recipe.group, recipe.masks, prepared, encoder, grouping, seed=seed, key=key)
+    written = encoder.decode(chained.codes, enter(learnt.levels), enter(rows)).to_polars()
+    return Ran(
+        rows=written.with_columns(pl.Series(GROUP, chained.labels)),
+        caveats=chained.caveats,
+        claims=tuple(claim for claim in chained.claims if claim.basis == "proved"),
+    )
+
+
+def _constant(coding: Coding) -> Callable[[], Coding]:
+    return lambda: coding

@@ -1,0 +1,295 @@
+"""A release made by an engine: from files that need not fit in memory to a folder of Parquet with one manifest.
+
+Files are written to a stage folder in an order that follows from what they hold, and read back: they must hold exactly
+the rows that were made, in classes of k where that is claimed. The manifest is written last; the folder takes its name
+in one step, or nothing is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial, singledispatch
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoal.coarsening import Generalize, Mondrian, Suppress
+from shoal.engine import MARK, PART_FORMATS, Engine, Inputs, Relation
+from shoal.errors import InputError, ParameterError
+from shoal.recipe import Anonymization, Coarsening, Progress, Recipe, Synthesis, quiet, read_recipe
+from shoal.register.beside import Beside
+from shoal.release.folders import MODEL, staged
+from shoal.release.manifest import read_replay, recorded_pseudonyms
+from shoal.release.on_engine.anonymize import EngineMade, anonymize_relation
+from shoal.release.on_engine.cells import Plan, check_recipe
+from shoal.release.on_engine.coarsen import coarsen_by_cells
+from shoal.release.on_engine.free_text import check_texts_on
+from shoal.release.on_engine.generalize import generalize_relation
+from shoal.release.on_engine.pseudonyms import under_pseudonyms_on
+from shoal.release.on_engine.registering import EngineEntering, nobodys_entry
+from shoal.release.on_engine.synthesize import check_synthesis, synthesize_relation
+from shoal.release.on_engine.write import EngineRun, FilesRelease, Origin, Stamp, write_evidence
+from shoal.release.on_engine.written_table import check_written, in_order
+from shoal.release.preset_rules import shown
+from shoal.release.pseudonyms import check_pseudonyms
+from shoal.release.registering import Entry
+from shoal.report.signing import Decision
+from shoal.rng import branch_key
+from shoal.schema import Schema
+
+if TYPE_CHECKING:
+    from shoal.pseudonym import ProjectKey, Pseudonyms
+    from shoal.register.register import Register
+
+__all__ = ["check_on", "made_on", "release_files", "repeat_files", "written"]
+
+
+def release_files(
+    engine: Engine,
+    inputs: Inputs,
+    schema: Schema,
+    recipe: Recipe,
+    target: Path,
+    *,
+    seed: int | None = None,
+    key: str | None = None,
+    plan: Plan | None = None,
+    account: Any = None,
+    overwrite: bool = False,
+    allow: Sequence[str] = (),
+    register: Register | None = None,
+    pseudonyms: Pseudonyms | None = None,
+    format: str | None = None,
+    stamp: Stamp | None = None,
+    progress: Progress = quiet,
+) -> FilesRelease:
+    """Make the release of a recipe from the table that `inputs` hold and write it to `target`, or leave all as it was.
+
+    Parameters
+    ----------
+    seed, key
+        The same seed, key and plan make the same files again; leave the key out whenever you publish.
+    plan
+        How large cells are, for recipes that run cell by cell.
+    account
+        The account that a synthesis is charged to, before any noise is drawn.
+    allow
+        Columns of free text that a person has looked at and that stay; any other is refused.
+    register
+        The register that the release is held against and entered in.
+    pseudonyms
+        Key, scope and format of the pseudonyms that the schema wants.
+    format
+        Of the written files: ``"parquet"``, if left out, or ``"csv"``.
+    stamp
+        Day and keys of a run that is repeated.
+    """
+    check_on(recipe, schema, pseudonyms, format)
+    run = EngineRun.of(recipe, schema, seed, key, plan, pseudonyms=pseudonyms, format=format, stamp=stamp)
+    with staged(target, overwrite=overwrite) as (stage, inside):
+        made, entry = made_on(
+            engine, engine.scan(inputs), run, inputs, register=register, account=account, allow=allow, progress=progress
+        )
+        done = written(engine, made, run, inputs, target, stage, inside, progress, entry)
+    made.drop_paid_model()
+    return done
+
+
+def check_on(recipe: Recipe, schema: Schema, pseudonyms: Pseudonyms | None = None, format: str | None = None) -> None:
+    """Refuse what an engine can't do, before anything is opened."""
+    check_pseudonyms(schema, recipe, pseudonyms, None)
+    if format not in (None, *PART_FORMATS):
+        raise ParameterError("--format", f"must be {' or '.join(PART_FORMATS)} on an engine", got=repr(format)[:40])
+    runner_of(recipe)
+
+
+def made_on(
+    engine: Engine,
+    relation: Relation,
+    run: EngineRun,
+    origin: Origin,
+    *,
+    register: Register | None = None,
+    account: Any = None,
+    allow: Sequence[str] = (),
+    progress: Progress = quiet,
+) -> tuple[EngineMade, Entry | None]:
+    """What a recipe makes of a relation, with its claims, and what the register will be told."""
+    task = _Task(engine=engine, relation=relation, run=run, origin=origin, account=account, progress=progress)
+    if not run.recipe.is_of_people:
+        entry = None if register is None else nobodys_entry(register, engine, relation, run.declared)
+        return runner_of(run.recipe)(task), entry
+    if register is None:
+        return _of_people(task, allow), None
+    progress("looking into the register")
+    entering = EngineEntering.of(register, engine, relation, run.declared)
+    made = _of_people(replace(task, relation=entering.relation), allow)
+    return made, entering.entry(engine, made.relation, made.class_columns, made.schema, run.recipe)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Task:
+    """A recipe to be run on a relation."""
+
+    engine: Engine
+    relation: Relation
+    run: EngineRun
+    origin: Origin
+    account: Any
+    progress: Progress
+
+
+def _of_people(task: _Task, allow: Sequence[str]) -> EngineMade:
+    """What a recipe makes of people's rows: under pseudonyms, if they are asked for, and without free text."""
+    engine, relation, run = task.engine, task.relation, task.run
+    if run.pseudonyms is not None:
+        relation = under_pseudonyms_on(engine, relation, run.declared, run.pseudonyms)
+    check_texts_on(engine, relation, shown(run.declared, run.recipe), allow)
+    return runner_of(run.recipe)(replace(task, relation=relation))
+
+
+@singledispatch
+def runner_of(recipe: Recipe) -> Callable[[_Task], EngineMade]:
+    """What runs a recipe on an engine; an error where an engine can't."""
+    raise ParameterError(
+        "--method", "must be generalize, mondrian or suppress, alone, on an engine", hint="Run in memory."
+    )
+
+
+@runner_of.register
+def _(recipe: Anonymization) -> Callable[[_Task], EngineMade]:
+    check_recipe(recipe)
+    return partial(_anonymized, recipe=recipe)
+
+
+def _anonymized(task: _Task, *, recipe: Anonymization) -> EngineMade:
+    run = task.run
+    return anonymize_relation(
+        task.engine, task.relation, run.declared, recipe, run.seed, run.key, run.plan, task.progress
+    )
+
+
+@runner_of.register
+def _(recipe: Coarsening) -> Callable[[_Task], EngineMade]:
+    method, *more = recipe.methods
+    if not more and isinstance(method, Generalize):
+        return partial(_generalized, method=method)
+    if not more and isinstance(method, Mondrian | Suppress):
+        return partial(_coarsened_by_cells, method=method)
+    return runner_of.dispatch(Recipe)(recipe)
+
+
+def _generalized(task: _Task, *, method: Generalize) -> EngineMade:
+    return generalize_relation(task.engine, task.relation, task.run.declared, method, task.progress)
+
+
+def _coarsened_by_cells(task: _Task, *, method: Mondrian | Suppress) -> EngineMade:
+    run = task.run
+    return coarsen_by_cells(
+        task.engine, task.relation, run.declared, method, run.seed, run.key, run.plan, task.progress
+    )
+
+
+@runner_of.register
+def _(recipe: Synthesis) -> Callable[[_Task], EngineMade]:
+    check_synthesis(recipe)
+    return partial(_synthesized, recipe=recipe)
+
+
+def _synthesized(task: _Task, *, recipe: Synthesis) -> EngineMade:
+    digest, run = task.origin.sha256, task.run
+    return synthesize_relation(
+        task.engine, task.relation, run.declared, recipe, task.account, digest, run.seed, task.progress
+    )
+
+
+def written(
+    engine: Engine,
+    made: EngineMade,
+    run: EngineRun,
+    origin: Origin,
+    target: Path,
+    stage: Path,
+    inside: Path,
+    progress: Progress,
+    entry: Entry | None = None,
+) -> FilesRelease:
+    """Write what a run made to the stage of a release, read it back, and last of all write the manifest."""
+    progress("writing")
+    order = branch_key(run.key, "order")
+    rows = in_order(engine, made, order, run.format)
+    parts = engine.write(rows, stage, run.format)
+    progress("verifying")
+    check_written(engine, made, rows, order, [stage / part.name for part in parts], run.recipe)
+    origin.require_unchanged()
+    beside = run.stamp.beside if entry is None else entry.beside
+    done = FilesRelease(
+        folder=target,
+        n_rows=sum(part.rows for part in parts),
+        n_classes=made.n_groups,
+        k=made.k,
+        parts=parts,
+        claims=made.claims,
+        facts=(*made.facts, *(() if beside is None else beside.facts)),
+        recipe=run.recipe,
+        beside=beside,
+        entry=entry,
+    )
+    if made.model is not None:
+        made.model.save(inside / MODEL, internal=True)
+    progress("reporting")
+    released = [name for name in rows.columns if name != MARK]
+    write_evidence(engine, done, stage, inside, made, run, released, origin)
+    return done
+
+
+def repeat_files(
+    engine: Engine,
+    replay: Path,
+    target: Path,
+    *,
+    input: str | Path | None = None,
+    overwrite: bool = False,
+    project_key: ProjectKey | None = None,
+    decision: Decision | None = None,
+    progress: Progress = quiet,
+) -> FilesRelease:
+    """Repeat a run that an engine made: any engine makes the same files again, byte for byte, words included.
+
+    Parameters
+    ----------
+    replay, target, input
+        The replay file, where to write, and the input files, where they are no longer where they were.
+    project_key
+        The key of the pseudonyms, where there are some; None: the one in the environment.
+    decision
+        What was decided when the release was signed.
+    """
+    words = read_replay(replay)
+    if "cells" not in words:
+        raise InputError("replay", "must be of a run that an engine made and can repeat", hint="Run it in memory.")
+    inputs = Inputs.of(input or words["input"]["path"])
+    if inputs.sha256() != words["input"]["sha256"]:
+        raise InputError("replay", "needs the exact input files of the release", got="files with another SHA-256")
+    schema = Schema.from_dict(words["schema"])
+    return release_files(
+        engine,
+        inputs,
+        schema,
+        read_recipe(words["recipe"]),
+        target,
+        seed=words["seed"],
+        key=words["pairing"],
+        plan=Plan(**words["cells"]),
+        overwrite=overwrite,
+        allow=[column.name for column in schema.columns],
+        pseudonyms=recorded_pseudonyms(words, project_key),
+        format=words["output"]["file"].rpartition(".")[2],
+        stamp=_recorded(words, decision),
+        progress=progress,
+    )
+
+
+def _recorded(words: Mapping[str, Any], decision: Decision | None) -> Stamp:
+    beside = Beside.from_dict(words["register"]) if "register" in words else None
+    return Stamp(created=words["created"], key=words["key"], decision=decision, beside=beside)
