@@ -35,8 +35,8 @@ def is_sentence(node):
 
 
 def _is_mapping(node):
-    """``bench.notes`` of the workbench holds entries by name, no sentences."""
-    return isinstance(node.value, ast.Name) and node.value.id == "bench"
+    """``session.notes`` of the workbench holds entries by name, no sentences."""
+    return isinstance(node.value, ast.Name) and node.value.id == "session"
 
 
 def looks(tree):

@@ -15,8 +15,8 @@ import math
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from weakref import WeakKeyDictionary
 
 from annotated_types import BaseMetadata, Ge, GroupedMetadata, Gt, Interval, Le, Lt
 
@@ -128,9 +128,17 @@ class Parameter:
         return self.range is None or not numeric or self.range.holds(value)  # type: ignore[arg-type]
 
 
-@cache
 def parameters(cls: type) -> tuple[Parameter, ...]:
     """The declared parameters of a method class, in their order."""
+    if cls not in _DECLARED:
+        _DECLARED[cls] = _parameters(cls)
+    return _DECLARED[cls]
+
+
+_DECLARED: WeakKeyDictionary[type, tuple[Parameter, ...]] = WeakKeyDictionary()
+
+
+def _parameters(cls: type) -> tuple[Parameter, ...]:
     hints = get_type_hints(cls, include_extras=True)
     return tuple(
         declared(field.name, hints[field.name], field.default) for field in dataclasses.fields(cls) if field.init

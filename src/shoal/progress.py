@@ -2,7 +2,7 @@
 
 Whoever starts a run hands over `progress`, which is called with the name of each step as it begins. Whoever works in
 blocks says after each how many are done (`advance`), which costs nothing where nobody listens; `listening` hears it.
-`Pace` makes one bar of both: steps weigh as many seconds as they are expected to take (`shoal.release.cost`), and a
+`Pace` makes one bar of both: steps weigh as many seconds as they are expected to take (`shoal.release.forecast`), and a
 step that can't tell how far it is approaches its end as the time that it should take goes by.
 """
 

@@ -15,8 +15,9 @@ Without any of them there is no verdict, and nothing pretends to one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal, Self
 
 from shoal.record import Interval, Record
 
@@ -79,6 +80,14 @@ class Reading(Record):
     better: Literal["lower", "higher"] = "lower"
     slack: float = 0.001
     first: bool = False
+
+    @classmethod
+    def from_dict(cls, words: Mapping[str, Any]) -> Self:
+        """A reading from its words."""
+        names = [field.name for field in fields(cls) if field.name in words]
+        known = {name: words[name] for name in names}
+        interval = known.get("interval")
+        return cls(**{**known, "interval": None if interval is None else tuple(interval)})
 
     @property
     def people(self) -> int | None:

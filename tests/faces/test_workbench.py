@@ -32,7 +32,7 @@ pytestmark = pytest.mark.filterwarnings("default")  # the server's libraries war
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory):
+def session(tmp_path_factory):
     with workbench(tmp_path_factory.mktemp("room")) as address:
         yield address
 
@@ -70,16 +70,16 @@ def survey(tmp_path_factory):
 
 
 def opened(controller, file):
-    """A bench of a file that has been read."""
-    bench = controller.open(file)
-    controller.jobs.wait(bench.notes["opening"], 60)
-    assert controller.opened(bench.id).stage == "full"
-    return bench.id
+    """A session of a file that has been read."""
+    session = controller.open(file)
+    controller.jobs.wait(session.notes["opening"], 60)
+    assert controller.opened(session.id).stage == "full"
+    return session.id
 
 
 @pytest.fixture(scope="module")
 def surveyed(at_hand, survey):
-    """A bench of the survey with a column of an odd name, which many tests share: each begins with its own goal."""
+    """A session of the survey with a column of an odd name, which many tests share: each begins with its own goal."""
     odd = survey.with_name("odd.csv")
     pl.read_csv(survey).with_columns(pl.Series(ODD, [i % 7 for i in range(400)])).write_csv(odd)
     return opened(at_hand[1], odd)
@@ -137,9 +137,9 @@ def wait_for(page, text):
 # Against a real `shoal web`
 
 
-def test_from_a_file_to_a_signed_release_that_verifies(new_page, bench, survey, tmp_path, screenshot, serious):
+def test_from_a_file_to_a_signed_release_that_verifies(new_page, session, survey, tmp_path, screenshot, serious):
     """The newcomer's way, counted in presses: at most 25 from the file to the signed release."""
-    page = new_page(bench)
+    page = new_page(session)
     page.context.add_init_script(COUNT)
     page.evaluate(COUNT)
     assert serious(page) == []
@@ -212,7 +212,7 @@ def test_from_a_file_to_a_signed_release_that_verifies(new_page, bench, survey, 
         assert bundle.read("release.csv") == (target / "release.csv").read_bytes()
 
     address = page.url
-    page.goto(bench)
+    page.goto(session)
     page.get_by_role("button", name="Remove all files and results").click()
     page.get_by_role("button", name="No", exact=True).click()
     assert page.get_by_role("link", name="survey.csv").count() == 1
@@ -442,10 +442,10 @@ def test_all_problems_are_in_their_rows_and_settled_with_one_press(at, controlle
             "region": [f"r{i % 4}" for i in n],
         }
     ).write_csv(file)
-    bench = opened(controller, file)
+    session = opened(controller, file)
     for name in ("age", "income"):
-        controller.change_column(bench, name, {"role": "quasi", "kind": "numeric"})
-    page = at(f"b/{bench}/columns")
+        controller.change_column(session, name, {"role": "quasi", "kind": "numeric"})
+    page = at(f"b/{session}/columns")
     wait_for(page, "2 columns to settle")
     assert page.locator("tr.settle").count() == 2
     assert "7 missing" in page.locator("tr.settle").first.inner_text()
@@ -462,8 +462,8 @@ def test_all_problems_are_in_their_rows_and_settled_with_one_press(at, controlle
 
 
 def test_many_columns_are_changed_in_one_step(at, controller, survey):
-    bench = opened(controller, survey)
-    page = at(f"b/{bench}/columns")
+    session = opened(controller, survey)
+    page = at(f"b/{session}/columns")
     page.get_by_label("select gender").check()
     page.get_by_label("select income").click(modifiers=["Shift"])
     wait_for(page, "4 selected")
@@ -483,31 +483,31 @@ def test_many_columns_are_changed_in_one_step(at, controller, survey):
 
 
 def test_what_was_chosen_in_a_form_outlives_a_change_made_elsewhere(at, controller, survey):
-    bench = opened(controller, survey)
-    page = at(f"b/{bench}/columns")
+    session = opened(controller, survey)
+    page = at(f"b/{session}/columns")
     page.get_by_label("select gender").check()
     page.get_by_label("role of the selected columns").select_option("other")
-    controller.change_column(bench, "income", {"role": "other"})
+    controller.change_column(session, "income", {"role": "other"})
     expect(page.get_by_label("role of income", exact=True)).to_have_value("other", timeout=READY)
-    assert controller.schema(bench)["gender"].role == "quasi"  # nothing is sent before the button is pressed
+    assert controller.schema(session)["gender"].role == "quasi"  # nothing is sent before the button is pressed
     page.get_by_role("button", name="Apply to the selected").click()
     expect(page.get_by_label("role of gender", exact=True)).to_have_value("other", timeout=READY)
     assert page.get_by_label("role of the selected columns").input_value() == ""
 
 
 def test_codes_and_hierarchies_are_set_with_their_counts(at, controller, survey, serious):
-    bench = opened(controller, survey)
-    page = at(f"b/{bench}/columns?column=age_group")
+    session = opened(controller, survey)
+    page = at(f"b/{session}/columns?column=age_group")
     page.locator("[name='hierarchy']").select_option("table")
     page.locator("[name='levels']").fill("\n".join(f"{i};{'young' if i < 4 else 'old'}" for i in range(8)))
     page.get_by_role("button", name="Apply", exact=True).click()
     wait_for(page, "young (")
-    assert controller.schema(bench)["age_group"].hierarchy["rows"][0] == ["0", "young"]
+    assert controller.schema(session)["age_group"].hierarchy["rows"][0] == ["0", "young"]
     assert serious(page) == []
     page.locator("[name='missing_codes']").fill("7")
     page.get_by_role("button", name="Apply", exact=True).click()
     wait_for(page, "must each have a meaning")
-    controller.change_column(bench, "income", {"role": "other"})  # drawn anew meanwhile, above and below
+    controller.change_column(session, "income", {"role": "other"})  # drawn anew meanwhile, above and below
     expect(page.get_by_label("role of income", exact=True)).to_have_value("other", timeout=READY)
     assert page.locator("[name='missing_codes']").input_value() == "7"  # what was refused is there to be mended
     page.locator("[name='missing_codes']").fill("7 = unknown")
@@ -527,7 +527,7 @@ def ran(monkeypatch, controller):
     """What was run, without running it."""
     runs = []
     monkeypatch.setattr(
-        type(controller), "run", lambda self, bench, sample=None: runs.append(self.recipe(bench)) or "0000-none"
+        type(controller), "run", lambda self, session, sample=None: runs.append(self.recipe(session)) or "0000-none"
     )
     return runs
 
@@ -685,14 +685,14 @@ def test_no_page_has_a_script_or_style_of_its_own(at, surveyed):
 
 
 def test_history_leads_back_and_a_project_is_saved(at, controller, survey, tmp_path, serious):
-    bench = opened(controller, survey)
-    page = at(f"b/{bench}/columns")
+    session = opened(controller, survey)
+    page = at(f"b/{session}/columns")
     page.get_by_label("role of cost", exact=True).select_option("other")
     page.get_by_label("role of income", exact=True).select_option("other")
     page.get_by_role("link", name="History").click()
     page.get_by_role("button", name="as opened").click()
     wait_for(page, "undone")
-    assert controller.schema(bench)["cost"].role != "other"
+    assert controller.schema(session)["cost"].role != "other"
     page.get_by_label("Project file").fill(str(tmp_path / "mine"))
     page.keyboard.press("Enter")
     wait_for(page, "Saved to")

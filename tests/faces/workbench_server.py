@@ -18,7 +18,7 @@ from workbench_here import Here
 
 @contextmanager
 def workbench(folder, *options):
-    """The address of a running workbench whose private room is made in `folder`; the room is gone afterwards."""
+    """The address of a running workbench whose private workspace is made in `folder`, and is gone afterwards."""
     command = [sys.executable, "-m", "shoal", "web", "--port", "0", "--no-browser", "--folder", str(folder), *options]
     environment = {**os.environ, "COLUMNS": "300", "XDG_STATE_HOME": str(folder), "HOME": str(folder)}
     with subprocess.Popen(
@@ -43,11 +43,11 @@ def near(folder, token=None, **settings):
     from shoal.web.app import WebSettings, create_web_app
     from shoal.web.controller import Controller
     from shoal.web.jobs import Jobs
-    from shoal.web.workspace import Room
+    from shoal.web.workspace import Workspace
 
-    access, room = Access.of("127.0.0.1", token=token), Room.create(folder)
+    access, workspace = Access.of("127.0.0.1", token=token), Workspace.create(folder)
     controller = Controller(
-        room=room, jobs=Jobs(room, warm=False, spawn=Here), access=access, scores="models" in settings
+        workspace=workspace, jobs=Jobs(workspace, warm=False, spawn=Here), access=access, scores="models" in settings
     )
     app = create_web_app(WebSettings(access=access, **settings), controller)
     options = {"access_log": False, "log_level": "error", "ws": "none", "timeout_graceful_shutdown": 3}

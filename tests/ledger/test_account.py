@@ -348,7 +348,7 @@ def test_processes_at_once_never_overspend(data):
 
 def first_run(place, charge):
     """What a first run of `shoal synthesize` or `score fit` does, at one moment with others."""
-    from shoal.release.cost import account_for
+    from shoal.release.account import account_for
 
     path, spend = place
     charge.wait()

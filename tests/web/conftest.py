@@ -1,4 +1,4 @@
-"""One room with its jobs for all tests of a file; children of their own only where children are what is tested."""
+"""One workspace with its jobs for all tests of a file; children of their own only where children are what is tested."""
 
 import sys
 from pathlib import Path
@@ -12,39 +12,39 @@ from workbench_here import Here
 from shoal.web.inspect import Opened
 from shoal.web.job import to_open
 from shoal.web.jobs import Jobs
-from shoal.web.workspace import Room
+from shoal.web.workspace import Workspace
 
 PATIENCE = 120
 
 
 @pytest.fixture(scope="session")
-def room(tmp_path_factory):
-    with Room.create(tmp_path_factory.mktemp("room")) as made:
+def workspace(tmp_path_factory):
+    with Workspace.create(tmp_path_factory.mktemp("workspace")) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
-def jobs(room):
+def jobs(workspace):
     """Jobs that are done in this process."""
-    made = Jobs(room, warm=False, spawn=Here)
+    made = Jobs(workspace, warm=False, spawn=Here)
     yield made
     made.close()
 
 
 @pytest.fixture(scope="session")
-def children(room):
+def children(workspace):
     """Jobs that are done by children."""
-    made = Jobs(room, warm=False)
+    made = Jobs(workspace, warm=False)
     yield made
     made.close()
 
 
 @pytest.fixture(scope="session")
-def survey(room, jobs):
+def survey(workspace, jobs):
     """A small file, opened, and the words of its schema."""
     from shoal.datasets import health_survey, health_survey_schema
 
-    path = room.receive("survey.csv")
+    path = workspace.receive("survey.csv")
     health_survey(300, seed=1).write_csv(path)
     job = jobs.wait(jobs.start("open", to_open(path)), PATIENCE)
     assert job.state == "done", job.error

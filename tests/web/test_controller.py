@@ -1,4 +1,4 @@
-"""What the pages do, with a real room: nothing is begun by accident, nothing is left behind."""
+"""What the pages do, with a real workspace: nothing is begun by accident, nothing is left behind."""
 
 import sqlite3
 import sys
@@ -16,34 +16,36 @@ from workbench_here import Here
 import shoal
 from shoal.errors import FileError, InputError, ParameterError
 from shoal.web.access import Access
-from shoal.web.benches import GoneError
 from shoal.web.controller import Controller, title_of
 from shoal.web.job import write_result
 from shoal.web.jobs import Jobs
-from shoal.web.session import Bench
-from shoal.web.workspace import Room
+from shoal.web.session import Session
+from shoal.web.session_control import GoneError
+from shoal.web.workspace import Workspace
 
 PATIENCE = 120
 
 
 @pytest.fixture(scope="module")
 def controller(tmp_path_factory):
-    with Room.create(tmp_path_factory.mktemp("controller")) as room:
-        yield Controller(room=room, jobs=Jobs(room, warm=False, spawn=Here), access=Access.of("127.0.0.1"))
+    with Workspace.create(tmp_path_factory.mktemp("controller")) as workspace:
+        yield Controller(
+            workspace=workspace, jobs=Jobs(workspace, warm=False, spawn=Here), access=Access.of("127.0.0.1")
+        )
 
 
 @pytest.fixture(scope="module")
 def sample(controller):
-    """A bench whose file has been read."""
-    bench = controller.open_sample()
-    controller.jobs.wait(bench.notes["opening"], PATIENCE)
-    assert controller.opened(bench.id).stage == "full"
-    return bench.id
+    """A session whose file has been read."""
+    session = controller.open_sample()
+    controller.jobs.wait(session.notes["opening"], PATIENCE)
+    assert controller.opened(session.id).stage == "full"
+    return session.id
 
 
 def test_a_file_is_open_with_its_schema_even_before_its_job_is_told_done(controller, sample):
     whole, job = controller.opened(sample), controller.opening(sample)
-    other = controller.open(controller.room.path / "nowhere.csv")
+    other = controller.open(controller.workspace.path / "nowhere.csv")
     controller.jobs.wait(other.notes["opening"], PATIENCE)
     write_result(controller.opening(other.id).folder, job.result)
     assert controller.opening(other.id).state != "done"
@@ -54,69 +56,69 @@ def test_a_file_is_open_with_its_schema_even_before_its_job_is_told_done(control
 
 
 @pytest.fixture
-def bench(controller):
-    """A bench of its own, without a file that could be read."""
-    made = controller.open(controller.room.path / "nowhere.csv")
+def session(controller):
+    """A session of its own, without a file that could be read."""
+    made = controller.open(controller.workspace.path / "nowhere.csv")
     yield made.id
     controller.forget(made.id)
 
 
-def test_a_new_bench_is_whole_from_the_beginning(controller, bench):
-    assert {"name", "path", "opening"} <= set(controller.find(bench).notes)
+def test_a_new_bench_is_whole_from_the_beginning(controller, session):
+    assert {"name", "path", "opening"} <= set(controller.find(session).notes)
 
 
-def test_undo_leads_back_through_goals_and_their_rules(controller, bench):
-    first = controller.recipe(bench)
-    controller.choose_goal(bench, "safe-harbor")
-    controller.change_recipe(bench, {"coarsen": [{"method": "safe-harbor", "year": "2020"}]})
-    controller.choose_goal(bench, "familiar")
-    assert controller.asked(bench)["preset"] is None
-    controller.undo(bench)
-    assert (controller.bench(bench).goal, controller.asked(bench)["preset"]) == ("safe-harbor", "safe-harbor")
-    assert controller.recipe(bench)["coarsen"][0]["year"] == "2020"
+def test_undo_leads_back_through_goals_and_their_rules(controller, session):
+    first = controller.recipe(session)
+    controller.choose_goal(session, "safe-harbor")
+    controller.change_recipe(session, {"coarsen": [{"method": "safe-harbor", "year": "2020"}]})
+    controller.choose_goal(session, "familiar")
+    assert controller.asked(session)["preset"] is None
+    controller.undo(session)
+    assert (controller.session(session).goal, controller.asked(session)["preset"]) == ("safe-harbor", "safe-harbor")
+    assert controller.recipe(session)["coarsen"][0]["year"] == "2020"
     for _ in range(5):
-        controller.undo(bench)
-    assert (controller.goal(bench).name, controller.recipe(bench)) == ("distribution", first)
+        controller.undo(session)
+    assert (controller.goal(session).name, controller.recipe(session)) == ("distribution", first)
 
 
-def test_what_was_undone_is_forgotten_with_its_goal(controller, bench):
+def test_what_was_undone_is_forgotten_with_its_goal(controller, session):
     for name in ("safe-harbor", "synthetic"):
-        controller.choose_goal(bench, name)
-    controller.undo(bench)
-    controller.undo(bench)
-    controller.choose_goal(bench, "familiar")
-    controller.change_recipe(bench, {"coarsen": [{"method": "mondrian", "k": "9"}]})
-    controller.undo(bench)
-    assert (controller.bench(bench).goal, controller.recipe(bench)["coarsen"][0]["k"]) == ("familiar", 5)
+        controller.choose_goal(session, name)
+    controller.undo(session)
+    controller.undo(session)
+    controller.choose_goal(session, "familiar")
+    controller.change_recipe(session, {"coarsen": [{"method": "mondrian", "k": "9"}]})
+    controller.undo(session)
+    assert (controller.session(session).goal, controller.recipe(session)["coarsen"][0]["k"]) == ("familiar", 5)
 
 
-def test_a_goal_is_marked_only_while_the_recipe_is_its_own(controller, bench):
-    controller.choose_goal(bench, "microaggregation")
-    assert controller.goal(bench).name == "microaggregation"
-    controller.change_recipe(bench, {"group": {"method": "mdav", "k": "5"}, "mask": [{"method": "centroid"}]})
-    assert controller.goal(bench).name == "microaggregation"  # as typed, the same
-    controller.change_recipe(bench, {"group": {"method": "mdav", "k": "7"}, "mask": [{"method": "centroid"}]})
-    assert controller.goal(bench) is None
-    controller.choose_goal(bench, "safe-harbor")
-    controller.ask(bench, "preset", None)
-    assert controller.goal(bench) is None
+def test_a_goal_is_marked_only_while_the_recipe_is_its_own(controller, session):
+    controller.choose_goal(session, "microaggregation")
+    assert controller.goal(session).name == "microaggregation"
+    controller.change_recipe(session, {"group": {"method": "mdav", "k": "5"}, "mask": [{"method": "centroid"}]})
+    assert controller.goal(session).name == "microaggregation"  # as typed, the same
+    controller.change_recipe(session, {"group": {"method": "mdav", "k": "7"}, "mask": [{"method": "centroid"}]})
+    assert controller.goal(session) is None
+    controller.choose_goal(session, "safe-harbor")
+    controller.ask(session, "preset", None)
+    assert controller.goal(session) is None
 
 
 def test_everything_can_be_undone_and_the_log_forgets_nothing(controller, sample):
-    before, n = controller.bench(sample).now, len(controller.bench(sample).log)
+    before, n = controller.session(sample).now, len(controller.session(sample).log)
     controller.change_columns(sample, {"cost": {"role": "other"}, "income": {"role": "other"}}, "two columns")
     controller.set_risk_limit(sample, "2.5")
     controller.choose_goal(sample, "familiar")
     for _ in range(3):
         controller.undo(sample)
-    assert controller.bench(sample).now == before
+    assert controller.session(sample).now == before
     controller.redo(sample)
     assert controller.schema(sample)["cost"].role == "other"
     controller.undo(sample)
-    said = [entry.what for entry in controller.bench(sample).log[n:]]
+    said = [entry.what for entry in controller.session(sample).log[n:]]
     assert said[:3] == ["two columns", "accepted risk: 2.5%", "goal: Simple and familiar"]
     assert said[3:] == ["undone"] * 3 + ["redone", "undone"]
-    assert all(entry.who and entry.at for entry in controller.bench(sample).log)
+    assert all(entry.who and entry.at for entry in controller.session(sample).log)
 
 
 @pytest.mark.parametrize("given", ["0", "-1", "101", "much", None], ids=str)
@@ -125,12 +127,12 @@ def test_an_accepted_risk_that_is_none_is_refused(controller, sample, given):
         controller.set_risk_limit(sample, given)
 
 
-def test_rules_chosen_by_hand_stay_while_the_goal_does(controller, bench):
-    controller.choose_goal(bench, "familiar")
-    controller.ask(bench, "preset", "cms")
-    controller.change_recipe(bench, {"coarsen": [{"method": "mondrian", "k": "11"}]})
-    controller.undo(bench)
-    assert controller.asked(bench)["preset"] == "cms"
+def test_rules_chosen_by_hand_stay_while_the_goal_does(controller, session):
+    controller.choose_goal(session, "familiar")
+    controller.ask(session, "preset", "cms")
+    controller.change_recipe(session, {"coarsen": [{"method": "mondrian", "k": "11"}]})
+    controller.undo(session)
+    assert controller.asked(session)["preset"] == "cms"
 
 
 @pytest.mark.parametrize(
@@ -149,15 +151,15 @@ def test_rules_chosen_by_hand_stay_while_the_goal_does(controller, bench):
 )
 @pytest.mark.parametrize("id", ["forgotten", "../../etc"], ids=["gone", "path"])
 def test_a_file_forgotten_in_another_tab_stays_forgotten(controller, do, id):
-    before = controller.benches()
+    before = controller.open_sessions()
     with pytest.raises(InputError, match="no longer open"):
         do(controller, id)
-    assert controller.benches() == before
+    assert controller.open_sessions() == before
 
 
 def test_a_change_that_comes_too_late_begins_nothing(controller, monkeypatch):
     """Forgotten between the look and the change."""
-    monkeypatch.setattr(Controller, "bench", lambda self, of: Bench(id=of))
+    monkeypatch.setattr(Controller, "session", lambda self, of: Session(id=of))
     with pytest.raises(InputError, match="no longer open"):
         controller.note("late", "format", "csv")
     assert controller.find("late") is None
@@ -172,9 +174,9 @@ def test_a_path_that_is_none_is_said(controller, text):
             take(text)
 
 
-def test_a_file_is_still_being_read(controller, bench):
+def test_a_file_is_still_being_read(controller, session):
     with pytest.raises(InputError, match="still being read"):
-        controller.run(bench)
+        controller.run(session)
 
 
 def test_a_column_that_would_be_wrong_is_left_as_it_was(controller, sample):
@@ -203,15 +205,17 @@ def test_a_job_begun_while_its_file_is_forgotten_is_not_kept(controller, sample,
         lambda of: controller.look(of),
         lambda of: controller.compare(of, risk_limit=0.1, time_limit=9),
     ):
-        controller.room.sessions.save(replace(controller.bench(sample), id="short", job_ids=()))
+        controller.workspace.sessions.save(replace(controller.session(sample), id="short", job_ids=()))
         before, start = {job.id for job in controller.jobs.all()}, Jobs.start
 
         def begun(self, kind, words, start=start):
-            controller.room.sessions.remove("short")
+            controller.workspace.sessions.remove("short")
             return start(self, kind, words)
 
         monkeypatch.setattr(Jobs, "start", begun)
-        controller.room.sessions.change("short", lambda bench: bench.with_note("looked", None).with_note("look", None))
+        controller.workspace.sessions.change(
+            "short", lambda session: session.with_note("looked", None).with_note("look", None)
+        )
         with pytest.raises(GoneError):
             begin("short")
         monkeypatch.undo()
@@ -220,13 +224,13 @@ def test_a_job_begun_while_its_file_is_forgotten_is_not_kept(controller, sample,
 
 
 def test_a_job_that_joins_at_the_last_moment_is_forgotten_too(controller, sample, monkeypatch):
-    """Between the look at a bench and its end: jobs are those of the bench as it was at last."""
-    controller.room.sessions.save(
-        replace(controller.bench(sample), id="late", job_ids=(), notes={"path": "/nowhere.csv"})
+    """Between the look at a session and its end: jobs are those of the session as it was at last."""
+    controller.workspace.sessions.save(
+        replace(controller.session(sample), id="late", job_ids=(), notes={"path": "/nowhere.csv"})
     )
-    job, benches = controller.jobs.start("open", {"path": "/nowhere.csv"}), controller.benches()
-    controller.room.sessions.change("late", lambda bench: bench.with_job(job))
-    monkeypatch.setattr(Controller, "find", lambda self, of: next(bench for bench in benches if bench.id == of))
+    job, sessions = controller.jobs.start("open", {"path": "/nowhere.csv"}), controller.open_sessions()
+    controller.workspace.sessions.change("late", lambda session: session.with_job(job))
+    monkeypatch.setattr(Controller, "find", lambda self, of: next(session for session in sessions if session.id == of))
     controller.forget("late")
     monkeypatch.undo()
     assert controller.job(job) is None
@@ -234,10 +238,10 @@ def test_a_job_that_joins_at_the_last_moment_is_forgotten_too(controller, sample
 
 def test_what_a_stopped_comparison_still_writes_goes_too(controller, sample):
     """A child that is being stopped lives on for half a second, and may write what it has finished."""
-    controller.room.sessions.save(
-        replace(controller.bench(sample), id="slow", job_ids=(), notes={"path": "/nowhere.csv"})
+    controller.workspace.sessions.save(
+        replace(controller.session(sample), id="slow", job_ids=(), notes={"path": "/nowhere.csv"})
     )
-    store, told = controller.room.compared / "slow", threading.Event()
+    store, told = controller.workspace.compared / "slow", threading.Event()
 
     class Late:
         def stop(self):
@@ -251,7 +255,7 @@ def test_what_a_stopped_comparison_still_writes_goes_too(controller, sample):
 
     job = controller.jobs.start("open", {"path": "/nowhere.csv"})
     controller.jobs.wait(job, PATIENCE)
-    controller.room.sessions.change("slow", lambda bench: bench.with_job(job))
+    controller.workspace.sessions.change("slow", lambda session: session.with_job(job))
     controller.jobs._children[job] = Late()
     controller.forget("slow")
     told.set()
@@ -263,11 +267,11 @@ def test_what_a_stopped_comparison_still_writes_goes_too(controller, sample):
     assert not store.exists()
 
 
-def test_benches_keep_their_order_while_they_change(controller, sample, bench):
-    before = [known.id for known in controller.benches()]
+def test_sessions_keep_their_order_while_they_change(controller, sample, session):
+    before = [known.id for known in controller.open_sessions()]
     controller.note(sample, "format", "csv")
-    assert [known.id for known in controller.benches()] == before
-    assert before.index(sample) < before.index(bench)
+    assert [known.id for known in controller.open_sessions()] == before
+    assert before.index(sample) < before.index(session)
 
 
 def test_a_title_has_room_on_a_page(controller, sample):
@@ -288,13 +292,13 @@ def test_forgetting_takes_jobs_and_kept_comparisons_along(controller, sample):
     assert controller.jobs.wait(job, PATIENCE).state == "done"
     assert title_of(controller.job(job)) == "health-survey.csv: mondrian:k=5"
     assert controller.home(controller.job(job)) == sample
-    kept = controller.room.compared / sample
+    kept = controller.workspace.compared / sample
     kept.mkdir()
     (kept / "secret.json").write_text("{}")
     controller.forget(sample)
     assert controller.job(job) is None
     assert not kept.exists()
-    assert [path for path in controller.room.uploads.rglob("*") if path.is_file()] == []
+    assert [path for path in controller.workspace.uploads.rglob("*") if path.is_file()] == []
 
 
 def test_what_was_measured_on_a_sample_is_measured_in_full_once(controller, monkeypatch):
@@ -302,18 +306,18 @@ def test_what_was_measured_on_a_sample_is_measured_in_full_once(controller, monk
     for name, value in {"_SMALL": 0, "_MANY_TIES": 0, "_FEWEST": 50, "_MOST": 60}.items():
         monkeypatch.setattr(f"shoal.risk.nearest.{name}", value)
     monkeypatch.setattr("shoal.risk.unchanged.MOST_TARGETS", 400)
-    bench = controller.open_sample()
-    controller.jobs.wait(bench.notes["opening"], PATIENCE)
-    controller.opened(bench.id)
-    controller.choose_goal(bench.id, "microaggregation")
-    job = controller.jobs.wait(controller.run(bench.id), PATIENCE)
+    session = controller.open_sample()
+    controller.jobs.wait(session.notes["opening"], PATIENCE)
+    controller.opened(session.id)
+    controller.choose_goal(session.id, "microaggregation")
+    job = controller.jobs.wait(controller.run(session.id), PATIENCE)
     asked = {one["measure"]: one for one in job.result["view"]["asked"]}
     assert {name: (one["n_tried"], one["n"]) for name, one in asked.items()} == {
         "reidentification": (50, 2000),
         "unchanged": (400, 2000),
     }
-    begun = controller.measure_in_full(bench.id, job)
-    assert controller.measure_in_full(bench.id, job) == begun
+    begun = controller.measure_in_full(session.id, job)
+    assert controller.measure_in_full(session.id, job) == begun
     full = controller.jobs.wait(begun, PATIENCE)
     assert full.state == "done", full.error
     for one in full.result["tried"]:
@@ -323,13 +327,13 @@ def test_what_was_measured_on_a_sample_is_measured_in_full_once(controller, monk
         assert f"Tried on {asked[one['measure']]['n_tried']} of 2,000" in sampled["meaning"]
     assert [one["measure"] for one in full.result["tried"]] == list(asked)
     assert title_of(full) == "health-survey.csv: measuring in full"
-    controller.forget(bench.id)
+    controller.forget(session.id)
 
 
-def linked(controller, bench):
-    controller.jobs.wait(bench.notes["opening"], PATIENCE)
-    opened = controller.opened(bench.id)
-    assert opened is not None, controller.opening(bench.id).error
+def linked(controller, session):
+    controller.jobs.wait(session.notes["opening"], PATIENCE)
+    opened = controller.opened(session.id)
+    assert opened is not None, controller.opening(session.id).error
     return opened
 
 

@@ -22,7 +22,7 @@ from shoal.web.pages.editor import (
     slots_of,
     words_of,
 )
-from shoal.web.pages.lines import Columns
+from shoal.web.pages.form_controls import Columns
 
 CLASSES = {cls.name: cls for family in FAMILIES[:-1] for cls in registered(family)}
 EVERY = [(family, method) for family in FAMILIES[:-1] for method in methods(family)]

@@ -20,7 +20,7 @@ from shoal.release.verify import verify
 from shoal.web.inspect import stamp_of
 from shoal.web.job import Job, read_job, to_compare, to_open, to_release
 from shoal.web.jobs import Jobs, spawn_child
-from shoal.web.workspace import Room
+from shoal.web.workspace import Workspace
 
 PATIENCE = 120
 MONDRIAN = Coarsening.of(Mondrian(k=5)).to_dict()
@@ -29,9 +29,9 @@ ORPHAN = """
 import sys, time
 from pathlib import Path
 from shoal.web.jobs import Jobs
-from shoal.web.workspace import Room
-room = Room.create(Path(sys.argv[1]))
-jobs = Jobs(room, warm=False)
+from shoal.web.workspace import Workspace
+workspace = Workspace.create(Path(sys.argv[1]))
+jobs = Jobs(workspace, warm=False)
 id = jobs.start("open", {"path": sys.argv[2]})
 while not jobs.get(id).step:
     time.sleep(0.001)
@@ -82,7 +82,7 @@ def test_release_is_written_and_verified(released, survey):
     assert Job.from_dict(released.to_dict(), released.folder) == released
 
 
-def test_synthesis_charges_the_account(jobs, survey, room):
+def test_synthesis_charges_the_account(jobs, survey, workspace):
     from shoal.web.forms import read_words
 
     opened, _ = survey
@@ -129,17 +129,17 @@ def test_wrong_words(jobs, survey):
         jobs.get("../../etc/passwd")
 
 
-def test_bad_file_is_named_without_the_rooms_path(jobs, room):
-    path = room.receive("people.parquet")
+def test_bad_file_is_named_without_the_rooms_path(jobs, workspace):
+    path = workspace.receive("people.parquet")
     path.write_bytes(b"SENTINEL" * 1000)
     job = jobs.wait(jobs.start("open", to_open(path)), PATIENCE)
     assert (job.state, job.error.kind) == ("failed", "input")
     assert str(job.error) == "people.parquet: must be an intact Parquet file. Write it again."
 
 
-def test_a_file_that_changed_since(jobs, room, survey):
+def test_a_file_that_changed_since(jobs, workspace, survey):
     opened, schema = survey
-    path = room.receive("survey.csv")
+    path = workspace.receive("survey.csv")
     path.write_bytes(Path(opened.path).read_bytes())
     copy = replace(opened, path=str(path), stamp=stamp_of(path))
     path.write_bytes(path.read_bytes() + b"\n")
@@ -208,15 +208,15 @@ def test_a_full_disk_says_so_and_leaves_nothing(children, survey, kind, size):
     assert left_in(job.folder) <= {"job.json", "request.json"}
 
 
-def test_a_disk_that_is_full_already_takes_no_job(jobs, room, monkeypatch):
+def test_a_disk_that_is_full_already_takes_no_job(jobs, workspace, monkeypatch):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    before, known = left_in(room.jobs), jobs.all()
+    before, known = left_in(workspace.jobs), jobs.all()
     monkeypatch.setattr("pathlib.Path.write_bytes", full)
     with pytest.raises(FileError, match="disk: is full. Free space under"):
         jobs.start("open", to_open("/nowhere.csv"))
-    assert (left_in(room.jobs), jobs.all()) == (before, known)
+    assert (left_in(workspace.jobs), jobs.all()) == (before, known)
 
 
 def test_an_unexpected_fault_tells_its_type_only(jobs, survey):
@@ -238,15 +238,15 @@ def test_a_reload_finds_the_job_and_remove_forgets_it(jobs, released):
     assert not folder.exists()
 
 
-def test_comparison_goes_on_where_it_was(jobs, survey, room):
-    words = to_compare(*survey, [MONDRIAN], seed=room.seed, workers=1)
+def test_comparison_goes_on_where_it_was(jobs, survey, workspace):
+    words = to_compare(*survey, [MONDRIAN], seed=workspace.seed, workers=1)
     job = jobs.wait(jobs.start("compare", words), PATIENCE)
     assert job.state == "done", job.error
     assert [one["state"] for one in job.result["outcomes"]] == ["done"]
     assert "mondrian" in job.result["recommendation"]
     assert (job.folder / "comparison" / "comparison.html").is_file()
     assert left_in(job.folder) == {"job.json", "request.json", "result.json", "comparison"}
-    before = {path: path.stat().st_mtime_ns for path in room.compared.rglob("*") if path.is_file()}
+    before = {path: path.stat().st_mtime_ns for path in workspace.compared.rglob("*") if path.is_file()}
     assert before
     again = jobs.wait(jobs.start("compare", words), PATIENCE)
     assert again.result["outcomes"] == job.result["outcomes"]
@@ -254,8 +254,8 @@ def test_comparison_goes_on_where_it_was(jobs, survey, room):
 
 
 def test_closing_stops_everything(tmp_path):
-    room = Room.create(tmp_path)
-    jobs = Jobs(room, spawn=lambda: Child.spawn([sys.executable, "-c", "import time; time.sleep(600)"]))
+    workspace = Workspace.create(tmp_path)
+    jobs = Jobs(workspace, spawn=lambda: Child.spawn([sys.executable, "-c", "import time; time.sleep(600)"]))
     ready = jobs._spare
     ids = [jobs.start("release", {"schema": {}}) for _ in range(4)]
     states = [jobs.get(one).state for one in ids]
@@ -264,7 +264,7 @@ def test_closing_stops_everything(tmp_path):
     opens = jobs.start("open", to_open("/nowhere.csv"))
     assert jobs.get(opens).state != "queued"  # a lane of its own
     children = [*jobs._children.values(), jobs._spare]
-    room.close()
+    workspace.close()
     assert not any(child.is_alive for child in children)
     assert list(tmp_path.iterdir()) == []
 
@@ -286,7 +286,7 @@ def test_children_end_with_the_workbench(tmp_path, survey):
     finally:
         process.kill()
         process.stdout.close()
-    Room.create(tmp_path).close()
+    Workspace.create(tmp_path).close()
     assert left_in(tmp_path) == {"large.csv"}
 
 

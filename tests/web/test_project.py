@@ -17,10 +17,10 @@ from shoal.errors import FileError
 from shoal.release.verify import verify
 from shoal.web.access import Access
 from shoal.web.controller import Controller
+from shoal.web.handover import sign_release, write_release
 from shoal.web.jobs import Jobs
 from shoal.web.project import Recent, read_project, script_of
-from shoal.web.way_out import sign_release, write_release
-from shoal.web.workspace import Room
+from shoal.web.workspace import Workspace
 
 PATIENCE = 120
 
@@ -41,62 +41,64 @@ def file(home):
 @pytest.fixture
 def begin(home):
     """Starts a workbench; all it holds is gone when the test is over."""
-    rooms = []
+    workspaces = []
 
     def make():
-        room = Room.create(home)
-        rooms.append(room)
-        jobs = Jobs(room, warm=False, spawn=Here)
-        return Controller(room=room, jobs=jobs, access=Access.of("127.0.0.1"), recent=Recent(home / "recent.json"))
+        workspace = Workspace.create(home)
+        workspaces.append(workspace)
+        jobs = Jobs(workspace, warm=False, spawn=Here)
+        return Controller(
+            workspace=workspace, jobs=jobs, access=Access.of("127.0.0.1"), recent=Recent(home / "recent.json")
+        )
 
     yield make
-    for room in rooms:
-        room.close()
+    for workspace in workspaces:
+        workspace.close()
 
 
-def opened(controller, bench):
-    controller.jobs.wait(bench.notes["opening"], PATIENCE)
-    assert controller.opened(bench.id).stage == "full"
-    return bench.id
+def opened(controller, session):
+    controller.jobs.wait(session.notes["opening"], PATIENCE)
+    assert controller.opened(session.id).stage == "full"
+    return session.id
 
 
 @pytest.fixture
 def worked(begin, file, home):
     """A project with a change, a finished, signed and written release."""
     controller = begin()
-    bench = opened(controller, controller.open(file))
-    place = controller.save_project(bench, str(home / "work"))
-    controller.change_column(bench, "income", {"role": "other"})
-    controller.choose_goal(bench, "familiar")
-    job = controller.jobs.wait(controller.run(bench), PATIENCE)
+    session = opened(controller, controller.open(file))
+    place = controller.save_project(session, str(home / "work"))
+    controller.change_column(session, "income", {"role": "other"})
+    controller.choose_goal(session, "familiar")
+    job = controller.jobs.wait(controller.run(session), PATIENCE)
     assert job.state == "done", job.error
-    return controller, bench, place, job
+    return controller, session, place, job
 
 
 def test_a_project_opens_again_after_a_stop(worked, begin):
-    controller, bench, place, _ = worked
-    now = controller.bench(bench).now
+    controller, session, place, _ = worked
+    now = controller.session(session).now
     controller.close()
     again = begin()
     assert again.recent.all()[0] == place
     other = opened(again, again.open_by_path(str(place)))
-    assert again.bench(other).now == now
+    assert again.session(other).now == now
     assert again.schema(other)["income"].role == "other"
     again.undo(other)
     assert again.goal(other).name == "distribution"
-    assert again.bench(other).log[0].what == "opened people.csv"
+    assert again.session(other).log[0].what == "opened people.csv"
 
 
 def test_a_project_holds_manifests_and_no_cell(worked):
-    controller, bench, place, _ = worked
-    controller.save_project(bench)
+    controller, session, place, _ = worked
+    controller.save_project(session)
     text = place.read_text()
     assert "SENTINEL" not in text
     [result] = json.loads(text)["results"]
     assert result["manifest"]["claims"]
     assert result["lost"]["came"] == 300
     assert place.stat().st_mode & 0o077 == 0
-    assert controller.saved(bench) == (str(place), True)
+    assert controller.saved(session) == (str(place), True)
 
 
 def test_a_project_whose_file_is_gone_says_so(worked, begin, file, tmp_path):
@@ -113,10 +115,10 @@ def test_no_name_of_a_column_becomes_a_command_of_the_script(begin, tmp_path):
     file = tmp_path / "odd.csv"
     pl.DataFrame({"age\ntouch owned\n": [1, 2, 3] * 20, "sex": ["f", "m"] * 30}).write_csv(file)
     controller = begin()
-    bench = opened(controller, controller.open(file))
-    name = next(name for name in controller.bench(bench).schema["columns"] if "owned" in name)
-    controller.change_column(bench, name, {"role": "other"})
-    script = script_of(controller.bench(bench))
+    session = opened(controller, controller.open(file))
+    name = next(name for name in controller.session(session).schema["columns"] if "owned" in name)
+    controller.change_column(session, name, {"role": "other"})
+    script = script_of(controller.session(session))
     assert "touch owned" in script
     subprocess.run(["sh", "-c", script], cwd=tmp_path, check=True, capture_output=True)
     assert not (tmp_path / "owned").exists()
@@ -124,9 +126,9 @@ def test_no_name_of_a_column_becomes_a_command_of_the_script(begin, tmp_path):
 
 def test_a_project_leads_to_no_file_that_may_not_be_opened(worked, home, tmp_path):
     _, _, place, _ = worked
-    with Room.create(tmp_path) as room:
+    with Workspace.create(tmp_path) as workspace:
         access = Access.of("0.0.0.0", data=tmp_path)
-        other = Controller(room=room, jobs=Jobs(room, warm=False, spawn=Here), access=access)
+        other = Controller(workspace=workspace, jobs=Jobs(workspace, warm=False, spawn=Here), access=access)
         for path in (home / "people.csv", home / "nowhere.csv"):
             words = json.loads(place.read_text())
             words["notes"]["path"] = str(path)
@@ -144,19 +146,19 @@ def test_what_is_no_project_is_refused(tmp_path, text):
 
 
 def test_signed_and_written_it_verifies_and_the_script_repeats_it(worked, home, tmp_path):
-    controller, bench, _, job = worked
+    controller, session, _, job = worked
     given = {"decision": "May be published.", "by": "R. Roe", "recipient": "ward", "key": str(tmp_path / "p.key")}
-    target = write_release(controller, bench, job, str(tmp_path / "out"))
-    sign_release(controller, bench, job, {**given, "expires": "", "password": ""})
+    target = write_release(controller, session, job, str(tmp_path / "out"))
+    sign_release(controller, session, job, {**given, "expires": "", "password": ""})
     assert verify(target, signer=tmp_path / "p.pub").exit_code == 0
     assert json.loads((target / "manifest.json").read_text())["decision"]["by"] == "R. Roe"
     assert "R. Roe" in (target / "report.html").read_text()
-    notes = controller.bench(bench).notes
+    notes = controller.session(session).notes
     assert notes["decisions"][job.id]["recipient"] == "ward"
     assert notes["written"] == {job.id: str(target)}
 
     script = tmp_path / "again.sh"
-    script.write_text(script_of(controller.bench(bench)))
+    script.write_text(script_of(controller.session(session)))
     lines = [line for line in script.read_text().splitlines() if line.startswith("shoal ")]
     assert [line.split()[1] for line in lines] == ["coarsen", "sign"]
     folder = tmp_path / "again"

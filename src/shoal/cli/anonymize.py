@@ -25,8 +25,8 @@ from shoal.cli.releasing import (
 from shoal.errors import ParameterError
 from shoal.pseudonym import ProjectKey
 from shoal.recipe import Anonymization, Recipe, known_method, read_method
+from shoal.recipe.linked import for_schema
 from shoal.release import anonymize_to_linkage, anonymize_to_risk, make
-from shoal.release.make import of_tables
 from shoal.release.manifest import replay
 from shoal.release.registering import entered
 from shoal.schema import Schema
@@ -161,7 +161,7 @@ def anonymize(
             source = tried(source, roles, to.sample, seed)
             expect(step, source, roles, recipe)
             given: dict[str, Any] = {"seed": seed, "progress": step, "pseudonyms": pseudonym.of(roles), **held}
-            whole = of_tables(recipe, roles, read_events(events))
+            whole = for_schema(recipe, roles, read_events(events))
             limit = _limit(risk, population, target_linkage)
             register = stack.enter_context(book.opened(source, to))
             release = _released(source, roles, whole, target_linkage, limit, given, register, same_groups_as)

@@ -31,8 +31,8 @@ from shoal.errors import ParameterError
 from shoal.frame import series
 from shoal.params import number
 from shoal.recipe import Coarsening, read_method
+from shoal.recipe.linked import for_schema
 from shoal.release import make
-from shoal.release.make import of_tables
 from shoal.release.policy import Policy
 from shoal.schema import LinkedSchema, Schema
 
@@ -176,7 +176,7 @@ def coarsen(
         rules = _with_hierarchies(rules, hierarchies)
         source = tried(source, rules, to.sample, seed)
         expect(step, source, rules, recipe)
-        whole = of_tables(recipe, rules, read_events(events))
+        whole = for_schema(recipe, rules, read_events(events))
         asked: dict[str, Any] = {"pseudonyms": pseudonym.of(rules), "seed": seed, "progress": step, **held.held}
         with book.opened(source, to) as register:
             release = make(source, rules, whole, register=register, **asked)

@@ -21,7 +21,7 @@ from shoal.errors import ProblemsError, ShoalError
 from shoal.progress import Pace, listening, spoken
 
 if TYPE_CHECKING:
-    from shoal.release.cost import Forecast
+    from shoal.release.forecast import Forecast
 
 __all__ = [
     "WIDE",

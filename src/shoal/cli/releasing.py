@@ -27,8 +27,8 @@ from shoal.errors import ParameterError
 from shoal.group.all_rows import MOST_ROWS
 from shoal.pseudonym import ENVIRONMENT, ProjectKey, Pseudonyms
 from shoal.recipe import read_method
-from shoal.release.cost import forecast
 from shoal.release.folders import FORMATS, MANIFEST, SIGNATURE, check_target
+from shoal.release.forecast import forecast
 from shoal.release.manifest import read_replay
 from shoal.release.registering import old_ledger, register_of
 from shoal.release.withdrawn import entry_of

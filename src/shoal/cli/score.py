@@ -18,7 +18,7 @@ from shoal.errors import FileError, ParameterError
 from shoal.files import read_table, write_text
 from shoal.files.atomic import reporting
 from shoal.frame import enter, series
-from shoal.release.cost import account_for
+from shoal.release.account import account_for
 from shoal.schema import Schema
 from shoal.score import evaluate as measure
 from shoal.score import load

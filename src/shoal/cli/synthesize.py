@@ -19,7 +19,7 @@ from shoal.errors import ParameterError
 from shoal.files import read_table
 from shoal.recipe import Synthesis, read_method
 from shoal.release import make
-from shoal.release.cost import account_of
+from shoal.release.account import account_of
 from shoal.schema import Schema
 
 __all__ = ["EXAMPLES", "synthesize"]

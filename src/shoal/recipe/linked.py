@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from shoal.canonical import plain
+from shoal.errors import ParameterError
 from shoal.fact import Fact
 from shoal.frame import adopt, enter, series, with_columns
 from shoal.linked import Collection, EventMethod, JointRisk, summaries_of
@@ -23,10 +24,10 @@ from shoal.recipe.event_rules import check_events, require_event_rules
 from shoal.recipe.recipe import Made, ReadMethod, Recipe, Run, checked_methods, method_words
 from shoal.recipe.spell import argument
 from shoal.rng import secret
-from shoal.schema import LinkedSchema
+from shoal.schema import LinkedSchema, Schema
 from shoal.schema.tables import Summary
 
-__all__ = ["Linked", "LinkedRecipe"]
+__all__ = ["Linked", "LinkedRecipe", "for_schema"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,3 +221,15 @@ def _caveat(collection: Collection) -> str:
         f"The events that hang on a person ({names}) are not used: who knows some of a person's events may find that "
         "person by them. What then holds is said by the claims about events, and measured inside."
     )
+
+
+def for_schema(
+    recipe: Recipe, schema: Schema | LinkedSchema, events: EventMethod | Sequence[EventMethod] | None
+) -> Recipe:
+    """The recipe as the schema needs it: with methods for events where tables are linked."""
+    if isinstance(schema, LinkedSchema):
+        return LinkedRecipe.of(recipe, events)
+    if events is not None:
+        hint = "Give a LinkedSchema and a mapping of tables."
+        raise ParameterError("events", "are those of linked tables, and one table was given", hint=hint)
+    return recipe

@@ -2,11 +2,7 @@
 
 There is one runner, `make`, for recipes of every kind; `anonymize`, `coarsen` and `synthesize` are its everyday names.
 
-A finished release is held to the rules of its preset; what was found is among its facts. A pseudonym ties the released
-rows of a person together. Persons of a group whose rows are handed out one by one can be told apart by how many they
-have: with 1, 1 and 3 rows, the token with three is the third person's, where without one a row is theirs with
-probability 3/5. What still holds (proved, `shoal.release.claims.token_bound`): persons with equally many rows in each
-group can be exchanged without a trace, so each is found with probability at most 1 / (number of such persons).
+A finished release is held to the rules of its preset; what was found is among its facts.
 """
 
 from __future__ import annotations
@@ -18,18 +14,20 @@ from typing import TYPE_CHECKING, Any, overload
 
 from shoal.coarsening import Coarsener
 from shoal.compliance import Preset
-from shoal.errors import ColumnError, GuaranteeError, ParameterError
+from shoal.errors import ParameterError
 from shoal.files import Source
 from shoal.files.linked import LinkedSource
-from shoal.frame import converted, enter, leave, series
+from shoal.frame import converted, leave
 from shoal.group import Grouper, KMember
 from shoal.linked import EventMethod
 from shoal.mask import GaussianDither
 from shoal.pseudonym import Pseudonyms
 from shoal.recipe import Anonymization, Coarsening, LinkedRecipe, Made, Mask, Progress, Recipe, Run, Synthesis, quiet
+from shoal.recipe.linked import for_schema
 from shoal.release.linked import read_input
 from shoal.release.linked_presets import tables_after
 from shoal.release.preset_rules import Rewritten, first_steps, free_text, held_to, preset_for
+from shoal.release.pseudonyms import check_codes, check_pseudonyms, under_pseudonyms
 from shoal.release.registering import Entering
 from shoal.release.release import Release, SyntheticRelease, checked_seed
 from shoal.rng import fresh_key
@@ -43,14 +41,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "anonymize",
-    "check_codes",
-    "check_linked",
-    "check_pseudonyms",
     "coarsen",
     "make",
-    "of_tables",
     "synthesize",
-    "under_pseudonyms",
 ]
 
 
@@ -111,7 +104,7 @@ def make(
     if entering is not None and entering.kept is not None:
         given, run = entering.table, replace(run, groups=entering.kept.groups[~entering.kept.held])
     if isinstance(schema, LinkedSchema):
-        check_linked(recipe)
+        _check_linked(recipe)
         check_codes(recipe, pseudonyms, rules)
         texts = free_text(given, schema, rules, recipe, allow)
         done = tables_after(given, schema, rules, recipe)
@@ -260,7 +253,7 @@ def anonymize(
     return make(
         given,
         schema,
-        of_tables(recipe, schema, events),
+        for_schema(recipe, schema, events),
         preset=preset,
         accept=accept,
         allow=allow,
@@ -361,7 +354,7 @@ def coarsen(
     >>> shoal.risk.classes(release.table, schema).k >= 5, release.claims[0].kind
     (True, 'k-anonymity')
     """
-    recipe = of_tables(Coarsening.of(method), schema, events)
+    recipe = for_schema(Coarsening.of(method), schema, events)
     name = _engine_for(table, schema, engine, memory)
     if name != "memory" and isinstance(schema, Schema):
         words: dict[str, Any] = {"seed": seed, "memory": memory, "allow": allow, "progress": progress}
@@ -506,69 +499,7 @@ def _table(made: Made, given: Any) -> Any:
     return {root: leave(made.frame, like=given[root]), **events}
 
 
-def check_linked(recipe: Recipe) -> None:
+def _check_linked(recipe: Recipe) -> None:
     """Refuse for linked tables what is made for one."""
     if not isinstance(recipe, LinkedRecipe):
         raise ParameterError("linked tables", "can be anonymised and coarsened, and nothing else")
-
-
-def of_tables(
-    recipe: Recipe, schema: Schema | LinkedSchema, events: EventMethod | Sequence[EventMethod] | None
-) -> Recipe:
-    """The recipe as the schema needs it: with methods for events where tables are linked."""
-    if isinstance(schema, LinkedSchema):
-        return LinkedRecipe.of(recipe, events)
-    if events is not None:
-        hint = "Give a LinkedSchema and a mapping of tables."
-        raise ParameterError("events", "are those of linked tables, and one table was given", hint=hint)
-    return recipe
-
-
-def check_pseudonyms(schema: Schema, recipe: Recipe, pseudonyms: Pseudonyms | None, preset: Preset | None) -> None:
-    """Refuse pseudonyms without a key, a key without pseudonyms, and both where nobody or nothing may have them."""
-    if pseudonyms is None and not schema.pseudonym:
-        return
-    if not recipe.is_of_people:
-        raise ParameterError(
-            "synthesize", "rows are nobody's and have no pseudonym", hint="Give the column the role identifier alone."
-        )
-    if pseudonyms is None:
-        named = next(iter(schema.pseudonym))
-        raise ParameterError(
-            "release",
-            f"column '{named}' is to be released under a pseudonym, which needs a project key and a scope",
-            hint="Give pseudonyms=Pseudonyms(...), or --pseudonym-key and --scope.",
-        )
-    if not schema.pseudonym:
-        raise ParameterError("release", "pseudonyms are given, and the schema wants none of any column")
-    check_codes(recipe, pseudonyms, preset)
-
-
-def check_codes(recipe: Recipe, pseudonyms: Pseudonyms | None, preset: Preset | None) -> None:
-    """Refuse keyed pseudonyms where Safe Harbor is asked for."""
-    own = () if preset is None else preset.first
-    if pseudonyms is not None and any(method.name == "safe-harbor" for method in (*own, *recipe.methods)):
-        raise GuaranteeError(
-            "Safe Harbor",
-            "lets no code stand that is derived from an identifier, as a keyed pseudonym is (45 CFR 164.514(c))",
-            hint="Remove the column, or choose expert determination.",
-        )
-
-
-def under_pseudonyms(table: Any, schema: Schema, pseudonyms: Pseudonyms) -> Any:
-    """The table with pseudonyms in the place of identifiers; without a unit, each may occur once only."""
-    frame = enter(table)
-    for name in schema.pseudonym if schema.unit is None else ():
-        known = series(frame, name).drop_nulls()
-        refuse_ties(name, known.n_unique(), len(known))
-    return pseudonyms.apply(table, schema)
-
-
-def refuse_ties(column: str, n_different: int, n_known: int) -> None:
-    """Without a unit, an identifier that is to be a pseudonym may occur once only."""
-    if n_different < n_known:
-        raise ColumnError(
-            column,
-            "is to be a pseudonym and ties rows together, and the schema doesn't say whose rows they are",
-            hint="Name the column that tells persons apart as the unit; it may be this one.",
-        )

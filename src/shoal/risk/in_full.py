@@ -47,12 +47,14 @@ class Tried(Record):
 def sampled(risk: RiskReport) -> tuple[Tried, ...]:
     """The measures of a report that were tried on a sample."""
     match, attack, linkage = risk.reidentification, risk.unchanged, risk.linkage
-    found = (
-        Tried(measure="reidentification", share=match.expected, n_tried=match.n_targets, n=match.n_records),
-        Tried(measure="unchanged", share=attack.expected, n_tried=attack.n_targets, n=attack.n_records),
-        Tried(measure="linkage", share=linkage.share, n_tried=linkage.n_targets, n=linkage.n_rows),
-    )
-    return tuple(one for one, part in zip(found, (match, attack, linkage), strict=True) if part.sampled)
+    found = {
+        Tried(
+            measure="reidentification", share=match.expected, n_tried=match.n_targets, n=match.n_records
+        ): match.sampled,
+        Tried(measure="unchanged", share=attack.expected, n_tried=attack.n_targets, n=attack.n_records): attack.sampled,
+        Tried(measure="linkage", share=linkage.share, n_tried=linkage.n_targets, n=linkage.n_rows): linkage.sampled,
+    }
+    return tuple(one for one, is_sample in found.items() if is_sample)
 
 
 def tried_on_all(pair: Pair, measure: str, *, seed: int = 0, k: int = 1) -> Tried:

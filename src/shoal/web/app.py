@@ -1,4 +1,4 @@
-"""The workbench as an application: one private room, its jobs, the pages and the routes.
+"""The workbench as an application: one private workspace, its jobs, the pages and the routes.
 
 It is for one steward or a few who share a token; by default it listens on this machine only. Nothing is fetched from
 elsewhere and nothing is reported to anybody.
@@ -15,13 +15,13 @@ from fastapi import FastAPI
 from starlette.staticfiles import StaticFiles
 
 from shoal.web.access import Access
-from shoal.web.benches import UPLOAD_LIMIT
 from shoal.web.controller import Controller
 from shoal.web.jobs import Jobs
 from shoal.web.middleware import Guard
 from shoal.web.project import Recent
 from shoal.web.routes import add_routes
-from shoal.web.workspace import Room
+from shoal.web.session_control import UPLOAD_LIMIT
+from shoal.web.workspace import Workspace
 
 __all__ = ["LOOPBACK", "WebSettings", "create_web_app"]
 
@@ -37,7 +37,7 @@ class WebSettings:
     access
         The token, and where files may be opened from and written to.
     folder
-        Where the private room is made; the system's folder for temporary files if None.
+        Where the private workspace is made; the system's folder for temporary files if None.
     hosts
         Names under which it answers; empty for any.
     models, ledger
@@ -61,7 +61,7 @@ class WebSettings:
 
 
 def create_web_app(settings: WebSettings, controller: Controller | None = None) -> FastAPI:
-    """The application around a controller (None: one of its own); its room is removed when it stops."""
+    """The application around a controller (None: one of its own); its workspace is removed when it stops."""
     from shoal.web.pages import add_pages
 
     service = _service(settings)
@@ -86,10 +86,10 @@ def create_web_app(settings: WebSettings, controller: Controller | None = None) 
 
 
 def _controller(settings: WebSettings) -> Controller:
-    room = Room.create(settings.folder)
+    workspace = Workspace.create(settings.folder)
     return Controller(
-        room=room,
-        jobs=Jobs(room),
+        workspace=workspace,
+        jobs=Jobs(workspace),
         access=settings.access,
         scores=settings.models is not None,
         upload_limit=settings.upload_limit,

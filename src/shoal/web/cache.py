@@ -1,6 +1,6 @@
 """What was read and drawn last of files and results: a press draws only what it changes.
 
-Everything here belongs to a bench or a job, by its id, and goes with it: it may hold rows of files.
+Everything here belongs to a session or a job, by its id, and goes with it: it may hold rows of files.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from shoal.report.markup import Html
 
-__all__ = ["DRAWN", "Cache"]
+__all__ = ["DRAWINGS", "Cache"]
 
 T = TypeVar("T")
 
@@ -56,5 +56,5 @@ class Cache(Generic[T]):
                 del self._values[key]
 
 
-DRAWN: Cache[Html] = Cache(8)
+DRAWINGS: Cache[Html] = Cache(8)
 """The drawings of this process."""

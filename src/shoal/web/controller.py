@@ -1,4 +1,4 @@
-"""What the pages do: open files, change a bench, start jobs, forget. No page touches the room by itself."""
+"""What the pages do: open files, change a session, start jobs, forget. No page touches the workspace by itself."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import InputError, ShoalError
 from shoal.recipe import command_line
-from shoal.web.benches import GoneError, Words
 from shoal.web.drafting import Drafting
 from shoal.web.forms import read_words
 from shoal.web.inspect import Opened
 from shoal.web.job import Job, to_compare, to_look, to_measure, to_release
+from shoal.web.session_control import GoneError, Words
 
 if TYPE_CHECKING:
-    from shoal.release.cost import Forecast
+    from shoal.release.forecast import Forecast
 
 __all__ = ["Controller", "title_of"]
 
@@ -27,10 +27,10 @@ LONGEST_TITLE = 160
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Controller(Drafting):
-    """A running workbench: benches, what is settled on them, and the jobs they start."""
+    """A running workbench: sessions, what is settled on them, and the jobs they start."""
 
     def run(self, id: str, sample: int | None = None, *, register: Mapping[str, str] | None = None) -> str:
-        """Start a release by the recipe of a bench, or (`sample`) a trial on so many rows.
+        """Start a release by the recipe of a session, or (`sample`) a trial on so many rows.
 
         `register` says how it stands to earlier releases: `despite` for which reason, `same_groups_as` which one.
         """
@@ -56,21 +56,21 @@ class Controller(Drafting):
         asked = [one["measure"] for one in (job.result or {})["view"]["asked"]]
         words = to_measure(self._ready(id), inside_of(job.folder / "release") / REPLAY, asked)
         begun = self._started(id, "measure", words)
-        noted = {**self.bench(id).notes.get("measured", {}), job.id: begun}
+        noted = {**self.session(id).notes.get("measured", {}), job.id: begun}
         self.note(id, "measured", noted)
         self.record(id, "measure in full")
         return begun
 
     def measured(self, id: str, job: Job) -> Job | None:
         """The job that measures a release on everybody, if it was asked for."""
-        return self.job(str(self.bench(id).notes.get("measured", {}).get(job.id, "")))
+        return self.job(str(self.session(id).notes.get("measured", {}).get(job.id, "")))
 
     def command(self, id: str, out: str = "release") -> str:
         """The command line that makes the same release; empty where there is none."""
         opened = self.opened(id)
         if opened is None:
             return ""
-        file = opened.name if self.room.holds(Path(opened.path)) else opened.path
+        file = opened.name if self.workspace.holds(Path(opened.path)) else opened.path
         recipe = read_words(self.recipe(id))
         try:
             return command_line(recipe, file, "schema.toml", out, reading=opened.asked, **self.asked(id))
@@ -79,7 +79,7 @@ class Controller(Drafting):
 
     def forecast(self, id: str) -> Forecast | None:
         """How long a run should take; None before the file is read or the recipe whole."""
-        from shoal.release.cost import forecast
+        from shoal.release.forecast import forecast
 
         opened = self.opened(id)
         if opened is None or opened.n_rows is None:
@@ -91,14 +91,14 @@ class Controller(Drafting):
 
     def look(self, id: str) -> Job | None:
         """The count of who is alone by the schema as it stands; a new one is begun when the schema has changed."""
-        schema, notes = self.whole_schema(id).to_dict(), self.bench(id).notes
+        schema, notes = self.whole_schema(id).to_dict(), self.session(id).notes
         job = self.job(str(notes.get("look", "")))
         if notes.get("looked") == schema or (job is not None and job.result is None and not job.is_over):
             return job  # one that has told nothing yet is not thrown away, however often the schema changes
         self.jobs.remove(str(notes.get("look_before", "")))
         begun = self.jobs.start("look", to_look(self._ready(id), schema))
         noted = {"look": begun, "looked": schema, "look_before": notes.get("look", "")}
-        self._attached(begun, lambda: self._change(id, lambda bench: bench.with_notes(noted)))
+        self._attached(begun, lambda: self._change(id, lambda session: session.with_notes(noted)))
         return self.job(begun)
 
     def exposure(self, id: str) -> tuple[Words, bool]:
@@ -110,23 +110,23 @@ class Controller(Drafting):
         except ShoalError:
             return {}, False
         if job is not None and job.result is not None:
-            return job.result, self.bench(id).notes.get("looked") == self.bench(id).schema
-        before = self.job(str(self.bench(id).notes.get("look_before", "")))
+            return job.result, self.session(id).notes.get("looked") == self.session(id).schema
+        before = self.job(str(self.session(id).notes.get("look_before", "")))
         return (before.result or {} if before else {}), False
 
     def compare(self, id: str, *, risk_limit: float, time_limit: float) -> str:
-        """Start a comparison of the default recipes and those tried on this bench."""
+        """Start a comparison of the default recipes and those tried on this session."""
         if self.is_linked(id):
             raise InputError("comparison", "is of one table, not of linked ones", hint="Run a recipe and look at it.")
         opened, schema = self._ready(id), self.schema(id)
-        tried = [read_words(words).to_dict() for words in self.bench(id).tried[-MOST_TRIED:]]
+        tried = [read_words(words).to_dict() for words in self.session(id).tried[-MOST_TRIED:]]
         words = to_compare(
             opened,
             schema.to_dict(),
             also=tried,
             risk_limit=risk_limit,
             time_limit=time_limit,
-            seed=self.room.seed,
+            seed=self.workspace.seed,
             store=id,
         )
         job = self._started(id, "compare", words)
@@ -134,14 +134,14 @@ class Controller(Drafting):
         return job
 
     def _ready(self, id: str) -> Opened:
-        opened = self.opened(self.bench(id).id)
+        opened = self.opened(self.session(id).id)
         if opened is None or opened.stage != "full":
             raise InputError("file", "is still being read", hint="Wait until its columns are shown.")
         return opened
 
     def _started(self, id: str, kind: Any, words: Words) -> str:
         job = self.jobs.start(kind, words)
-        self._attached(job, lambda: self._change(id, lambda bench: bench.with_job(job)))
+        self._attached(job, lambda: self._change(id, lambda session: session.with_job(job)))
         return job
 
 

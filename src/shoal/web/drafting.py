@@ -10,11 +10,11 @@ from typing import Any
 from shoal.errors import InputError, ParameterError, ShoalError
 from shoal.recipe import kind_of
 from shoal.schema import Column, LinkedSchema, Schema
-from shoal.web.benches import Words
 from shoal.web.catalogue import Goal, goal, goals
 from shoal.web.forms import read_words
 from shoal.web.opening import Opening
-from shoal.web.session import Bench
+from shoal.web.session import Session
+from shoal.web.session_control import Words
 
 __all__ = ["Drafting"]
 
@@ -25,21 +25,21 @@ EVENTS = ({"method": "exchange-bags"},)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drafting(Opening):
-    """Benches whose drafts can be changed."""
+    """Sessions whose drafts can be changed."""
 
     def schema(self, id: str) -> Schema:
-        """The schema of a bench, or an error that says what is wrong with it; of linked tables that of the persons."""
+        """The schema of a session, or an error that says what is wrong with it; of linked tables the persons' own."""
         found = self.whole_schema(id)
         return found if isinstance(found, Schema) else found.persons.whole
 
     def whole_schema(self, id: str) -> Schema | LinkedSchema:
-        """The schema of a bench, or of all its linked tables."""
-        words = self.bench(id).schema or {"columns": {}}
+        """The schema of a session, or of all its linked tables."""
+        words = self.session(id).schema or {"columns": {}}
         return LinkedSchema.from_dict(words) if "tables" in words else Schema.from_dict(words)
 
     def is_linked(self, id: str) -> bool:
-        """Whether a bench holds linked tables."""
-        return "tables" in (self.bench(id).schema or {})
+        """Whether a session holds linked tables."""
+        return "tables" in (self.session(id).schema or {})
 
     def set_schema(self, id: str, schema: Schema | LinkedSchema) -> None:
         """Take a schema from a file; it must speak of the columns of this one."""
@@ -50,7 +50,7 @@ class Drafting(Opening):
         if strange:
             raise InputError("schema", f"refers to the column '{strange[0]}', which is not in the file")
         words = schema.to_dict()
-        self._do(id, "schema pasted", lambda bench: bench.changed("schema pasted", at=time.time(), schema=words))
+        self._do(id, "schema pasted", lambda session: session.changed("schema pasted", at=time.time(), schema=words))
 
     def change_column(self, id: str, name: str, entries: Words, *, table: str = "") -> None:
         """Change entries of a column's words; what is wrong with the column alone is an error, and nothing changes."""
@@ -58,61 +58,61 @@ class Drafting(Opening):
 
     def change_columns(self, id: str, entries: Mapping[str, Words], what: str, *, table: str = "") -> None:
         """The same for some columns in one step; `table` names one of linked tables."""
-        changed = self.bench(id).with_columns(what, entries, table=table).columns(table)
+        changed = self.session(id).with_columns(what, entries, table=table).columns(table)
         for name in entries:
             Column.from_dict(name, changed[name])
-        self._do(id, what, lambda bench: bench.with_columns(what, entries, at=time.time(), table=table))
+        self._do(id, what, lambda session: session.with_columns(what, entries, at=time.time(), table=table))
 
     def change_summaries(self, id: str, table: str, text: str) -> None:
         """Take what persons are grouped on of a table of events, as ``count; first:day``."""
-        schema = dict(self.bench(id).schema or {})
+        schema = dict(self.session(id).schema or {})
         entry = {**schema["tables"][table], "summaries": [part.strip() for part in text.split(";") if part.strip()]}
         after = {"tables": {**schema["tables"], table: entry}}
         LinkedSchema.from_dict(after)
         what = f"{table}: grouped on {text.strip() or 'nothing'}"
-        self._do(id, what, lambda bench: bench.changed(what, at=time.time(), schema=after))
+        self._do(id, what, lambda session: session.changed(what, at=time.time(), schema=after))
 
     def change_rules(self, id: str, rules: list[Words]) -> None:
         """Take the rules between columns; an error says what is wrong with them."""
-        schema = {**(self.bench(id).schema or {"columns": {}}), "rules": rules}
+        schema = {**(self.session(id).schema or {"columns": {}}), "rules": rules}
         Schema.from_dict(schema)
-        self._do(id, "rules between columns", lambda bench: bench.changed("rules", at=time.time(), schema=schema))
+        self._do(id, "rules between columns", lambda session: session.changed("rules", at=time.time(), schema=schema))
 
     def recipe(self, id: str) -> Words:
-        """The recipe of a bench in words; that of the first goal before one is chosen."""
-        given = self.bench(id).recipe or goals()[0].recipe
+        """The recipe of a session in words; that of the first goal before one is chosen."""
+        given = self.session(id).recipe or goals()[0].recipe
         return given if "events" in given or not self.is_linked(id) else {**given, "events": EVENTS}
 
     def choose_goal(self, id: str, name: str) -> None:
         """Take a goal with its recipe."""
         chosen = goal(name)
 
-        def step(bench: Bench) -> Bench:
-            asked = {**bench.now.asked, "preset": chosen.preset}
+        def step(session: Session) -> Session:
+            asked = {**session.now.asked, "preset": chosen.preset}
             events = {"events": self.recipe(id)["events"]} if self.is_linked(id) else {}
             words = {**chosen.recipe, **events}
-            return bench.changed(f"goal: {chosen.title}", at=time.time(), goal=name, recipe=words, asked=asked)
+            return session.changed(f"goal: {chosen.title}", at=time.time(), goal=name, recipe=words, asked=asked)
 
         self._do(id, f"goal: {chosen.title}", step)
 
     def goal(self, id: str) -> Goal | None:
         """The goal whose recipe this is, with its rules; None for a recipe of one's own."""
-        whole, preset = _plain_recipe(self.recipe(id)), self.bench(id).now.asked.get("preset")
+        whole, preset = _plain_recipe(self.recipe(id)), self.session(id).now.asked.get("preset")
         recipe = {name: words for name, words in whole.items() if name != "events"}
         fitting = (one for one in goals() if one.recipe == recipe and (one.preset or None) == (preset or None))
         return next(fitting, None)
 
     def change_recipe(self, id: str, words: Words, what: str = "recipe changed") -> None:
         """Take a recipe; the goal it came from is remembered, to go back to."""
-        self._do(id, what, lambda bench: bench.changed(what, at=time.time(), recipe=dict(words)))
+        self._do(id, what, lambda session: session.changed(what, at=time.time(), recipe=dict(words)))
 
     def undo(self, id: str) -> None:
         """Back to what was before the last change."""
-        self._do(id, "undone", Bench.undo)
+        self._do(id, "undone", Session.undo)
 
     def redo(self, id: str) -> None:
         """Forward again."""
-        self._do(id, "redone", Bench.redo)
+        self._do(id, "redone", Session.redo)
 
     def ask(self, id: str, name: str, value: Any) -> None:
         """Settle an answer beside the recipe: the output format, rules to meet, limits."""
@@ -121,7 +121,7 @@ class Drafting(Opening):
 
     def risk_limit(self, id: str) -> float:
         """The risk that is accepted: what measured risks are held against, everywhere."""
-        return float(self.bench(id).now.asked.get("risk_limit", RISK_LIMIT))
+        return float(self.session(id).now.asked.get("risk_limit", RISK_LIMIT))
 
     def set_risk_limit(self, id: str, percent: Any) -> None:
         """Take the accepted risk, typed in percent."""
@@ -137,7 +137,7 @@ class Drafting(Opening):
 
     def asked(self, id: str) -> dict[str, Any]:
         """What was answered beside the recipe, as far as its sort takes it."""
-        given, kind = self.bench(id).now.asked, kind_of(self.recipe(id))
+        given, kind = self.session(id).now.asked, kind_of(self.recipe(id))
         asks = kind.asks if kind else ()
         return {
             "format": given.get("format"),

@@ -1,7 +1,7 @@
 """What went wrong, in words for the person at the screen: what it was and what to do.
 
 Errors that Shoal raises on purpose hold no cell and are passed on as they are. Of any other only the type is told; its
-message and traceback, which may quote cells, go to a file in the private room. A full disk is recognised wherever
+message and traceback, which may quote cells, go to a file in the private workspace. A full disk is recognised wherever
 it shows, also where a library has wrapped it.
 """
 
@@ -102,7 +102,7 @@ def is_disk_full(error: BaseException) -> bool:
 
 
 def without_paths(failure: Failure, path: Path) -> Failure:
-    """The same failure with the file's name in place of its path in the private room."""
+    """The same failure with the file's name in place of its path in the private workspace."""
     return replace(failure, message=failure.message.replace(str(path), path.name))
 
 

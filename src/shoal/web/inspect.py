@@ -3,7 +3,7 @@
 Runs in a child process; the page's process never parses a table. A large text file is told in two stages: first how it
 begins (``stage="preview"``), after a look at its first megabyte, then everything (``stage="full"``).
 
-What is found stays in the private room: the preview holds cells, and counts may be small.
+What is found stays in the private workspace: the preview holds cells, and counts may be small.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Opened:
     tables, previews
         Of linked tables: how many rows each has, and the first columns and rows of each. Empty where there is one.
     kept
-        Where a copy of the table lies in the private room, for the jobs to read it faster; None if there is none.
+        Where a copy of the table lies in the private workspace, for the jobs to read it faster; None if there is none.
     """
 
     path: str

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from shoal.files.atomic import write_text
-from shoal.web.cache import DRAWN, Cache
+from shoal.web.cache import DRAWINGS, Cache
 from shoal.web.error_text import Failure
 from shoal.web.inspect import Opened
 
@@ -126,7 +126,7 @@ def read_job(folder: Path) -> Job:
 
 def write_job(job: Job) -> None:
     """Write the record, whole or not at all."""
-    write_text(job.folder / _RECORD, json.dumps(job.to_dict()), durable=False)  # the room goes with the process
+    write_text(job.folder / _RECORD, json.dumps(job.to_dict()), durable=False)  # the workspace goes with the process
 
 
 def write_request(folder: Path, kind: Kind, words: Mapping[str, Any]) -> None:
@@ -142,7 +142,7 @@ def write_result(folder: Path, result: Mapping[str, Any]) -> None:
 def forget_read(id: str) -> None:
     """Let go of what was read of a job's request and result, and drawn of them: they hold rows of files."""
     _READ.forget(id)
-    DRAWN.forget(id)
+    DRAWINGS.forget(id)
 
 
 def _loaded(file: Path) -> dict[str, Any] | None:
@@ -248,7 +248,7 @@ def to_compare(
 ) -> dict[str, Any]:
     """The words of a job that compares recipes (None: the default ones for schema and table) and some others `also`.
 
-    Finished recipes are kept in a folder of the room that `store` names, and are not run again.
+    Finished recipes are kept in a folder of the workspace that `store` names, and are not run again.
     """
     return {
         "opened": opened.slim().to_dict(),

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from shoal.recipe import Recipe
     from shoal.register.register import Register
     from shoal.release import Release
-    from shoal.release.cost import Forecast
+    from shoal.release.forecast import Forecast
     from shoal.schema import Schema
 
 __all__ = ["ACTIONS", "Progress", "compare", "do", "look", "main", "open_table", "release"]
@@ -241,10 +241,10 @@ def look(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
 def release(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
     """Make a release and write it to ``release`` in the job's folder."""
     from shoal.release import make
-    from shoal.release.cost import forecast
+    from shoal.release.forecast import forecast
     from shoal.release.registering import postponed
-    from shoal.web.findings import view_of
     from shoal.web.forms import read_words
+    from shoal.web.result_view import view_of
 
     source, schema = _sampled(*_table(words, say), words.get("sample"))
     recipe = read_words(words["recipe"])
@@ -310,7 +310,7 @@ def _register(source: Source, book: Account | None, words: Words) -> Iterator[Re
 
 
 def compare(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
-    """Compare recipes; finished ones are kept in the room, so that none is run twice."""
+    """Compare recipes; finished ones are kept in the workspace, so that none is run twice."""
     from shoal.comparison import compare as run
 
     source, schema = _table(words, say)
@@ -385,7 +385,7 @@ def _sampled(source: Any, schema: Any, n: int | None) -> tuple[Any, Any]:
 
 
 def _account(source: Source, recipe: Recipe, words: Words) -> AbstractContextManager[Account | None]:
-    from shoal.release.cost import account_of
+    from shoal.release.account import account_of
 
     if not words.get("account", True) or words.get("sample") is not None:
         return nullcontext()

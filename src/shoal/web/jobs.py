@@ -1,8 +1,8 @@
 """Jobs in the background, each in a child process of its own.
 
-A job is a folder in the room: ``request.json`` (what is asked for), ``job.json`` (how it stands, written by the child
-as it goes) and ``result.json``. The child runs in a process group of its own, so that it can be stopped whole at any
-moment, and ends by itself when the workbench does. What a stopped job had written so far is removed.
+A job is a folder in the workspace: ``request.json`` (what is asked for), ``job.json`` (how it stands, written by the
+child as it goes) and ``result.json``. The child runs in a process group of its own, so that it can be stopped whole at
+any moment, and ends by itself when the workbench does. What a stopped job had written so far is removed.
 
 Two jobs run at a time; others wait their turn. Files are looked at in a lane of their own, so that a person who opens
 one doesn't wait for a long release.
@@ -26,7 +26,7 @@ from shoal.errors import FileError, ParameterError, ShoalError
 from shoal.processes import Child, interpreter
 from shoal.web.error_text import DISK_FULL, Failure, explain, is_disk_full, out_of_disk
 from shoal.web.job import Job, Kind, forget_read, read_job, write_job, write_request
-from shoal.web.workspace import Room
+from shoal.web.workspace import Workspace
 
 __all__ = ["Jobs", "spawn_child"]
 
@@ -43,11 +43,11 @@ def spawn_child() -> Child:
 
 
 class Jobs:
-    """The jobs of a room.
+    """The jobs of a workspace.
 
     Parameters
     ----------
-    room
+    workspace
         Where they work; closing it stops them.
     at_once
         How many run at the same time, in each of the two lanes (a look at files, and the rest).
@@ -59,18 +59,23 @@ class Jobs:
     Examples
     --------
     >>> from shoal.web.jobs import Jobs
-    >>> from shoal.web.workspace import Room
-    >>> with Room.create() as room:
-    ...     jobs = Jobs(room, warm=False)
+    >>> from shoal.web.workspace import Workspace
+    >>> with Workspace.create() as workspace:
+    ...     jobs = Jobs(workspace, warm=False)
     ...     job = jobs.wait(jobs.start("open", {"path": "/nowhere/people.csv"}))
     >>> job.state, job.error.kind
     ('failed', 'input')
     """
 
     def __init__(
-        self, room: Room, *, at_once: int = AT_ONCE, warm: bool = True, spawn: Callable[[], Child] = spawn_child
+        self,
+        workspace: Workspace,
+        *,
+        at_once: int = AT_ONCE,
+        warm: bool = True,
+        spawn: Callable[[], Child] = spawn_child,
     ) -> None:
-        self._room, self._at_once, self._warm, self._spawn = room, at_once, warm, spawn
+        self._workspace, self._at_once, self._warm, self._spawn = workspace, at_once, warm, spawn
         self._lock = threading.RLock()
         self._settled = threading.Condition(self._lock)
         self._numbers = itertools.count(1)
@@ -79,7 +84,7 @@ class Jobs:
         self._children: dict[str, Child] = {}
         self._spare: Child | None = spawn() if warm else None
         self._closed = False
-        room.before_close(self.close)
+        workspace.before_close(self.close)
 
     def start(self, kind: Kind, words: Mapping[str, Any]) -> str:
         """Ask for a job; gives its id at once. See `shoal.web.job` for the words of each kind."""
@@ -170,15 +175,15 @@ class Jobs:
 
     def _written(self, new: str, kind: Kind, words: Mapping[str, Any]) -> Job:
         """A new job on disk, whole or not at all."""
-        job = Job(id=new, kind=kind, folder=self._room.path / "jobs" / new, step="waiting", made=time.time())
+        job = Job(id=new, kind=kind, folder=self._workspace.path / "jobs" / new, step="waiting", made=time.time())
         try:
-            self._room.jobs.joinpath(new).mkdir(mode=0o700)
+            self._workspace.jobs.joinpath(new).mkdir(mode=0o700)
             write_request(job.folder, kind, words)
             write_job(job)
         except (OSError, ShoalError) as error:
             shutil.rmtree(job.folder, ignore_errors=True)
             if is_disk_full(error):
-                hint = f"Free space under {self._room.path}, then try again."
+                hint = f"Free space under {self._workspace.path}, then try again."
                 raise FileError("disk", "is full", hint=hint) from None
             raise
         return job
@@ -233,7 +238,7 @@ class Jobs:
     def _silent(self, code: int) -> Failure:
         """Why a child ended without a word."""
         if code == DISK_FULL:
-            return out_of_disk(self._room.path)
+            return out_of_disk(self._workspace.path)
         cause = f"by signal {-code}" if code < 0 else f"with code {code}"
         hint = "Memory may have run out: close other programs, or use fewer rows or columns, and run it again."
         return Failure(message=f"the job was killed ({cause}). Nothing was released. {hint}")

@@ -1,6 +1,6 @@
 """Linked tables in the workbench: a folder with one file for each is looked at as one, and its persons are counted.
 
-Runs in a child process. What is found stays in the private room, as with one table.
+Runs in a child process. What is found stays in the private workspace, as with one table.
 """
 
 from __future__ import annotations

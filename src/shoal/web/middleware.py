@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shoal.report.markup import Html, tag
 from shoal.web.access import Access
-from shoal.web.pages.screen import FAVICON, STYLE
+from shoal.web.pages.layout import FAVICON, STYLE
 
 __all__ = ["Guard", "login_page"]
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import FileError
-from shoal.web.benches import Benches, GoneError, Words, entry_of
 from shoal.web.inspect import Opened
 from shoal.web.job import ALL_SHEETS, Job, to_open
 from shoal.web.project import ENDING, read_project
-from shoal.web.session import Bench
+from shoal.web.session import Session
+from shoal.web.session_control import GoneError, SessionControl, Words, entry_of
 from shoal.web.workspace import plain_name
 
 __all__ = ["Opening"]
@@ -21,52 +21,52 @@ SAMPLE_ROWS = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opening(Benches):
-    """Benches, and how files come to them and leave."""
+class Opening(SessionControl):
+    """Sessions, and how files come to them and leave."""
 
-    def open(self, path: Path, **reading: Any) -> Bench:
-        """Begin a bench for a file; reading it goes on in the background."""
-        return self._begin(Bench.new(), path, path.name, to_open(path, **reading))
+    def open(self, path: Path, **reading: Any) -> Session:
+        """Begin a session for a file; reading it goes on in the background."""
+        return self._begin(Session.new(), path, path.name, to_open(path, **reading))
 
-    def open_by_path(self, text: str, **reading: Any) -> Bench:
+    def open_by_path(self, text: str, **reading: Any) -> Session:
         """The same for a path that a person typed: of a table, or of a project."""
         if not text.strip():
             raise FileError("path", "must name a file", hint="Enter its path, for example /data/people.csv.")
         path = self.access.place(text.strip())
         return self.open_project(path) if path.suffix == ENDING else self.open(path, **reading)
 
-    def open_query(self, database: str, sql: str) -> Bench:
-        """A bench for the rows that a query gives, or (none) for all tables, linked; on this machine only."""
+    def open_query(self, database: str, sql: str) -> Session:
+        """A session for the rows that a query gives, or (none) for all tables, linked; on this machine only."""
         if not self.access.loopback:
             raise FileError("database", "can be queried only by a workbench on this machine")
         if not database.strip():
             raise FileError("database", "must be named", hint="Enter its address, for example sqlite:///people.db.")
         stem = plain_name(Path(database.partition("?")[0]).stem) or "query"
         name = f"{stem}.parquet" if sql.strip() else stem
-        place = self.room.receive(name)
+        place = self.workspace.receive(name)
         words = {**to_open(place), "database": database.strip(), "sql": sql.strip()}
-        return self._begin(Bench.new(), place, name, words)
+        return self._begin(Session.new(), place, name, words)
 
-    def open_project(self, path: Path) -> Bench:
+    def open_project(self, path: Path) -> Session:
         """Take up a project: its file is read anew by its path, or is to be opened again where it was uploaded."""
         words = read_project(path)
         notes = {**words["notes"], "restored": True, "ran": words.get("results", [])}
-        if not self.room.holds(path):
+        if not self.workspace.holds(path):
             notes["project"] = str(path)
             self.recent.add(path)
-        bench = Bench.from_dict({**words, "id": Bench.new().id, "job_ids": [], "notes": notes})
+        session = Session.from_dict({**words, "id": Session.new().id, "job_ids": [], "notes": notes})
         file = self.access.place(str(notes.get("path", "")))  # first: what may not be opened is not looked for
         if not file.exists():
             hint = f"Put {notes.get('name', 'the file')} back at that place; the project holds no data."
             raise FileError(str(file), "is the file of this project and must be there", hint=hint)
-        asked = {**words["asked"], **({"sheet": ALL_SHEETS} if _is_linked_workbook(bench, file) else {})}
-        return self._begin(bench, file, file.name, to_open(file, **asked))
+        asked = {**words["asked"], **({"sheet": ALL_SHEETS} if _is_linked_workbook(session, file) else {})}
+        return self._begin(session, file, file.name, to_open(file, **asked))
 
-    def _begin(self, bench: Bench, path: Path, name: str, words: Words) -> Bench:
+    def _begin(self, session: Session, path: Path, name: str, words: Words) -> Session:
         job = self.jobs.start("open", words)
         entry = entry_of(f"opened {name}")
-        begun = bench.with_notes({"name": name, "path": str(path), "opening": job}).with_entry(entry)
-        self._attached(job, lambda: self.room.sessions.save(begun))
+        begun = session.with_notes({"name": name, "path": str(path), "opening": job}).with_entry(entry)
+        self._attached(job, lambda: self.workspace.sessions.save(begun))
         return begun
 
     def release_place(self, text: str) -> Path:
@@ -75,52 +75,52 @@ class Opening(Benches):
             raise FileError("folder", "must be named", hint="Enter its path, for example /data/release.")
         return self.access.place(text.strip())
 
-    def open_sample(self) -> Bench:
-        """A bench for simulated people."""
+    def open_sample(self) -> Session:
+        """A session for simulated people."""
         from shoal.datasets import health_survey
         from shoal.files import write_table
 
-        place = self.room.receive("health-survey.csv")
+        place = self.workspace.receive("health-survey.csv")
         write_table(health_survey(SAMPLE_ROWS, seed=1), place)
         return self.open(place)
 
     def opened(self, id: str) -> Opened | None:
-        """The file of a bench as far as it is read; None before anything is known of it."""
-        bench = self.find(id)
-        if bench is None or (bench.opened is not None and bench.opened.stage == "full"):
-            return bench.opened if bench else None
+        """The file of a session as far as it is read; None before anything is known of it."""
+        session = self.find(id)
+        if session is None or (session.opened is not None and session.opened.stage == "full"):
+            return session.opened if session else None
         job = self.opening(id)
         if job is None or job.result is None:
             return None
         opened = Opened.from_dict(job.result)
         if opened.stage == "full":  # written whole, a moment before the job is told to be done
             try:
-                self._change(id, lambda bench: bench.with_opened(opened))
+                self._change(id, lambda session: session.with_opened(opened))
             except GoneError:
                 return None
         return opened
 
     def opening(self, id: str) -> Job | None:
-        """The job that reads the file of a bench."""
-        bench = self.find(id)
-        return self.job(str(bench.notes.get("opening", ""))) if bench else None
+        """The job that reads the file of a session."""
+        session = self.find(id)
+        return self.job(str(session.notes.get("opening", ""))) if session else None
 
     def is_open(self, path: Path) -> bool:
-        """Whether a bench is of this file or folder."""
-        return any(bench.notes.get("path") == str(path) for bench in self.benches())
+        """Whether a session is of this file or folder."""
+        return any(session.notes.get("path") == str(path) for session in self.open_sessions())
 
     def forget(self, id: str = "") -> None:
         """Remove a file that was sent here, with its jobs and results; all of them where no id is given."""
-        for bench in self.benches() if not id else filter(None, [self.find(id)]):
-            last = self.room.sessions.remove(bench.id)  # first: from now on no job can join it
+        for session in self.open_sessions() if not id else filter(None, [self.find(id)]):
+            last = self.workspace.sessions.remove(session.id)  # first: from now on no job can join it
             if last is None:
                 continue
-            store = self.room.compared / bench.id
+            store = self.workspace.compared / session.id
             for job in (*last.job_ids, *(str(last.notes.get(name, "")) for name in ("opening", "look", "look_before"))):
                 self.jobs.remove(job, store)
-            self.room.forget(Path(str(last.notes["path"])))
+            self.workspace.forget(Path(str(last.notes["path"])))
             shutil.rmtree(store, ignore_errors=True)
 
 
-def _is_linked_workbook(bench: Bench, file: Path) -> bool:
-    return "tables" in (bench.schema or {}) and file.is_file()
+def _is_linked_workbook(session: Session, file: Path) -> bool:
+    return "tables" in (session.schema or {}) and file.is_file()

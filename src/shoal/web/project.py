@@ -17,7 +17,7 @@ from typing import Any
 
 from shoal.errors import FileError
 from shoal.files.atomic import write_text
-from shoal.web.session import Bench
+from shoal.web.session import Session
 
 __all__ = ["ENDING", "Recent", "project_words", "read_project", "schema_text", "script_of"]
 
@@ -27,13 +27,13 @@ MOST_RECENT = 12
 _KEPT = ("name", "path", "decisions", "written", "key")
 
 
-def project_words(bench: Bench, results: list[Mapping[str, Any]]) -> dict[str, Any]:
+def project_words(session: Session, results: list[Mapping[str, Any]]) -> dict[str, Any]:
     """The words of a project file; `results` has the manifest and measures of each finished release."""
-    words = bench.to_dict()
-    opened = bench.opened
+    words = session.to_dict()
+    opened = session.opened
     return {
         "shoal project": FORMAT,
-        "notes": {name: bench.notes[name] for name in _KEPT if name in bench.notes},
+        "notes": {name: session.notes[name] for name in _KEPT if name in session.notes},
         "stamp": None if opened is None else dict(opened.stamp),
         "asked": {} if opened is None else dict(opened.asked),
         "schemas": words["schemas"],
@@ -55,20 +55,20 @@ def read_project(path: Path) -> dict[str, Any]:
     if not isinstance(words, dict) or words.get("shoal project") != FORMAT:
         raise FileError(path.name, "must be a project file of Shoal")
     try:
-        Bench.from_dict({**words, "id": "x", "job_ids": []})
+        Session.from_dict({**words, "id": "x", "job_ids": []})
     except (KeyError, TypeError, IndexError, AttributeError):
         raise FileError(path.name, "must be a whole project file") from None
     return words
 
 
-def script_of(bench: Bench) -> str:
+def script_of(session: Session) -> str:
     """The log as a shell script: who did what, when, and the commands that do the same."""
-    name = _one_line(str(bench.notes.get("name", "a file")))
+    name = _one_line(str(session.notes.get("name", "a file")))
     lines = ["#!/bin/sh", f"# What was done with {name} in the workbench.", "set -e", ""]
-    if bench.schema is not None:
-        lines += ["cat > schema.toml <<'END OF SCHEMA'", schema_text(bench.schema).rstrip()]
+    if session.schema is not None:
+        lines += ["cat > schema.toml <<'END OF SCHEMA'", schema_text(session.schema).rstrip()]
         lines += ["END OF SCHEMA", ""]
-    for entry in bench.log:
+    for entry in session.log:
         lines.append(f"# {_day(entry.at)}, {_one_line(entry.who)}: {_one_line(entry.what)}")
         lines += [entry.command] if entry.command else []
     return "\n".join(lines) + "\n"

@@ -1,7 +1,7 @@
 """What is not a page: files coming in, reports and results going out.
 
-A file comes in as the body of one request and is written piece by piece into the private room; if the sender breaks
-off or the disk is full, what was written is removed. What goes out is named in a list: no path is taken from an
+A file comes in as the body of one request and is written piece by piece into the private workspace; if the sender
+breaks off or the disk is full, what was written is removed. What goes out is named in a list: no path is taken from an
 address.
 """
 
@@ -23,13 +23,13 @@ from shoal.web.controller import Controller
 from shoal.web.error_text import is_disk_full
 from shoal.web.export import bundle
 from shoal.web.forms import read_words
+from shoal.web.handover import entered
 from shoal.web.job import Job
 from shoal.web.pages.jobs import RefusedPage
-from shoal.web.pages.live import shown
+from shoal.web.pages.page import shown
 from shoal.web.project import ENDING, schema_text, script_of
 from shoal.web.recoding import table_text
 from shoal.web.unopened import Unopened
-from shoal.web.way_out import entered
 from shoal.web.workspace import plain_name
 
 __all__ = ["add_routes"]
@@ -106,26 +106,26 @@ def _add_texts(app: FastAPI, controller: Controller) -> None:
             back = str(request.url.path).rpartition("/")[0] + "/columns"
             return _refused(controller, request, str(error), 404, back)
 
-    @app.get("/b/{bench}/schema.toml")
-    def schema(request: Request, bench: str) -> Response:
-        return given(request, lambda: schema_text(controller.whole_schema(bench).to_dict()), "schema.toml")
+    @app.get("/b/{session}/schema.toml")
+    def schema(request: Request, session: str) -> Response:
+        return given(request, lambda: schema_text(controller.whole_schema(session).to_dict()), "schema.toml")
 
-    @app.get("/b/{bench}/project.shoal")
-    def project(request: Request, bench: str) -> Response:
-        name = f"{_stem(controller, bench)}.shoal"
-        return given(request, lambda: controller.project_text(bench), name, "application/json")
+    @app.get("/b/{session}/project.shoal")
+    def project(request: Request, session: str) -> Response:
+        name = f"{_stem(controller, session)}.shoal"
+        return given(request, lambda: controller.project_text(session), name, "application/json")
 
-    @app.get("/b/{bench}/script.sh")
-    def script(request: Request, bench: str) -> Response:
-        return given(request, lambda: script_of(controller.bench(bench)), "what-was-done.sh", "text/x-shellscript")
+    @app.get("/b/{session}/script.sh")
+    def script(request: Request, session: str) -> Response:
+        return given(request, lambda: script_of(controller.session(session)), "what-was-done.sh", "text/x-shellscript")
 
-    @app.get("/b/{bench}/hierarchy.csv")
-    def hierarchy(request: Request, bench: str, column: str, table: str = "") -> Response:
-        return given(request, lambda: _hierarchy(controller, bench, column, table), "hierarchy.csv", "text/csv")
+    @app.get("/b/{session}/hierarchy.csv")
+    def hierarchy(request: Request, session: str, column: str, table: str = "") -> Response:
+        return given(request, lambda: _hierarchy(controller, session, column, table), "hierarchy.csv", "text/csv")
 
-    @app.get("/b/{bench}/recipe.toml")
-    def recipe(request: Request, bench: str) -> Response:
-        return given(request, lambda: recipe_toml(read_words(controller.recipe(bench))), "recipe.toml")
+    @app.get("/b/{session}/recipe.toml")
+    def recipe(request: Request, session: str) -> Response:
+        return given(request, lambda: recipe_toml(read_words(controller.recipe(session))), "recipe.toml")
 
 
 def _refused(controller: Controller, request: Request, words: str, status: int, back: str = "/") -> Response:
@@ -133,15 +133,15 @@ def _refused(controller: Controller, request: Request, words: str, status: int, 
     return shown(RefusedPage(controller, words, status=status, back=back), request)
 
 
-def _stem(controller: Controller, bench: str) -> str:
-    found = controller.find(bench)
+def _stem(controller: Controller, session: str) -> str:
+    found = controller.find(session)
     return plain_name(str(found.notes.get("name", ""))).partition(".")[0] if found else "project"
 
 
-def _hierarchy(controller: Controller, bench: str, name: str, table: str) -> str:
+def _hierarchy(controller: Controller, session: str, name: str, table: str) -> str:
     from shoal.web.pages.column_panel import hierarchy_rows
 
-    opened, words = controller.opened(bench), controller.bench(bench).columns(table)
+    opened, words = controller.opened(session), controller.session(session).columns(table)
     columns = opened.columns if opened else ()
     view = next((column for column in columns if (column.table, column.name) == (table, name)), None)
     if opened is None or view is None:
@@ -152,7 +152,7 @@ def _hierarchy(controller: Controller, bench: str, name: str, table: str) -> str
 def _open_together(controller: Controller, mark: str) -> Response:
     """Open the files that were sent together as linked tables."""
     try:
-        folder = controller.room.together(mark)
+        folder = controller.workspace.together(mark)
         if not folder.is_dir():
             raise InputError("files", "must be sent before they are opened")
         return JSONResponse({"next": f"/b/{controller.open(folder).id}/columns"}, 201)
@@ -161,30 +161,30 @@ def _open_together(controller: Controller, mark: str) -> Response:
 
 
 def _forget_together(controller: Controller, mark: str) -> None:
-    """Remove files that were sent together and not opened; those of an open bench stay."""
-    if not controller.room.is_open:
+    """Remove files that were sent together and not opened; those of an open session stay."""
+    if not controller.workspace.is_open:
         return
     with suppress(ShoalError):
-        folder = controller.room.together(mark)
+        folder = controller.workspace.together(mark)
         if not controller.is_open(folder):
-            controller.room.forget(folder)
+            controller.workspace.forget(folder)
 
 
 async def _receive(request: Request, controller: Controller, name: str, unopened: Unopened) -> Response:
     place, mark = None, request.query_params.get("together", "")
     unopened.has_come(mark)
     try:
-        place = controller.room.receive_together(mark, name) if mark else controller.room.receive(name)
+        place = controller.workspace.receive_together(mark, name) if mark else controller.workspace.receive(name)
         await _write(request, place, controller.upload_limit)
         if mark:
             unopened.wait_for_next(mark)
             return JSONResponse({}, 201)
         begin = controller.open_project if place.suffix == ENDING else controller.open
-        bench = await asyncio.to_thread(begin, place)
-        return JSONResponse({"next": f"/b/{bench.id}/columns"}, 201)
+        session = await asyncio.to_thread(begin, place)
+        return JSONResponse({"next": f"/b/{session.id}/columns"}, 201)
     except BaseException as error:
         if place is not None:
-            controller.room.forget(place.parent if mark else place)
+            controller.workspace.forget(place.parent if mark else place)
         if not isinstance(error, ClientDisconnect | OSError | ShoalError):
             raise
         return _not_kept(error)

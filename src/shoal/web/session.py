@@ -1,9 +1,9 @@
 """What one browser session works on: the opened file, the schema and recipe as settled so far, the jobs, the log.
 
-A bench is a value: each change gives a new one, so that two tabs never see a half-made change, and undo is a step back
-in the list of drafts.
+A session is a value: each change gives a new one, so that two tabs never see a half-made change, and undo is a step
+back in the list of drafts.
 
-Benches are on disk, so that a reload or a second tab finds what was there. Every change is made on the latest bench
+Sessions are on disk, so that a reload or a second tab finds what was there. Every change is made on the latest session
 under one lock and written whole. The opened file, which is the large part, has a file of its own that is written only
 when it changes.
 """
@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from shoal.files.atomic import write_text
-from shoal.web.cache import DRAWN
+from shoal.web.cache import DRAWINGS
 from shoal.web.inspect import Opened
 
-__all__ = ["Bench", "Draft", "Entry", "Sessions"]
+__all__ = ["Draft", "Entry", "Session", "SessionStore"]
 
 MOST_STEPS = 60
 
@@ -73,7 +73,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bench:
+class Session:
     """The state of one session; build it with `new`.
 
     Parameters
@@ -93,10 +93,10 @@ class Bench:
 
     Examples
     --------
-    >>> from shoal.web.session import Bench
-    >>> bench = Bench.new().changed("k = 5", recipe={"coarsen": [{"method": "mondrian", "k": 5}]})
-    >>> bench = bench.changed("k = 10", recipe={"coarsen": [{"method": "mondrian", "k": 10}]})
-    >>> bench.recipe["coarsen"][0]["k"], bench.undo().recipe["coarsen"][0]["k"], bench.undo().redo() == bench
+    >>> from shoal.web.session import Session
+    >>> session = Session.new().changed("k = 5", recipe={"coarsen": [{"method": "mondrian", "k": 5}]})
+    >>> session = session.changed("k = 10", recipe={"coarsen": [{"method": "mondrian", "k": 10}]})
+    >>> session.recipe["coarsen"][0]["k"], session.undo().recipe["coarsen"][0]["k"], session.undo().redo() == session
     (10, 5, True)
     """
 
@@ -110,8 +110,8 @@ class Bench:
     log: tuple[Entry, ...] = ()
 
     @classmethod
-    def new(cls) -> Bench:
-        """An empty bench with a fresh name that nobody can guess."""
+    def new(cls) -> Session:
+        """An empty session with a fresh name that nobody can guess."""
         return cls(id=secrets.token_urlsafe(12))
 
     @property
@@ -138,7 +138,7 @@ class Bench:
                 found = [*(words for words in found if words != draft.recipe), draft.recipe]
         return tuple(found)
 
-    def with_opened(self, opened: Opened) -> Bench:
+    def with_opened(self, opened: Opened) -> Session:
         """Take a file; its proposal becomes the schema, unless this is the same file, looked at more closely."""
         same = self.opened is not None and self.opened.is_same(opened)
         if (same or self.notes.get("restored")) and self.schema is not None:
@@ -146,7 +146,7 @@ class Bench:
         proposed = opened.proposal["schema"] if opened.proposal else None
         return replace(self, opened=opened, now=replace(self.now, schema=proposed), past=(), future=())
 
-    def changed(self, what: str, *, at: float = 0.0, **parts: Any) -> Bench:
+    def changed(self, what: str, *, at: float = 0.0, **parts: Any) -> Session:
         """Settle some parts of the draft anew; what was undone is dropped. The same again is no step."""
         after = replace(self.now, what=what, at=at, **parts)
         if replace(after, what=self.now.what, at=self.now.at) == self.now:
@@ -159,7 +159,7 @@ class Bench:
         found: Words = (schema.get("tables", {}).get(table, {}) if table else schema).get("columns", {})
         return found
 
-    def with_columns(self, what: str, entries: Mapping[str, Words], *, at: float = 0.0, table: str = "") -> Bench:
+    def with_columns(self, what: str, entries: Mapping[str, Words], *, at: float = 0.0, table: str = "") -> Session:
         """Change entries of some columns of the schema, or of one of linked tables; an entry of None is taken out."""
         before = self.columns(table)
         after = {name: {**before.get(name, {}), **words} for name, words in entries.items()}
@@ -170,40 +170,40 @@ class Bench:
         tables = (self.schema or {})["tables"]
         return self.changed(what, at=at, schema={"tables": {**tables, table: {**tables[table], **columns}}})
 
-    def undo(self) -> Bench:
+    def undo(self) -> Session:
         """Back to what was before, where there is such."""
         if not self.past:
             return self
         return replace(self, now=self.past[-1], past=self.past[:-1], future=(self.now, *self.future))
 
-    def redo(self) -> Bench:
+    def redo(self) -> Session:
         """Forward again to what was undone."""
         if not self.future:
             return self
         return replace(self, now=self.future[0], past=(*self.past, self.now), future=self.future[1:])
 
-    def with_job(self, job_id: str) -> Bench:
+    def with_job(self, job_id: str) -> Session:
         """Remember a job."""
         return self if job_id in self.job_ids else replace(self, job_ids=(*self.job_ids, job_id))
 
-    def without_job(self, job_id: str) -> Bench:
+    def without_job(self, job_id: str) -> Session:
         """Forget a job."""
         return replace(self, job_ids=tuple(known for known in self.job_ids if known != job_id))
 
-    def with_note(self, name: str, value: Any) -> Bench:
+    def with_note(self, name: str, value: Any) -> Session:
         """Remember something by name."""
         return replace(self, notes={**self.notes, name: value})
 
-    def with_notes(self, notes: Words) -> Bench:
+    def with_notes(self, notes: Words) -> Session:
         """Remember some things by name."""
         return replace(self, notes={**self.notes, **notes})
 
-    def with_entry(self, entry: Entry) -> Bench:
+    def with_entry(self, entry: Entry) -> Session:
         """One more line of the log."""
         return replace(self, log=(*self.log, entry))
 
     def to_dict(self) -> dict[str, Any]:
-        """The bench as JSON-safe words, without the opened file; each schema is told once."""
+        """The session as JSON-safe words, without the opened file; each schema is told once."""
         drafts = [*self.past, self.now, *self.future]
         schemas: list[Words | None] = []
         places = [_place_of(draft.schema, schemas) for draft in drafts]
@@ -218,8 +218,8 @@ class Bench:
         }
 
     @classmethod
-    def from_dict(cls, words: Words, opened: Opened | None = None) -> Bench:
-        """Read a bench back from its words and its opened file."""
+    def from_dict(cls, words: Words, opened: Opened | None = None) -> Session:
+        """Read a session back from its words and its opened file."""
         schemas, place = words["schemas"], words["place"]
         drafts = tuple(Draft(**{**draft, "schema": schemas[draft["schema"]]}) for draft in words["drafts"])
         return cls(
@@ -243,97 +243,97 @@ def _place_of(schema: Words | None, schemas: list[Words | None]) -> int:
     return len(schemas) - 1
 
 
-class Sessions:
-    """The benches of a room.
+class SessionStore:
+    """The sessions of a workspace.
 
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from shoal.web.session import Sessions
+    >>> from shoal.web.session import SessionStore
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     sessions = Sessions(pathlib.Path(folder))
-    ...     bench = sessions.begin()
-    ...     _ = sessions.change(bench.id, lambda bench: bench.changed("a goal", goal="distribution"))
-    ...     print(Sessions(pathlib.Path(folder)).load(bench.id).goal, sessions.load("another"))
+    ...     sessions = SessionStore(pathlib.Path(folder))
+    ...     session = sessions.begin()
+    ...     _ = sessions.change(session.id, lambda session: session.changed("a goal", goal="distribution"))
+    ...     print(SessionStore(pathlib.Path(folder)).load(session.id).goal, sessions.load("another"))
     distribution None
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = threading.RLock()
-        self._known: dict[str, Bench] = {}
+        self._known: dict[str, Session] = {}
         self._revisions: dict[str, int] = {}
         self._drafts: dict[str, int] = {}
 
     def revision(self, id: str) -> int:
-        """How often a bench was saved: a number that changes when the bench does."""
+        """How often a session was saved: a number that changes when the session does."""
         return self._revisions.get(id, 0)
 
     def revision_of_draft(self, id: str) -> int:
         """A number that changes when what is settled does: schema, recipe, goal or answers."""
         return self._drafts.get(id, 0)
 
-    def begin(self) -> Bench:
-        """A new bench, saved."""
-        bench = Bench.new()
-        self.save(bench)
-        return bench
+    def begin(self) -> Session:
+        """A new session, saved."""
+        session = Session.new()
+        self.save(session)
+        return session
 
-    def load(self, id: str) -> Bench | None:
-        """The bench of this name; None if there is none."""
+    def load(self, id: str) -> Session | None:
+        """The session of this name; None if there is none."""
         with self._lock:
-            if id not in self._known and (bench := self._read(id)) is not None:
-                self._known[id] = bench
+            if id not in self._known and (session := self._read(id)) is not None:
+                self._known[id] = session
             return self._known.get(id)
 
-    def save(self, bench: Bench) -> None:
-        """Write `bench`, whole or not at all."""
+    def save(self, session: Session) -> None:
+        """Write `session`, whole or not at all."""
         with self._lock:
-            before = self._known.get(bench.id)
-            if bench.opened is not None and (before is None or before.opened != bench.opened):
-                self._write(bench.id, "opened", bench.opened.to_dict())
-            words = {**bench.to_dict(), "has_opened": bench.opened is not None}
-            self._write(bench.id, "bench", words)
-            self._known[bench.id] = bench
-            self._revisions[bench.id] = self.revision(bench.id) + 1
-            if before is None or before.now != bench.now:
-                self._drafts[bench.id] = self.revision_of_draft(bench.id) + 1
+            before = self._known.get(session.id)
+            if session.opened is not None and (before is None or before.opened != session.opened):
+                self._write(session.id, "opened", session.opened.to_dict())
+            words = {**session.to_dict(), "has_opened": session.opened is not None}
+            self._write(session.id, "session", words)
+            self._known[session.id] = session
+            self._revisions[session.id] = self.revision(session.id) + 1
+            if before is None or before.now != session.now:
+                self._drafts[session.id] = self.revision_of_draft(session.id) + 1
 
-    def change(self, id: str, step: Callable[[Bench], Bench]) -> Bench:
-        """Apply `step` to the latest bench of this name (a new one if there is none) and save what it gives."""
+    def change(self, id: str, step: Callable[[Session], Session]) -> Session:
+        """Apply `step` to the latest session of this name (a new one if there is none) and save what it gives."""
         with self._lock:
             before = self.load(id)
-            after = step(before or Bench(id=_checked(id)))
+            after = step(before or Session(id=_checked(id)))
             if after != before:
                 self.save(after)
             return after
 
-    def remove(self, id: str) -> Bench | None:
-        """Forget a bench; gives what it was at last, so that nothing that belonged to it is overlooked."""
+    def remove(self, id: str) -> Session | None:
+        """Forget a session; gives what it was at last, so that nothing that belonged to it is overlooked."""
         with self._lock:
             last = self.load(id)
             self._known.pop(id, None)
-            DRAWN.forget(id)
-            for part in ("bench", "opened"):
+            DRAWINGS.forget(id)
+            for part in ("session", "opened"):
                 self._place(id, part).unlink(missing_ok=True)
             return last
 
-    def all(self) -> tuple[Bench, ...]:
-        """Every bench, in the order of their names."""
+    def all(self) -> tuple[Session, ...]:
+        """Every session, in the order of their names."""
         with self._lock:
-            found = [self.load(file.name.removesuffix(".bench.json")) for file in self._folder.glob("*.bench.json")]
-        return tuple(sorted((bench for bench in found if bench is not None), key=lambda bench: bench.id))
+            found = [self.load(file.name.removesuffix(".session.json")) for file in self._folder.glob("*.session.json")]
+        return tuple(sorted((session for session in found if session is not None), key=lambda session: session.id))
 
-    def _read(self, id: str) -> Bench | None:
+    def _read(self, id: str) -> Session | None:
         try:
-            words = json.loads(self._place(id, "bench").read_text(encoding="utf-8"))
+            words = json.loads(self._place(id, "session").read_text(encoding="utf-8"))
             opened = self._place(id, "opened").read_text(encoding="utf-8") if words["has_opened"] else None
-            return Bench.from_dict(words, Opened.from_dict(json.loads(opened)) if opened else None)
+            return Session.from_dict(words, Opened.from_dict(json.loads(opened)) if opened else None)
         except (OSError, ValueError, KeyError):
             return None
 
     def _write(self, id: str, part: str, words: Words) -> None:
-        """Whole or not at all; the room goes with the process, so nothing is written for a crash of the machine."""
+        """Whole or not at all; the workspace goes with the process, so nothing is flushed."""
         write_text(self._place(id, part), json.dumps(words, ensure_ascii=False), durable=False)
 
     def _place(self, id: str, part: str) -> Path:
@@ -343,5 +343,5 @@ class Sessions:
 def _checked(id: str) -> str:
     """A name that can't lead out of the folder."""
     if not re.fullmatch(r"[\w-]{1,64}", id, flags=re.ASCII):
-        raise ValueError("a bench's name has letters, digits, _ and - only")
+        raise ValueError("a session's name has letters, digits, _ and - only")
     return id

@@ -4,8 +4,8 @@ A large text file begins as its first megabyte says, read as the whole file woul
 break inside quotes is none. Where that can't be told (two-byte codings, one line that fills all), there is no first
 look and the whole file is read at once; what is wrong with a file is always said by the reading of the whole.
 
-The copy in the private room is an Arrow file of the very frame that was read, beside what was found out about its file.
-It stands for the file only as long as the file is the one that was opened (`shoal.web.inspect.check_unchanged`).
+The copy in the private workspace is an Arrow file of the very frame that was read, beside what was found out about its
+file. It stands for the file only as long as the file is the one that was opened (`shoal.web.inspect.check_unchanged`).
 """
 
 from __future__ import annotations

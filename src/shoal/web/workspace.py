@@ -1,8 +1,8 @@
 """The private folder of a workbench: uploads, jobs and results live here and go when it closes.
 
 Only its owner can enter it (mode 0700). It is removed on `close`, at the end of the process, or, if the process was
-killed, when the next room is made: a room is known to be left behind by its lock, which ends with its process.
-Removing is plain deletion; a disk may retain deleted data until they are overwritten.
+killed, when the next workspace is made: a workspace is known to be left behind by its lock, which ends with its
+process. Removing is plain deletion; a disk may retain deleted data until they are overwritten.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from functools import cached_property
 from pathlib import Path
 
 from shoal.errors import FileError
-from shoal.web.session import Sessions
+from shoal.web.session import SessionStore
 
-__all__ = ["Room", "plain_name"]
+__all__ = ["Workspace", "plain_name"]
 
 _PREFIX = "shoal-room-"
 _LOCK = "room.lock"
 _LONGEST = 120
 
 
-class Room:
+class Workspace:
     """A private folder; make one with `create`.
 
     Examples
     --------
-    >>> from shoal.web.workspace import Room
-    >>> with Room.create() as room:
-    ...     place = room.receive("../../people.csv")
-    ...     print(place.name, place.is_relative_to(room.path), oct(room.path.stat().st_mode & 0o777))
+    >>> from shoal.web.workspace import Workspace
+    >>> with Workspace.create() as workspace:
+    ...     place = workspace.receive("../../people.csv")
+    ...     print(place.name, place.is_relative_to(workspace.path), oct(workspace.path.stat().st_mode & 0o777))
     people.csv True 0o700
-    >>> room.path.exists()
+    >>> workspace.path.exists()
     False
     """
 
@@ -50,8 +50,8 @@ class Room:
         atexit.register(self.close)
 
     @classmethod
-    def create(cls, folder: Path | None = None) -> Room:
-        """Make a new room in `folder` (None: the folder for temporary files), and remove those left behind there."""
+    def create(cls, folder: Path | None = None) -> Workspace:
+        """Make a new workspace in `folder` (None: where temporary files go), and remove those left behind there."""
         parent = Path(tempfile.gettempdir()) if folder is None else Path(folder)
         try:
             parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -62,7 +62,7 @@ class Room:
             hint = "Choose another folder, or free some space."
             raise FileError(str(parent), "must be a folder that can be written to", got=got, hint=hint) from None
 
-    def __enter__(self) -> Room:
+    def __enter__(self) -> Workspace:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -84,13 +84,13 @@ class Room:
         return self._inner("compared")
 
     @cached_property
-    def sessions(self) -> Sessions:
+    def sessions(self) -> SessionStore:
         """What the browsers' sessions work on."""
-        return Sessions(self._inner("sessions"))
+        return SessionStore(self._inner("sessions"))
 
     @cached_property
     def seed(self) -> int:
-        """A secret seed of this room, under which comparisons repeat."""
+        """A secret seed of this workspace, under which comparisons repeat."""
         return secrets.randbits(62)
 
     @property
@@ -119,7 +119,7 @@ class Room:
         return self.uploads / mark / "linked-tables"
 
     def holds(self, path: Path) -> bool:
-        """Whether `path` lies in this room."""
+        """Whether `path` lies in this workspace."""
         return Path(path).resolve().is_relative_to(self.path)
 
     def forget(self, upload: Path | None = None) -> None:
@@ -138,7 +138,7 @@ class Room:
         self._before_close.append(action)
 
     def close(self) -> None:
-        """Remove the room and everything in it; once is enough."""
+        """Remove the workspace and everything in it; once is enough."""
         if self._lock is None:
             return
         lock, self._lock = self._lock, None
@@ -179,10 +179,10 @@ def _sweep(parent: Path) -> None:
             shutil.rmtree(left, ignore_errors=True)
 
 
-def _left_behind(room: Path) -> bool:
-    """Whether no process holds the room's lock any more; a room of somebody else's is left alone."""
+def _left_behind(workspace: Path) -> bool:
+    """Whether no process holds the workspace's lock any more; a workspace of somebody else's is left alone."""
     try:
-        lock = os.open(room / _LOCK, os.O_RDWR)
+        lock = os.open(workspace / _LOCK, os.O_RDWR)
     except OSError:
         return False
     try:

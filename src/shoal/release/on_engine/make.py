@@ -7,20 +7,21 @@ in one step, or nothing is left.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial, singledispatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.coarsening import Generalize, Mondrian, Suppress
-from shoal.engine import PART_FORMATS, Engine, Inputs, Relation
+from shoal.engine import MARK, PART_FORMATS, Engine, Inputs, Relation
 from shoal.errors import InputError, ParameterError
 from shoal.recipe import Anonymization, Coarsening, Progress, Recipe, Synthesis, quiet, read_recipe
 from shoal.register.beside import Beside
 from shoal.release.folders import MODEL, staged
-from shoal.release.make import check_pseudonyms
 from shoal.release.manifest import read_replay, recorded_pseudonyms
-from shoal.release.on_engine.anonymize import EngineMade, anonymize_relation, check_written
-from shoal.release.on_engine.cells import CELL, GROUP, Plan, check_recipe
+from shoal.release.on_engine.anonymize import EngineMade, anonymize_relation
+from shoal.release.on_engine.cells import Plan, check_recipe
 from shoal.release.on_engine.coarsen import coarsen_by_cells
 from shoal.release.on_engine.free_text import check_texts_on
 from shoal.release.on_engine.generalize import generalize_relation
@@ -28,7 +29,9 @@ from shoal.release.on_engine.pseudonyms import under_pseudonyms_on
 from shoal.release.on_engine.registering import EngineEntering, nobodys_entry
 from shoal.release.on_engine.synthesize import check_synthesis, synthesize_relation
 from shoal.release.on_engine.write import EngineRun, FilesRelease, Origin, Stamp, write_evidence
+from shoal.release.on_engine.written_table import check_written, in_order
 from shoal.release.preset_rules import shown
+from shoal.release.pseudonyms import check_pseudonyms
 from shoal.release.registering import Entry
 from shoal.report.signing import Decision
 from shoal.rng import branch_key
@@ -97,14 +100,7 @@ def check_on(recipe: Recipe, schema: Schema, pseudonyms: Pseudonyms | None = Non
     check_pseudonyms(schema, recipe, pseudonyms, None)
     if format not in (None, *PART_FORMATS):
         raise ParameterError("--format", f"must be {' or '.join(PART_FORMATS)} on an engine", got=repr(format)[:40])
-    if isinstance(recipe, Anonymization):
-        check_recipe(recipe)
-    elif isinstance(recipe, Synthesis):
-        check_synthesis(recipe)
-    elif not isinstance(recipe, Coarsening) or not (_by_cells(recipe) or _method(recipe, Generalize)):
-        raise ParameterError(
-            "--method", "must be generalize, mondrian or suppress, alone, on an engine", hint="Run in memory."
-        )
+    runner_of(recipe)
 
 
 def made_on(
@@ -119,43 +115,92 @@ def made_on(
     progress: Progress = quiet,
 ) -> tuple[EngineMade, Entry | None]:
     """What a recipe makes of a relation, with its claims, and what the register will be told."""
-    if isinstance(run.recipe, Synthesis):
+    task = _Task(engine=engine, relation=relation, run=run, origin=origin, account=account, progress=progress)
+    if not run.recipe.is_of_people:
         entry = None if register is None else nobodys_entry(register, engine, relation, run.declared)
-        return synthesize_relation(
-            engine, relation, run.declared, run.recipe, account, origin.sha256, run.seed, progress
-        ), entry
+        return runner_of(run.recipe)(task), entry
     if register is None:
-        return _made(engine, relation, run, allow, progress), None
+        return _of_people(task, allow), None
     progress("looking into the register")
     entering = EngineEntering.of(register, engine, relation, run.declared)
-    made = _made(engine, entering.relation, run, allow, progress)
-    by = [CELL, GROUP] if isinstance(run.recipe, Anonymization) else made.schema.quasi
-    return made, entering.entry(engine, made.relation, by, made.schema, run.recipe)
+    made = _of_people(replace(task, relation=entering.relation), allow)
+    return made, entering.entry(engine, made.relation, made.class_columns, made.schema, run.recipe)
 
 
-def _made(engine: Engine, relation: Relation, run: EngineRun, allow: Sequence[str], progress: Progress) -> EngineMade:
-    """What a recipe makes of people's rows."""
-    recipe, schema = run.recipe, run.declared
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Task:
+    """A recipe to be run on a relation."""
+
+    engine: Engine
+    relation: Relation
+    run: EngineRun
+    origin: Origin
+    account: Any
+    progress: Progress
+
+
+def _of_people(task: _Task, allow: Sequence[str]) -> EngineMade:
+    """What a recipe makes of people's rows: under pseudonyms, if they are asked for, and without free text."""
+    engine, relation, run = task.engine, task.relation, task.run
     if run.pseudonyms is not None:
-        relation = under_pseudonyms_on(engine, relation, schema, run.pseudonyms)
-    check_texts_on(engine, relation, shown(schema, recipe), allow)
-    if isinstance(recipe, Anonymization):
-        return anonymize_relation(engine, relation, schema, recipe, run.seed, run.key, run.plan, progress)
-    assert isinstance(recipe, Coarsening)
-    (method,) = recipe.methods
-    if isinstance(method, Generalize):
-        return generalize_relation(engine, relation, schema, method, progress)
-    assert isinstance(method, Mondrian | Suppress)
-    return coarsen_by_cells(engine, relation, schema, method, run.seed, run.key, run.plan, progress)
+        relation = under_pseudonyms_on(engine, relation, run.declared, run.pseudonyms)
+    check_texts_on(engine, relation, shown(run.declared, run.recipe), allow)
+    return runner_of(run.recipe)(replace(task, relation=relation))
 
 
-def _by_cells(recipe: Recipe) -> bool:
-    """Whether a coarsening runs cell by cell."""
-    return _method(recipe, Mondrian) or _method(recipe, Suppress)
+@singledispatch
+def runner_of(recipe: Recipe) -> Callable[[_Task], EngineMade]:
+    """What runs a recipe on an engine; an error where an engine can't."""
+    raise ParameterError(
+        "--method", "must be generalize, mondrian or suppress, alone, on an engine", hint="Run in memory."
+    )
 
 
-def _method(recipe: Recipe, kind: type) -> bool:
-    return isinstance(recipe, Coarsening) and len(recipe.methods) == 1 and isinstance(recipe.methods[0], kind)
+@runner_of.register
+def _(recipe: Anonymization) -> Callable[[_Task], EngineMade]:
+    check_recipe(recipe)
+    return partial(_anonymized, recipe=recipe)
+
+
+def _anonymized(task: _Task, *, recipe: Anonymization) -> EngineMade:
+    run = task.run
+    return anonymize_relation(
+        task.engine, task.relation, run.declared, recipe, run.seed, run.key, run.plan, task.progress
+    )
+
+
+@runner_of.register
+def _(recipe: Coarsening) -> Callable[[_Task], EngineMade]:
+    method, *more = recipe.methods
+    if not more and isinstance(method, Generalize):
+        return partial(_generalized, method=method)
+    if not more and isinstance(method, Mondrian | Suppress):
+        return partial(_coarsened_by_cells, method=method)
+    return runner_of.dispatch(Recipe)(recipe)
+
+
+def _generalized(task: _Task, *, method: Generalize) -> EngineMade:
+    return generalize_relation(task.engine, task.relation, task.run.declared, method, task.progress)
+
+
+def _coarsened_by_cells(task: _Task, *, method: Mondrian | Suppress) -> EngineMade:
+    run = task.run
+    return coarsen_by_cells(
+        task.engine, task.relation, run.declared, method, run.seed, run.key, run.plan, task.progress
+    )
+
+
+@runner_of.register
+def _(recipe: Synthesis) -> Callable[[_Task], EngineMade]:
+    check_synthesis(recipe)
+    return partial(_synthesized, recipe=recipe)
+
+
+def _synthesized(task: _Task, *, recipe: Synthesis) -> EngineMade:
+    digest, run = task.origin.sha256, task.run
+    return synthesize_relation(
+        task.engine, task.relation, run.declared, recipe, task.account, digest, run.seed, task.progress
+    )
 
 
 def written(
@@ -171,10 +216,11 @@ def written(
 ) -> FilesRelease:
     """Write what a run made to the stage of a release, read it back, and last of all write the manifest."""
     progress("writing")
-    released = [name for name in made.relation.columns if name in made.schema.released]
-    parts = engine.write(engine.select(made.relation, released), stage, branch_key(run.key, "order"), run.format)
+    order = branch_key(run.key, "order")
+    rows = in_order(engine, made, order, run.format)
+    parts = engine.write(rows, stage, run.format)
     progress("verifying")
-    check_written(engine, made, released, [stage / part.name for part in parts], run.recipe)
+    check_written(engine, made, rows, order, [stage / part.name for part in parts], run.recipe)
     origin.require_unchanged()
     beside = run.stamp.beside if entry is None else entry.beside
     done = FilesRelease(
@@ -192,6 +238,7 @@ def written(
     if made.model is not None:
         made.model.save(inside / MODEL, internal=True)
     progress("reporting")
+    released = [name for name in rows.columns if name != MARK]
     write_evidence(engine, done, stage, inside, made, run, released, origin)
     return done
 

@@ -11,8 +11,8 @@ import polars as pl
 from shoal.engine import Engine, Relation
 from shoal.errors import GuaranteeError
 from shoal.pseudonym import Pseudonyms
-from shoal.release.make import refuse_ties
 from shoal.release.on_engine.conform import without_numbers
+from shoal.release.pseudonyms import refuse_ties
 from shoal.schema import Schema
 
 __all__ = ["under_pseudonyms_on"]

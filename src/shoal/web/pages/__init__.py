@@ -11,14 +11,14 @@ from shoal.web.pages.compare import ComparePage
 from shoal.web.pages.file import FilePage
 from shoal.web.pages.history import HistoryPage
 from shoal.web.pages.jobs import JobsPage, MissingPage, ReleasesPage, ScoresPage
-from shoal.web.pages.live import Page, serve, shown
 from shoal.web.pages.method import MethodPage
+from shoal.web.pages.page import Page, serve, shown
 from shoal.web.pages.result import ResultPage
 
 __all__ = ["add_pages"]
 
 _ALONE: dict[str, type[Page]] = {"/": FilePage, "/jobs": JobsPage, "/releases": ReleasesPage, "/scores": ScoresPage}
-_ROOMS: dict[str, type[Page]] = {
+_PAGES: dict[str, type[Page]] = {
     "columns": ColumnsPage,
     "method": MethodPage,
     "compare": ComparePage,
@@ -31,9 +31,9 @@ def add_pages(app: FastAPI, controller: Controller) -> None:
     """Add every page to `app`, and one for what isn't there."""
     for path, page in _ALONE.items():
         serve(app, path, partial(_alone, controller, page))
-    for name, room in _ROOMS.items():
-        serve(app, f"/b/{{bench}}/{name}", partial(_of_bench, controller, room))
-    serve(app, "/b/{bench}/result/{job}", partial(_of_job, controller))
+    for name, page in _PAGES.items():
+        serve(app, f"/b/{{session}}/{name}", partial(_of_session, controller, page))
+    serve(app, "/b/{session}/result/{job}", partial(_of_job, controller))
     _add_missing(app, controller)
 
 
@@ -41,13 +41,13 @@ def _alone(controller: Controller, page: type[Page], request: Request) -> Page:
     return page(controller, query=request.query_params)
 
 
-def _of_bench(controller: Controller, room: type[Page], request: Request) -> Page:
-    return room(controller, request.path_params["bench"], request.query_params)
+def _of_session(controller: Controller, page: type[Page], request: Request) -> Page:
+    return page(controller, request.path_params["session"], request.query_params)
 
 
 def _of_job(controller: Controller, request: Request) -> Page:
-    bench, job = (request.path_params[name] for name in ("bench", "job"))
-    return ResultPage(controller, bench, request.query_params, job=job)
+    session, job = (request.path_params[name] for name in ("session", "job"))
+    return ResultPage(controller, session, request.query_params, job=job)
 
 
 def _add_missing(app: FastAPI, controller: Controller) -> None:

@@ -262,9 +262,9 @@ def _dot(dot: Dot, x: float, y: float) -> Html:
     marks = [tag("title", dot.words)]
     if dot.best:
         marks.append(tag("circle", r="15", class_="halo"))
-    x, y = ("0", "-20") if dot.best else ("0", "-15") if dot.chosen else ("11", "-8")
+    at, above = ("0", "-20") if dot.best else ("0", "-15") if dot.chosen else ("11", "-8")
     kind = "middle" if dot.best or dot.chosen else "start"
-    marks += [tag("circle", r="8"), tag("text", dot.number, x=x, y=y, class_=kind)]
+    marks += [tag("circle", r="8"), tag("text", dot.number, x=at, y=above, class_=kind)]
     return tag(
         "g",
         *marks,

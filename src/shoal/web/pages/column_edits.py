@@ -14,7 +14,7 @@ from shoal.web.controller import Controller
 from shoal.web.inspect import ColumnView, Opened
 from shoal.web.pages.column_panel import panel_entries, tree_of
 from shoal.web.pages.domain import is_number, read_domain
-from shoal.web.pages.live import Act
+from shoal.web.pages.page import Act
 from shoal.web.pages.tree_editor import put_together, take_apart
 from shoal.web.recoding import read_step
 
@@ -27,14 +27,14 @@ class ColumnEdits:
 
     Parameters
     ----------
-    controller, bench, table
+    controller, session, table
         Where they are made; `table` is empty where tables aren't linked.
     opened, words
         The file, and the columns' words as they stand.
     """
 
     controller: Controller
-    bench: str
+    session: str
     table: str
     opened: Opened
     words: Mapping[str, Any]
@@ -42,12 +42,12 @@ class ColumnEdits:
     def enter(self, column: ColumnView, entry: str, value: str) -> None:
         """Take what was entered into a field of a row."""
         entries = _entries(column, entry, value)
-        self.controller.change_column(self.bench, column.name, entries, table=column.table)
+        self.controller.change_column(self.session, column.name, entries, table=column.table)
 
     def remedy(self, act: Act) -> None:
         """Change entries of some columns, as a press says."""
         entries = json.loads(act.of)
-        self.controller.change_columns(self.bench, entries, _said(entries), table=self.table)
+        self.controller.change_columns(self.session, entries, _said(entries), table=self.table)
 
     def bulk(self, act: Act) -> None:
         """Change the selected columns alike."""
@@ -55,14 +55,14 @@ class ColumnEdits:
         names = [str(name) for name in act.fields.get("selected", ()) if str(name) in self.words]
         if given and names:
             entries = {name: dict(given) for name in names}
-            self.controller.change_columns(self.bench, entries, _said(entries), table=self.table)
+            self.controller.change_columns(self.session, entries, _said(entries), table=self.table)
 
     def panel(self, act: Act) -> None:
         """Take what a column's panel says."""
         name = act.of
         if name in self.words:
             entries = panel_entries(act.fields, self.words[name])
-            self.controller.change_column(self.bench, name, entries, table=self.table)
+            self.controller.change_column(self.session, name, entries, table=self.table)
 
     def tree(self, act: Act) -> None:
         """Put values of a hierarchy together, or take a group apart."""
@@ -73,32 +73,32 @@ class ColumnEdits:
         rows, _ = tree_of(self.opened, view, self.words[name])
         made = take_apart(rows, int(level), str(label)) if label else put_together(rows, act.fields)
         hierarchy = {"kind": "table", "rows": made} if len(made[0]) > 1 else None
-        self.controller.change_column(self.bench, name, {"hierarchy": hierarchy}, table=self.table)
+        self.controller.change_column(self.session, name, {"hierarchy": hierarchy}, table=self.table)
 
     def recode(self, act: Act) -> None:
         """Put a change in front of the recipe's coarseners."""
         one = json.loads(act.of)
         step = read_step({key: value for key, value in one["step"].items() if value is not None})
-        chain = list(self.controller.recipe(self.bench).get("coarsen", []))
+        chain = list(self.controller.recipe(self.session).get("coarsen", []))
         none: dict[str, Any] = {"method": "recode", "steps": {}}
         first = chain.pop(0) if chain and chain[0].get("method") == "recode" else none
         said = dict(step) if isinstance(step, Mapping) else step.to_dict()
         steps = {**dict(first["steps"]), str(one["column"]): said}
         words = {"coarsen": [{**first, "steps": steps}, *chain]}
-        self.controller.change_recipe(self.bench, words, f"recipe: {one['words']}")
+        self.controller.change_recipe(self.session, words, f"recipe: {one['words']}")
 
     def summaries(self, text: str) -> None:
         """Say what persons are grouped on of a table of events."""
-        self.controller.change_summaries(self.bench, self.table, text)
+        self.controller.change_summaries(self.session, self.table, text)
 
     def paste(self, name: str, text: str) -> None:
         """Take rules or a whole schema in TOML."""
         if name == "rules":
-            self.controller.change_rules(self.bench, _toml(text).get("rules", []) if text.strip() else [])
+            self.controller.change_rules(self.session, _toml(text).get("rules", []) if text.strip() else [])
         elif text.strip():
             words = _toml(text)
             read = LinkedSchema.from_dict if "tables" in words else Schema.from_dict
-            self.controller.set_schema(self.bench, read(words))
+            self.controller.set_schema(self.session, read(words))
 
 
 def _said(entries: Mapping[str, Mapping[str, Any]]) -> str:

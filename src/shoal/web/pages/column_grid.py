@@ -13,8 +13,8 @@ from shoal.schema import Kind, Role
 from shoal.web.inspect import ColumnView, Opened
 from shoal.web.pages import charts
 from shoal.web.pages.domain import is_number, show_domain
-from shoal.web.pages.screen import problem, select
-from shoal.web.pages.standing import remedy
+from shoal.web.pages.exposure import remedy
+from shoal.web.pages.layout import problem, select
 
 __all__ = ["MEANINGS", "MISSING", "Grid", "coded", "codes_asked", "is_missing"]
 
@@ -39,7 +39,7 @@ class Grid:
 
     Parameters
     ----------
-    bench, table
+    session, table
         Where they are changed, and which of linked tables is shown (empty: there is one).
     opened, found
         The file, and what was counted of it last.
@@ -51,7 +51,7 @@ class Grid:
         What was typed and can't be taken, by field, and why, by column.
     """
 
-    bench: str
+    session: str
     table: str
     opened: Opened
     found: Mapping[str, Any]
@@ -76,7 +76,7 @@ class Grid:
     def link(self, words: str, query: Mapping[str, str], **marks: Any) -> Html:
         """A link to this page with some of the query changed."""
         kept = {name: value for name, value in {**self.query, **query}.items() if value}
-        return tag("a", words, href=f"/b/{self.bench}/columns?{urlencode(kept)}", **{"class_": "button", **marks})
+        return tag("a", words, href=f"/b/{self.session}/columns?{urlencode(kept)}", **{"class_": "button", **marks})
 
     # Which columns
 

@@ -17,7 +17,7 @@ from shoal.report.numbers import count
 from shoal.schema import Column
 from shoal.web.inspect import ColumnView, Opened
 from shoal.web.linked_tables import linked_column
-from shoal.web.pages.screen import field, problem, select
+from shoal.web.pages.layout import field, problem, select
 from shoal.web.pages.tree_editor import draw_tree
 from shoal.web.recoding import table_rows, table_text
 from shoal.web.table_reading import column_of
@@ -37,7 +37,7 @@ HIERARCHIES = {
 MOST_SHOWN = 12
 
 
-def draw_panel(bench: str, opened: Opened, view: ColumnView, words: Mapping[str, Any], others: Sequence[str]) -> Html:
+def draw_panel(session: str, opened: Opened, view: ColumnView, words: Mapping[str, Any], others: Sequence[str]) -> Html:
     """The form of one column and the levels of its hierarchy."""
     codes = "; ".join(f"{code} = {meaning}" for code, meaning in (words.get("missing_codes") or {}).items())
     derived = set(words.get("derived") or ())
@@ -66,7 +66,7 @@ def draw_panel(bench: str, opened: Opened, view: ColumnView, words: Mapping[str,
         tag(
             "div",
             tag("button", "Apply", type="submit", class_="main"),
-            tag("a", "Export for ARX", href=f"/b/{bench}/hierarchy.csv?{_named(view)}", class_="button"),
+            tag("a", "Export for ARX", href=f"/b/{session}/hierarchy.csv?{_named(view)}", class_="button"),
             class_="actions",
         ),
         data_do="panel",

@@ -1,4 +1,4 @@
-"""The second room: what each column is, on a grid with its shape, its problems and its part in who stands out."""
+"""The second page: what each column is, on a grid with its shape, its problems and its part in who stands out."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 from shoal.errors import ShoalError
 from shoal.report.markup import Html, join, tag
 from shoal.report.numbers import count, listed, plural
-from shoal.web.cache import DRAWN
+from shoal.web.cache import DRAWINGS
 from shoal.web.inspect import Opened
-from shoal.web.pages.bench_page import BenchPage, first_rows
 from shoal.web.pages.column_edits import ColumnEdits
 from shoal.web.pages.column_grid import MEANINGS, MISSING, Grid, coded, codes_asked, is_missing
 from shoal.web.pages.column_panel import draw_panel
-from shoal.web.pages.live import Act
-from shoal.web.pages.screen import field, problem
-from shoal.web.pages.standing import helps, remedy, standing_now
+from shoal.web.pages.exposure import helps, remedy, standing_now
+from shoal.web.pages.layout import field, problem
+from shoal.web.pages.page import Act
+from shoal.web.pages.session_page import SessionPage, first_rows
 
 __all__ = ["ColumnsPage"]
 
@@ -34,10 +34,10 @@ ROLES = {
 }
 
 
-class ColumnsPage(BenchPage):
+class ColumnsPage(SessionPage):
     """The grid, with filter, bulk edit, and what would help most beside it."""
 
-    room, name = "columns", "Columns"
+    slug, name = "columns", "Columns"
 
     def __init__(self, *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
@@ -46,21 +46,21 @@ class ColumnsPage(BenchPage):
     @property
     def words(self) -> Mapping[str, Any]:
         """The columns' words as they stand."""
-        bench = self.controller.find(self.bench)
-        return bench.columns(self.table) if bench else {}
+        session = self.controller.find(self.session)
+        return session.columns(self.table) if session else {}
 
     @property
     def table(self) -> str:
         """The linked table that is shown, the persons' unless another is asked for; empty where there is one table."""
-        bench = self.controller.find(self.bench)
-        tables = (bench.schema or {}).get("tables", {}) if bench else {}
+        session = self.controller.find(self.session)
+        tables = (session.schema or {}).get("tables", {}) if session else {}
         asked = self.query.get("table", "")
         return asked if asked in tables else next(iter(tables), "")
 
     @property
     def entry(self) -> Mapping[str, Any]:
         """What the schema says of that table beside its columns."""
-        tables = (self.controller.bench(self.bench).schema or {}).get("tables", {})
+        tables = (self.controller.session(self.session).schema or {}).get("tables", {})
         found: Mapping[str, Any] = tables.get(self.table, {})
         return found
 
@@ -72,9 +72,9 @@ class ColumnsPage(BenchPage):
 
     def body(self, opened: Opened) -> Html:
         """Heading, what is to be settled, the grid and what stands beside it."""
-        found, current = self.controller.exposure(self.bench)
+        found, current = self.controller.exposure(self.session)
         problems = found.get("problems", [])
-        coarsens = "coarsen" in self.controller.recipe(self.bench)
+        coarsens = "coarsen" in self.controller.recipe(self.session)
         grid = self._grid(opened, found)
         aside = [
             self._panel(opened, grid),
@@ -96,11 +96,11 @@ class ColumnsPage(BenchPage):
         names = (opened.proposal or {}).get("undecided", ())
         quasi = [name for name in names if self.words.get(name, {}).get("role") == "quasi"]
         words = f"Show the {len(quasi)} that are quasi only because nothing told what they are"
-        return tag("a", words, href=f"/b/{self.bench}/columns?role=undecided") if len(quasi) > 1 else None
+        return tag("a", words, href=f"/b/{self.session}/columns?role=undecided") if len(quasi) > 1 else None
 
     def _grid(self, opened: Opened, found: Mapping[str, Any]) -> Grid:
         return Grid(
-            bench=self.bench,
+            session=self.session,
             table=self.table,
             opened=opened,
             found=found,
@@ -117,9 +117,9 @@ class ColumnsPage(BenchPage):
         notes = [tag("p", note, class_="note") for note in opened.notes]
         lead = "The roles decide what is protected. Shoal has proposed them; please look through them."
         ready = counted and not problems and self._has_quasi()
-        method = tag("a", "Continue to the method", href=f"/b/{self.bench}/method", class_="button main")
+        method = tag("a", "Continue to the method", href=f"/b/{self.session}/method", class_="button main")
         blocked = tag("span", "Continue to the method", class_="button main", aria_disabled="true")
-        down = tag("a", "Download the schema", href=f"/b/{self.bench}/schema.toml", class_="button")
+        down = tag("a", "Download the schema", href=f"/b/{self.session}/schema.toml", class_="button")
         actions = tag("div", method if ready else blocked, down, class_="actions")
         return join(
             [
@@ -133,7 +133,7 @@ class ColumnsPage(BenchPage):
         if not opened.tables:
             return None
         links = [self._table_link(name, n) for name, n in opened.tables.items()]
-        tabs = tag("nav", tag("ol", *links, class_="rooms tables"), aria_label="Tables")
+        tabs = tag("nav", tag("ol", *links, class_="steps tables"), aria_label="Tables")
         entry = self.entry
         if "parent" not in entry:
             return join([tabs, tag("p", f"One row for each person; told apart by {entry.get('key')}.", class_="note")])
@@ -157,20 +157,20 @@ class ColumnsPage(BenchPage):
     def _table_link(self, name: str, n: int) -> Html:
         here = "page" if name == self.table else None
         words = join([name, " ", tag("span", f"{count(n)} rows", class_="note")])
-        return tag("li", tag("a", words, href=f"/b/{self.bench}/columns?table={name}", aria_current=here))
+        return tag("li", tag("a", words, href=f"/b/{self.session}/columns?table={name}", aria_current=here))
 
     def _first_rows(self, opened: Opened) -> Html:
         """The first rows of the table that is shown, each column in the colour of its role."""
         roles = {name: str(words.get("role", "other")) for name, words in self.words.items()}
         if not opened.tables:
-            return _rows_drawn(self.bench, opened, roles)
+            return _rows_drawn(self.session, opened, roles)
         names, rows = opened.previews[self.table]
         keys = {name: "identifier" for name in (self.entry.get("key"), self.entry.get("link")) if name}
-        return _rows_drawn(self.bench, replace(opened, preview_columns=tuple(names), preview=rows), roles | keys)
+        return _rows_drawn(self.session, replace(opened, preview_columns=tuple(names), preview=rows), roles | keys)
 
     def _has_quasi(self) -> bool:
         if self.table:
-            persons = self.controller.bench(self.bench).schema or {}
+            persons = self.controller.session(self.session).schema or {}
             return any(w.get("role") == "quasi" for t in persons["tables"].values() for w in t["columns"].values())
         return any(words.get("role") == "quasi" for words in self.words.values())
 
@@ -180,7 +180,7 @@ class ColumnsPage(BenchPage):
             said = "No column has the role quasi, so nothing would be masked. Give it to those that others may know."
             return tag("p", said, class_="problem", role="alert")
         try:
-            self.controller.schema(self.bench)
+            self.controller.schema(self.session)
         except ShoalError as error:
             return problem(error) or Html("")
         general = [problem(one["rule"]) for one in problems if not one["column"]]
@@ -231,7 +231,7 @@ class ColumnsPage(BenchPage):
             return None
         close = grid.link("Close", {"column": ""}, class_="quiet")
         names = [one.name for one in opened.columns if one.table == self.table and one.name != name]
-        panel = draw_panel(self.bench, opened, view, self.words.get(name, {}), names)
+        panel = draw_panel(self.session, opened, view, self.words.get(name, {}), names)
         return tag(
             "section",
             tag("div", tag("h2", name), close, class_="split"),
@@ -244,8 +244,8 @@ class ColumnsPage(BenchPage):
     # The bottom
 
     def _more(self) -> Html:
-        bench = self.controller.bench(self.bench)
-        rules = (bench.schema or {}).get("rules", [])
+        session = self.controller.session(self.session)
+        rules = (session.schema or {}).get("rules", [])
         shown = self.typed.get("rules") or (_rules_toml(rules) if rules else "")
         hint = "Public knowledge about the world, kept by every method, in TOML."
         area = tag("textarea", shown, name="rules", rows="7", class_="wide code", placeholder=_RULES)
@@ -286,7 +286,7 @@ class ColumnsPage(BenchPage):
         if opened is None:
             return
         edits = ColumnEdits(
-            controller=self.controller, bench=self.bench, table=self.table, opened=opened, words=self.words
+            controller=self.controller, session=self.session, table=self.table, opened=opened, words=self.words
         )
         pressed = {"remedy": edits.remedy, "bulk": edits.bulk, "panel": edits.panel, "recode": edits.recode}
         pressed |= {"tree": edits.tree, "tree-apart": edits.tree}
@@ -321,9 +321,9 @@ class ColumnsPage(BenchPage):
                 self.typed[name] = typed
 
 
-def _rows_drawn(bench: str, opened: Opened, roles: dict[str, str]) -> Html:
+def _rows_drawn(session: str, opened: Opened, roles: dict[str, str]) -> Html:
     what = "rows", repr(opened.preview), tuple(roles.items())
-    return DRAWN.of(bench, what, lambda: first_rows(opened, roles))
+    return DRAWINGS.of(session, what, lambda: first_rows(opened, roles))
 
 
 _RULES = """[[rules]]

@@ -1,4 +1,4 @@
-"""The fifth room: many recipes on one risk-utility map, large and pressable; three lines of advice; use one of them."""
+"""The fifth page: many recipes on one risk-utility map, large and pressable; three lines of advice; use one of them."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from shoal.web.controller import title_of
 from shoal.web.inspect import Opened
 from shoal.web.job import Job
 from shoal.web.pages import charts
-from shoal.web.pages.bench_page import BenchPage, progress_of
-from shoal.web.pages.live import Act
-from shoal.web.pages.screen import accepted_risk, field, problem
+from shoal.web.pages.layout import accepted_risk, field, problem
+from shoal.web.pages.page import Act
+from shoal.web.pages.session_page import SessionPage, progress_of
 
 __all__ = ["ComparePage"]
 
 SAID = 3
 
 
-class ComparePage(BenchPage):
+class ComparePage(SessionPage):
     """The map of the newest comparison; what is pressed there is told beside it."""
 
-    room, name = "compare", "Compare"
+    slug, name = "compare", "Compare"
 
     @property
     def job(self) -> Job | None:
         """The newest comparison of this file."""
-        return self.controller.newest(self.bench, "compare") if self.controller.find(self.bench) else None
+        return self.controller.newest(self.session, "compare") if self.controller.find(self.session) else None
 
     def body_facts(self) -> Any:
         """How far the comparison is."""
@@ -42,7 +42,7 @@ class ComparePage(BenchPage):
     def body(self, opened: Opened) -> Html:
         """The map first; the form is above it only while there is none."""
         if opened.tables:
-            return join([_heading(), _one_table(self.bench), self._runs()])
+            return join([_heading(), _one_table(self.session), self._runs()])
         job = self.job
         done = job is not None and job.state == "done" and job.result is not None
         if job is None or not done:
@@ -52,7 +52,7 @@ class ComparePage(BenchPage):
 
     def _form(self, job: Job | None) -> Html:
         running = job is not None and not job.is_over
-        limit = 100 * self.controller.risk_limit(self.bench)
+        limit = 100 * self.controller.risk_limit(self.session)
         risk = tag("input", type="number", name="limit", value=f"{limit:g}", min="0.1", max="100", step="any")
         seconds = tag("input", type="number", name="seconds", value="120", min="1", step="1")
         press = tag("button", "Compare", type="submit", class_="main", disabled=running)
@@ -82,7 +82,7 @@ class ComparePage(BenchPage):
         return problem(str(job.error or ""))
 
     def _result(self, found: Comparison) -> Html:
-        limit = self.controller.risk_limit(self.bench)
+        limit = self.controller.risk_limit(self.session)
         best = found.best(limit)
         picked = self._picked(found, best)
         advice = found.recommendation(limit).split("\n")
@@ -102,7 +102,7 @@ class ComparePage(BenchPage):
         )
 
     def _picked(self, found: Comparison, best: Outcome | None) -> Outcome | None:
-        name = str(self.controller.bench(self.bench).notes.get("picked", ""))
+        name = str(self.controller.session(self.session).notes.get("picked", ""))
         return next((one for one in found.outcomes if one.name == name and one.is_done), best)
 
     def _map(self, found: Comparison, limit: float, best: Outcome | None, picked: Outcome | None) -> Html:
@@ -173,7 +173,7 @@ class ComparePage(BenchPage):
         """The releases made of this file, and how two of them differ."""
         runs = [
             job
-            for job in self.controller.jobs_of(self.bench)
+            for job in self.controller.jobs_of(self.session)
             if job.kind == "release" and job.state == "done" and job.result
         ]
         if not runs:
@@ -186,7 +186,7 @@ class ComparePage(BenchPage):
 
     def _run(self, job: Job, i: int) -> list[Child]:
         view = (job.result or {})["view"]
-        link = tag("a", title_of(job), href=f"/b/{self.bench}/result/{job.id}")
+        link = tag("a", title_of(job), href=f"/b/{self.session}/result/{job.id}")
         boxes = [
             tag(
                 "label",
@@ -195,7 +195,7 @@ class ComparePage(BenchPage):
             )
             for side in ("a", "b")
         ]
-        written = self.controller.bench(self.bench).notes.get("written", {}).get(job.id)
+        written = self.controller.session(self.session).notes.get("written", {}).get(job.id)
         return [
             link,
             f"{view['lost']['out']:,}",
@@ -215,16 +215,16 @@ class ComparePage(BenchPage):
             elif act.do == "cancel":
                 self.controller.jobs.cancel(act.of)
             elif act.do == "pick":
-                self.controller.note(self.bench, "picked", act.of)
+                self.controller.note(self.session, "picked", act.of)
             elif act.do == "use":
                 self._use(act.of)
             elif act.name == "risk_limit":
-                self.controller.set_risk_limit(self.bench, act.value)
+                self.controller.set_risk_limit(self.session, act.value)
         except ShoalError as error:
             self.wrong["compare"] = str(error)
 
     def _start(self, fields: Mapping[str, Any]) -> None:
-        self.controller.set_risk_limit(self.bench, fields.get("limit"))
+        self.controller.set_risk_limit(self.session, fields.get("limit"))
         try:
             seconds = float(str(fields.get("seconds")))
         except ValueError:
@@ -232,8 +232,8 @@ class ComparePage(BenchPage):
         if seconds < 1:
             raise ParameterError("comparison", "the time must be at least one second")
         if self.job is None or self.job.is_over:  # pressed twice, or in another tab
-            limit = self.controller.risk_limit(self.bench)
-            self.controller.compare(self.bench, risk_limit=limit, time_limit=seconds)
+            limit = self.controller.risk_limit(self.session)
+            self.controller.compare(self.session, risk_limit=limit, time_limit=seconds)
 
     def _use(self, name: str) -> None:
         """Take a recipe by its name: another tab may have begun a new comparison meanwhile."""
@@ -241,14 +241,14 @@ class ComparePage(BenchPage):
         chosen = next((outcome for outcome in found if outcome.name == name), None)
         if chosen is None:
             raise ParameterError("comparison", "is being run again", hint="Wait until it is finished, then choose.")
-        self.controller.change_recipe(self.bench, chosen.recipe.to_dict(), f"recipe from the comparison: {name}")
-        self.go = f"/b/{self.bench}/method"
+        self.controller.change_recipe(self.session, chosen.recipe.to_dict(), f"recipe from the comparison: {name}")
+        self.go = f"/b/{self.session}/method"
 
 
-def _one_table(bench: str) -> Html:
+def _one_table(session: str) -> Html:
     """What to do instead where tables are linked."""
     words = "Recipes are compared for one table only. With linked tables: run a recipe, then change it and run again."
-    method = tag("a", "Choose a method", href=f"/b/{bench}/method", class_="button main")
+    method = tag("a", "Choose a method", href=f"/b/{session}/method", class_="button main")
     return tag("div", tag("p", words), tag("div", method, class_="actions"), class_="card")
 
 

@@ -16,8 +16,8 @@ from shoal.report.markup import Html, join, tag
 from shoal.web.catalogue import Method, methods
 from shoal.web.effects import effect_of
 from shoal.web.forms import Field, FieldError, read
-from shoal.web.pages.lines import Columns, change_line, control, draw_lines, option
-from shoal.web.pages.screen import field as labelled
+from shoal.web.pages.form_controls import Columns, change_line, control, draw_lines, option
+from shoal.web.pages.layout import field as labelled
 
 __all__ = ["Fault", "Slot", "add_slot", "change_slot", "draw_slots", "fault", "remove_slot", "slots_of", "words_of"]
 

@@ -1,4 +1,4 @@
-"""The first room: open a file, a sheet, a query or a project, or go on with what is open."""
+"""The first page: open a file, a sheet, a query or a project, or go on with what is open."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 from shoal.errors import ShoalError
 from shoal.report.markup import Html, join, tag
 from shoal.web.job import Job
-from shoal.web.pages.live import Act, Page
-from shoal.web.pages.screen import field, problem
-from shoal.web.session import Bench
+from shoal.web.pages.layout import field, problem
+from shoal.web.pages.page import Act, Page
+from shoal.web.session import Session
 
 __all__ = ["FilePage"]
 
@@ -22,12 +22,12 @@ _READING = ("delimiter", "encoding", "decimal", "sheet")
 class FilePage(Page):
     """What can be opened, and what is."""
 
-    room, name = "file", "Files"
+    slug, name = "file", "Files"
 
     def facts(self) -> Any:
         """The files that are open, their jobs, and the recent projects."""
-        sessions = self.controller.room.sessions
-        return [(b.id, sessions.revision(b.id)) for b in self.controller.benches()], self.controller.recent.all()
+        sessions = self.controller.workspace.sessions
+        return [(b.id, sessions.revision(b.id)) for b in self.controller.open_sessions()], self.controller.recent.all()
 
     def parts(self) -> dict[str, Html]:
         """The invitation and the list."""
@@ -111,8 +111,8 @@ class FilePage(Page):
         return tag("details", tag("summary", "Or from a database"), form, class_="card", open="query" in self.wrong)
 
     def _open_files(self) -> Html | None:
-        benches = self.controller.benches()
-        if not benches:
+        sessions = self.controller.open_sessions()
+        if not sessions:
             return None
         forget = tag(
             "button",
@@ -122,12 +122,12 @@ class FilePage(Page):
             data_do="forget-all",
             data_confirm="Remove all files and all results that were not written? This can't be undone.",
         )
-        return join([tag("h2", "Open now"), tag("ul", *map(self._entry, benches), class_="plain files"), forget])
+        return join([tag("h2", "Open now"), tag("ul", *map(self._entry, sessions), class_="plain files"), forget])
 
-    def _entry(self, bench: Bench) -> Html:
-        name = str(bench.notes["name"])
-        n = sum(job.kind == "release" and job.state == "done" for job in self._jobs(bench))
-        unwritten = n - len(bench.notes.get("written", {}))
+    def _entry(self, session: Session) -> Html:
+        name = str(session.notes["name"])
+        n = sum(job.kind == "release" and job.state == "done" for job in self._jobs(session))
+        unwritten = n - len(session.notes.get("written", {}))
         question = f"Remove {name}"
         question += f", and {unwritten} result{'s' if unwritten > 1 else ''} not written" if unwritten > 0 else ""
         forget = tag(
@@ -136,15 +136,15 @@ class FilePage(Page):
             type="button",
             class_="quiet",
             data_do="forget",
-            data_of=bench.id,
+            data_of=session.id,
             data_confirm=f"{question}? This can't be undone.",
             aria_label=f"Remove {name} and its results",
         )
-        link = tag("a", name, href=f"/b/{bench.id}/columns")
-        return tag("li", link, tag("span", _worked(n, len(bench.log)), class_="note"), forget, data_key=bench.id)
+        link = tag("a", name, href=f"/b/{session.id}/columns")
+        return tag("li", link, tag("span", _worked(n, len(session.log)), class_="note"), forget, data_key=session.id)
 
-    def _jobs(self, bench: Bench) -> tuple[Job, ...]:
-        return self.controller.jobs_of(bench.id)
+    def _jobs(self, session: Session) -> tuple[Job, ...]:
+        return self.controller.jobs_of(session.id)
 
     def _recent(self) -> Html | None:
         found = self.controller.recent.all()
@@ -185,8 +185,8 @@ class FilePage(Page):
         elif act.do == "forget-all" or (act.do == "forget" and act.of):
             self.controller.forget(act.of if act.do == "forget" else "")
 
-    def _go(self, bench: Bench) -> None:
-        self.go = f"/b/{bench.id}/columns"
+    def _go(self, session: Session) -> None:
+        self.go = f"/b/{session.id}/columns"
 
 
 def _heading() -> Html:

@@ -13,33 +13,33 @@ from shoal.report.numbers import percent
 from shoal.web.controller import Controller
 from shoal.web.forms import read_words
 from shoal.web.inspect import Opened
-from shoal.web.pages.bench_page import BenchPage
-from shoal.web.pages.live import Act
-from shoal.web.pages.screen import field, notice, problem
-from shoal.web.session import Bench
+from shoal.web.pages.layout import field, notice, problem
+from shoal.web.pages.page import Act
+from shoal.web.pages.session_page import SessionPage
+from shoal.web.session import Session
 
 __all__ = ["HistoryPage", "ran_before", "run_again"]
 
 
-class HistoryPage(BenchPage):
+class HistoryPage(SessionPage):
     """What was done with a file: steps to go back to, the log, and the project as a file."""
 
-    room, name = "history", "History"
+    slug, name = "history", "History"
 
     def body(self, opened: Opened) -> Html:
         """The project, the steps, the log."""
-        bench = self.controller.bench(self.bench)
+        session = self.controller.session(self.session)
         return join(
             [
                 tag("h1", "History"),
-                tag("div", self._project(bench), self._steps(bench), class_="two"),
-                ran_before(bench),
-                _log(bench),
+                tag("div", self._project(session), self._steps(session), class_="two"),
+                ran_before(session),
+                _log(session),
             ]
         )
 
-    def _project(self, bench: Bench) -> Html:
-        base = f"/b/{self.bench}"
+    def _project(self, session: Session) -> Html:
+        base = f"/b/{self.session}"
         words = (
             "A project file holds schema, recipes, manifests, decisions and this history, and no data. It opens again "
             "after the workbench has stopped, as long as its table lies where it was."
@@ -50,26 +50,28 @@ class HistoryPage(BenchPage):
             tag("a", "Download as a script", href=f"{base}/script.sh", class_="button"),
             class_="actions",
         )
-        return tag("div", tag("h2", "Project"), tag("p", words, class_="note"), self._save(bench), links, class_="card")
+        return tag(
+            "div", tag("h2", "Project"), tag("p", words, class_="note"), self._save(session), links, class_="card"
+        )
 
-    def _save(self, bench: Bench) -> Html | None:
+    def _save(self, session: Session) -> Html | None:
         if not self.controller.by_path:
             return None
-        place, saved = self.controller.saved(self.bench)
-        given = place or self._beside(bench)
+        place, saved = self.controller.saved(self.session)
+        given = place or self._beside(session)
         entry = field("Project file", tag("input", type="text", name="place", value=given, class_="wide"))
         press = tag("button", "Save", type="submit", class_="main")
         form = tag("form", tag("div", entry, press, class_="line"), problem(self.wrong.get("save")), data_do="save")
         return join([notice(f"Saved to {place}; changes are saved too.") if place and saved else None, form])
 
-    def _beside(self, bench: Bench) -> str:
-        path = str(bench.notes.get("path", ""))
-        return "" if not path or self.controller.room.holds(Path(path)) else f"{path.partition('.')[0]}.shoal"
+    def _beside(self, session: Session) -> str:
+        path = str(session.notes.get("path", ""))
+        return "" if not path or self.controller.workspace.holds(Path(path)) else f"{path.partition('.')[0]}.shoal"
 
-    def _steps(self, bench: Bench) -> Html:
-        past = [(draft, str(i - len(bench.past)), False) for i, draft in enumerate(bench.past)]
-        future = [(draft, str(i + 1), False) for i, draft in enumerate(bench.future)]
-        items = [_step(*one) for one in (*past, (bench.now, "", True), *future)]
+    def _steps(self, session: Session) -> Html:
+        past = [(draft, str(i - len(session.past)), False) for i, draft in enumerate(session.past)]
+        future = [(draft, str(i + 1), False) for i, draft in enumerate(session.future)]
+        items = [_step(*one) for one in (*past, (session.now, "", True), *future)]
         words = "Press a step to go back to it, or forward again."
         return tag(
             "div",
@@ -84,19 +86,19 @@ class HistoryPage(BenchPage):
         if act.do == "step":
             steps = int(act.of) if act.of.lstrip("-").isdigit() else 0
             for _ in range(abs(steps)):
-                (self.controller.undo if steps < 0 else self.controller.redo)(self.bench)
+                (self.controller.undo if steps < 0 else self.controller.redo)(self.session)
         elif act.do == "again":
-            self.go = f"/b/{self.bench}/result/{run_again(self.controller, self.bench, act.of)}"
+            self.go = f"/b/{self.session}/result/{run_again(self.controller, self.session, act.of)}"
         elif act.do == "save":
             try:
-                self.controller.save_project(self.bench, str(act.fields.get("place", "")))
+                self.controller.save_project(self.session, str(act.fields.get("place", "")))
             except ShoalError as error:
                 self.wrong["save"] = str(error)
 
 
-def ran_before(bench: Bench) -> Html | None:
+def ran_before(session: Session) -> Html | None:
     """What ran before the workbench was stopped, as the project tells it, with a way to run it again."""
-    ran = list(enumerate(bench.notes.get("ran", ())))
+    ran = list(enumerate(session.notes.get("ran", ())))
     if not ran:
         return None
     rows = [_ran(place, one) for place, one in reversed(ran)]
@@ -126,7 +128,7 @@ def _ran(place: int, one: Mapping[str, Any]) -> list[Html | str]:
 
 def run_again(controller: Controller, id: str, place: str) -> str:
     """Take the recipe of a run that the project tells of, and run it; gives the job."""
-    ran = list(controller.bench(id).notes.get("ran", ()))
+    ran = list(controller.session(id).notes.get("ran", ()))
     one = ran[int(place)] if place.isdigit() and int(place) < len(ran) else {}
     controller.change_recipe(id, one.get("recipe") or {}, "recipe of a run before")
     return controller.run(id, one.get("sample"))
@@ -140,10 +142,10 @@ def _step(draft: Any, way: str, here: bool) -> Html:
     return tag("li", tag("button", words, type="button", class_="quiet", data_do="step", data_of=way), when)
 
 
-def _log(bench: Bench) -> Html:
+def _log(session: Session) -> Html:
     rows = [
         [_clock(entry.at), entry.who, entry.what, tag("code", entry.command) if entry.command else ""]
-        for entry in reversed(bench.log)
+        for entry in reversed(session.log)
     ]
     return join([tag("h2", "Log"), rows_table("Log", ["when", "who", "what", "command"], rows, quiet=True, kind="log")])
 

@@ -1,4 +1,4 @@
-"""All jobs of all files, and other pages beside the five rooms: releases, scores, and what isn't there."""
+"""All jobs of all files, and other pages beside the five pages: releases, scores, and what isn't there."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from shoal.errors import ShoalError
 from shoal.report.markup import Html, join, rows_table, tag
 from shoal.web.controller import Controller, title_of
 from shoal.web.job import Job
-from shoal.web.pages.leaving import releases_table
-from shoal.web.pages.live import Act, Page, Said
-from shoal.web.pages.screen import problem
+from shoal.web.pages.handover import releases_table
+from shoal.web.pages.layout import problem
+from shoal.web.pages.page import Act, Page, Said
 from shoal.web.releases import left_before, withdraw
 
 __all__ = ["JobsPage", "MissingPage", "RefusedPage", "ReleasesPage", "ScoresPage"]
@@ -19,7 +19,7 @@ __all__ = ["JobsPage", "MissingPage", "RefusedPage", "ReleasesPage", "ScoresPage
 class JobsPage(Page):
     """The jobs of every file, the newest first."""
 
-    room, name = "jobs", "Jobs"
+    slug, name = "jobs", "Jobs"
 
     def facts(self) -> Any:
         """The jobs as they stand."""
@@ -53,11 +53,11 @@ class JobsPage(Page):
         return [name, state, f"{job.step or ''}{share}", seconds, Html("") if job.is_over else stop]
 
     def _address(self, job: Job) -> str:
-        bench = self.controller.home(job)
+        session = self.controller.home(job)
         if job.kind == "measure":
-            of = self.controller.bench(bench).notes.get("measured", {})
-            return f"/b/{bench}/result/{next((release for release, one in of.items() if one == job.id), '')}"
-        return f"/b/{bench}/{ {'open': 'columns', 'compare': 'compare'}.get(job.kind, f'result/{job.id}') }"
+            of = self.controller.session(session).notes.get("measured", {})
+            return f"/b/{session}/result/{next((release for release, one in of.items() if one == job.id), '')}"
+        return f"/b/{session}/{ {'open': 'columns', 'compare': 'compare'}.get(job.kind, f'result/{job.id}') }"
 
     def act(self, act: Act) -> None:
         """Stop a job."""
@@ -68,7 +68,7 @@ class JobsPage(Page):
 class ReleasesPage(Page):
     """What left before, of every data set: the user's register of releases."""
 
-    room, name = "releases", "Releases"
+    slug, name = "releases", "Releases"
 
     def facts(self) -> Any:
         """The register as it stands."""
@@ -100,7 +100,7 @@ class ReleasesPage(Page):
 class ScoresPage(Page):
     """The models that are served beneath the workbench, tried with a key as any client would."""
 
-    room, name = "scores", "Scores"
+    slug, name = "scores", "Scores"
 
     def facts(self) -> Any:
         """Nothing changes here."""

@@ -1,4 +1,4 @@
-"""The third room: what the release is for, by which method, what that costs, and the same as a command line."""
+"""The third page: what the release is for, by which method, what that costs, and the same as a command line."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from shoal.schema import Schema
 from shoal.web.catalogue import Goal, goal, goals
 from shoal.web.forms import read_words
 from shoal.web.inspect import Opened
-from shoal.web.pages.bench_page import BenchPage
 from shoal.web.pages.editor import add_slot, change_slot, draw_slots, fault, remove_slot, slots_of, words_of
-from shoal.web.pages.lines import Columns
-from shoal.web.pages.live import Act
-from shoal.web.pages.screen import field, problem, select
+from shoal.web.pages.form_controls import Columns
+from shoal.web.pages.layout import field, problem, select
+from shoal.web.pages.page import Act
+from shoal.web.pages.session_page import SessionPage
 
 __all__ = ["MethodPage"]
 
@@ -34,15 +34,15 @@ SAMPLE = 5_000
 BYTES_PER_CELL = 260  # at the peak: Generalize takes 2.5 GB for a million rows of ten columns, others less
 
 
-class MethodPage(BenchPage):
+class MethodPage(SessionPage):
     """Goals as cards that match the recipe, the recipe's form, and what a run will take."""
 
-    room, name = "method", "Method"
+    slug, name = "method", "Method"
 
     @property
     def words(self) -> Any:
         """The recipe as it stands, in words."""
-        return self.controller.recipe(self.bench)
+        return self.controller.recipe(self.session)
 
     def body(self, opened: Opened) -> Html:
         """Goals, form, output, and the way on."""
@@ -62,12 +62,12 @@ class MethodPage(BenchPage):
         )
 
     def _goals(self) -> Html:
-        now = self.controller.goal(self.bench)
+        now = self.controller.goal(self.session)
         try:
-            schema = self.controller.schema(self.bench)
+            schema = self.controller.schema(self.session)
         except ShoalError:
             schema = Schema(())
-        linked = self.controller.is_linked(self.bench)
+        linked = self.controller.is_linked(self.session)
         fitting = [one for one in goals() if not linked or one.for_linked]
         cards = [_card(one, one == now, one.lacks(schema)) for one in fitting]
         own = [] if now is not None else [self._own()]
@@ -76,7 +76,7 @@ class MethodPage(BenchPage):
 
     def _own(self) -> Html:
         """The card of a recipe that is no goal's: it says what is run, and leads back."""
-        before = goal(self.controller.bench(self.bench).goal or goals()[0].name)
+        before = goal(self.controller.session(self.session).goal or goals()[0].name)
         radio = tag("input", type="radio", name="goal", value="", checked=True)
         try:
             title = read_words(self.words).title
@@ -91,11 +91,11 @@ class MethodPage(BenchPage):
     def _form(self, opened: Opened) -> Html:
         slots = slots_of(self.words)
         persons = next(iter(opened.tables), "")
-        columns = Columns.of(opened, self.controller.bench(self.bench).columns(persons))
+        columns = Columns.of(opened, self.controller.session(self.session).columns(persons))
         return join([tag("h2", "Recipe"), draw_slots(slots, columns, fault(slots))])
 
     def _more(self, opened: Opened) -> Html:
-        asked = self.controller.bench(self.bench).now.asked
+        asked = self.controller.session(self.session).now.asked
         entries = [field("Write the table as", select("format", FORMATS, asked.get("format") or ""))]
         kind = kind_of(self.words)
         asks = kind.asks if kind else ()
@@ -106,7 +106,7 @@ class MethodPage(BenchPage):
             spent = "Total epsilon that may ever be spent on this file; fixed by the first run, 10 by default."
             limit = tag("input", name="limit", type="number", min="0", step="any", value=str(asked.get("limit") or ""))
             entries.append(field("Limit of the privacy account", limit, spent))
-        uploaded = "limit" in asks and self.controller.room.holds(Path(opened.path))
+        uploaded = "limit" in asks and self.controller.workspace.holds(Path(opened.path))
         note = tag("p", UPLOADED, class_="problem") if uploaded else None
         return tag("fieldset", tag("legend", "Output"), tag("div", *entries, class_="fields"), note, class_="method")
 
@@ -123,14 +123,18 @@ class MethodPage(BenchPage):
             if n > 2 * SAMPLE and not opened.tables
             else None
         )
-        others = tag("a", "Compare with others", href=f"/b/{self.bench}/compare", class_="button")
+        others = tag("a", "Compare with others", href=f"/b/{self.session}/compare", class_="button")
         compare = None if opened.tables else others
-        save = tag("a", "Download the recipe", href=f"/b/{self.bench}/recipe.toml", class_="button")
-        found, _ = self.controller.exposure(self.bench)
+        save = tag("a", "Download the recipe", href=f"/b/{self.session}/recipe.toml", class_="button")
+        found, _ = self.controller.exposure(self.session)
         unsettled = len(found.get("problems", []))
         blocked = f"{unsettled} problem{'s' if unsettled > 1 else ''} of the columns must be settled first."
         settle = tag(
-            "p", blocked, " ", tag("a", "Settle them", href=f"/b/{self.bench}/columns?role=to+settle"), class_="problem"
+            "p",
+            blocked,
+            " ",
+            tag("a", "Settle them", href=f"/b/{self.session}/columns?role=to+settle"),
+            class_="problem",
         )
         return tag(
             "div",
@@ -146,7 +150,7 @@ class MethodPage(BenchPage):
         )
 
     def _forecast(self, opened: Opened) -> Html:
-        found = self.controller.forecast(self.bench)
+        found = self.controller.forecast(self.session)
         if found is None:
             return tag("p", "The forecast needs a schema that is whole.", class_="note")
         memory = BYTES_PER_CELL * (opened.n_rows or 0) * opened.n_columns + 4e8
@@ -154,9 +158,9 @@ class MethodPage(BenchPage):
         return tag("p", words, class_="forecast")
 
     def _line(self, opened: Opened) -> Html:
-        uploaded = self.controller.room.holds(Path(opened.path))
+        uploaded = self.controller.workspace.holds(Path(opened.path))
         file = opened.name if uploaded else opened.path
-        asked = self.controller.asked(self.bench)
+        asked = self.controller.asked(self.session)
         try:
             line = command_line(read_words(self.words), file, "schema.toml", "release", reading=opened.asked, **asked)
         except ShoalError as error:
@@ -166,38 +170,38 @@ class MethodPage(BenchPage):
 
     def _seen(self) -> str:
         """What a press would run, as this page shows it: another tab may have changed it meanwhile."""
-        return str(self.controller.room.sessions.revision_of_draft(self.bench))
+        return str(self.controller.workspace.sessions.revision_of_draft(self.session))
 
     def press(self, act: Act) -> None:
         """Take a goal, change the recipe or an answer, or run."""
         slots = slots_of(self.words)
         if act.name == "goal" and act.value:
-            self.controller.choose_goal(self.bench, str(act.value))
+            self.controller.choose_goal(self.session, str(act.value))
         elif act.do == "reset":
-            self.controller.choose_goal(self.bench, act.of)
+            self.controller.choose_goal(self.session, act.of)
         elif act.name in ("format", "preset", "limit"):
             value = _number(str(act.value)) if act.name == "limit" else act.value or None
-            self.controller.ask(self.bench, act.name, value)
+            self.controller.ask(self.session, act.name, value)
         elif act.do in ("run", "sample"):
             self._run(act)
         elif act.do in ("add", "remove"):
             changed = add_slot(slots, cast(Family, act.of)) if act.do == "add" else remove_slot(slots, int(act.of))
-            self.controller.change_recipe(self.bench, words_of(changed), f"recipe: one method {_DONE[act.do]}")
+            self.controller.change_recipe(self.session, words_of(changed), f"recipe: one method {_DONE[act.do]}")
         elif act.name:
             changed = change_slot(slots, act.name, act.value)
             what = f"recipe: {act.name.partition('.')[2]} {str(act.value)[:40]}"
-            self.controller.change_recipe(self.bench, words_of(changed), what)
+            self.controller.change_recipe(self.session, words_of(changed), what)
 
     def _run(self, act: Act) -> None:
         if act.of != self._seen():
             self.wrong["run"] = CHANGED
             return
         try:
-            job = self.controller.run(self.bench, SAMPLE if act.do == "sample" else None)
+            job = self.controller.run(self.session, SAMPLE if act.do == "sample" else None)
         except ShoalError as error:
             self.wrong["run"] = str(error)
             return
-        self.go = f"/b/{self.bench}/result/{job}"
+        self.go = f"/b/{self.session}/result/{job}"
 
 
 _DONE = {"add": "added", "remove": "removed"}

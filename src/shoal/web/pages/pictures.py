@@ -8,7 +8,7 @@ from typing import Any
 from shoal.report.markup import Html, join, tag
 from shoal.report.numbers import percent
 from shoal.web.pages import charts
-from shoal.web.pages.screen import select
+from shoal.web.pages.layout import select
 
 __all__ = ["each_column", "rows_beside", "together", "who_is_at_risk"]
 

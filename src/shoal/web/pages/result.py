@@ -1,4 +1,4 @@
-"""The fourth room: one job while it runs, then the answer on one screen, and the way out of the house."""
+"""The fourth page: one job while it runs, then the answer on one screen, and the way out."""
 
 from __future__ import annotations
 
@@ -7,53 +7,53 @@ from typing import Any
 
 from shoal.errors import ParameterError, ShoalError
 from shoal.report.markup import Html, join, tag
-from shoal.web.cache import DRAWN
+from shoal.web.cache import DRAWINGS
 from shoal.web.controller import Controller, title_of
+from shoal.web.handover import sign_release, write_release
 from shoal.web.inspect import Opened
 from shoal.web.job import Job
-from shoal.web.pages.answer import in_full, levels_chosen, linked_tables, measures, promises, tiles, to_watch
-from shoal.web.pages.bench_page import BenchPage, progress_of
+from shoal.web.pages.handover import handover_cards, ways_on
 from shoal.web.pages.history import ran_before, run_again
-from shoal.web.pages.leaving import way_out, ways_on
-from shoal.web.pages.live import Act
+from shoal.web.pages.layout import problem
+from shoal.web.pages.page import Act
 from shoal.web.pages.pictures import each_column, rows_beside, together, who_is_at_risk
-from shoal.web.pages.screen import problem
+from shoal.web.pages.result_summary import in_full, levels_chosen, linked_tables, measures, promises, tiles, to_watch
+from shoal.web.pages.session_page import SessionPage, progress_of
 from shoal.web.pages.sliders import draw_sliders, recipe_at
 from shoal.web.releases import left_before, withdraw
-from shoal.web.way_out import sign_release, write_release
 
 __all__ = ["ResultPage"]
 
 LOST = "This result was removed together with its file. Open the file again, then run it."
 
 
-class ResultPage(BenchPage):
+class ResultPage(SessionPage):
     """One release of a file: the newest, or the one that the address names."""
 
-    room, name = "result", "Result"
+    slug, name = "result", "Result"
 
     def __init__(
-        self, controller: Controller, bench: str = "", query: Mapping[str, str] | None = None, job: str = ""
+        self, controller: Controller, session: str = "", query: Mapping[str, str] | None = None, job: str = ""
     ) -> None:
-        super().__init__(controller, bench, query)
+        super().__init__(controller, session, query)
         self.job = job
 
     @property
     def now(self) -> Job | None:
         """The job as it stands."""
-        if self.controller.find(self.bench) is None:
+        if self.controller.find(self.session) is None:
             return None
-        job = self.controller.job(self.job) if self.job else self.controller.newest(self.bench, "release")
+        job = self.controller.job(self.job) if self.job else self.controller.newest(self.session, "release")
         return job if job and job.kind == "release" else None
 
     def body_facts(self) -> Any:
         """The job, and what became of its result."""
         job = self.now
-        return job, None if job is None else self.controller.measured(self.bench, job)
+        return job, None if job is None else self.controller.measured(self.session, job)
 
     def parts(self) -> dict[str, Html]:
         """A result whose file is gone is gone too."""
-        if self.controller.find(self.bench) is None and self.job:
+        if self.controller.find(self.session) is None and self.job:
             back = tag("a", "Open a file", href="/", class_="button main")
             return {"state": Html(""), "body": join([tag("h1", "Not there"), problem(LOST), back]), **_NO_PARTS}
         return {**super().parts(), **_NO_PARTS, **self._later_parts()}
@@ -64,7 +64,7 @@ class ResultPage(BenchPage):
         if self.opened is None or job is None or job.state != "done" or job.result is None:
             return {}
         view = job.result["view"]
-        picked = str(self.controller.bench(self.bench).notes.get("picked pair", ""))
+        picked = str(self.controller.session(self.session).notes.get("picked pair", ""))
         return {
             "levels": join([levels_chosen(view), draw_sliders(view, self._chosen(job))]),
             "together": _together(job.id, picked, job),
@@ -85,8 +85,8 @@ class ResultPage(BenchPage):
 
     def _none(self) -> Html:
         words = problem(LOST) if self.job else tag("p", "Nothing has been run for this file.", class_="lead")
-        choose = tag("a", "Choose a method", href=f"/b/{self.bench}/method", class_="button main")
-        return join([words, choose, ran_before(self.controller.bench(self.bench))])
+        choose = tag("a", "Choose a method", href=f"/b/{self.session}/method", class_="button main")
+        return join([words, choose, ran_before(self.controller.session(self.session))])
 
     def _failed(self, job: Job) -> Html:
         heading = "Cancelled" if job.state == "cancelled" else "Nothing was released"
@@ -102,21 +102,21 @@ class ResultPage(BenchPage):
                 tag("p", "Nothing was written.", class_="note"),
                 tag(
                     "div",
-                    tag("a", "Change the method", href=f"/b/{self.bench}/method", class_="button main"),
-                    tag("a", "Change the columns", href=f"/b/{self.bench}/columns", class_="button"),
+                    tag("a", "Change the method", href=f"/b/{self.session}/method", class_="button main"),
+                    tag("a", "Change the columns", href=f"/b/{self.session}/columns", class_="button"),
                     class_="actions",
                 ),
             ]
         )
 
     def _answer(self, job: Job, result: Mapping[str, Any]) -> Html:
-        view, limit = result["view"], self.controller.risk_limit(self.bench)
+        view, limit = result["view"], self.controller.risk_limit(self.session)
         return join(
             [
                 self._head(job, result),
                 tiles(result, view, limit),
                 to_watch(view, limit),
-                in_full(view, self.controller.measured(self.bench, job)),
+                in_full(view, self.controller.measured(self.session, job)),
                 who_is_at_risk(view, limit),
                 measures(view, limit),
                 linked_tables(view),
@@ -128,7 +128,7 @@ class ResultPage(BenchPage):
         trial = result.get("sample")
         links = [
             None if trial else tag("a", "Sign and write", href="#way-out", class_="button main"),
-            tag("a", "Change and run again", href=f"/b/{self.bench}/method", class_="button"),
+            tag("a", "Change and run again", href=f"/b/{self.session}/method", class_="button"),
             tag("button", "Print", type="button", class_="quiet", data_print=True),
         ]
         return tag(
@@ -144,12 +144,12 @@ class ResultPage(BenchPage):
 
     def _chosen(self, job: Job) -> dict[str, int]:
         """The levels that were tried by hand on this result."""
-        chosen: dict[str, int] = self.controller.bench(self.bench).notes.get("tried levels", {}).get(job.id, {})
+        chosen: dict[str, int] = self.controller.session(self.session).notes.get("tried levels", {}).get(job.id, {})
         return chosen
 
     def _out(self, job: Job, result: Mapping[str, Any]) -> Html:
         if not result.get("sample"):
-            return way_out(self.controller, self.bench, job, wrong=self.wrong)
+            return handover_cards(self.controller, self.session, job, wrong=self.wrong)
         words = "This was a trial on a sample: it shows how the method behaves, and is no release."
         run = tag("button", "Run on all rows", type="button", class_="main", data_do="run", data_once=True)
         return tag("section", tag("h2", "What next"), tag("p", words), tag("div", run, class_="actions"))
@@ -160,24 +160,24 @@ class ResultPage(BenchPage):
         if act.do == "cancel" and job is not None:
             self.controller.jobs.cancel(job.id)
         elif act.do == "measure" and job is not None:
-            self.controller.measure_in_full(self.bench, job)
+            self.controller.measure_in_full(self.session, job)
         elif act.do == "measure-cancel" and job is not None:
             self._stop_measuring(job)
         elif act.do == "again":
-            self.go = f"/b/{self.bench}/result/{run_again(self.controller, self.bench, act.of)}"
+            self.go = f"/b/{self.session}/result/{run_again(self.controller, self.session, act.of)}"
         elif act.do.startswith("run"):
             self._run(act)
         elif act.name == "risk_limit":
-            self.controller.set_risk_limit(self.bench, act.value)
+            self.controller.set_risk_limit(self.session, act.value)
         elif act.name == "pair" or act.do == "pair":
-            self.controller.note(self.bench, "picked pair", str(act.of or act.value))
+            self.controller.note(self.session, "picked pair", str(act.of or act.value))
         elif job is not None and (act.name.startswith("level.") or act.do in ("levels", "levels-back")):
             self._slide(act, job)
         elif job is not None and act.do in ("write", "sign"):
             self._leave(act, job)
 
     def _stop_measuring(self, job: Job) -> None:
-        running = self.controller.measured(self.bench, job)
+        running = self.controller.measured(self.session, job)
         if running is not None:
             self.controller.jobs.cancel(running.id)
 
@@ -187,12 +187,12 @@ class ResultPage(BenchPage):
         try:
             if act.do == "run-withdrawn":
                 withdraw(act.of, str(act.fields.get("because", "")))
-                self.controller.record(self.bench, f"withdrawn: release {act.of}")
+                self.controller.record(self.session, f"withdrawn: release {act.of}")
             elif act.do == "run-despite":
                 given = {"despite": _reason(str(act.fields.get("despite", "")))}
             elif act.do == "run-groups":
                 given = {"same_groups_as": "last"}
-            self.go = f"/b/{self.bench}/result/{self.controller.run(self.bench, register=given)}"
+            self.go = f"/b/{self.session}/result/{self.controller.run(self.session, register=given)}"
         except ShoalError as error:
             self.wrong["run"] = str(error)
 
@@ -202,23 +202,25 @@ class ResultPage(BenchPage):
         lattice, chosen = view.get("lattice") or {"levels": {}}, self._chosen(job)
         if act.do == "levels":
             words = recipe_at((job.result or {})["recipe"], view, chosen)
-            self.controller.change_recipe(self.bench, words, "recipe: levels chosen by hand")
-            self.go = f"/b/{self.bench}/method"
+            self.controller.change_recipe(self.session, words, "recipe: levels chosen by hand")
+            self.go = f"/b/{self.session}/method"
             return
         name, levels = act.name.partition(".")[2], lattice["levels"].get(act.name.partition(".")[2], [])
         place = int(act.value) if str(act.value).isdigit() else -1
         moved = {**chosen, name: levels[place]} if 0 <= place < len(levels) else chosen
-        tried = self.controller.bench(self.bench).notes.get("tried levels", {})
+        tried = self.controller.session(self.session).notes.get("tried levels", {})
         after = {} if act.do == "levels-back" else moved
-        self.controller.note(self.bench, "tried levels", {**tried, job.id: after})
+        self.controller.note(self.session, "tried levels", {**tried, job.id: after})
 
     def _leave(self, act: Act, job: Job) -> None:
         """What is wrong is said beside the button."""
         try:
             if act.do == "write":
-                write_release(self.controller, self.bench, job, str(act.fields.get("target", "")))
+                write_release(self.controller, self.session, job, str(act.fields.get("target", "")))
             else:
-                sign_release(self.controller, self.bench, job, {name: str(value) for name, value in act.fields.items()})
+                sign_release(
+                    self.controller, self.session, job, {name: str(value) for name, value in act.fields.items()}
+                )
         except ShoalError as error:
             self.wrong[act.do] = str(error)
         except OSError:  # forgotten while it was copied
@@ -229,11 +231,11 @@ _NO_PARTS = {name: Html("") for name in ("levels", "together", "evidence", "leav
 
 
 def _together(id: str, picked: str, job: Job) -> Html:
-    return DRAWN.of(id, ("together", picked), lambda: together((job.result or {})["view"], picked) or Html(""))
+    return DRAWINGS.of(id, ("together", picked), lambda: together((job.result or {})["view"], picked) or Html(""))
 
 
 def _evidence(id: str, job: Job) -> Html:
-    return DRAWN.of(id, "evidence", lambda: _drawn_evidence(job.result or {}))
+    return DRAWINGS.of(id, "evidence", lambda: _drawn_evidence(job.result or {}))
 
 
 def _drawn_evidence(result: Mapping[str, Any]) -> Html:

@@ -13,7 +13,7 @@ from typing import Any
 from shoal.errors import ParameterError
 from shoal.report.markup import Html, tag
 from shoal.report.numbers import count
-from shoal.web.pages.screen import field, select
+from shoal.web.pages.layout import field, select
 
 __all__ = ["draw_tree", "put_together", "take_apart"]
 

@@ -19,9 +19,9 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse
 
 from shoal.errors import ShoalError
 from shoal.report.markup import Html
-from shoal.web.benches import GoneError
 from shoal.web.controller import Controller
-from shoal.web.pages.screen import document
+from shoal.web.pages.layout import document
+from shoal.web.session_control import GoneError
 
 __all__ = ["Act", "Page", "Said", "serve", "shown"]
 
@@ -63,16 +63,16 @@ class Page:
 
     Parameters
     ----------
-    controller, bench, query
-        What it stands on, the bench it is about (empty for none), and the words after the address.
+    controller, session, query
+        What it stands on, the session it is about (empty for none), and the words after the address.
     """
 
-    room = ""
+    slug = ""
     name = ""
     status = 200
 
-    def __init__(self, controller: Controller, bench: str = "", query: Mapping[str, str] | None = None) -> None:
-        self.controller, self.bench, self.query = controller, bench, dict(query or {})
+    def __init__(self, controller: Controller, session: str = "", query: Mapping[str, str] | None = None) -> None:
+        self.controller, self.session, self.query = controller, session, dict(query or {})
         self.go = ""
         self.wrong: dict[str, str] = {}
         self.said = ""
@@ -81,7 +81,7 @@ class Page:
     @property
     def title(self) -> str:
         """The browser's title: the page and the file."""
-        found = self.controller.find(self.bench) if self.bench else None
+        found = self.controller.find(self.session) if self.session else None
         file = f"{found.notes.get('name', '')} · " if found else ""
         return f"{file}{self.name} · Shoal"
 
@@ -104,7 +104,7 @@ class Page:
     @property
     def stamp(self) -> str:
         """A short text that changes when the page does."""
-        return hashlib.sha256(repr((self.bench, self.facts())).encode()).hexdigest()[:16]
+        return hashlib.sha256(repr((self.session, self.facts())).encode()).hexdigest()[:16]
 
 
 class Said(Page):

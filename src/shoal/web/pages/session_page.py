@@ -12,10 +12,10 @@ from shoal.web.controller import Controller, title_of
 from shoal.web.forms import read_words
 from shoal.web.inspect import Opened
 from shoal.web.job import Job
-from shoal.web.pages.live import Act, Page
-from shoal.web.pages.screen import problem
+from shoal.web.pages.layout import problem
+from shoal.web.pages.page import Act, Page
 
-__all__ = ["GONE", "OPEN", "BenchPage", "first_rows", "progress_of", "state_line"]
+__all__ = ["GONE", "OPEN", "SessionPage", "first_rows", "progress_of", "state_line"]
 
 GONE = (
     "This file is no longer open here: it was removed, or the workbench was started anew. Open it again, or the "
@@ -24,8 +24,8 @@ GONE = (
 OPEN = tag("a", "Open a file", href="/", class_="button main")
 
 
-class BenchPage(Page):
-    """A page of a bench: state line first, then what `body` draws as soon as the file is read."""
+class SessionPage(Page):
+    """A page of a session: state line first, then what `body` draws as soon as the file is read."""
 
     def body(self, opened: Opened) -> Html:
         """What is below the state line."""
@@ -35,61 +35,61 @@ class BenchPage(Page):
         """What else can be done here."""
 
     def body_facts(self) -> Any:
-        """What the parts depend on beside bench and file."""
+        """What the parts depend on beside session and file."""
         return None
 
     @property
     def opened(self) -> Opened | None:
         """The file, once it is read whole."""
-        found = self.controller.opened(self.bench)
+        found = self.controller.opened(self.session)
         return found if found is not None and found.stage == "full" else None
 
     def parts(self) -> dict[str, Html]:
         """State line and body, or how far the reading is."""
         opened = self.opened
         if opened is None:
-            return {"state": Html(""), "body": _reading(self.controller, self.bench)}
-        return {"state": state_line(self.controller, self.bench, opened), "body": self.body(opened)}
+            return {"state": Html(""), "body": _reading(self.controller, self.session)}
+        return {"state": state_line(self.controller, self.session, opened), "body": self.body(opened)}
 
     def facts(self) -> Any:
-        """The bench, how far its file is read and counted, its jobs, and what the page adds."""
-        bench = self.controller.find(self.bench)
-        if bench is None:
+        """The session, how far its file is read and counted, its jobs, and what the page adds."""
+        session = self.controller.find(self.session)
+        if session is None:
             return "gone"
         if self.opened is None:
-            job = self.controller.opening(self.bench)
+            job = self.controller.opening(self.session)
             return job, None if job is None else job.result is not None
-        jobs = _jobs(self.controller, self.bench)  # may begin to count anew, which changes the bench
-        return self.controller.room.sessions.revision(self.bench), jobs, self.body_facts()
+        jobs = _jobs(self.controller, self.session)  # may begin to count anew, which changes the session
+        return self.controller.workspace.sessions.revision(self.session), jobs, self.body_facts()
 
     def act(self, act: Act) -> None:
         """Undo and redo are the same everywhere."""
         if act.do == "undo":
-            self.controller.undo(self.bench)
+            self.controller.undo(self.session)
         elif act.do == "redo":
-            self.controller.redo(self.bench)
+            self.controller.redo(self.session)
         else:
             self.press(act)
 
 
-def _jobs(controller: Controller, bench: str) -> list[Any]:
-    found, current = controller.exposure(bench)
-    jobs = [(job.id, job.state, job.step, job.step_share) for job in controller.jobs_of(bench)]
+def _jobs(controller: Controller, session: str) -> list[Any]:
+    found, current = controller.exposure(session)
+    jobs = [(job.id, job.state, job.step, job.step_share) for job in controller.jobs_of(session)]
     return [jobs, len(found), found.get("n_alone"), current]
 
 
-def state_line(controller: Controller, bench: str, opened: Opened) -> Html:
+def state_line(controller: Controller, session: str, opened: Opened) -> Html:
     """One line: file, rows, columns, people unique now, recipe, last result, written or not; undo beside it."""
     items = [
-        _item("File", tag("a", opened.name, href=f"/b/{bench}/columns", title=opened.path)),
+        _item("File", tag("a", opened.name, href=f"/b/{session}/columns", title=opened.path)),
         _item("Rows", _rows(opened)),
         _item("Columns", count(opened.n_columns)),
-        _item("Unique now", _unique(controller, bench)),
-        _item("Recipe", tag("a", _recipe(controller, bench), href=f"/b/{bench}/method")),
-        _item("Result", _result(controller, bench)),
-        _item("Project", _saved(controller, bench)),
+        _item("Unique now", _unique(controller, session)),
+        _item("Recipe", tag("a", _recipe(controller, session), href=f"/b/{session}/method")),
+        _item("Result", _result(controller, session)),
+        _item("Project", _saved(controller, session)),
     ]
-    return tag("div", tag("dl", *items, class_="line-of-state"), _undo(controller, bench), class_="state-inner")
+    return tag("div", tag("dl", *items, class_="line-of-state"), _undo(controller, session), class_="state-inner")
 
 
 def _rows(opened: Opened) -> str:
@@ -103,49 +103,49 @@ def _item(name: str, value: Any) -> Html:
     return tag("div", tag("dt", name), tag("dd", value))
 
 
-def _unique(controller: Controller, bench: str) -> Html:
-    found, current = controller.exposure(bench)
+def _unique(controller: Controller, session: str) -> Html:
+    found, current = controller.exposure(session)
     if found.get("problems"):
         n = len(found["problems"])
-        return tag("a", f"{n} to settle first", href=f"/b/{bench}/columns", class_="alarm")
+        return tag("a", f"{n} to settle first", href=f"/b/{session}/columns", class_="alarm")
     if "alone" not in found:
-        return tag("span", "counting…" if _is_counting(controller, bench) else "–", class_="soft")
+        return tag("span", "counting…" if _is_counting(controller, session) else "–", class_="soft")
     words = f"{percent(found['alone'])} of records"
     return tag("span", words, class_="soft" if not current else None, title=f"{count(found['n_alone'])} records")
 
 
-def _is_counting(controller: Controller, bench: str) -> bool:
-    job = controller.job(str(controller.bench(bench).notes.get("look", "")))
+def _is_counting(controller: Controller, session: str) -> bool:
+    job = controller.job(str(controller.session(session).notes.get("look", "")))
     return job is not None and not job.is_over
 
 
-def _recipe(controller: Controller, bench: str) -> str:
+def _recipe(controller: Controller, session: str) -> str:
     try:
-        title = read_words(controller.recipe(bench)).title
+        title = read_words(controller.recipe(session)).title
     except ShoalError:
         return "not complete"
     return title if len(title) < 70 else f"{title[:68]}…"
 
 
-def _result(controller: Controller, bench: str) -> Html:
-    job = controller.newest(bench, "release")
+def _result(controller: Controller, session: str) -> Html:
+    job = controller.newest(session, "release")
     if job is None:
         return tag("span", "none yet", class_="soft")
     words = {"done": "ready", "running": "running", "queued": "waiting"}.get(job.state, job.state)
     if job.state == "done" and job.result:
-        written = controller.bench(bench).notes.get("written", {}).get(job.id)
+        written = controller.session(session).notes.get("written", {}).get(job.id)
         words = "trial" if job.result.get("sample") else f"written to {written}" if written else "ready, not written"
-    return tag("a", words, href=f"/b/{bench}/result/{job.id}")
+    return tag("a", words, href=f"/b/{session}/result/{job.id}")
 
 
-def _saved(controller: Controller, bench: str) -> Html:
-    place, saved = controller.saved(bench)
+def _saved(controller: Controller, session: str) -> Html:
+    place, saved = controller.saved(session)
     words = "not saved" if not place else "saved" if saved else "changed since saved"
-    return tag("a", words, href=f"/b/{bench}/history", title=place or None)
+    return tag("a", words, href=f"/b/{session}/history", title=place or None)
 
 
-def _undo(controller: Controller, bench: str) -> Html:
-    found = controller.bench(bench)
+def _undo(controller: Controller, session: str) -> Html:
+    found = controller.session(session)
     back = f"Undo: {found.now.what}" if found.past else "Nothing to undo"
     forth = f"Redo: {found.future[0].what}" if found.future else "Nothing to redo"
     return tag(
@@ -166,15 +166,15 @@ def progress_of(job: Job) -> Html:
     return join([words, tag("progress", aria_label=f"Progress of {title_of(job)}", **share)])
 
 
-def _reading(controller: Controller, bench: str) -> Html:
-    job = controller.opening(bench)
+def _reading(controller: Controller, session: str) -> Html:
+    job = controller.opening(session)
     if job is None:
         return join([tag("h1", "Not open"), problem(GONE), OPEN])
     if job.state in ("failed", "cancelled"):
         back = tag("a", "Choose another file", href="/", class_="button main")
         return join([tag("h1", "The file can't be read"), problem(str(job.error or "Reading was stopped.")), back])
-    opened = controller.opened(bench)
-    name = str(controller.bench(bench).notes.get("name", "the file"))
+    opened = controller.opened(session)
+    name = str(controller.session(session).notes.get("name", "the file"))
     return join([tag("h1", f"Reading {name}"), progress_of(job), first_rows(opened, {}) if opened else None])
 
 

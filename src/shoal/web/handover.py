@@ -1,4 +1,4 @@
-"""The way out of the private room: a decision is signed, a release is entered in the register and written or sent."""
+"""Hand a release over: a decision is signed, the release is entered in the register, and written or sent."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ def default_key() -> Path:
     return Path.home() / ".shoal" / "publisher.key"
 
 
-def default_folder(controller: Controller, bench: str) -> str:
+def default_folder(controller: Controller, session: str) -> str:
     """A folder for the release beside the file, if that lies on this machine and the folder isn't there yet."""
-    opened = controller.opened(bench)
-    if opened is None or controller.room.holds(Path(opened.path)):
+    opened = controller.opened(session)
+    if opened is None or controller.workspace.holds(Path(opened.path)):
         return ""
     beside = Path(opened.path).with_name(f"{Path(opened.path).name.partition('.')[0]}-release")
     places = [beside, *(beside.with_name(f"{beside.name}-{i}") for i in range(2, 100))]
     return str(next((place for place in places if not place.exists()), beside))
 
 
-def write_release(controller: Controller, bench: str, job: Job, text: str) -> Path:
+def write_release(controller: Controller, session: str, job: Job, text: str) -> Path:
     """Write a finished release to the folder that a person typed, enter it in the register, and remember where."""
     place = controller.release_place(text)
-    with entered(controller, bench, job, str(place)):
+    with entered(controller, session, job, str(place)):
         hand_over(job, place)
-    written = {**controller.bench(bench).notes.get("written", {}), job.id: str(place)}
-    controller.note(bench, "written", written)
-    controller.record(bench, f"written to {place}")
+    written = {**controller.session(session).notes.get("written", {}), job.id: str(place)}
+    controller.note(session, "written", written)
+    controller.record(session, f"written to {place}")
     return place
 
 
 @contextmanager
-def entered(controller: Controller, bench: str, job: Job, folder: str = "") -> Iterator[None]:
+def entered(controller: Controller, session: str, job: Job, folder: str = "") -> Iterator[None]:
     """Enter a release in the register before it leaves, once; what then doesn't leave after all is withdrawn."""
     from shoal.register.pending import Pending
 
-    notes = controller.bench(bench).notes
+    notes = controller.session(session).notes
     found = None if job.id in notes.get("entered", {}) else Pending.read(job.folder / ENTRY)
     if found is None:
         yield
@@ -63,27 +63,27 @@ def entered(controller: Controller, bench: str, job: Job, folder: str = "") -> I
     except BaseException:
         found.withdraw("it was entered, but could not be written")
         raise
-    known = controller.bench(bench).notes.get("entered", {})
-    controller.note(bench, "entered", {**known, job.id: found.release})
-    controller.record(bench, f"entered in the register as release {found.release}")
+    known = controller.session(session).notes.get("entered", {})
+    controller.note(session, "entered", {**known, job.id: found.release})
+    controller.record(session, f"entered in the register as release {found.release}")
 
 
-def sign_release(controller: Controller, bench: str, job: Job, given: Mapping[str, str]) -> None:
+def sign_release(controller: Controller, session: str, job: Job, given: Mapping[str, str]) -> None:
     """Sign a finished release with what was decided; a folder that it was written to is signed as well."""
     from shoal.release.sign import sign
 
     key, password = _key(controller, given), given.get("password") or None
     decided: dict[str, Any] = {name: given.get(name, "").strip() or None for name in DECISION}
     sign(job.folder / "release", key, password=password, **decided)
-    written = controller.bench(bench).notes.get("written", {}).get(job.id)
+    written = controller.session(session).notes.get("written", {}).get(job.id)
     if written is not None:
         hand_over(job, written, overwrite=True)
-    known = controller.bench(bench).notes.get("decisions", {})
-    controller.note(bench, "decisions", {**known, job.id: {**decided, "key": str(key), "signed": True}})
-    controller.note(bench, "key", str(key))
+    known = controller.session(session).notes.get("decisions", {})
+    controller.note(session, "decisions", {**known, job.id: {**decided, "key": str(key), "signed": True}})
+    controller.note(session, "key", str(key))
     words = [word for name, text in decided.items() if text for word in (f"--{name}", text)]
     command = join(["shoal", "sign", written or "release", "--key", str(key), *words])
-    controller.record(bench, f"signed by {decided['by'] or 'an unnamed person'}", command)
+    controller.record(session, f"signed by {decided['by'] or 'an unnamed person'}", command)
 
 
 def _key(controller: Controller, given: Mapping[str, str]) -> Path:

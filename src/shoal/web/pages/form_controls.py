@@ -13,7 +13,7 @@ from typing import Any
 from shoal.report.markup import Html, join, rows_table, tag
 from shoal.web.forms import Field, fields
 from shoal.web.inspect import Opened
-from shoal.web.pages.screen import field as labelled
+from shoal.web.pages.layout import field as labelled
 from shoal.web.recoding import Choice, begun, choice_of, choices_for, show_part
 
 __all__ = ["Columns", "change_line", "control", "draw_lines", "option", "shown"]

@@ -1,4 +1,4 @@
-"""The document around a page: head, header with the five rooms, the parts, and what is said at the edge."""
+"""The document around a page: head, header with the five pages, the parts, and what is said at the edge."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from shoal.errors import ShoalError
 from shoal.report.markup import Html, tag
 
 if TYPE_CHECKING:
-    from shoal.web.pages.live import Page
+    from shoal.web.pages.page import Page
 
 __all__ = ["FAVICON", "STYLE", "accepted_risk", "document", "field", "notice", "problem", "select"]
 
@@ -76,20 +76,20 @@ def select(name: str, options: dict[str, str], chosen: Any, **marks: Any) -> Htm
 
 def _header(page: Page) -> Html:
     brand = tag("a", FAVICON, "Shoal", href="/", class_="brand", aria_label="Shoal: files")
-    links = [_link("/", "File", page.room == "file")]
-    links += [_room(page.bench, name, words, page.room) for name, words in ROOMS]
-    nav = tag("nav", tag("ol", *links, class_="rooms"), aria_label="Rooms")
+    links = [_link("/", "File", page.slug == "file")]
+    links += [_room(page.session, name, words, page.slug) for name, words in ROOMS]
+    nav = tag("nav", tag("ol", *links, class_="steps"), aria_label="Steps")
     return tag("header", tag("div", brand, nav, _aside(page), class_="inner"), class_="top")
 
 
 def _aside(page: Page) -> Html:
     links = []
-    if page.bench:
-        links.append(_plain(f"/b/{page.bench}/history", "History", page.room == "history"))
-    links.append(_plain("/jobs", "Jobs", page.room == "jobs"))
-    links.append(_plain("/releases", "Releases", page.room == "releases"))
+    if page.session:
+        links.append(_plain(f"/b/{page.session}/history", "History", page.slug == "history"))
+    links.append(_plain("/jobs", "Jobs", page.slug == "jobs"))
+    links.append(_plain("/releases", "Releases", page.slug == "releases"))
     if page.controller.scores:
-        links.append(_plain("/scores", "Scores", page.room == "scores"))
+        links.append(_plain("/scores", "Scores", page.slug == "scores"))
     words = [Html("&#9681;"), tag("span", "Light or dark", class_="heard")]
     theme = tag("button", *words, type="button", class_="quiet icon", data_theme_to=True, title="Light or dark")
     return tag("div", *links, theme, class_="aside")
@@ -99,10 +99,10 @@ def _plain(href: str, words: str, here: bool) -> Html:
     return tag("a", words, href=href, aria_current="page" if here else None)
 
 
-def _room(bench: str, name: str, words: str, here: str) -> Html:
-    if not bench:
+def _room(session: str, name: str, words: str, here: str) -> Html:
+    if not session:
         return tag("li", tag("span", words, aria_disabled="true"))
-    return _link(f"/b/{bench}/{name}", words, name == here)
+    return _link(f"/b/{session}/{name}", words, name == here)
 
 
 def _link(href: str, words: str, here: bool) -> Html:
@@ -110,7 +110,7 @@ def _link(href: str, words: str, here: bool) -> Html:
 
 
 def accepted_risk(limit: float) -> Html:
-    """The field for the risk that is accepted, which holds in every room."""
+    """The field for the risk that is accepted, which holds on every page."""
     entry = tag(
         "input",
         type="number",

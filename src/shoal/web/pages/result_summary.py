@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from shoal.reading import Reading
@@ -11,12 +12,11 @@ from shoal.report.markup import Child, Html, join, rows_table, tag
 from shoal.report.numbers import ABSENT, count, number, percent, plural
 from shoal.web.job import Job
 from shoal.web.pages import charts
-from shoal.web.pages.bench_page import progress_of
-from shoal.web.pages.readings import held_to, reading_of
-from shoal.web.pages.screen import accepted_risk, problem
-from shoal.web.pages.standing import events_known
+from shoal.web.pages.exposure import events_known
+from shoal.web.pages.layout import accepted_risk, problem
+from shoal.web.pages.session_page import progress_of
 
-__all__ = ["in_full", "levels_chosen", "linked_tables", "measures", "promises", "tiles", "to_watch"]
+__all__ = ["held_to", "in_full", "levels_chosen", "linked_tables", "measures", "promises", "tiles", "to_watch"]
 
 
 def tiles(result: Mapping[str, Any], view: Mapping[str, Any], limit: float) -> Html:
@@ -41,7 +41,7 @@ def _risk_tile(view: Mapping[str, Any], limit: float) -> Html:
 
 
 def _use_tile(view: Mapping[str, Any]) -> Html:
-    first = reading_of(view["use"][0])
+    first = Reading.from_dict(view["use"][0])
     chance = "" if first.chance is None else f"{first.against}: {_said(first, first.chance)}"
     return _tile(_title(first), _said(first, first.value), chance, first.verdict)
 
@@ -216,12 +216,18 @@ def linked_tables(view: Mapping[str, Any]) -> Html | None:
     )
 
 
+_HOW = {"gaps": ", by the days between", "order": ", by their order", "date": ", with its true date"}
 _KNOWN = ("who knows", "below k before", "after", "")
 
 
 def _known(one: Mapping[str, Any]) -> list[Child]:
     which = events_known(one["events"])
-    how = {"events": "", "gaps": ", by the days between", "order": ", by their order"}.get(one["knows"], "")
+    how = {
+        "events": "",
+        "gaps": ", by the days between",
+        "order": ", by their order",
+        "date": ", with its true date",
+    }.get(one["knows"], "")
     label = f"{which}{how}: {percent(one['after'])} below k"
     picture = charts.bullet(one["before"], one["after"], None, label)
     return [f"{which}{how}", percent(one["before"]), percent(one["after"]), picture]
@@ -281,3 +287,12 @@ def _blank(share: float) -> Child:
     if not share:
         return "–"
     return tag("span", f"{percent(share)} of the rows", class_="verdict bad" if share > 0.2 else None)
+
+
+def held_to(words: Mapping[str, Any], accepted: float) -> Reading:
+    """A reading, held to the accepted risk where it is a share that should be low and has no stricter limit."""
+    one = Reading.from_dict(words)
+    is_risk = one.first and one.shows == "share" and one.better == "lower"
+    if not is_risk or (one.limit is not None and one.limit <= accepted):
+        return one
+    return replace(one, limit=accepted, basis="accepted")

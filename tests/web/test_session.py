@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.web.inspect import ColumnView, Opened
-from shoal.web.session import Bench, Sessions
+from shoal.web.session import Session, SessionStore
 
 
 def opened(**parts):
@@ -49,34 +49,34 @@ class Oracle:
 
 @given(st.lists(st.one_of(st.integers(0, 3), st.sampled_from(["undo", "redo"])), max_size=40))
 def test_undo_and_redo_like_an_editor(steps):
-    bench, oracle = Bench.new(), Oracle()
+    session, oracle = Session.new(), Oracle()
     for step in steps:
         if step in ("undo", "redo"):
-            bench = getattr(bench, step)()
+            session = getattr(session, step)()
             getattr(oracle, step)()
         else:
             part = "schema" if step % 2 else "recipe"
-            bench = bench.changed(f"{part} {step}", at=1.0, **{part: {"k": step}})
+            session = session.changed(f"{part} {step}", at=1.0, **{part: {"k": step}})
             oracle.do({**oracle.past[-1], part: {"k": step}})
-        assert {"schema": bench.schema, "recipe": bench.recipe} == oracle.past[-1]
-        assert bool(bench.past) == (len(oracle.past) > 1)
-        assert bool(bench.future) == bool(oracle.future)
-        assert Bench.from_dict(json.loads(json.dumps(bench.to_dict()))) == bench
+        assert {"schema": session.schema, "recipe": session.recipe} == oracle.past[-1]
+        assert bool(session.past) == (len(oracle.past) > 1)
+        assert bool(session.future) == bool(oracle.future)
+        assert Session.from_dict(json.loads(json.dumps(session.to_dict()))) == session
 
 
 def test_values_do_not_change():
-    bench = Bench.new()
-    bench.changed("k", recipe={"k": 1}).with_job("1").with_note("format", "csv").with_opened(opened())
-    assert bench == Bench(id=bench.id)
-    assert Bench.new().id != bench.id
+    session = Session.new()
+    session.changed("k", recipe={"k": 1}).with_job("1").with_note("format", "csv").with_opened(opened())
+    assert session == Session(id=session.id)
+    assert Session.new().id != session.id
 
 
 def test_proposal_becomes_the_schema_once():
-    bench = Bench.new().with_opened(opened(stage="preview", proposal=None))
-    assert bench.schema is None
-    bench = bench.with_opened(opened())
-    assert bench.schema["columns"]["age"]["role"] == "quasi"
-    mended = bench.with_columns("age", {"age": {"role": "sensitive", "kind": "numeric"}})
+    session = Session.new().with_opened(opened(stage="preview", proposal=None))
+    assert session.schema is None
+    session = session.with_opened(opened())
+    assert session.schema["columns"]["age"]["role"] == "quasi"
+    mended = session.with_columns("age", {"age": {"role": "sensitive", "kind": "numeric"}})
     assert mended.with_opened(opened()).schema["columns"]["age"] == {"role": "sensitive", "kind": "numeric"}
     assert mended.with_columns("age", {"age": {"kind": None}}).schema["columns"]["age"] == {"role": "sensitive"}
     assert mended.with_opened(opened(stamp={"size": 11})).schema["columns"]["age"]["role"] == "quasi"
@@ -84,62 +84,62 @@ def test_proposal_becomes_the_schema_once():
 
 
 def test_the_recipes_tried_are_told_once_the_present_one_last():
-    bench = Bench.new()
+    session = Session.new()
     for k in (5, 10, 5):
-        bench = bench.changed(f"k {k}", recipe={"k": k})
-    assert bench.tried == ({"k": 10}, {"k": 5})
-    assert bench.undo().tried == ({"k": 5}, {"k": 10})
+        session = session.changed(f"k {k}", recipe={"k": k})
+    assert session.tried == ({"k": 10}, {"k": 5})
+    assert session.undo().tried == ({"k": 5}, {"k": 10})
 
 
 def test_a_restored_project_keeps_its_schema_when_its_file_is_read():
-    bench = Bench.new().with_note("restored", True).changed("x", schema={"columns": {"age": {"role": "other"}}})
-    assert bench.with_opened(opened()).schema["columns"]["age"]["role"] == "other"
+    session = Session.new().with_note("restored", True).changed("x", schema={"columns": {"age": {"role": "other"}}})
+    assert session.with_opened(opened()).schema["columns"]["age"]["role"] == "other"
 
 
 def test_jobs_are_remembered_once():
-    bench = Bench.new().with_job("a").with_job("b").with_job("a")
-    assert bench.job_ids == ("a", "b")
-    assert bench.without_job("a").job_ids == ("b",)
+    session = Session.new().with_job("a").with_job("b").with_job("a")
+    assert session.job_ids == ("a", "b")
+    assert session.without_job("a").job_ids == ("b",)
 
 
 def test_a_reload_finds_the_bench(tmp_path):
-    sessions = Sessions(tmp_path)
-    bench = sessions.begin()
-    sessions.change(bench.id, lambda b: b.with_opened(opened()).changed("k", recipe={"k": 1}).with_job("1"))
-    again = Sessions(tmp_path).load(bench.id)
-    assert again == sessions.load(bench.id)
+    sessions = SessionStore(tmp_path)
+    session = sessions.begin()
+    sessions.change(session.id, lambda b: b.with_opened(opened()).changed("k", recipe={"k": 1}).with_job("1"))
+    again = SessionStore(tmp_path).load(session.id)
+    assert again == sessions.load(session.id)
     assert again.opened.preview == [["1"], ["2"], [""]]
-    assert [b.id for b in Sessions(tmp_path).all()] == [bench.id]
-    sessions.remove(bench.id)
-    assert sessions.load(bench.id) is None
+    assert [b.id for b in SessionStore(tmp_path).all()] == [session.id]
+    sessions.remove(session.id)
+    assert sessions.load(session.id) is None
     assert list(tmp_path.iterdir()) == []
 
 
 def test_two_tabs_lose_nothing(tmp_path):
-    sessions = Sessions(tmp_path)
-    bench = sessions.begin()
+    sessions = SessionStore(tmp_path)
+    session = sessions.begin()
 
     def tab(name):
         for i in range(20):
-            sessions.change(bench.id, lambda b, job=f"{name}-{i}": b.with_job(job))
+            sessions.change(session.id, lambda b, job=f"{name}-{i}": b.with_job(job))
 
     tabs = [threading.Thread(target=tab, args=(name,)) for name in "ab"]
     for thread in tabs:
         thread.start()
     for thread in tabs:
         thread.join()
-    assert len(sessions.load(bench.id).job_ids) == 40
-    assert Sessions(tmp_path).load(bench.id) == sessions.load(bench.id)
+    assert len(sessions.load(session.id).job_ids) == 40
+    assert SessionStore(tmp_path).load(session.id) == sessions.load(session.id)
 
 
 @pytest.mark.parametrize("id", ["../x", "", "a/b", "a\0", "x" * 65, "ä"])
 def test_names_that_lead_elsewhere(tmp_path, id):
-    assert Sessions(tmp_path).load(id) is None
+    assert SessionStore(tmp_path).load(id) is None
     with pytest.raises(ValueError, match="name"):
-        Sessions(tmp_path).change(id, lambda bench: bench)
+        SessionStore(tmp_path).change(id, lambda session: session)
 
 
 def test_harmed_file_is_no_bench(tmp_path):
-    (tmp_path / "abc.bench.json").write_text("{")
-    assert Sessions(tmp_path).load("abc") is None
-    assert Sessions(tmp_path).all() == ()
+    (tmp_path / "abc.session.json").write_text("{")
+    assert SessionStore(tmp_path).load("abc") is None
+    assert SessionStore(tmp_path).all() == ()

@@ -1,4 +1,4 @@
-"""The way out of the house: sign the decision, write, hand over; and the ways on where earlier releases forbid it."""
+"""Hand a release over: sign the decision, write, send; and what can be done where earlier releases forbid it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from shoal.release.folders import inside_of
 from shoal.report.markup import Child, Html, join, rows_table, tag
 from shoal.report.numbers import count
 from shoal.web.controller import Controller
+from shoal.web.handover import default_folder, default_key
 from shoal.web.job import Job
-from shoal.web.pages.screen import field, notice, problem
+from shoal.web.pages.layout import field, notice, problem
 from shoal.web.releases import Left
-from shoal.web.way_out import default_folder, default_key
 
-__all__ = ["releases_table", "way_out", "ways_on"]
+__all__ = ["handover_cards", "releases_table", "ways_on"]
 
 
-def way_out(controller: Controller, bench: str, job: Job, *, wrong: Mapping[str, str]) -> Html:
+def handover_cards(controller: Controller, session: str, job: Job, *, wrong: Mapping[str, str]) -> Html:
     """Three cards in their order; `wrong` says what went wrong there (``sign``, ``write``)."""
     cards = [
-        _sign(controller, bench, job, wrong.get("sign", "")),
-        _write(controller, bench, job, wrong.get("write", "")),
+        _sign(controller, session, job, wrong.get("sign", "")),
+        _write(controller, session, job, wrong.get("write", "")),
         _take(job),
     ]
     return tag(
@@ -34,13 +34,13 @@ def way_out(controller: Controller, bench: str, job: Job, *, wrong: Mapping[str,
 
 
 def _sign(controller: Controller, id: str, job: Job, wrong: str) -> Html:
-    bench = controller.bench(id)
-    given = bench.notes.get("decisions", {}).get(job.id, {})
+    session = controller.session(id)
+    given = session.notes.get("decisions", {}).get(job.id, {})
     done = notice(f"Signed by {given.get('by') or 'an unnamed person'}.") if given.get("signed") else None
     if not controller.by_path:
         words = "Signing needs a key on this machine: download the release and use `shoal sign`."
         return _card("1. Sign the decision", tag("p", words, class_="note"))
-    key = str(given.get("key") or bench.notes.get("key") or default_key())
+    key = str(given.get("key") or session.notes.get("key") or default_key())
     entries = [
         _entry("decision", "Decision", given.get("decision") or "May be released to the recipient."),
         _entry("by", "Who decides", given.get("by", "")),
@@ -54,15 +54,15 @@ def _sign(controller: Controller, id: str, job: Job, wrong: str) -> Html:
     return _card("1. Sign the decision", done, problem(wrong), form)
 
 
-def _write(controller: Controller, bench: str, job: Job, wrong: str) -> Html:
-    notes = controller.bench(bench).notes
+def _write(controller: Controller, session: str, job: Job, wrong: str) -> Html:
+    notes = controller.session(session).notes
     done, entered = (notes.get(name, {}).get(job.id) for name in ("written", "entered"))
     said = notice(f"Written to {done}. Do not release {inside_of(done)}.") if done else None
     if not controller.by_path:
         return _card("2. Write", tag("p", "Files can't be written here by path: download them.", class_="note"))
     words = "What leaves is entered in your register of releases, and later ones are held against it."
     registered = tag("p", f"In the register: release {entered}." if entered else words, class_="note")
-    entry = _entry("target", "New folder on this machine", default_folder(controller, bench))
+    entry = _entry("target", "New folder on this machine", default_folder(controller, session))
     press = tag("button", "Write", type="submit", class_="main")
     form = tag("form", entry, tag("div", press, class_="actions"), data_do="write", class_="stack")
     return _card("2. Write", said, problem(wrong), form, registered if controller.registers else None)

@@ -1,6 +1,6 @@
-"""The benches of a workbench: what one opened file is worked on with, changed in steps, logged, saved as a project.
+"""The sessions of a workbench: what one opened file is worked on with, changed in steps, logged, saved as a project.
 
-A bench's id is in the address, so a reload or a second tab finds it. No page touches the room by itself.
+A session's id is in the address, so a reload or a second tab finds it. No page touches the workspace by itself.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from shoal.web.access import Access
 from shoal.web.job import Job
 from shoal.web.jobs import Jobs
 from shoal.web.project import ENDING, Recent, project_words
-from shoal.web.session import Bench, Entry
-from shoal.web.workspace import Room
+from shoal.web.session import Entry, Session
+from shoal.web.workspace import Workspace
 
-__all__ = ["Benches", "GoneError", "entry_of"]
+__all__ = ["GoneError", "SessionControl", "entry_of"]
 
 Words = Mapping[str, Any]
 GONE = "is no longer open here"
@@ -38,12 +38,12 @@ class GoneError(InputError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Benches:
-    """The parts of a running workbench, and its benches.
+class SessionControl:
+    """The parts of a running workbench, and its sessions.
 
     Parameters
     ----------
-    room
+    workspace
         The private folder.
     jobs
         What runs in the background.
@@ -59,7 +59,7 @@ class Benches:
         Whether releases are held against the register of earlier ones, and entered in it when they leave.
     """
 
-    room: Room
+    workspace: Workspace
     jobs: Jobs
     access: Access
     scores: bool = False
@@ -74,39 +74,39 @@ class Benches:
 
     def close(self) -> None:
         """Save the projects as they stand, stop every job and remove everything."""
-        for bench in self.room.sessions.all() if self.room.is_open else ():
-            self._autosave(bench.id)
-        self.room.close()
+        for session in self.workspace.sessions.all() if self.workspace.is_open else ():
+            self._autosave(session.id)
+        self.workspace.close()
 
-    def find(self, id: str) -> Bench | None:
-        """The bench of this id, if it is there."""
+    def find(self, id: str) -> Session | None:
+        """The session of this id, if it is there."""
         try:
-            return self.room.sessions.load(id)
+            return self.workspace.sessions.load(id)
         except ValueError:
             return None
 
-    def bench(self, id: str) -> Bench:
-        """The bench of this id, or an error that says what to do."""
+    def session(self, id: str) -> Session:
+        """The session of this id, or an error that says what to do."""
         found = self.find(id)
         if found is None:
             raise GoneError
         return found
 
-    def benches(self) -> tuple[Bench, ...]:
-        """Every bench, oldest first."""
-        return tuple(sorted(self.room.sessions.all(), key=_age))
+    def open_sessions(self) -> tuple[Session, ...]:
+        """Every session, oldest first."""
+        return tuple(sorted(self.workspace.sessions.all(), key=_age))
 
     def note(self, id: str, name: str, value: Any) -> None:
         """Remember something by name; it can't be undone."""
-        self._change(id, lambda bench: bench.with_note(name, value))
+        self._change(id, lambda session: session.with_note(name, value))
 
     def record(self, id: str, what: str, command: str = "") -> None:
         """One more line of the log."""
         entry = entry_of(what, command)
-        self._change(id, lambda bench: bench.with_entry(entry))
+        self._change(id, lambda session: session.with_entry(entry))
         self._autosave(id)
 
-    # Jobs of a bench
+    # Jobs of a session
 
     def job(self, id: str) -> Job | None:
         """The job of this id, if it is there."""
@@ -116,25 +116,25 @@ class Benches:
             return None
 
     def jobs_of(self, id: str) -> tuple[Job, ...]:
-        """The jobs of a bench, or all (no id), newest first."""
-        ids = self.bench(id).job_ids if id else tuple(job.id for job in self.jobs.all() if job.kind != "look")
+        """The jobs of a session, or all (no id), newest first."""
+        ids = self.session(id).job_ids if id else tuple(job.id for job in self.jobs.all() if job.kind != "look")
         found = (self.job(job) for job in reversed(ids))
         return tuple(job for job in found if job is not None)
 
     def newest(self, id: str, kind: str) -> Job | None:
-        """The newest job of a kind on a bench."""
+        """The newest job of a kind on a session."""
         return next((job for job in self.jobs_of(id) if job.kind == kind), None)
 
     def home(self, job: Job) -> str:
-        """The bench that a job belongs to."""
-        return next((b.id for b in self.benches() if job.id in (*b.job_ids, b.notes.get("opening"))), "")
+        """The session that a job belongs to."""
+        return next((b.id for b in self.open_sessions() if job.id in (*b.job_ids, b.notes.get("opening"))), "")
 
     # Projects
 
     def save_project(self, id: str, text: str = "") -> Path:
         """Write the project file to a path, or where it was written last; changes are saved there from now on."""
-        bench = self.bench(id)
-        given = text.strip() or str(bench.notes.get("project", ""))
+        session = self.session(id)
+        given = text.strip() or str(session.notes.get("project", ""))
         if not given:
             raise FileError("project", "must have a path", hint="Enter one, for example /data/people.shoal.")
         path = self.access.place(given)
@@ -146,28 +146,28 @@ class Benches:
 
     def project_text(self, id: str) -> str:
         """The project file's text."""
-        bench = self.bench(id)
+        session = self.session(id)
         ran = [job for job in reversed(self.jobs_of(id)) if job.kind == "release"]
-        results = [*bench.notes.get("ran", ()), *map(_told, ran)]
-        return json.dumps(project_words(bench, results), indent=1, ensure_ascii=False)
+        results = [*session.notes.get("ran", ()), *map(_told, ran)]
+        return json.dumps(project_words(session, results), indent=1, ensure_ascii=False)
 
     def _save(self, id: str) -> None:
-        path = self.bench(id).notes.get("project")
+        path = self.session(id).notes.get("project")
         if path:
             write_text(Path(str(path)), self.project_text(id) + "\n")
             with suppress(OSError):
                 Path(str(path)).chmod(0o600)
             over = self._n_over(id)
-            self._change(id, lambda bench: bench.with_note("saved", [len(bench.log), over]))
+            self._change(id, lambda session: session.with_note("saved", [len(session.log), over]))
 
     def saved(self, id: str) -> tuple[str, bool]:
         """Where the project is saved (empty: nowhere), and whether it is as it stands."""
-        bench = self.bench(id)
-        place, now = str(bench.notes.get("project", "")), [len(bench.log), self._n_over(id)]
-        if place and bench.notes.get("saved", [0])[0] == now[0] and bench.notes["saved"] != now:
-            self._autosave(id)  # a job has ended, which is no change of the bench
-            bench = self.bench(id)
-        return place, bench.notes.get("saved") == now
+        session = self.session(id)
+        place, now = str(session.notes.get("project", "")), [len(session.log), self._n_over(id)]
+        if place and session.notes.get("saved", [0])[0] == now[0] and session.notes["saved"] != now:
+            self._autosave(id)  # a job has ended, which is no change of the session
+            session = self.session(id)
+        return place, session.notes.get("saved") == now
 
     def _n_over(self, id: str) -> int:
         return sum(job.is_over for job in self.jobs_of(id))
@@ -175,20 +175,20 @@ class Benches:
     # Changes
 
     def _attached(self, job: str, attach: Callable[[], None]) -> None:
-        """Let a job belong to a bench; one that can't (it was forgotten meanwhile, the disk is full) is not kept."""
+        """Let a job belong to a session; one that can't (it was forgotten meanwhile, the disk is full) is not kept."""
         try:
             attach()
         except BaseException:
             self.jobs.remove(job)
             raise
 
-    def _do(self, id: str, what: str, step: Callable[[Bench], Bench]) -> None:
-        """Change a bench and log it; a change that changes nothing is none."""
+    def _do(self, id: str, what: str, step: Callable[[Session], Session]) -> None:
+        """Change a session and log it; a change that changes nothing is none."""
         entry = entry_of(what)
 
-        def logged(bench: Bench) -> Bench:
-            after = step(bench)
-            return after if after == bench else after.with_entry(entry)
+        def logged(session: Session) -> Session:
+            after = step(session)
+            return after if after == session else after.with_entry(entry)
 
         self._change(id, logged)
         self._autosave(id)
@@ -198,10 +198,10 @@ class Benches:
         with suppress(FileError, GoneError):
             self._save(id)
 
-    def _change(self, id: str, step: Callable[[Bench], Bench]) -> None:
-        """Change a bench; one that was forgotten meanwhile, in another tab, is not begun anew."""
-        self.bench(id)
-        self.room.sessions.change(id, lambda bench: step(_known(bench)))
+    def _change(self, id: str, step: Callable[[Session], Session]) -> None:
+        """Change a session; one that was forgotten meanwhile, in another tab, is not begun anew."""
+        self.session(id)
+        self.workspace.sessions.change(id, lambda session: step(_known(session)))
 
 
 def entry_of(what: str, command: str = "") -> Entry:
@@ -230,15 +230,15 @@ def _told(job: Job) -> dict[str, Any]:
     }
 
 
-def _known(bench: Bench) -> Bench:
-    if "path" not in bench.notes:
+def _known(session: Session) -> Session:
+    if "path" not in session.notes:
         raise GoneError
-    return bench
+    return session
 
 
-def _age(bench: Bench) -> tuple[int, str]:
+def _age(session: Session) -> tuple[int, str]:
     """By the number of the job that opened it."""
-    opening = str(bench.notes.get("opening", ""))
+    opening = str(session.notes.get("opening", ""))
     return len(opening), opening
 
 

@@ -14,7 +14,8 @@ from shoal.dp import Account, Budget
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.method import methods
 from shoal.recipe import Anonymization, Coarsening, Synthesis
-from shoal.release.cost import LONG, Forecast, account_of, forecast
+from shoal.release.account import account_of
+from shoal.release.forecast import LONG, Forecast, forecast
 from shoal.synth import PeGS
 
 

@@ -21,7 +21,7 @@ from shoal.release.hierarchical_risk import hierarchy_of
 from shoal.report.correlation import correlations_of
 from shoal.report.marginal import Marginal, cells_of_rows
 from shoal.risk.in_full import sampled
-from shoal.web.joint import joint_cells
+from shoal.web.column_pairs import joint_cells
 
 __all__ = ["view_of"]
 

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.web.findings import view_of
-from shoal.web.pages.readings import held_to
+from shoal.web.pages.result_summary import held_to
+from shoal.web.result_view import view_of
 
 
 @pytest.fixture(scope="module")
