@@ -96,7 +96,7 @@ def slow_node(prepared, ladders, levels, conditions, loss):
     )
     numbers = {key: i for i, key in enumerate(dict.fromkeys(keys))}
     labels = np.array([numbers[key] for key in keys])
-    good = conditions.settle(labels, len(numbers))
+    good = conditions.releasable_classes(labels, len(numbers))
     kept = good[labels]
     return int((~kept).sum()), slow_losses(prepared, ladders, levels, kept, keys, loss)
 

@@ -86,7 +86,7 @@ def test_spark_writes_csv_under_pseudonyms_and_enters_the_register(spark_engine,
         register = shoal.Register.open("visits", ledger=url)
         words = {"pseudonyms": names, "format": "csv", "register": register, "seed": 7, "key": KEY}
         done = release_files(engine, inputs, schema, recipe, tmp_path / name, plan=Plan(rows=300, sample=600), **words)
-        people = People.from_bytes(register.book.released_marks(register.releases()[0], "people"))
+        people = People.from_bytes(register.ledger.released_marks(register.releases()[0], "people"))
         seen.append((done.parts, len(people.marks)))
         register.close()
     assert seen[0] == seen[1]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.register.crossing import ABSENT
-from shoal.register.keeping import held_back
+from shoal.register.same_groups import held_back
 
 
 @st.composite

@@ -63,7 +63,7 @@ def lake(table, folder, parts=3):
 
 
 def marks(register, release):
-    return People.from_bytes(register.book.released_marks(register.releases()[release], "people"))
+    return People.from_bytes(register.ledger.released_marks(register.releases()[release], "people"))
 
 
 def test_marks_on_an_engine_are_those_of_memory(engine, register, tmp_path):

@@ -219,7 +219,7 @@ def _replacing(register: Any, to: Destination) -> Any:
     """The register, for a release that takes the place of one in the same folder that was not signed."""
     if not to.overwrite or to.out is None or not (to.out / MANIFEST).is_file() or (to.out / SIGNATURE).exists():
         return register
-    old = entry_of(to.out, [words for words in register.book.releases() if words["withdrawn"] is None])
+    old = entry_of(to.out, [words for words in register.ledger.releases() if words["withdrawn"] is None])
     return register if old is None else register.replacing(old["release"])
 
 

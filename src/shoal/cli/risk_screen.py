@@ -307,7 +307,7 @@ def _events(found: Mapping[str, Any], limits: Mapping[str, float]) -> Iterator[R
                 n=joint.n_persons,
                 limit=limits["events"] if gated else None,
                 basis=_ASKED if gated else "",
-                meaning=f"Share of persons for whom fewer than {joint.wanted} fit, tables joined; the fewest are "
+                meaning=f"Share of persons for whom fewer than {joint.k_required} fit, tables joined; the fewest are "
                 f"{'not counted' if one.k is None else one.k}.",
             )
 

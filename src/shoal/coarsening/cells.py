@@ -179,12 +179,12 @@ class Axis:
 
     def _or_absent(self, boxes: Boxes, low: IntArray) -> pl.Series:
         """The absences of each box in words, but for one that stands first, having nothing before it."""
-        told = pl.Series([""] * boxes.n, dtype=pl.String)
+        texts = pl.Series([""] * boxes.n, dtype=pl.String)
         for level in range(self._n_known, self.n_levels):
             there = np.bincount(boxes.labels[self.codes == level], minlength=boxes.n) > 0
             word = self.texts[level]
-            told += pl.Series(np.where(there & (low != level), f" or {'missing' if word is None else word}", ""))
-        return told
+            texts += pl.Series(np.where(there & (low != level), f" or {'missing' if word is None else word}", ""))
+        return texts
 
     def _between(self, low: IntArray, high: IntArray) -> pl.Series:
         first, last = self.texts.gather(low), self.texts.gather(high)

@@ -193,7 +193,7 @@ class Generalize(Coarsener):
         if not counter.conditions.sensitive:
             return counter.large_enough(node)
         labels, n = counter.row_labels(node)
-        return labels, counter.conditions.settle(labels, n)
+        return labels, counter.conditions.releasable_classes(labels, n)
 
     def _details(self, counter: Counter, found: Found, levels: Mapping[str, int], kept: BoolArray) -> dict[str, Any]:
         return {

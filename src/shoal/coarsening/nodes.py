@@ -214,7 +214,7 @@ class Counter:
     def count_all(self, node: Node) -> Count:
         """Count a node by all conditions: rows in classes that must be left out, and the loss."""
         labels, first = self.labels(node)
-        good = self.conditions.settle(labels[self.combinations.of_row].astype(np.int64), len(first))
+        good = self.conditions.releasable_classes(labels[self.combinations.of_row].astype(np.int64), len(first))
         rows = np.bincount(labels, weights=self.combinations.rows, minlength=len(first)).astype(np.int64)
         return self._count(node, self.combinations.codes[first], rows, good)
 

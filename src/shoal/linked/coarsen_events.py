@@ -223,7 +223,7 @@ class _Coded:
                 collection = collection.with_columns(table, {name: written})
         for name in reversed(list(self.rows)):  # what hangs on a row goes before it
             if not kept[name].all():
-                collection = collection.kept(name, kept[name])
+                collection = collection.filtered(name, kept[name])
         return collection
 
 

@@ -129,9 +129,9 @@ class Beside(Record):
     def facts(self) -> tuple[Fact, ...]:
         """What there is to say."""
         like = (Fact(says="register: {said}", values={"said": self.not_held_against}),) if self.resembles else ()
-        return (*like, *self._told(), *self._counted(), *self._kept())
+        return (*like, *self._outside_facts(), *self._counted(), *self._kept())
 
-    def _told(self) -> tuple[Fact, ...]:
+    def _outside_facts(self) -> tuple[Fact, ...]:
         """What may leave is the same for a first release and for a tenth."""
         if not self.earlier and self.k <= 1:
             return ()

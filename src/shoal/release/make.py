@@ -101,8 +101,8 @@ def make(
     run = Run(seed=number, key=secret, seeded=seed is not None, account=account, progress=progress or quiet)
     rules = preset_for(preset, recipe)
     entering = Entering.of(register, same_groups_as, beside, given, schema, recipe, run)
-    if entering is not None and entering.kept is not None:
-        given, run = entering.table, replace(run, groups=entering.kept.groups[~entering.kept.held])
+    if entering is not None and entering.same_groups is not None:
+        given, run = entering.table, replace(run, groups=entering.same_groups.groups[~entering.same_groups.held])
     if isinstance(schema, LinkedSchema):
         _check_linked(recipe)
         check_codes(recipe, pseudonyms, rules)

@@ -12,7 +12,7 @@ bounds or hierarchies is refused, not coded.
 
 A file may also hold people who were released before, next to new ones. With a register (`shoal.Register`) newcomers of
 a class are released by k or more, or wait; leavers who would be alone take others with them
-(`shoal.register.keeping`). Who is held back is not in the table, and is counted for inside.
+(`shoal.register.same_groups`). Who is held back is not in the table, and is counted for inside.
 
 The policy is JSON and holds a fixed list of entries (`ENTRIES`): roles and public domains from the schema, one step a
 column, and the conditions. No row, count, loss or level number is in it. Steps that would list the values of the table

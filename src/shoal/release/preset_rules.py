@@ -176,7 +176,7 @@ def held_to(release: Release, preset: Preset, *, accept: bool) -> Release:
     if failed and not accept:
         raise GuaranteeError(
             f"preset {preset.name}",
-            f"wants {'; '.join(_wants(check) for check in failed)}",
+            f"wants {'; '.join(_requirement(check) for check in failed)}",
             got="; ".join(check.words for check in failed),
             hint="Give the columns another role or coarsen them; allow those that merely look like identifiers "
             "(--allow), or accept the findings (--accept).",
@@ -184,7 +184,7 @@ def held_to(release: Release, preset: Preset, *, accept: bool) -> Release:
     return replace(release, facts=(*release.facts, *_facts(preset, checks, allowed)), preset=preset)
 
 
-def _wants(check: Check) -> str:
+def _requirement(check: Check) -> str:
     return check.rule if check.outcome is None else f"no {check.rule}"
 
 

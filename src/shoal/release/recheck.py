@@ -93,7 +93,7 @@ def recount(
     if kind in _ATTACKERS:
         return _risk(claim, table, schema, recipe or {}) if unit == "records" else None
     if kind == "rules kept":
-        return _obeyed(claim, table, schema)
+        return _rules_hold(claim, table, schema)
     column = claim.get("column")
     if kind not in _MIXES or not isinstance(column, str) or (unit == "persons" and kind != "distinct l-diversity"):
         return None
@@ -122,7 +122,7 @@ def _k(claim: Mapping[str, Any], table: pl.DataFrame, schema: Schema) -> Recount
     return _smallest(claim, table_classes(enter(table), schema).k if len(table) else 0)
 
 
-def _obeyed(claim: Mapping[str, Any], table: pl.DataFrame, schema: Schema) -> Recount:
+def _rules_hold(claim: Mapping[str, Any], table: pl.DataFrame, schema: Schema) -> Recount:
     """Which rows break one of the rules that the manifest lists."""
     named = {name for rule in schema.rules for name in rule.columns}
     if claim["value"] != len(schema.rules) or not named <= set(table.columns):

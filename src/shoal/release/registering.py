@@ -32,7 +32,7 @@ from shoal.rng import secret
 from shoal.schema import LinkedSchema, Schema
 
 if TYPE_CHECKING:
-    from shoal.register.keeping import Kept
+    from shoal.register.same_groups import SameGroups
     from shoal.register.pending import Pending
     from shoal.register.register import Register
     from shoal.register.who import Known
@@ -65,7 +65,7 @@ class Entry:
 
     def enter(self, stage: Path, target: Path, words: Mapping[str, Any], levels: Mapping[str, Any]) -> None:
         """Enter the release that lies in `stage` and is about to appear as `target`; `words` is its manifest."""
-        self.pending(target, words, levels).enter(self.register.book, sha256(stage / MANIFEST))
+        self.pending(target, words, levels).enter(self.register.ledger, sha256(stage / MANIFEST))
 
     def pending(self, target: Path, words: Mapping[str, Any], levels: Mapping[str, Any]) -> Pending:
         """What the register will be told of a release with the manifest `words` that appears as `target`."""
@@ -123,7 +123,7 @@ def register_of(source: Any, *, data: str | None = None, ledger: str | None = No
     tag = Tag.read(file.resolve()) if single else None
     if tag is None:
         found = Register.open(data, ledger=ledger, label=file.name)
-        return found.of_content(fingerprint(file, found.book)) if single else found
+        return found.of_content(fingerprint(file, found.ledger)) if single else found
     if data not in (None, tag.data):
         raise ParameterError("--data", "the file's tag names another data set", got=f"{data}, not {tag.data}")
     return Register.of(opened_by_tag(file.resolve(), tag, ledger), tag.data)
@@ -159,7 +159,7 @@ class Entering:
     register: Register | None
     table: Any = None
     known: Known | None = None
-    kept: Kept | None = None
+    same_groups: SameGroups | None = None
     beside: Beside | None = None
 
     @classmethod
@@ -188,18 +188,18 @@ class Entering:
         if groups is None:
             return cls(register=found, table=table, known=known)
         _check_groups(recipe)
-        kept = found.plan(known, groups, recipe.k, secret(run.key, "held back"))
-        rest, mine = without_held(table, schema, known, kept.held)
-        return cls(register=found, table=rest, known=mine, kept=kept, beside=beside)
+        planned = found.plan(known, groups, recipe.k, secret(run.key, "held back"))
+        rest, mine = without_held(table, schema, known, planned.held)
+        return cls(register=found, table=rest, known=mine, same_groups=planned, beside=beside)
 
     def entered(self, release: Release) -> Release:
         """The release, held against the register and ready to be entered."""
         if self.beside is not None:
             return replace(release, beside=self.beside, facts=(*release.facts, *self.beside.facts))
         assert self.register is not None
-        if self.kept is None:
+        if self.same_groups is None:
             return held_against(release, self.register, self.known)
-        words: dict[str, Any] = {"same_groups_as": self.kept.release, "held": self.kept.people}
+        words: dict[str, Any] = {"same_groups_as": self.same_groups.release, "held": self.same_groups.people}
         return held_against(release, self.register, self.known, **words)
 
 

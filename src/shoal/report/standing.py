@@ -237,8 +237,8 @@ def _heat_map(standing: Standing) -> Html:
     panel.left_names(names, places)
     panel.bottom_names(names, places, turn=-90)
     worst = np.unravel_index(np.argmax(np.tril(standing.pairs, -1)), standing.pairs.shape)
-    told = " and ".join(standing.names[int(i)] for i in worst)
-    return beside(panel, label=f"Heat map of pairs of columns by the share of records alone. Most: {told}.")
+    most = " and ".join(standing.names[int(i)] for i in worst)
+    return beside(panel, label=f"Heat map of pairs of columns by the share of records alone. Most: {most}.")
 
 
 def _alone(standing: Standing, share: float) -> int:

@@ -191,8 +191,8 @@ def _guessed(
     rng = stream(seed, "risk", "guessing", secret)
     place, s = [tables.names.index(name) for name in known], tables.names.index(secret)
     numeric = bool(tables.ordered[s]) and not _is_coded(tables.released[:, s])
-    told = tables.released[:, s]
-    common = _typical(told, np.ones(len(told)), numeric)
+    values = tables.released[:, s]
+    common = _typical(values, np.ones(len(values)), numeric)
     counted = []
     chance = Tally(hits=0, n=0)
     for i, (values, _) in enumerate(tables.sides()):

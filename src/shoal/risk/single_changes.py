@@ -161,12 +161,12 @@ def _changes(
     before: int,
     bits: Sequence[float],
 ) -> Iterator[Change]:
-    """Every change of one column; one that changes no value, or leaves a single one, isn't told."""
+    """Every change of one column; one that changes no value, or leaves a single one, isn't listed."""
     n = len(content)
     counts = np.bincount(key.values, minlength=key.n)
     below = atoms.changing(j)
 
-    def told(action: Action, step: Mapping[str, Any], groups: Codes, left: float) -> Change:
+    def change(action: Action, step: Mapping[str, Any], groups: Codes, left: float) -> Change:
         n_at_risk = below(groups)
         lost = bits[j] - left
         freed = before - n_at_risk
@@ -181,10 +181,10 @@ def _changes(
             gain=freed / n / max(lost, _TINY),
         )
 
-    yield told("drop", {}, Codes(values=np.zeros(key.n, dtype=np.int64), n=1), 0.0)
+    yield change("drop", {}, Codes(values=np.zeros(key.n, dtype=np.int64), n=1), 0.0)
     for action, step, merged in _steps(content, column, key):
         left = _entropy(np.bincount(merged.values, weights=counts, minlength=merged.n))
-        yield told(action, step, merged, left)
+        yield change(action, step, merged, left)
 
 
 def _steps(content: pl.Series, column: Column, key: Codes) -> Iterator[tuple[Action, Mapping[str, Any], Codes]]:

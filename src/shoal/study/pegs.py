@@ -197,11 +197,11 @@ def run(
     check(settings)
     if table is None or schema is None:
         table, schema, name = discharge(settings.n, settings.seed), discharge_schema(), "simulated discharges"
-    bench = _Bench(table, schema, settings)
-    return bench.study(name, progress)
+    experiment = _Experiment(table, schema, settings)
+    return experiment.study(name, progress)
 
 
-class _Bench:
+class _Experiment:
     """The original, measured once, and the models that are fitted once for all ε."""
 
     def __init__(self, table: Any, schema: Schema, settings: Settings) -> None:

@@ -118,7 +118,7 @@ def fit_graph(
 ) -> GraphModel:
     """Measure one-way tables and pairs, and fit the graphical model."""
     found, basis_lost = measure_graph(pegs, encoded, parents, purse)
-    told = f"{len(found.seen.pairs)} of {len(all_pairs(len(encoded.domain.axes)))} pairs of columns were measured"
+    note = f"{len(found.seen.pairs)} of {len(all_pairs(len(encoded.domain.axes)))} pairs of columns were measured"
     claims, spent = table_claims(pegs, unit, basis_lost)
     one_variance = max(found.seen.variance[i,] for i in range(len(encoded.domain.axes)))
     ties = ties_found(pegs, encoded.domain, (found.model.shares(), found.model.total), one_variance, found.clear)
@@ -129,7 +129,7 @@ def fit_graph(
         domain=encoded.domain,
         spent=spent,
         claims=claims,
-        notes=(*ties.notes, *encoded.notes, told),
+        notes=(*ties.notes, *encoded.notes, note),
     )
 
 

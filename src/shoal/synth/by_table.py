@@ -148,7 +148,7 @@ def fit_chain_model(
     measured, basis_lost = measure(pegs, encoded, parents, purse, rng)
     missing = [axis.missing_cell for axis in encoded.domain.axes]
     chain = fit_chain(measured, missing, rng, 1 if pegs.design == "tree" else None)
-    told = f"{len(measured.pairs)} of {len(all_pairs(len(encoded.domain.axes)))} pairs of columns were measured"
+    note = f"{len(measured.pairs)} of {len(all_pairs(len(encoded.domain.axes)))} pairs of columns were measured"
     claims, spent = table_claims(pegs, unit, basis_lost)
     tied = [(link.column, parent) for link in chain.links for parent in link.parents]
     ties = ties_found(pegs, encoded.domain, measured.margins(missing), measured.one_variance, tied)
@@ -158,7 +158,7 @@ def fit_chain_model(
         domain=encoded.domain,
         spent=spent,
         claims=claims,
-        notes=(*ties.notes, *encoded.notes, told),
+        notes=(*ties.notes, *encoded.notes, note),
     )
 
 

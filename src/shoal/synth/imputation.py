@@ -160,8 +160,8 @@ class ImputationModel(ModelByRow):
         statement = f"Each single row costs {one}. {_UNIT} Rows add up."
         claims = [dp_claim(one, scope="per row", basis="proved", statement=statement, given=given)]
         if self._units:
-            told = f"The {self._units:,} rows drawn so far together cost {self.spent} for the data set. {_UNIT}"
-            claims.append(dp_claim(self.spent, scope="per data set", basis="proved", statement=told, given=given))
+            statement = f"The {self._units:,} rows drawn so far together cost {self.spent} for the data set. {_UNIT}"
+            claims.append(dp_claim(self.spent, scope="per data set", basis="proved", statement=statement, given=given))
         return tuple(claims)
 
     def _charge(self, n: int) -> int:

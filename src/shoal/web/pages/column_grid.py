@@ -233,14 +233,14 @@ class Grid:
         asked = [code for code in seen if code not in {str(code) for code in known}]
         if not asked:
             return []
-        told = ", ".join(f"“{code}” ({count(seen[code])} cells)" for code in asked)
+        listed = ", ".join(f"“{code}” ({count(seen[code])} cells)" for code in asked)
         levels = [level for level in words.get("levels") or () if str(level) not in asked]
         rest = {"levels": levels or None} if words.get("levels") else {}
         presses = [
             remedy(meaning, {name: {"missing_codes": {**known, **dict.fromkeys(asked, meaning)}, **rest}})
             for meaning in ("unknown", "not applicable")
         ]
-        return [tag("div", tag("span", f"Does {told} stand for an absence? Yes:"), *presses, class_="doubt")]
+        return [tag("div", tag("span", f"Does {listed} stand for an absence? Yes:"), *presses, class_="doubt")]
 
 
 def is_missing(opened: Opened, name: str, words: Mapping[str, Any]) -> bool:

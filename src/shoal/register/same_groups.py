@@ -25,11 +25,11 @@ from shoal.arrays import AnyArray, BoolArray, Generator, IntArray
 from shoal.register.crossing import ABSENT, cells_of
 from shoal.register.past import Past, aligned_with
 
-__all__ = ["Kept", "held_back", "held_rows", "kept_groups"]
+__all__ = ["SameGroups", "held_back", "held_rows", "plan_same_groups"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Kept:
+class SameGroups:
     """Groups of an earlier release for the rows of a table.
 
     Parameters
@@ -50,7 +50,7 @@ class Kept:
     people: int
 
 
-def kept_groups(past: Sequence[Past], release: str, marks: AnyArray, k: int, rng: Generator) -> Kept:
+def plan_same_groups(past: Sequence[Past], release: str, marks: AnyArray, k: int, rng: Generator) -> SameGroups:
     """The groups of an earlier release for the people who are still there, and who must be held back.
 
     Parameters
@@ -70,7 +70,7 @@ def kept_groups(past: Sequence[Past], release: str, marks: AnyArray, k: int, rng
     groups = np.full(n, ABSENT)
     groups[now] = np.where(kept == ABSENT, np.where(newcomer, int(own.max()) + 1, own), kept)[now]
     back = held_back(earlier, groups, newcomer, k, rng)
-    return Kept(
+    return SameGroups(
         release=release,
         groups=np.where(newcomer[now], ABSENT, groups[now]),
         held=back[now],
