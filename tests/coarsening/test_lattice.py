@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from shoal import Schema
 from shoal.coarsening import lattice
-from shoal.coarsening.generated import ladder_for
+from shoal.coarsening.default_hierarchy import ladder_for
 from shoal.coarsening.lattice import search
+from shoal.coarsening.lattice_nodes import Counter
 from shoal.coarsening.loss import cell_losses
-from shoal.coarsening.nodes import Counter
 from shoal.condition.conditions import Conditions
 from shoal.conform import prepare
 from shoal.frame import series

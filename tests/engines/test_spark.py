@@ -74,7 +74,7 @@ def test_spark_writes_csv_under_pseudonyms_and_enters_the_register(spark_engine,
     """The same marks, tokens and bytes as in memory, and a run that can be made again there."""
     from shoal.ledger import Ledger
     from shoal.pseudonym import ProjectKey, Pseudonyms
-    from shoal.register.people import People
+    from shoal.register.person_marks import People
 
     names = Pseudonyms(key=ProjectKey(bytes(range(32))), scope="registry")
     schema = shoal.Schema.of(unit="who", pseudonym=["who"], quasi=["age", "zip", "ill"], other=["cost", "rate"])

@@ -8,9 +8,9 @@ import pytest
 from shoal import Schema
 from shoal.conform import prepare
 from shoal.errors import ColumnError, GuaranteeError, InputError, ParameterError, SchemaError
-from shoal.group import mix
+from shoal.group import class_mix
+from shoal.group.class_mix import jensen_shannon
 from shoal.group.crest import Crest
-from shoal.group.mix import jensen_shannon
 from shoal.group.mst import MST, TCloseMST
 from shoal.params import build, to_dict
 
@@ -39,7 +39,7 @@ def survey(n=60, seed=0, classes=3):
 SCHEMA = Schema.of(quasi=["age", "sex", "town"], sensitive=["ill"])
 
 # Figures 1 and 2 as far as the text tells: three loops of near points, one all circles (positive), two all squares
-# (negative), so that a group across the loops has the overall mix. The paper doesn't print the coordinates.
+# (negative), so that a group across the loops has the overall class_mix. The paper doesn't print the coordinates.
 NINE = pl.DataFrame(
     {
         "age": [33, 34, 35, 44, 43, 46, 56, 58, 58],
@@ -122,7 +122,7 @@ def test_t_0_keeps_the_mix_and_t_1_is_the_plain_tree():
 
 
 def test_crest_mixes_better_than_distance_alone():
-    from shoal.risk.class_mixture import class_mix
+    from shoal.risk.class_disclosure import class_mix
 
     rng = np.random.default_rng(0)
     ill = rng.integers(0, 2, 500)
@@ -201,7 +201,7 @@ def test_k_above_half_of_the_records(grouper):
 
 
 def test_too_many_classes(monkeypatch):
-    monkeypatch.setattr(mix, "_MOST_COUNTS", 100)
+    monkeypatch.setattr(class_mix, "_MOST_COUNTS", 100)
     with pytest.raises(InputError, match="too many classes"):
         Crest(k=3).assign(survey(), SCHEMA)
 

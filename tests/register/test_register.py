@@ -15,7 +15,7 @@ from shoal.cli.summary import registered
 from shoal.errors import FileError, GuaranteeError, InputError, ParameterError
 from shoal.ledger import Ledger
 from shoal.ledger.tables import RELEASED
-from shoal.register.people import BYTES, People, row_hashes, written_rows
+from shoal.register.person_marks import BYTES, People, row_hashes, written_rows
 from shoal.release.manifest import read_manifest, replay
 from shoal.release.minisign import new_key
 

@@ -11,7 +11,7 @@ from shoal.engine import Inputs, open_engine
 from shoal.errors import GuaranteeError, InputError
 from shoal.ledger import Ledger
 from shoal.recipe import Anonymization, Coarsening
-from shoal.register.people import People
+from shoal.register.person_marks import People
 from shoal.release.on_engine.make import release_files, repeat_files
 
 SCHEMA = shoal.Schema.of(

@@ -15,8 +15,8 @@ from shoal import encode, risk
 from shoal.pair import NOBODY, Pair
 from shoal.risk import nearest
 from shoal.risk.assessment import assess
-from shoal.risk.matching import measure
 from shoal.risk.nearest import match_pair
+from shoal.risk.reidentification_attack import measure
 from shoal.risk.uncertainty import chernoff
 from shoal.schema import Schema
 

@@ -284,7 +284,7 @@ _KERNELS = {
     "k-member": ("shoal.group.packs", "distances"),
     "mdav": ("shoal.group.packs", "distances"),
     "gaussian-dither": ("shoal.mask.mixture", "_fit"),
-    "synthesize": ("shoal.synth.by_graph", "_round"),
+    "synthesize": ("shoal.synth.pegs_by_graph", "_round"),
     "mondrian": ("shoal.coarsening.partition", "propose_cuts"),
     "generalize": ("shoal.coarsening.counting", "count"),
 }

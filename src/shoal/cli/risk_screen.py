@@ -13,7 +13,7 @@ from shoal.cli.console import out as screen
 from shoal.reading import Counts, Reading
 from shoal.report.numbers import between, percent
 from shoal.report.readings import reading_lines, reading_words
-from shoal.report.standing import change_words
+from shoal.report.who_stands_out import change_words
 from shoal.risk import ClassReport
 from shoal.risk.exposure import AggregateExposure, aggregate_exposure
 from shoal.schema import Schema

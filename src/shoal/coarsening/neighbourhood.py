@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any, ClassVar
 
 from shoal.coarsening.generalize import Generalize
-from shoal.coarsening.nodes import Counter, Node
+from shoal.coarsening.lattice_nodes import Counter, Node
 from shoal.condition.conditions import Conditions
 from shoal.conform import Prepared
 from shoal.record import Record

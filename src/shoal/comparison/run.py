@@ -21,10 +21,10 @@ import numpy as np
 import polars as pl
 
 from shoal.comparison.comparison import Comparison
-from shoal.comparison.grid import default_recipes
 from shoal.comparison.outcome import Outcome
 from shoal.comparison.processes import Answer, run_tasks
 from shoal.comparison.store import Store, read_stored, stored_outcome, write_stored
+from shoal.comparison.trial_recipes import default_recipes
 from shoal.conform import prepare
 from shoal.errors import FileError, ParameterError, SchemaError
 from shoal.frame import Frame, enter, series

@@ -2,14 +2,15 @@
 
 What is kept of a release: a number, date, recipient, scope and key id of its pseudonyms, columns with their levels, k,
 claims, ε, the hashes of its files; of each person 32 bytes that mean nothing without the register's key
-(`shoal.register.people`); of each class keyed marks of its sensitive values, where diversity was asked for. No
+(`shoal.register.person_marks`); of each class keyed marks of its sensitive values, where diversity was asked for. No
 identifier, seed, permutation or row is kept. It is entered in the ledger of the data set, in the chain of its journal.
 
 Before a release is written, it is held against every earlier one of the same people that it can be joined with:
 
-- the intersection attack is run (`shoal.register.crossing`), and people left with fewer than k candidates are counted;
+- the intersection attack is run (`shoal.register.intersection_attack`), and people left with fewer than k candidates
+  are counted;
 - where diversity was asked for, the sensitive values that all classes of a person have in common are counted
-  (`shoal.register.invariance`);
+  (`shoal.register.m_invariance`);
 - ε is added up by the account of the data set.
 
 What doesn't hold is refused, unless a person overrides it; the reason is kept, printed and released. `Register.plan`
@@ -35,15 +36,15 @@ from shoal.ledger.account_rows import new_name
 from shoal.ledger.engine import LedgerError
 from shoal.ledger.ledger import Ledger
 from shoal.ledger.tag import without_password
-from shoal.register.beside import Beside
-from shoal.register.home import other_ledgers, own_ledger
+from shoal.register.beside_earlier import Beside
+from shoal.register.earlier_release import Past, reached
+from shoal.register.identity import Known, Who, in_common, readable, sketch_of
 from shoal.register.joint_attack import few_values, found_beside
-from shoal.register.same_groups import SameGroups, held_rows, plan_same_groups
-from shoal.register.past import Past, reached
+from shoal.register.own_ledger import other_ledgers, own_ledger
 from shoal.register.pending import Pending
-from shoal.register.people import BYTES, Draft, text_hashes, written_rows
+from shoal.register.person_marks import BYTES, Draft, text_hashes, written_rows
 from shoal.register.refusal import CrossedError
-from shoal.register.who import Known, Who, in_common, readable, sketch_of
+from shoal.register.same_groups import SameGroups, held_rows, plan_same_groups
 from shoal.schema import Schema
 
 __all__ = ["Register"]
@@ -97,7 +98,7 @@ class Register:
             The name or label of the data set, declared by a person. One that the ledger doesn't know is begun with its
             first release. None: the data set is recognised by its rows, or begun.
         ledger
-            The URL of a ledger, which must be there already. None: the user's own (`shoal.register.home`).
+            The URL of a ledger, which must be there already. None: the user's own (`shoal.register.own_ledger`).
         label
             What a data set is called that is begun without a name.
         """
@@ -182,7 +183,7 @@ class Register:
         Parameters
         ----------
         sketch
-            Makes the sketch of the table's rows under the key of a register (`shoal.register.who`).
+            Makes the sketch of the table's rows under the key of a register (`shoal.register.identity`).
         """
         rows = sketch(self.key)
         if self.declared is not None:

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.arrays import AnyArray, BoolArray, Generator, IntArray
-from shoal.register.crossing import ABSENT, cells_of
-from shoal.register.past import Past, aligned_with
+from shoal.register.earlier_release import Past, aligned_with
+from shoal.register.intersection_attack import ABSENT, cells_of
 
 __all__ = ["SameGroups", "held_back", "held_rows", "plan_same_groups"]
 

@@ -34,7 +34,7 @@ from shoal.rng import fresh_key
 from shoal.schema import LinkedSchema, Schema
 
 if TYPE_CHECKING:
-    from shoal.register.beside import Beside
+    from shoal.register.beside_earlier import Beside
     from shoal.register.register import Register
     from shoal.release.on_engine.release import EngineRelease
     from shoal.synth import Synthesizer

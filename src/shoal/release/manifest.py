@@ -29,7 +29,7 @@ from shoal.files.source import READING
 from shoal.frame import Frame, enter, series
 from shoal.pseudonym import ProjectKey, Pseudonyms
 from shoal.recipe import Progress, read_recipe
-from shoal.register.beside import Beside
+from shoal.register.beside_earlier import Beside
 from shoal.release.claims import checkable_rules
 from shoal.release.disclose import figures, why_inside
 from shoal.release.linked import read_input

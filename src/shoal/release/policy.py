@@ -32,7 +32,7 @@ import numpy as np
 
 from shoal.arrays import IntArray
 from shoal.coarsening import Generalize, Recode
-from shoal.coarsening.generated import follows_schema, ladder_for
+from shoal.coarsening.default_hierarchy import follows_schema, ladder_for
 from shoal.coarsening.steps import Bins, Keeping, Prefix, Star, Step, step_of
 from shoal.equivalence import classes_of
 from shoal.errors import FileError, GuaranteeError, InputError, ParameterError, SchemaError
@@ -47,8 +47,8 @@ from shoal.rng import fresh_key, secret
 from shoal.schema import Column, Schema
 
 if TYPE_CHECKING:
+    from shoal.register.identity import Known
     from shoal.register.register import Register
-    from shoal.register.who import Known
 
 __all__ = ["ENTRIES", "Policy", "fit"]
 

@@ -35,7 +35,7 @@ from shoal.release.folders import MANIFEST, REPORT, is_parts
 from shoal.release.manifest import commitment, fingerprint, replay
 from shoal.release.on_engine.make import repeat_files
 from shoal.release.write import keeps_bound, write_evidence, write_released
-from shoal.report.signing import Decision
+from shoal.report.decision import Decision
 from shoal.risk.class_sizes import table_classes
 from shoal.schema import Schema
 

@@ -24,18 +24,18 @@ from shoal.files import sha256
 from shoal.frame import enter, leave, pick, series
 from shoal.linked import Collection
 from shoal.recipe import Recipe, Run
-from shoal.register.beside import Beside
-from shoal.register.people import Draft, row_hashes
+from shoal.register.beside_earlier import Beside
+from shoal.register.person_marks import Draft, row_hashes
 from shoal.release.folders import MANIFEST, place
 from shoal.release.release import Release
 from shoal.rng import secret
 from shoal.schema import LinkedSchema, Schema
 
 if TYPE_CHECKING:
-    from shoal.register.same_groups import SameGroups
+    from shoal.register.identity import Known
     from shoal.register.pending import Pending
     from shoal.register.register import Register
-    from shoal.register.who import Known
+    from shoal.register.same_groups import SameGroups
 
 __all__ = [
     "Entering",
@@ -133,7 +133,7 @@ def old_ledger(source: Any) -> Path | None:
     """The ledger beside a file, or the user's own, if an earlier version made it: it is brought up to date."""
     from shoal.ledger.migration import bring_up_to_date
     from shoal.ledger.tag import Tag, embedded_place
-    from shoal.register.home import own_ledger
+    from shoal.register.own_ledger import own_ledger
 
     file = Path(source.path)
     tag = Tag.read(file.resolve()) if getattr(source, "single", False) and file.is_file() else None

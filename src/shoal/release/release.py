@@ -29,7 +29,7 @@ from shoal.pseudonym import Pseudonyms
 from shoal.reading import Reading
 from shoal.recipe import Linked, Progress, Recipe, quiet
 from shoal.record import html_table
-from shoal.register.beside import Beside
+from shoal.register.beside_earlier import Beside
 from shoal.release.claims import promises, rules_claim
 from shoal.release.disclose import Measured, measured
 from shoal.release.headlines import found_lines, keeps_lines, replicated_lines, variation_lines

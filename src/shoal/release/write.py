@@ -27,12 +27,12 @@ from shoal.release.folders import FORMATS, MANIFEST, MODEL, REPLAY, REPORT, insi
 from shoal.release.hierarchical_risk import hierarchy_of
 from shoal.release.linked import require_linked, table_words, write_linked
 from shoal.release.manifest import manifest, read_manifest, replay_text, versions
-from shoal.report.account import accounts_of
 from shoal.report.bands import Bands
 from shoal.report.correlation import Correlations
+from shoal.report.decision import Decision, with_decision
 from shoal.report.marginal import Marginal
-from shoal.report.signing import Decision, with_decision
-from shoal.report.standing import standing_of
+from shoal.report.what_was_done import accounts_of
+from shoal.report.who_stands_out import standing_of
 from shoal.risk.class_sizes import table_classes
 from shoal.rng import fresh_key, is_repeatable
 

@@ -38,7 +38,7 @@ from shoal.record import Interval, Record
 from shoal.risk.class_sizes import table_classes
 from shoal.risk.individual_risk import expected_risks
 from shoal.risk.log_linear import LogLinear
-from shoal.risk.population import REDRAWS, fit_pitman, pitman_fits, redrawn
+from shoal.risk.population_uniqueness import REDRAWS, fit_pitman, pitman_fits, redrawn
 from shoal.schema import Schema
 
 __all__ = ["AttackerRisk", "Attackers", "ModelRisk", "attackers", "measure"]

@@ -50,9 +50,9 @@ from shoal.study.pegs_measures import (
 from shoal.study.study import Flag, Progress, quiet
 from shoal.synth import MarginalBootstrap, PeGS, PerturbedImputation
 from shoal.synth.bootstrap import BootstrapModel
-from shoal.synth.by_row import RowModel
 from shoal.synth.domain import encode_table
-from shoal.synth.imputation import ImputationModel
+from shoal.synth.pegs_by_row import RowModel
+from shoal.synth.perturbed_imputation import ImputationModel
 
 __all__ = ["EPSILONS", "ROW_METHODS", "TABLE_METHODS", "PegsStudy", "Point", "Settings", "run"]
 

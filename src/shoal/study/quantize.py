@@ -36,7 +36,7 @@ from shoal.group.ball import Ball, Scene
 from shoal.mask.aware import AwareMask, Masking
 from shoal.mask.flatten import Flatten
 from shoal.mask.push_back import PushBack
-from shoal.mask.shape import changed_shapes
+from shoal.mask.shape_divergence import changed_shapes
 from shoal.mask.shuffle import Shuffle
 from shoal.params import Help, Range, check
 from shoal.risk import linkage

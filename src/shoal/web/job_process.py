@@ -273,8 +273,8 @@ def release(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
 def measure(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
     """Make a release again as it was, and try the nearest match on everybody, however long that takes."""
     from shoal.release.manifest import replay
-    from shoal.risk.matching import measure as found_by_match
     from shoal.risk.nearest import match_pair
+    from shoal.risk.reidentification_attack import measure as found_by_match
 
     opened = Opened.from_dict(words["opened"])
     check_unchanged(opened)

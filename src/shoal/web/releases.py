@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import ParameterError, ShoalError
-from shoal.register.home import own_ledger
+from shoal.register.own_ledger import own_ledger
 
 if TYPE_CHECKING:
     from shoal.ledger.ledger import Ledger

@@ -16,7 +16,7 @@ import polars as pl
 from shoal.canonical import canonical, plain
 from shoal.coarsening import Generalize
 from shoal.coarsening.coarsener import Coarsened
-from shoal.coarsening.nodes import Counted
+from shoal.coarsening.lattice_nodes import Counted
 from shoal.conform import Prepared, as_written, check_columns, prepare, unit_rule
 from shoal.engine import GROUPED, PERSON, PERSONS, ROWS, Engine, Relation
 from shoal.errors import ColumnError, GuaranteeError, InputError, SchemaError

@@ -17,7 +17,7 @@ from shoal.coarsening import Generalize, Mondrian, Suppress
 from shoal.engine import PART_FORMATS, Engine, Inputs, Relation
 from shoal.errors import InputError, ParameterError
 from shoal.recipe import Anonymization, Coarsening, Progress, Recipe, Synthesis, quiet, read_recipe
-from shoal.register.beside import Beside
+from shoal.register.beside_earlier import Beside
 from shoal.release.folders import MODEL, staged
 from shoal.release.manifest import read_replay, recorded_pseudonyms
 from shoal.release.on_engine.anonymize import EngineMade, anonymize_relation, check_written
@@ -32,7 +32,7 @@ from shoal.release.on_engine.write import EngineRun, FilesRelease, Origin, Stamp
 from shoal.release.preset_rules import shown
 from shoal.release.pseudonyms import check_pseudonyms
 from shoal.release.registering import Entry
-from shoal.report.signing import Decision
+from shoal.report.decision import Decision
 from shoal.rng import branch_key
 from shoal.schema import Schema
 
