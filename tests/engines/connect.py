@@ -13,6 +13,7 @@ from pathlib import Path
 os.environ["PYSPARK_PYTHON"] = sys.executable
 
 from shoal.engine import Inputs
+from shoal.engine.marks import with_marks
 from shoal.engine.spark import SparkEngine
 
 KEY = "3c" * 32
@@ -31,7 +32,7 @@ def main(base):
         found = {
             "ages": engine.sample(relation, 20, KEY)["age"].to_list(),
             "zips": len(engine.collect(cells)),
-            "parts": [part.sha256 for part in engine.write(relation, out, KEY)],
+            "parts": [part.sha256 for part in engine.write(with_marks(engine, relation, KEY), out)],
         }
     session.stop()
     print(json.dumps(found))

@@ -12,6 +12,7 @@ from tests.engines.conftest import SPARK, coarsen_files, cut
 
 import shoal
 from shoal.engine import Inputs
+from shoal.engine.marks import with_marks
 from shoal.engine.memory import MemoryEngine
 from shoal.errors import ColumnError, GuaranteeError, InputError
 from shoal.recipe import Anonymization
@@ -120,7 +121,7 @@ def test_spark_connect_gives_the_rows_of_memory(visits, tmp_path):
     memory = MemoryEngine()
     relation = memory.scan(inputs)
     ages = memory.sample(relation, 20, KEY)["age"].to_list()
-    parts = [part.sha256 for part in memory.write(relation, out, KEY)]
+    parts = [part.sha256 for part in memory.write(with_marks(memory, relation, KEY), out)]
     assert json.loads(done.stdout.splitlines()[-1]) == {"ages": ages, "zips": 6, "parts": parts}
 
 
@@ -180,10 +181,10 @@ def test_a_file_written_twice_is_the_same_file(spark_engine, visits, tmp_path, m
     (out := tmp_path / "out").mkdir()
     (again := tmp_path / "again").mkdir()
     monkeypatch.setattr(spark, "_writing", dying)
-    parts = spark_engine.write(relation, out, KEY)
+    parts = spark_engine.write(with_marks(spark_engine, relation, KEY), out)
     assert (out / "died").exists()
     memory = MemoryEngine()
-    assert parts == memory.write(memory.of(visits), again, KEY)
+    assert parts == memory.write(with_marks(memory, memory.of(visits), KEY), again)
 
 
 def test_an_error_of_a_worker_comes_back_as_it_is(spark_engine, visits, tmp_path):

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 import traceback
@@ -92,6 +93,7 @@ def run() -> None:
     """Run the command line; every error Shoal raises becomes one line and its exit code."""
     signal.signal(signal.SIGTERM, _stop)
     keep_freed_memory()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # tall, narrow matrices: more threads only wait for each other
     gc.set_threshold(20_000, 50, 100)  # most objects live to the end: looking for garbage as often as usual costs 5 %
     try:
         app()

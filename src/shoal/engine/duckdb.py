@@ -22,7 +22,6 @@ import polars as pl
 from shoal.engine.csv_types import Dialect, csv_types
 from shoal.engine.engine import MARK, Batch, Part, Relation, Types
 from shoal.engine.inputs import Inputs
-from shoal.engine.marks import marked
 from shoal.engine.parts import write_parts
 from shoal.engine.sql import SqlEngine
 from shoal.engine.sums import summed
@@ -31,6 +30,7 @@ from shoal.errors import FileError
 __all__ = ["DuckDBEngine"]
 
 _BATCH = 100_000
+_INSERTED = 500_000  # rows that go into a table at a time: small inserts take twice the CPU
 
 
 class DuckDBEngine(SqlEngine):
@@ -124,10 +124,9 @@ class DuckDBEngine(SqlEngine):
         names = self._names([name for name in relation.columns if name != order])
         return self._connection.sql(f"SELECT {names} FROM ({relation.plan}) ORDER BY {self._name(order)}")
 
-    def write(self, relation: Relation, folder: Path, key: str, format: str = "parquet") -> tuple[Part, ...]:
+    def write(self, relation: Relation, folder: Path, format: str = "parquet") -> tuple[Part, ...]:
         """Write the rows in the order of their marks."""
-        found = self.map(relation, marked(key), {**relation.types, MARK: pl.Int64()})
-        ordered = f"SELECT * FROM ({found.plan}) ORDER BY {self._name(MARK)}"
+        ordered = f"SELECT * FROM ({relation.plan}) ORDER BY {self._name(MARK)}"
         return write_parts(self._batches(ordered), folder, self._length(relation), format)
 
     def close(self) -> None:
@@ -139,9 +138,9 @@ class DuckDBEngine(SqlEngine):
         """A table of what a function makes of each batch."""
         table = self._new()
         self._store(table, pl.DataFrame(schema=types))
-        for batch in batches:
-            if len(batch):
-                self._insert(table, function(batch).select(list(types)).cast(dict(types)))  # type: ignore[arg-type]
+        made = (function(batch).select(list(types)).cast(dict(types)) for batch in batches if len(batch))  # type: ignore[arg-type]
+        for rows in _together(made, _INSERTED):
+            self._insert(table, rows)
         return Relation(plan=f"SELECT * FROM {table}", types=dict(types))
 
     def _batches(self, query: str) -> Iterator[pl.DataFrame]:
@@ -212,6 +211,18 @@ def _cells(batches: Iterator[pl.DataFrame], cell: str) -> Iterator[pl.DataFrame]
                 yield pl.concat(held)
                 held = []
             held.append(rows)
+    if held:
+        yield pl.concat(held)
+
+
+def _together(frames: Iterator[pl.DataFrame], most: int) -> Iterator[pl.DataFrame]:
+    """Frames joined until they have about `most` rows."""
+    held: list[pl.DataFrame] = []
+    for frame in frames:
+        held.append(frame)
+        if sum(map(len, held)) >= most:
+            yield pl.concat(held)
+            held = []
     if held:
         yield pl.concat(held)
 

@@ -181,8 +181,8 @@ class Engine(Protocol):
     def native(self, relation: Relation, order: str) -> Any:
         """A relation as a table of the engine's own type, sorted by `order`, which it then leaves out."""
 
-    def write(self, relation: Relation, folder: Path, key: str, format: str = "parquet") -> tuple[Part, ...]:
-        """Write files of about equal numbers of rows in the order of the rows' marks under `key`."""
+    def write(self, relation: Relation, folder: Path, format: str = "parquet") -> tuple[Part, ...]:
+        """Write files of about equal numbers of rows in the order of their marks (`MARK`), which are left out."""
 
     def close(self) -> None:
         """Give back what the engine holds: connections, spill files."""
@@ -222,7 +222,8 @@ def open_engine(
         except ImportError:
             raise ParameterError("engine", "spark needs PyArrow", hint="pip install 'shoal[spark]'.") from None
         return SparkEngine(master=master, memory=memory)
-    need("duckdb", "engine duckdb", extra="duckdb")
+    for module in ("duckdb", "pyarrow"):
+        need(module, "engine duckdb", extra="duckdb")
     from shoal.engine.duckdb import DuckDBEngine
 
     return DuckDBEngine(memory=memory, spill=spill)

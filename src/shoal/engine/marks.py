@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.engine.engine import MARK, Batch
+from shoal.engine.engine import MARK, Batch, Engine, Relation
 
-__all__ = ["marked", "marks", "signed", "small_marks", "total"]
+__all__ = ["marked", "marks", "signed", "small_marks", "total", "with_marks"]
 
 Words = npt.NDArray[np.uint64]
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -35,6 +35,11 @@ def marks(frame: pl.DataFrame, key: str) -> Words:
 def marked(key: str) -> Batch:
     """Adds the marks as a column of whole numbers with a sign, in the same order, for engines that have no others."""
     return lambda frame: frame.with_columns(pl.Series(MARK, signed(marks(frame, key))))
+
+
+def with_marks(engine: Engine, relation: Relation, key: str) -> Relation:
+    """A relation with the marks of its rows, computed once."""
+    return engine.map(relation, marked(key), {**relation.types, MARK: pl.Int64()})
 
 
 def small_marks(key: str, share: float) -> Batch:
@@ -88,7 +93,7 @@ def _texts(column: pl.Series, key: str) -> pl.Series:
     """Each distinct text once."""
     known = column.drop_nulls().unique()
     words = pl.Series([int(_word(key, b"text", text.encode())) for text in known], dtype=pl.UInt64)
-    return column.replace_strict(known, words, default=None, return_dtype=pl.UInt64)
+    return words.gather(column.cast(pl.Enum(known)).to_physical())
 
 
 def _word(key: str, *parts: bytes) -> np.uint64:

@@ -12,7 +12,7 @@ import polars as pl
 from shoal.canonical import plain
 from shoal.engine.engine import GROUPED, MARK, PERSONS, ROWS, Batch, Part, Relation, Types, check_types
 from shoal.engine.inputs import Inputs
-from shoal.engine.marks import marked, marks
+from shoal.engine.marks import marks
 from shoal.engine.parts import write_parts
 from shoal.engine.sums import summed
 from shoal.files import read_table
@@ -179,9 +179,9 @@ class MemoryEngine:
         """The frame."""
         return relation.plan.sort(order).drop(order)
 
-    def write(self, relation: Relation, folder: Path, key: str, format: str = "parquet") -> tuple[Part, ...]:
+    def write(self, relation: Relation, folder: Path, format: str = "parquet") -> tuple[Part, ...]:
         """Write the rows in the order of their marks."""
-        return write_parts([marked(key)(relation.plan).sort(MARK)], folder, len(relation.plan), format)
+        return write_parts([relation.plan.sort(MARK)], folder, len(relation.plan), format)
 
     def close(self) -> None:
         """There is nothing to give back."""

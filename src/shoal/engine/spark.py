@@ -29,8 +29,7 @@ import pyarrow as pa
 from shoal.engine.csv_types import Dialect, csv_types
 from shoal.engine.engine import MARK, Batch, Part, Relation, Types
 from shoal.engine.inputs import Inputs
-from shoal.engine.marks import marked
-from shoal.engine.parts import n_parts, part_numbers, write_part
+from shoal.engine.parts import n_parts, write_part
 from shoal.engine.sql import SqlEngine
 from shoal.engine.sums import summed
 from shoal.errors import FileError, InputError, ParameterError, ShoalError
@@ -150,11 +149,11 @@ class SparkEngine(SqlEngine):
         made = numbers.mapInArrow(_of_batches(_of_numbers(function), types), _struct(types))
         return Relation(plan=f"SELECT * FROM {self._keep(made)}", types=dict(types))
 
-    def write(self, relation: Relation, folder: Path, key: str, format: str = "parquet") -> tuple[Part, ...]:
+    def write(self, relation: Relation, folder: Path, format: str = "parquet") -> tuple[Part, ...]:
         """Write each file on a worker; `folder` must be one that all of them see."""
         parts, place = n_parts(self._length(relation)), str(folder.resolve())
-        types = {**relation.types, MARK: pl.Int64(), _FILE: pl.Int64()}
-        found = self.map(relation, _numbered(key, parts), types)
+        number = f"shiftright((shiftright({self._name(MARK)}, 32) + 2147483648L) * {parts}L, 32)"  # `part_numbers`
+        found = self._relation(f"SELECT *, {number} AS {self._name(_FILE)} FROM ({relation.plan})")
         types = {"name": pl.String(), "rows": pl.Int64(), "sha256": pl.String()}
         written = self.collect(self.apply(found, _FILE, _writing(place, format), types)).sort("name")
         lost = [name for name in written["name"] if not (folder / name).is_file()]
@@ -266,14 +265,6 @@ def _of_java(memory: str) -> str:
     """``4GB`` as Java spells it: ``4g``."""
     number, unit = re.fullmatch(r"([0-9.]+) ?([MGT])i?B", memory).groups()  # type: ignore[union-attr]
     return f"{int(float(number) * 1024)}{ {'M': 'k', 'G': 'm', 'T': 'g'}[unit] }"
-
-
-def _numbered(key: str, parts: int) -> Batch:
-    def batch(rows: pl.DataFrame) -> pl.DataFrame:
-        found = marked(key)(rows)
-        return found.with_columns(pl.Series(_FILE, part_numbers(found[MARK], parts)))
-
-    return batch
 
 
 def _writing(folder: str, format: str) -> Batch:

@@ -68,7 +68,7 @@ class SqlEngine(ABC):
         """The rows that a pure function makes of each of n numbers."""
 
     @abstractmethod
-    def write(self, relation: Relation, folder: Path, key: str, format: str = "parquet") -> tuple[Part, ...]:
+    def write(self, relation: Relation, folder: Path, format: str = "parquet") -> tuple[Part, ...]:
         """Write the rows in the order of their marks."""
 
     @abstractmethod

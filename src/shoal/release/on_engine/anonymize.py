@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import polars as pl
 
 from shoal.claim import Claim
 from shoal.dp.journal import Spending
-from shoal.engine import GROUPED, PERSONS, ROWS, Engine, Inputs, Relation, Types
-from shoal.engine.marks import total
+from shoal.engine import GROUPED, PERSONS, ROWS, Engine, Relation
 from shoal.errors import GuaranteeError
 from shoal.fact import Fact
-from shoal.recipe import Progress, Recipe
+from shoal.recipe import Progress
 from shoal.recipe.anonymization import Anonymization
 from shoal.release.claims import cell_claims
 from shoal.release.on_engine.cells import CELL, GROUP, Plan, by_cells, cut, tried
@@ -28,7 +26,7 @@ from shoal.rng import branch_key
 from shoal.schema import Schema
 from shoal.synth.synthesizer import Model
 
-__all__ = ["EngineMade", "anonymize_relation", "check_written", "class_sizes", "digest", "largest_share", "read_back"]
+__all__ = ["EngineMade", "anonymize_relation", "class_sizes", "largest_share"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +92,7 @@ def anonymize_relation(
     from shoal.release.on_engine.sampled_attack import attack  # numba takes a fifth of a second to load
 
     found = attack(engine, prepared, cells.relation, masked, branch_key(key, "sample"))
-    share = largest_share(engine, masked, [CELL, GROUP], prepared.schema.unit)
+    share = largest_share(engine, masked, [CELL, GROUP], prepared.schema.unit, k)
     return EngineMade(
         relation=masked,
         schema=prepared.schema,
@@ -118,12 +116,12 @@ def class_sizes(engine: Engine, relation: Relation, by: Sequence[str], unit: str
     return int(sizes[PERSONS].min()), int(sizes[GROUPED].sum())  # type: ignore[arg-type]
 
 
-def largest_share(engine: Engine, relation: Relation, by: Sequence[str], unit: str | None) -> float:
-    """The largest share of a group's rows that one person holds."""
+def largest_share(engine: Engine, relation: Relation, by: Sequence[str], unit: str | None, k: int) -> float:
+    """The largest share of a group's rows that one person holds, where the smallest group holds `k` persons."""
+    if unit is None:
+        return 1 / k
     groups = engine.keep(engine.count(relation, by, unit))
     smallest = int(engine.extremes(groups, [ROWS])[ROWS][0])
-    if unit is None:
-        return 1 / smallest
     nobody = pl.DataFrame({unit: [None]}, schema={unit: relation.types[unit]})
     known = engine.recode(engine.select(relation, [*by, unit]), {}, nobody)
     held = engine.keep(engine.aggregate(engine.count(known, [*by, unit]), by, [], [ROWS]))
@@ -133,64 +131,3 @@ def largest_share(engine: Engine, relation: Relation, by: Sequence[str], unit: s
         both = part.join(rows, on=list(by), nulls_equal=True)
         most = max(most, float((both[ROWS] / both["all"]).max() or 0.0))  # type: ignore[arg-type]
     return most
-
-
-def check_written(
-    engine: Engine, made: EngineMade, released: Sequence[str], files: Sequence[Path], recipe: Recipe
-) -> None:
-    """Read the files back: they must hold exactly the released rows, in classes of k where that is claimed."""
-    written, rows = Inputs.listed("written table", files), engine.select(made.relation, released)
-    relation, key = read_back(engine, written, rows.types), "00" * 32
-    if written.delimiter is not None:
-        rows = _without_empty_texts(engine, rows)
-    _require(digest(engine, relation, key) == digest(engine, rows, key), "must hold exactly the released rows")
-    if recipe.collapses:
-        quasi = list(made.schema.quasi)
-        counted = engine.count(relation if made.schema.unit is None else made.relation, quasi, made.schema.unit)
-        smallest = int(engine.extremes(engine.keep(counted), [PERSONS])[PERSONS][0])
-        _require(smallest >= recipe.k, f"must be {recipe.k}-anonymous")
-    engine.forget(written)
-
-
-def read_back(engine: Engine, files: Inputs, types: Types) -> Relation:
-    """Written files with the types that were written: delimited text has none of its own."""
-    if files.delimiter is None:
-        return engine.select(engine.scan(files), list(types))
-    return engine.map(engine.texts(files), lambda rows: pl.DataFrame([_read(rows[n], types[n]) for n in types]), types)
-
-
-def _read(cells: pl.Series, dtype: pl.DataType) -> pl.Series:
-    if dtype == pl.Boolean:
-        return cells == "true"
-    if dtype == pl.Date:
-        return cells.str.to_date("%Y-%m-%d")
-    if isinstance(dtype, pl.Datetime):
-        return cells.str.to_datetime(time_unit=dtype.time_unit, time_zone=dtype.time_zone)
-    if dtype == pl.Time:
-        return cells.str.to_time("%H:%M:%S%.f")
-    return cells.cast(dtype)
-
-
-def _without_empty_texts(engine: Engine, relation: Relation) -> Relation:
-    """In delimited text an empty text is a missing one."""
-    texts = [name for name, dtype in relation.types.items() if dtype == pl.String]
-    blank = [pl.when(pl.col(name) != "").then(pl.col(name)).alias(name) for name in texts]
-    return engine.map(relation, lambda rows: rows.with_columns(blank), relation.types) if texts else relation
-
-
-def digest(engine: Engine, relation: Relation, key: str) -> tuple[int, int]:
-    """The number of rows and the sum of their marks modulo 2^64: equal for the same rows in any order and batches."""
-    types = {"rows": pl.Int64(), "high": pl.Int64(), "low": pl.Int64()}
-
-    def batch(rows: pl.DataFrame) -> pl.DataFrame:
-        found = total(rows, key)
-        return pl.DataFrame({"rows": [len(rows)], "high": [found >> 32], "low": [found & 0xFFFFFFFF]}, schema=types)
-
-    sums = engine.add_up(relation, batch, types)
-    rows, high, low = (int(sums[name][0]) for name in types)
-    return rows, ((high << 32) + low) % 2**64
-
-
-def _require(holds: bool, rule: str) -> None:
-    if not holds:
-        raise GuaranteeError("written table", rule, hint="Nothing was released.")

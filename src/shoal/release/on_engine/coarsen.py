@@ -64,7 +64,7 @@ def coarsen_by_cells(
     return EngineMade(
         relation=made,
         schema=prepared.schema,
-        claims=class_claims(Coarsening.of(method), prepared.schema, largest_share(engine, made, quasi, unit)),
+        claims=class_claims(Coarsening.of(method), prepared.schema, largest_share(engine, made, quasi, unit, k)),
         facts=(*prepared.facts, *_facts(engine, made, method, prepared, cells.n_cells)),
         class_columns=quasi,
         n_groups=n_classes,

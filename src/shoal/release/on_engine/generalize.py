@@ -51,7 +51,7 @@ def generalize_relation(
     return EngineMade(
         relation=coded,
         schema=settled,
-        claims=class_claims(recipe, settled, largest_share(engine, coded, settled.quasi, settled.unit)),
+        claims=class_claims(recipe, settled, largest_share(engine, coded, settled.quasi, settled.unit, k)),
         facts=(*items.prepared.facts, *([unit_rule(schema.unit)] if schema.unit else []), *done.facts),
         class_columns=settled.quasi,
         n_groups=n_classes,
@@ -102,7 +102,8 @@ def _probed(engine: Engine, relation: Relation, column: Column) -> Column:
 
 def _items(engine: Engine, relation: Relation, schema: Schema) -> _Items:
     names = list(schema.quasi)
-    n = engine.collect(engine.aggregate(engine.count(relation, names), [], []))[GROUPED][0]
+    counted = engine.keep(engine.count(relation, names))
+    n = engine.collect(engine.aggregate(counted, [], []))[GROUPED][0]
     if n > _MOST_COMBINATIONS:
         raise InputError(
             "table",
@@ -111,7 +112,7 @@ def _items(engine: Engine, relation: Relation, schema: Schema) -> _Items:
             hint="Recode some columns first: round numbers, shorten codes.",
         )
     if schema.unit is None:
-        raw, sets = engine.collect(engine.count(relation, names)), None
+        raw, sets = engine.collect(counted), None
     else:
         raw, sets = engine.person_sets(relation, names, schema.unit)
     prepared = canonical(_prepared(raw.select(names), schema))
@@ -148,9 +149,11 @@ def _coded(engine: Engine, relation: Relation, schema: Schema, items: _Items, do
     maps, shown = {}, as_written(items.prepared.frame, items.prepared.schema)
     for name in schema.quasi:
         now = done.columns[name] if name in done.columns else series(shown, name)
-        table = pl.DataFrame({"from": raw[name], "to": plain(now.gather(own))}).unique()
+        one = raw[name].arg_unique().to_numpy()
+        table = pl.DataFrame({"from": raw[name].gather(one), "to": plain(now.gather(own[one]))})
         if not table["from"].equals(table["to"]):
             maps[name] = table
-    left_out = np.setdiff1d(np.arange(len(items.raw)), items.prepared.rows[own])
-    chosen = engine.recode(engine.select(relation, released), maps, items.raw[left_out])
+    left_out = np.ones(len(items.raw), dtype=np.bool_)
+    left_out[items.prepared.rows[own]] = False
+    chosen = engine.recode(engine.select(relation, released), maps, items.raw.filter(pl.Series(left_out)))
     return engine.narrow(engine.keep(chosen), [name for name in released if name not in schema.quasi])

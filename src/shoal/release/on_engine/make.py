@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.coarsening import Generalize, Mondrian, Suppress
-from shoal.engine import PART_FORMATS, Engine, Inputs, Relation
+from shoal.engine import MARK, PART_FORMATS, Engine, Inputs, Relation
 from shoal.errors import InputError, ParameterError
 from shoal.recipe import Anonymization, Coarsening, Progress, Recipe, Synthesis, quiet, read_recipe
 from shoal.register.beside_earlier import Beside
 from shoal.release.folders import MODEL, staged
 from shoal.release.manifest import read_replay, recorded_pseudonyms
-from shoal.release.on_engine.anonymize import EngineMade, anonymize_relation, check_written
+from shoal.release.on_engine.anonymize import EngineMade, anonymize_relation
 from shoal.release.on_engine.cells import Plan, check_recipe
 from shoal.release.on_engine.coarsen import coarsen_by_cells
 from shoal.release.on_engine.free_text import check_texts_on
@@ -29,6 +29,7 @@ from shoal.release.on_engine.pseudonyms import under_pseudonyms_on
 from shoal.release.on_engine.registering import EngineEntering, nobodys_entry
 from shoal.release.on_engine.synthesize import check_synthesis, synthesize_relation
 from shoal.release.on_engine.write import EngineRun, FilesRelease, Origin, Stamp, write_evidence
+from shoal.release.on_engine.written_table import check_written, in_order
 from shoal.release.preset_rules import shown
 from shoal.release.pseudonyms import check_pseudonyms
 from shoal.release.registering import Entry
@@ -215,10 +216,11 @@ def written(
 ) -> FilesRelease:
     """Write what a run made to the stage of a release, read it back, and last of all write the manifest."""
     progress("writing")
-    released = [name for name in made.relation.columns if name in made.schema.released]
-    parts = engine.write(engine.select(made.relation, released), stage, branch_key(run.key, "order"), run.format)
+    order = branch_key(run.key, "order")
+    rows = in_order(engine, made, order, run.format)
+    parts = engine.write(rows, stage, run.format)
     progress("verifying")
-    check_written(engine, made, released, [stage / part.name for part in parts], run.recipe)
+    check_written(engine, made, rows, order, [stage / part.name for part in parts], run.recipe)
     origin.require_unchanged()
     beside = run.stamp.beside if entry is None else entry.beside
     done = FilesRelease(
@@ -236,6 +238,7 @@ def written(
     if made.model is not None:
         made.model.save(inside / MODEL, internal=True)
     progress("reporting")
+    released = [name for name in rows.columns if name != MARK]
     write_evidence(engine, done, stage, inside, made, run, released, origin)
     return done
 

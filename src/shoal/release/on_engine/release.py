@@ -13,20 +13,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import polars as pl
-
 from shoal.claim import Claim
 from shoal.engine import MARK, Engine, Inputs, Relation, open_engine
 from shoal.engine.choose import suited
-from shoal.engine.marks import marked
 from shoal.errors import ParameterError
 from shoal.fact import Fact, sentences
 from shoal.recipe import Progress, Recipe, quiet
 from shoal.release.folders import staged
-from shoal.release.on_engine.anonymize import EngineMade, digest
+from shoal.release.on_engine.anonymize import EngineMade
 from shoal.release.on_engine.cells import Plan
 from shoal.release.on_engine.make import check_on, made_on, written
 from shoal.release.on_engine.write import EngineRun, FilesRelease, Origin
+from shoal.release.on_engine.written_table import digest, in_order
 from shoal.release.registering import Entry
 from shoal.rng import branch_key
 from shoal.schema import Schema
@@ -58,11 +56,7 @@ class EngineRelease:
     @cached_property
     def table(self) -> Any:
         """What goes out, of the engine's own type, not collected: rows in a secret order, no identifier."""
-        relation, engine = self.made.relation, self.engine
-        names = [name for name in relation.columns if name in self.made.schema.released]
-        chosen = engine.select(relation, names)
-        types = {**chosen.types, MARK: pl.Int64()}
-        return engine.native(engine.map(chosen, marked(branch_key(self.run.key, "order")), types), MARK)
+        return self.engine.native(in_order(self.engine, self.made, branch_key(self.run.key, "order")), MARK)
 
     @property
     def claims(self) -> tuple[Claim, ...]:
