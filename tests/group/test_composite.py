@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.group import crest
-from shoal.group.class_mix import Mix
 from shoal.group.crest import composite_tree
+from shoal.group.mix import Mix
 from shoal.group.mst import spanning_tree
 
 NEAR = 1e-12  # composite distances that differ by less are equal

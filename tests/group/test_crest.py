@@ -8,9 +8,9 @@ import pytest
 from shoal import Schema
 from shoal.conform import prepare
 from shoal.errors import ColumnError, GuaranteeError, InputError, ParameterError, SchemaError
-from shoal.group import class_mix
-from shoal.group.class_mix import jensen_shannon
+from shoal.group import mix
 from shoal.group.crest import Crest
+from shoal.group.mix import jensen_shannon
 from shoal.group.mst import MST, TCloseMST
 from shoal.params import build, to_dict
 
@@ -201,7 +201,7 @@ def test_k_above_half_of_the_records(grouper):
 
 
 def test_too_many_classes(monkeypatch):
-    monkeypatch.setattr(class_mix, "_MOST_COUNTS", 100)
+    monkeypatch.setattr(mix, "_MOST_COUNTS", 100)
     with pytest.raises(InputError, match="too many classes"):
         Crest(k=3).assign(survey(), SCHEMA)
 

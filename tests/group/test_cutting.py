@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.group.class_mix import Mix, jensen_shannon
 from shoal.group.cutting import STEP, excess, share
+from shoal.group.mix import Mix, jensen_shannon
 from shoal.group.mst import Tree, cut_tree, spanning_tree
 
 NEAR = 1e-11

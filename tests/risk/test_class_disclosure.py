@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shoal import Schema
 from shoal.errors import InputError, SchemaError
-from shoal.group.class_mix import jensen_shannon
+from shoal.group.mix import jensen_shannon
 from shoal.risk.class_disclosure import class_mix
 
 SCHEMA = Schema.of(quasi=["x"], sensitive=["ill"])

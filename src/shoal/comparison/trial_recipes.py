@@ -27,7 +27,7 @@ from shoal.conform import prepare
 from shoal.errors import SchemaError
 from shoal.frame import enter
 from shoal.group import MDAV, Ball, Crest, KMember
-from shoal.group.class_mix import class_names
+from shoal.group.mix import class_names
 from shoal.mask import Centroid, GaussianDither, MicroPerturb, PushBack, Resample, Shuffle
 from shoal.method import FAMILIES, methods
 from shoal.recipe import Anonymization, Coarsening, Recipe, Synthesis, read_recipe

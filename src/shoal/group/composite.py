@@ -27,8 +27,8 @@ import numpy as np
 from numba import njit
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
-from shoal.group.class_mix import Mix
 from shoal.group.cutting import STEP, share
+from shoal.group.mix import Mix
 from shoal.group.prim import Tournament, enter, tournament
 from shoal.group.spatial import Index, nearest, remove
 

@@ -29,7 +29,7 @@ import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
 from shoal.conform import Prepared
-from shoal.group.class_mix import Classes, ClassGrouper, Mix
+from shoal.group.mix import Classes, ClassGrouper, Mix
 from shoal.group.mst import Tree, cut_tree, range_points, spanning_tree
 from shoal.group.points import Points, distinct
 from shoal.method import ReportText

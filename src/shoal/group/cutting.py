@@ -42,7 +42,7 @@ import numpy as np
 from numba import njit
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
-from shoal.group.class_mix import Mix
+from shoal.group.mix import Mix
 
 __all__ = ["CLOSE", "DIVERGENCE", "LONGEST", "STEP", "cut", "excess", "share"]
 

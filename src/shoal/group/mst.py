@@ -45,8 +45,8 @@ from shoal.arrays import FloatArray, IntArray
 from shoal.conform import Prepared
 from shoal.encode import Coding, Encoder
 from shoal.errors import SchemaError
-from shoal.group.class_mix import ClassGrouper, Mix, require_two_groups
 from shoal.group.grouper import Grouper
+from shoal.group.mix import ClassGrouper, Mix, require_two_groups
 from shoal.group.points import Copies, Points, distinct
 from shoal.method import ReportText
 from shoal.params import Help, Range

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-from shoal.group.class_mix import class_names
+from shoal.group.mix import class_names
 from shoal.pair import NOBODY, Pair
 from shoal.progress import advance
 from shoal.record import Record

@@ -20,7 +20,7 @@ import numpy as np
 from shoal.arrays import FloatArray, IntArray, numbered
 from shoal.conform import Prepared, prepare
 from shoal.errors import InputError, SchemaError
-from shoal.group.class_mix import class_codes, class_names, compound
+from shoal.group.mix import class_codes, class_names, compound
 from shoal.record import Record
 from shoal.schema import Schema
 

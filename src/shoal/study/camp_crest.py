@@ -33,7 +33,7 @@ from shoal.datasets import nmes1988
 from shoal.encode import Encoder
 from shoal.errors import InputError, ParameterError
 from shoal.group import MDAV, MST, Crest, Grouper, KMember, TCloseMST
-from shoal.group.class_mix import class_codes, class_names, compound
+from shoal.group.mix import class_codes, class_names, compound
 from shoal.mask import BlindMask, Centroid, MicroPerturb, ValueSets, pair_up
 from shoal.pair import Pair
 from shoal.params import Help, Range, check

@@ -28,7 +28,7 @@ from shoal.engine.cell_tree import CellTree, hosts
 from shoal.engine.marks import marks, signed
 from shoal.errors import GuaranteeError, InputError, ParameterError, ShoalError
 from shoal.frame import enter
-from shoal.group.class_mix import ClassGrouper
+from shoal.group.mix import ClassGrouper
 from shoal.recipe.anonymization import Anonymization, run_chain
 from shoal.release.on_engine.conform import PreparedRelation
 from shoal.rng import branch, branch_key
