@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["linked_column", "linked_exposure", "linked_source", "open_linked"]
 
-WANTED = 5  # candidates that everybody should keep when events are known
+K_REQUIRED = 5  # candidates that everybody should keep when events are known
 
 
 def open_linked(path: str | Path, *, keep: Path | None = None, **asked: Any) -> Opened:
@@ -117,11 +117,11 @@ def linked_exposure(tables: Mapping[str, Any], schema: LinkedSchema) -> dict[str
     found |= exposure(persons, root.whole)
     found |= standing(persons, root.whole)
     try:
-        joined = measure(held, WANTED)
+        joined = measure(held, K_REQUIRED)
     except ShoalError:
         return found
     known = [one for one in joined.by_events if one.knows == "events" and one.below_share is not None]
-    return found | {"events": [(one.events, one.k, one.below_share) for one in known], "wanted": WANTED}
+    return found | {"events": [(one.events, one.k, one.below_share) for one in known], "k_required": K_REQUIRED}
 
 
 def _words(error: InputError) -> dict[str, Any]:

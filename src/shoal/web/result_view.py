@@ -224,7 +224,7 @@ def _events(release: Release) -> list[dict[str, Any]]:
     known = {} if before is None else {(one.knows, one.events): one.below_share for one in before.by_events}
     return [
         {"knows": one.knows, "events": one.events, "before": known.get((one.knows, one.events)), "k": one.k}
-        | {"after": one.below_share, "wanted": after.k_required}
+        | {"after": one.below_share, "k_required": after.k_required}
         for one in after.by_events
     ]
 
