@@ -318,8 +318,8 @@ def _events(found: Mapping[str, Any], limits: Mapping[str, float]) -> Iterator[R
             chance=0.0,
             against="nobody",
             n=joint.n_persons,
-            meaning=f"Share of persons with a pseudonym in {other.table} that fewer than {joint.k_required} of their class "
-            f"have; {other.n_single:,} of {other.n_tokens:,} pseudonyms are of one person each.",
+            meaning=f"Share of persons with a pseudonym in {other.table} that fewer than {joint.k_required} of "
+            f"their class have; {other.n_single:,} of {other.n_tokens:,} pseudonyms are of one person each.",
         )
 
 
