@@ -79,7 +79,7 @@ def test_coarsen_and_verify(lake, tmp_path):
     [
         ("--method", "safe-harbor"),
         ("--method", "suppress", "--diversity", "2"),
-        ("--method", "generalize", "--preset", "cms"),
+        ("--method", "generalize", "--preset", "safe-harbor"),
         ("--method", "generalize", "--format", "sav"),
         ("--method", "generalize", "--diversity", "2"),
     ],

@@ -248,7 +248,8 @@ def anonymize(
     if name != "memory" and isinstance(schema, Schema):
         words: dict[str, Any] = {"seed": seed, "memory": memory, "allow": allow, "progress": progress}
         words |= {"register": register, "pseudonyms": pseudonyms}
-        return _on(name, table, schema, recipe, words, preset=preset, same_groups_as=same_groups_as, events=events)
+        words |= {"preset": preset, "accept": accept}
+        return _on(name, table, schema, recipe, words, same_groups_as=same_groups_as, events=events)
     given = read_input(table, schema) if isinstance(table, str | Path) else table
     return make(
         given,
@@ -359,7 +360,7 @@ def coarsen(
     if name != "memory" and isinstance(schema, Schema):
         words: dict[str, Any] = {"seed": seed, "memory": memory, "allow": allow, "progress": progress}
         words |= {"register": register, "pseudonyms": pseudonyms}
-        return _on(name, table, schema, recipe, words, preset=preset, events=events)
+        return _on(name, table, schema, recipe, words | {"preset": preset, "accept": accept}, events=events)
     table = read_input(table, schema) if isinstance(table, str | Path) else table
     held: dict[str, Any] = {"preset": preset, "accept": accept, "allow": allow, "register": register}
     return make(table, schema, recipe, **held, pseudonyms=pseudonyms, seed=seed, progress=progress)
