@@ -22,6 +22,7 @@ from shoal.files.column_types import as_dates
 from shoal.frame import Frame, adopt, enter, pick, series, with_columns
 from shoal.schema import Column, Kind, Role, Schema
 from shoal.schema.codes_seen import without_codes
+from shoal.schema.placeholder_ids import check_names_somebody
 from shoal.value import codes_of
 
 __all__ = [
@@ -113,6 +114,7 @@ def prepare(table: Any, schema: Schema) -> Prepared:
     if len(frame) == 0:
         problems.settle()
         raise InputError("table", "must have at least one row", got="0 rows")
+    problems.each(lambda named: _check_named(frame, *named), _names(schema))
     frame = _dated(frame, schema, problems)
     here = [column for column in schema.columns if _is_used(column) and column.name in frame.columns]
     columns = problems.each(lambda column: _settle(series(frame, column.name), column), here)
@@ -177,6 +179,18 @@ def in_two_homes(frame: Frame, schema: Schema) -> list[InputError]:
     n_torn = int((pairs["unit"].unique_counts() > 1).sum())
     rule, hint = "must be the same in all rows of a person", "Correct it, or give who moved a household of their own."
     return [ColumnError(home, rule, got=f"{n_torn} persons in several", hint=hint)] if n_torn else []
+
+
+def _names(schema: Schema) -> list[tuple[str, str]]:
+    """The columns by which rows count as one person's or one household's, and what they name."""
+    both = ((schema.unit, "person"), (schema.household, "household"))
+    return [(name, what) for name, what in both if name is not None]
+
+
+def _check_named(frame: Frame, name: str, what: str) -> None:
+    if name in frame.columns:
+        remedy = f"Leave these cells empty: each row then counts as a {what} of its own."
+        check_names_somebody(series(frame, name), what, remedy)
 
 
 def _dated(frame: Frame, schema: Schema, problems: Problems) -> Frame:

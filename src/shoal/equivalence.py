@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from shoal.errors import SchemaError
 from shoal.frame import Frame, series
 
@@ -209,7 +209,7 @@ def equal_rows(first: FloatArray, second: FloatArray) -> tuple[IntArray, IntArra
 def codes(column: pl.Series) -> Codes:
     """A column as whole numbers, in no particular order; a missing value is a level of its own."""
     whole = _whole_numbers(column)
-    return _from_dictionary(column) if whole is None else _shifted(whole)
+    return _numbered(column) if whole is None else _shifted(whole)
 
 
 def ranks(column: pl.Series, levels: pl.Series | None = None) -> Codes:
@@ -219,7 +219,7 @@ def ranks(column: pl.Series, levels: pl.Series | None = None) -> Codes:
     whole = _whole_numbers(column) if levels is None else None
     if whole is not None:
         return _dense(_shifted(whole))
-    coded = _from_dictionary(column)
+    coded = _numbered(column)
     shown = np.empty(coded.n, dtype=np.int64)
     shown[coded.values] = np.arange(len(column))
     place = np.empty(coded.n, dtype=np.int64)
@@ -307,18 +307,30 @@ def _shifted(whole: pl.Series) -> Codes:
     return Codes(values=values, n=span + missing)
 
 
-def _from_dictionary(column: pl.Series) -> Codes:
+def _numbered(column: pl.Series) -> Codes:
+    """A column's distinct values in the order of their first rows; missing is one of them."""
     if column.dtype.is_float():
         # The two zeros are one value. NumPy's sum makes them so; Polars' leaves a column as it is when 0 is added.
-        column = pl.Series(column.to_numpy() + 0.0).fill_nan(None)
-    encoded = column.to_arrow().dictionary_encode(null_encoding="encode")
-    # Through Polars: Arrow's own way to NumPy would import pandas.
-    return Codes(values=pl.Series(encoded.indices).to_numpy().astype(np.int64), n=len(encoded.dictionary))
+        return _sorted_out(column.to_numpy() + 0.0)
+    if column.dtype.is_integer() and column.null_count() == 0:
+        return _sorted_out(column.to_numpy())
+    frame = pl.DataFrame({"value": column})
+    distinct = frame.unique(maintain_order=True).with_row_index("place")
+    found = frame.join(distinct, on="value", how="left", nulls_equal=True, maintain_order="left")["place"]
+    return Codes(values=found.to_numpy().astype(np.int64), n=distinct.height)
+
+
+def _sorted_out(values: AnyArray) -> Codes:
+    """Numbers (NaN equals NaN) by sorting, which is faster for them than hashing."""
+    distinct, first, place = np.unique(values, return_index=True, return_inverse=True)
+    order = np.empty(len(distinct), dtype=np.int64)
+    order[np.argsort(first)] = np.arange(len(distinct))
+    return Codes(values=order[place], n=len(distinct))
 
 
 def _dense(key: Codes) -> Codes:
     if key.n > 4 * len(key.values) + 2**16:
-        return _from_dictionary(pl.Series(key.values))
+        return _numbered(pl.Series(key.values))
     seen: BoolArray = np.zeros(key.n, dtype=np.bool_)
     seen[key.values] = True
     place = np.cumsum(seen) - 1

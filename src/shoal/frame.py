@@ -14,6 +14,7 @@ import polars as pl
 
 from shoal.arrays import AnyArray, IntArray
 from shoal.errors import ColumnError, InputError
+from shoal.extras import need
 
 __all__ = ["Backend", "Frame", "adopt", "converted", "enter", "leave", "pick", "series", "with_columns"]
 
@@ -29,6 +30,8 @@ def enter(table: Any, *, owner: str = "table") -> Frame:
     if isinstance(table, nw.DataFrame):
         return table
     frame = _adopt(table, owner)
+    if not frame.implementation.is_polars():
+        need("pyarrow", owner, otherwise="Or give a Polars frame.")
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     _check_names(frame.columns, owner)

@@ -194,13 +194,6 @@ def test_gzip_holds_no_clock_and_no_name(tmp_path):
     assert head[3:8] == b"\x00" * 5  # no flags (so no name), no time
 
 
-def test_line_breaks_in_cells_survive_reading_in_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr("shoal.files.delimited._BLOCK_BYTES", 64)
-    cells = [f"line {i}\nbreak {i}" for i in range(50)]
-    write_table(pl.DataFrame({"a": cells, "b": range(50)}), tmp_path / "t.csv")
-    assert read_table(tmp_path / "t.csv")["a"].to_list() == cells
-
-
 def test_source_says_what_was_found(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"name;n\n" + SENTINEL.encode() + b";1\n")

@@ -368,3 +368,9 @@ def test_safe_harbor_lets_no_derived_code_stand():
 def test_a_comparison_refuses_once_and_not_recipe_by_recipe():
     with pytest.raises(SchemaError, match="without pseudonyms"):
         shoal.compare(table_of([1] * 20), SCHEMA)
+
+
+def test_what_names_nobody_gets_no_pseudonym():
+    table = pl.DataFrame({"patient": [*range(1, 30), *[0] * 9]})
+    with pytest.raises(ColumnError, match="9 rows.*stays missing"):
+        NAMES.apply(table, shoal.Schema.of(pseudonym=["patient"]))

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 import traceback
@@ -40,13 +41,13 @@ class Commands(ModuleGroup):
         "risk": "Show who stands out in FILE, because of which columns, to which attackers, and what would help most.",
         "verify": "Check a written release, and report what each claim rests on.",
         "sign": "Sign the manifest of a release, and with it every released file.",
-        "export": "Write released tables to a database or a workbook, or one table to standard output.",
+        "export": "Write released tables to a database, a workbook or FHIR resources, or one table to standard output.",
         "handover": "Pack table, report, manifest and signature into one ZIP file, and nothing else.",
         "outliers": "Count the people with too few near neighbours, by a distance for each quasi-identifier.",
         "reconstruct": "Rebuild individual values from the means of their groups.",
         "scan": "Scan FILE for the 18 Safe Harbor identifiers, by column names and values; print counts, never values.",
         "scrub": "Replace what Presidio recognises in free text of FILE by its kind, and print how much of each.",
-        "schema": "Propose, check and fix schemas, which describe each column.",
+        "schema": "Propose, check and fix schemas, which describe each column; packs for OMOP, FHIR and CMS.",
         "market": "Predict what people who enrol in new markets will cost, and rank the markets.",
         "transfer": "Predict a response for one task from the tables of several.",
         "score": "Risk scores: fit, explain, evaluate.",
@@ -92,6 +93,7 @@ def run() -> None:
     """Run the command line; every error Shoal raises becomes one line and its exit code."""
     signal.signal(signal.SIGTERM, _stop)
     keep_freed_memory()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # tall, narrow matrices: more threads only wait for each other
     gc.set_threshold(20_000, 50, 100)  # most objects live to the end: looking for garbage as often as usual costs 5 %
     try:
         app()

@@ -310,6 +310,17 @@ def _events(found: Mapping[str, Any], limits: Mapping[str, float]) -> Iterator[R
                 meaning=f"Share of persons for whom fewer than {joint.wanted} fit, tables joined; the fewest are "
                 f"{'not counted' if one.k is None else one.k}.",
             )
+    for other in joint.third_parties:
+        yield Reading(
+            name=f"knows whose {other.column} is whose",
+            first=True,
+            value=other.below_share,
+            chance=0.0,
+            against="nobody",
+            n=joint.n_persons,
+            meaning=f"Share of persons with a pseudonym in {other.table} that fewer than {joint.wanted} of their class "
+            f"have; {other.n_single:,} of {other.n_tokens:,} pseudonyms are of one person each.",
+        )
 
 
 def _matching(found: Mapping[str, Any]) -> Iterator[Reading]:

@@ -12,6 +12,8 @@ from shoal.cli.console import out as screen
 from shoal.cli.console import print_table
 from shoal.cli.options import File, Overwrite, Reading, SchemaFile, check_free, grouped, required
 from shoal.cli.output import answer, product
+from shoal.cli.schema_pack import EXAMPLES as PACK
+from shoal.cli.schema_pack import pack
 from shoal.conform import prepare
 from shoal.errors import Problems
 from shoal.files import Labels, write_text
@@ -28,7 +30,9 @@ from shoal.schema.infer_linked import propose_linked
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Propose, check and fix schemas, which describe each column.", no_args_is_help=True)
+_HELP = "Propose, check and fix schemas, which describe each column; packs for OMOP, FHIR and CMS."
+app = typer.Typer(help=_HELP, no_args_is_help=True)
+app.command(epilog=PACK)(pack)
 
 _INFER = """Examples:
 

@@ -195,15 +195,22 @@ def _at(value: Any, names: Sequence[str]) -> Any:
     return _at(value.get(names[0]), names[1:]) if isinstance(value, Mapping) else None
 
 
-def fhir_schema(tables: Mapping[str, Any]) -> LinkedSchema:
-    """The schema of what `fhir` reads: codes of conditions and drugs are sensitive, dates and classes may be known."""
+def fhir_schema(tables: Mapping[str, Any] | None = None) -> LinkedSchema:
+    """The schema of what `fhir` reads: codes of conditions and drugs are sensitive, dates and classes may be known.
+
+    Without tables, that of all resources and fields which are read.
+    """
     links: dict[str, Any] = {"parent": "patients", "link": "patient"}
     more = {"patients": {}, "encounters": {**links, "summaries": ["count"]}}
     return LinkedSchema.of(
         **{
-            name: {"key": "id", **more.get(name, links), "columns": _roles(fields, tables[name].columns)}
+            name: {
+                "key": "id",
+                **more.get(name, links),
+                "columns": _roles(fields, fields if tables is None else tables[name].columns),
+            }
             for name, (_, fields) in _KINDS.items()
-            if name in tables
+            if tables is None or name in tables
         }
     )
 

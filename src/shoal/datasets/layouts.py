@@ -11,16 +11,19 @@ Entrepreneurs' Synthetic Public Use File (DE-SynPUF) the beneficiary summary and
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from shoal.errors import InputError
 from shoal.frame import enter
 from shoal.schema import LinkedSchema
 
-__all__ = ["omop_schema", "synpuf_schema"]
+__all__ = ["LAYOUTS", "omop_schema", "pack_schema", "synpuf_schema"]
 
 _Roles = Mapping[str, Sequence[str]]
-_OMOP: dict[str, tuple[dict[str, Any], _Roles]] = {
+_Also = Mapping[str, Mapping[str, str]]
+_Pack = Mapping[str, tuple[dict[str, Any], _Roles]]
+_OMOP: _Pack = {
     "person": (
         {"key": "person_id"},
         {
@@ -97,7 +100,7 @@ _ILLNESSES = (
     *("SP_OSTEOPRS", "SP_RA_OA", "SP_STRKETIA"),
 )
 _OF_A_CLAIM: dict[str, Any] = {"parent": "beneficiaries", "link": "DESYNPUF_ID", "summaries": ["count"]}
-_SYNPUF: dict[str, tuple[dict[str, Any], _Roles]] = {
+_SYNPUF: _Pack = {
     "beneficiaries": (
         {"key": "DESYNPUF_ID"},
         {
@@ -117,11 +120,13 @@ _SYNPUF: dict[str, tuple[dict[str, Any], _Roles]] = {
     "inpatient": (_OF_A_CLAIM, _CLAIM),
     "outpatient": (_OF_A_CLAIM, _CLAIM),
 }
+LAYOUTS: Mapping[str, _Pack] = {"omop": _OMOP, "synpuf": _SYNPUF}
+"""The packs by name: for each table its key and link, and its fields by role."""
 _CODES = re.compile(r".*_concept_id|SP_.*|.*_(CD|IND)|(ICD9|HCPCS).*_\d+|SEGMENT")
 _COMPACT_DATES = re.compile(r"(CLM|BENE)_.*_DT")
 
 
-def omop_schema(tables: Mapping[str, Any], also: Mapping[str, Mapping[str, str]] | None = None) -> LinkedSchema:
+def omop_schema(tables: Mapping[str, Any], also: _Also | None = None) -> LinkedSchema:
     """The schema of OMOP tables: years of birth, concepts and start dates stay, sources and end dates go.
 
     Parameters
@@ -139,25 +144,59 @@ def omop_schema(tables: Mapping[str, Any], also: Mapping[str, Mapping[str, str]]
     >>> shoal.datasets.omop_schema({"person": person, "visit_occurrence": visits})["person"].known
     ('gender_concept_id', 'year_of_birth')
     """
-    return _packed(_OMOP, tables, also or {})
+    return _packed(_OMOP, _fields(tables), also or {})
 
 
-def synpuf_schema(tables: Mapping[str, Any], also: Mapping[str, Mapping[str, str]] | None = None) -> LinkedSchema:
+def synpuf_schema(tables: Mapping[str, Any], also: _Also | None = None) -> LinkedSchema:
     """The schema of CMS's synthetic claims: ``beneficiaries``, ``inpatient``, ``outpatient``; see `omop_schema`."""
-    return _packed(_SYNPUF, tables, also or {})
+    return _packed(_SYNPUF, _fields(tables), also or {})
 
 
-def _packed(
-    pack: Mapping[str, tuple[dict[str, Any], _Roles]], tables: Mapping[str, Any], also: Mapping[str, Mapping[str, str]]
+def pack_schema(
+    layout: str, fields: Mapping[str, Collection[str]] | None = None, also: _Also | None = None
 ) -> LinkedSchema:
+    """The schema of a layout by its name, for tables with these fields; of all tables and fields, where none are given.
+
+    Raises
+    ------
+    InputError
+        Tables have fields that the pack doesn't know and `also` gives no role: all of them are named.
+    """
+    pack, roles = LAYOUTS[layout], also or {}
+    there = {name: _known(pack[name][1], {}) for name in pack} if fields is None else fields
+    undecided = [*_undecided(pack, there, roles)]
+    if undecided:
+        hint = "Give each a role: TABLE.FIELD=ROLE."
+        raise InputError(layout, f"nobody decided about {', '.join(undecided)}", hint=hint)
+    return _packed(pack, there, roles)
+
+
+def _fields(tables: Mapping[str, Any]) -> dict[str, Collection[str]]:
+    return {name: enter(table).columns for name, table in tables.items()}
+
+
+def _known(roles: _Roles, also: Mapping[str, str]) -> dict[str, str]:
+    """The role of each field of a table."""
+    return {field: role for role, fields in roles.items() for field in fields} | dict(also)
+
+
+def _packed(pack: _Pack, fields: Mapping[str, Collection[str]], also: _Also) -> LinkedSchema:
     """The known fields that the tables have, and those that somebody decided on."""
     made = {}
-    for name in (name for name in pack if name in tables):
+    for name in (name for name in pack if name in fields):
         links, roles = pack[name]
-        there = enter(tables[name]).columns
-        known = {field: role for role, fields in roles.items() for field in fields} | dict(also.get(name, {}))
-        made[name] = {**links, "columns": {field: _words(field, known[field]) for field in known if field in there}}
+        known = _known(roles, also.get(name, {}))
+        columns = {field: _words(field, known[field]) for field in known if field in fields[name]}
+        made[name] = {**links, "columns": columns}
     return LinkedSchema.of(**made)
+
+
+def _undecided(pack: _Pack, fields: Mapping[str, Collection[str]], also: _Also) -> Iterator[str]:
+    """What the tables have and nobody gave a role."""
+    for name in (name for name in pack if name in fields):
+        links, roles = pack[name]
+        known = {*_known(roles, also.get(name, {})), links.get("key"), links.get("link")}
+        yield from (f"{name}.{field}" for field in fields[name] if field not in known)
 
 
 def _words(field: str, role: str) -> dict[str, Any]:

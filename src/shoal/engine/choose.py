@@ -12,6 +12,8 @@ import re
 from importlib.util import find_spec
 from pathlib import Path
 
+import polars as pl
+
 from shoal.errors import InputError
 from shoal.files.table import files_at, is_many
 
@@ -54,13 +56,11 @@ def bytes_of(memory: str) -> int:
 def _of_file(file: Path) -> int:
     name = file.name.lower()
     if name.endswith(".parquet"):
-        import pyarrow.parquet as pq
-
         try:
-            found = pq.read_metadata(file)
+            found = pl.scan_parquet(file)
+            return int(found.select(pl.len()).collect().item()) * len(found.collect_schema()) * _A_CELL
         except Exception:  # the reader says what is wrong with it
             return 0
-        return int(found.num_rows * found.num_columns * _A_CELL)
     text = name.removesuffix(".gz").endswith((".csv", ".tsv", ".txt"))
     return file.stat().st_size * _A_BYTE_OF_TEXT * (4 if name.endswith(".gz") else 1) if text else 0
 

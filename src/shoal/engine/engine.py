@@ -222,7 +222,8 @@ def open_engine(
         except ImportError:
             raise ParameterError("engine", "spark needs PyArrow", hint="pip install 'shoal[spark]'.") from None
         return SparkEngine(master=master, memory=memory)
-    need("duckdb", "engine duckdb", extra="duckdb")
+    for module in ("duckdb", "pyarrow"):
+        need(module, "engine duckdb", extra="duckdb")
     from shoal.engine.duckdb import DuckDBEngine
 
     return DuckDBEngine(memory=memory, spill=spill)

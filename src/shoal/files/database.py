@@ -272,7 +272,8 @@ def _begin_at_once(engine: Any) -> None:
 
 @contextmanager
 def _duckdb(url: Any, owner: str, *, read_only: bool) -> Iterator[Any]:
-    need("duckdb", owner, error=FileError)
+    for module in ("duckdb", "pyarrow"):
+        need(module, owner, extra="databases", error=FileError)
     import duckdb
 
     file = _existing(url, owner) if read_only else Path(url.database or "")

@@ -12,12 +12,12 @@ import zipfile
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from shoal.errors import FileError, InputError, ParameterError
 from shoal.files.column_types import NUMBER, decimal_mark, typed, without_nan
+from shoal.files.csv_cells import cut
 from shoal.files.source import Source, check_names
 
 __all__ = ["DELIMITERS", "TextOptions", "delimited", "read_delimited"]
@@ -26,7 +26,6 @@ DELIMITERS = (",", ";", "\t", "|")
 THOUSANDS = (",", ".", " ", "\u00a0", "\u202f", "'")
 
 _SAMPLE_BYTES = 1 << 16
-_BLOCK_BYTES = 1 << 26
 _IN_ARCHIVES = (".csv", ".tsv", ".txt")
 
 
@@ -59,7 +58,7 @@ def read_delimited(file: Path, ending: str, data: bytes, options: TextOptions) -
         raise FileError(str(file), "must hold a header line and rows", got="an empty file")
     delimiter = options.delimiter or ("\t" if ending.startswith("tsv") else _sniff(letters))
     names = _header(file, letters, delimiter)
-    cells = _cells(file, letters, len(names), delimiter)
+    cells = cut(file, letters, len(names), delimiter)
     decimal = options.decimal or decimal_mark(cells, delimiter)
     columns = {
         name: column if name in options.text else typed(column, decimal, options.thousands)
@@ -193,55 +192,3 @@ def _header(file: Path, letters: bytes, delimiter: str) -> list[str]:
             str(file), "first line must hold the column names", got="only numbers", hint="Add a header line."
         )
     return names
-
-
-def _cells(file: Path, letters: bytes, n_columns: int, delimiter: str) -> list[pl.Series]:
-    """Cut the text after the header into columns of text; every line must have the header's number of cells."""
-    from pyarrow import BufferReader, large_string
-    from pyarrow import csv as arrow
-
-    wrong: list[tuple[int, int]] = []
-
-    def note(row: Any) -> str:
-        wrong.append((row.number, row.actual_columns))
-        return "skip"
-
-    names = [str(place) for place in range(n_columns)]
-    try:
-        table = arrow.read_csv(
-            BufferReader(letters if letters.endswith((b"\n", b"\r")) else letters + b"\n"),
-            arrow.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES, column_names=names, skip_rows_after_names=1),
-            arrow.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note),
-            arrow.ConvertOptions(
-                column_types=dict.fromkeys(names, large_string()),
-                null_values=[""],
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=True,
-            ),
-        )
-    except Exception:  # the library's message quotes cells
-        raise InputError(str(file), "must be delimited text", hint="Check quotes and line breaks.") from None
-    if wrong:
-        raise _ragged(file, n_columns, wrong)
-    columns = [pl.Series(name, table[name]).cast(pl.String) for name in names]
-    _check_closed(file, letters, columns[-1])
-    return columns
-
-
-def _ragged(file: Path, n_columns: int, wrong: list[tuple[int, int]]) -> InputError:
-    line, width = wrong[0]
-    left = len(wrong) - 1
-    more = f", and {left:,} more such line{'' if left == 1 else 's'}" if left else ""
-    return InputError(
-        str(file),
-        f"every line must have {n_columns} cells, like the first",
-        got=f"{width} in line {line}{more}",
-        hint="Quote cells that contain the delimiter, or specify the delimiter.",
-    )
-
-
-def _check_closed(file: Path, letters: bytes, last: pl.Series) -> None:
-    # A quote that is never closed swallows all lines to the end: only then an unquoted end holds a line break.
-    ending = last[-1] if len(last) else None
-    if ending and ("\n" in ending or "\r" in ending) and not letters.rstrip(b"\r\n").endswith(b'"'):
-        raise InputError(str(file), "every quote must be closed", hint="Look for an unmatched quotation mark.")

@@ -61,7 +61,8 @@ def _check_workbook(frames: Mapping[str, pl.DataFrame], file: Path) -> None:
 
 
 def _open(file: Path) -> Any:
-    need("fastexcel", str(file), otherwise="Or save the sheet as CSV.", error=FileError)
+    for module in ("fastexcel", "pyarrow"):
+        need(module, str(file), extra="formats", otherwise="Or save the sheet as CSV.", error=FileError)
     import fastexcel
 
     try:

@@ -14,7 +14,7 @@ Reference: Terrovitis, Mamoulis, Kalnis, Privacy-preserving anonymization of set
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
@@ -90,7 +90,7 @@ class CoarsenEvents(EventMethod):
             levels = self._higher(events, levels, lost)
         return Done(
             collection=left.written(collection, levels),
-            claims=(joint_claim(self.k, self.m, with_quasi=self.within == "class"),),
+            claims=(joint_claim(self.k, self.m, with_quasi=self.within == "class", others=_others(collection)),),
             facts=tuple(_facts(collection, levels, events.n - left.n)),
         )
 
@@ -224,11 +224,16 @@ class _Coded:
         for name in reversed(list(self.rows)):  # what hangs on a row goes before it
             if not kept[name].all():
                 collection = collection.kept(name, kept[name])
-        return collection
+        return replace(collection, moved=None)
 
 
-def joint_claim(k: int, m: int, *, with_quasi: bool) -> Claim:
-    """Every m events are had by k persons."""
+def _others(collection: Collection) -> tuple[str, ...]:
+    """The columns of events that hold pseudonyms of third parties."""
+    return tuple(f"{table.name}.{name}" for table in collection.schema.events for name in table.columns.pseudonym)
+
+
+def joint_claim(k: int, m: int, *, with_quasi: bool, others: Sequence[str] = ()) -> Claim:
+    """Every m events are had by k persons; `others` are columns with pseudonyms of third parties."""
     also = " with the same quasi-identifiers" if with_quasi else ""
     return Claim(
         kind="(k, k^m)-anonymity" if with_quasi else "k^m-anonymity",
@@ -242,7 +247,13 @@ def joint_claim(k: int, m: int, *, with_quasi: bool) -> Claim:
             f"least {k} persons{also} who have these events."
         ),
         assumptions=(
-            f"The intruder knows at most {m} events, and of an event what the release shows of it.",
+            f"The intruder knows at most {m} events, and of an event the columns of the roles quasi and time, as "
+            "released.",
+            *(
+                [f"Whose pseudonyms stand in {', '.join(others)} is not known; what they give away is measured inside."]
+                if others
+                else []
+            ),
             "The number of events of a person is not used: rows can be counted, and a long history stands out.",
             "What these persons have in common is shown.",
             "No other release of the same people's events is used with it.",

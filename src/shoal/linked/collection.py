@@ -17,7 +17,9 @@ from shoal.conform import check_columns
 from shoal.errors import ColumnError, InputError, Problems, ProblemsError, SchemaError
 from shoal.files.column_types import as_dates
 from shoal.frame import enter, series
+from shoal.linked.known_date import Moved
 from shoal.schema import LinkedSchema, LinkedTable
+from shoal.schema.placeholder_ids import check_names_somebody
 
 __all__ = ["Collection"]
 
@@ -40,6 +42,8 @@ class Collection:
         For each row of a table, the place of its person.
     given
         The tables as they came in.
+    moved
+        By how much each person's dates were moved, while the days of events are theirs but for that; else None.
     """
 
     schema: LinkedSchema
@@ -47,6 +51,7 @@ class Collection:
     parents: Mapping[str, IntArray] = field(repr=False)
     persons: Mapping[str, IntArray] = field(repr=False)
     given: Mapping[str, Any] = field(repr=False)
+    moved: Moved | None = field(repr=False, default=None)
 
     @classmethod
     def of(cls, given: Mapping[str, Any], schema: LinkedSchema) -> Collection:
@@ -175,7 +180,18 @@ def _check_key(frame: pl.DataFrame, table: LinkedTable) -> None:
         n = len(frame) - frame[table.key].n_unique()
         hint = "Remove the repeated rows, or correct the key."
         problems.append(ColumnError(table.key, "is a key and must be unique", got=f"{n} repeats", hint=hint))
-    Problems(problems).settle()
+    found = Problems(problems)
+    found.each(lambda named: check_names_somebody(frame[named[0]], *named[1:]), _names(table))
+    found.settle()
+
+
+def _names(table: LinkedTable) -> list[tuple[str, str, str]]:
+    """The columns that name persons, households and others, what they name, and what to do where they name nobody."""
+    made = [(str(table.link or table.key), "person", "Give each a key of its own, or remove these rows.")]
+    if table.columns.household is not None:
+        alone = "Leave these cells empty: each person is then a household of their own."
+        made.append((table.columns.household, "household", alone))
+    return [*made, *((name, "token", "Leave these cells empty.") for name in table.columns.pseudonym)]
 
 
 def _links(frames: Mapping[str, pl.DataFrame], schema: LinkedSchema, table: LinkedTable) -> IntArray:

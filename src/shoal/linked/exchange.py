@@ -16,7 +16,7 @@ No exchange hides what a whole group shares. Rows of tables below follow the row
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -54,6 +54,8 @@ class ExchangeBags(EventMethod):
         made = collection
         for table in collection.schema.first_events:
             made = made.given_to(table.name, new[collection.persons[table.name]])
+        if made.moved is not None:
+            made = replace(made, moved=made.moved.given_to(new))
         bound = 1 / int(np.bincount(groups[groups >= 0]).min())
         return Done(collection=made, claims=(_claim(bound, _BAGS, _KNOWS_ONE),))
 
@@ -72,7 +74,7 @@ class DealEvents(EventMethod):
 
     def apply(self, collection: Collection, groups: IntArray, rng: Generator) -> Done:
         """Permute the owners of event rows within groups, table by table."""
-        made, bound = collection, 0.0
+        made, bound = replace(collection, moved=None), 0.0
         for table in collection.schema.first_events:
             persons = collection.persons[table.name]
             bound = max(bound, shares_of(groups, persons))

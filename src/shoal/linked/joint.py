@@ -4,8 +4,9 @@ An event is a row of a table of events with what is known of it (roles quasi and
 knows a prescription knows at which visit. Whether each table by itself hides everybody among k says nothing about the
 tables joined.
 
-Three sorts of intruders are counted: who knows events with their dates as they are released; who knows events and the
-days between them, which is all that a shift of dates leaves (`gaps`); and who knows in which order they were (`order`).
+Intruders are counted who know events with their dates as they are released; who know events and the days between them,
+which is all that a shift of dates leaves (`gaps`); who know in which order they were (`order`); and, where dates were
+shifted, who know one event with its true date (`date`). So is what pseudonyms of third parties give away.
 Where there are too many combinations of events to look at all of them, whole classes of persons are drawn at random
 and counted exactly: candidates are members of one class.
 """
@@ -13,7 +14,7 @@ and counted exactly: candidates are members of one class.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import comb
 from typing import ClassVar, Literal
@@ -27,12 +28,14 @@ from shoal.fact import Fact
 from shoal.linked.collection import Collection
 from shoal.linked.counting import Bags, candidates, gap_candidates
 from shoal.linked.dates import day_numbers
+from shoal.linked.known_date import date_candidates
+from shoal.linked.third_parties import TokenRisk, third_parties
 from shoal.record import Record
 from shoal.schema import LinkedSchema, LinkedTable
 
 __all__ = ["JointRisk", "Known", "assess_collection", "assess_joint", "bags_of", "items_of", "numbered"]
 
-Knows = Literal["events", "gaps", "order"]
+Knows = Literal["events", "gaps", "order", "date"]
 _MOST = 3
 _MOST_TUPLES = 1_000_000
 _BAG = 4.0  # what an event costs where whole bags are compared, in tuples
@@ -41,6 +44,7 @@ _COUNTED: dict[Knows, str] = {
     "events": "{events} known events",
     "gaps": "{events} events known with the days between them and no date",
     "order": "{events} events known in their order and no date",
+    "date": "{events} event known with its true date, dates shifted",
 }
 
 
@@ -55,7 +59,7 @@ class Known(Record):
         (all, and nothing else happened).
     knows
         ``"events"`` with their dates as released, ``"gaps"``: no date but the days between them, ``"order"``: no date
-        but their order.
+        but their order, ``"date"``: the true date, where the release has a shifted one.
     k
         The smallest number of persons who fit, among those counted; None where there are too many combinations.
     below_share
@@ -90,6 +94,8 @@ class JointRisk(Record):
         The smallest number of persons of one class with equally many events: rows can be counted.
     tolerance
         By how many days a gap may differ from what is known of it.
+    third_parties
+        What the pseudonyms of others (doctors) that stand in the tables give away.
     """
 
     releasable: ClassVar[bool] = False
@@ -100,6 +106,7 @@ class JointRisk(Record):
     by_events: tuple[Known, ...]
     k_count: int
     tolerance: int = 0
+    third_parties: tuple[TokenRisk, ...] = ()
 
     def k(self, events: int | str, knows: Knows = "events") -> int | None:
         """The smallest number of persons who fit so many events."""
@@ -114,7 +121,7 @@ class JointRisk(Record):
     def facts(self) -> tuple[Fact, ...]:
         """What to say of it, for inside."""
         found = [known for known in self.by_events if known.k is not None]
-        return tuple(
+        events = tuple(
             Fact(
                 says=f"joined tables, {_COUNTED[known.knows]}: at least {{k}} persons fit; {{share:.1%}} have fewer "
                 "than {n}",
@@ -123,6 +130,7 @@ class JointRisk(Record):
             )
             for known in found
         )
+        return (*events, *(one.fact for one in self.third_parties))
 
 
 def assess_collection(
@@ -132,7 +140,29 @@ def assess_collection(
     bags = bags_of_collection(collection, classes)
     dated = any(table.columns.time for table in collection.schema.events)
     ordered = bags_of_collection(collection, classes, ordered=True) if dated else None
-    return assess_joint(bags, wanted, rng, ordered=ordered, tolerance=tolerance)
+    found = assess_joint(bags, wanted, rng, ordered=ordered, tolerance=tolerance)
+    true_dates = [] if ordered is None else _by_true_date(collection, ordered, wanted, rng)
+    by_events = (*found.by_events, *true_dates)
+    return replace(found, by_events=by_events, third_parties=third_parties(collection, classes, wanted))
+
+
+def _by_true_date(collection: Collection, ordered: Bags, wanted: int, rng: Generator) -> list[Known]:
+    """Who knows one event with its true date, where dates were shifted and nothing else was done to them."""
+    if collection.moved is None:
+        return []
+    dated = np.concatenate([_is_dated(collection, table.name) for table in collection.schema.events])
+    count = partial(date_candidates, moved=collection.moved, dated=dated)
+    return [_known(ordered, "1", "date", count, _cost(ordered, 1), wanted, rng)]
+
+
+def _is_dated(collection: Collection, name: str) -> BoolArray:
+    """Which events have a date: of their own, or that of the row that they hang on."""
+    table = collection.schema[name]
+    if table.parent is None:
+        return np.zeros(len(collection.tables[name]), dtype=np.bool_)
+    if not table.columns.time:
+        return _is_dated(collection, str(table.parent))[collection.parents[name]]
+    return collection.tables[name][table.columns.time[0]].is_not_null().to_numpy()
 
 
 def assess_joint(

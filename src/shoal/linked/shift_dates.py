@@ -7,7 +7,8 @@ the pseudonym is; without one it is drawn for this release alone. By household, 
 they did together stays on one day.
 
 No claim rests on it. The time between events is untouched, and two or three gaps may single a person out, whatever W
-is: the risk of who knows gaps is counted on the joined view. Seasons and weekdays show that a file was shifted. A
+is: the risk of who knows gaps is counted on the joined view, and so is that of who knows one event with its true date.
+Seasons and weekdays show that a file was shifted. A
 column of birth dates that is a quasi-identifier is left to the persons' recipe; then an event may seem to lie before a
 birth, and ages at events are off by up to W.
 """
@@ -15,7 +16,7 @@ birth, and ages at events are off by up to W.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Annotated, Literal
 
@@ -23,14 +24,16 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import Generator, IntArray
-from shoal.errors import SchemaError
+from shoal.errors import Problems, SchemaError
 from shoal.fact import Fact
 from shoal.linked.collection import Collection
-from shoal.linked.dates import day_of, moved, time_columns
+from shoal.linked.dates import Place, day_of, moved, time_columns
 from shoal.linked.event_method import Done, EventMethod
+from shoal.linked.known_date import Moved
 from shoal.method import ReportText
 from shoal.params import Help, Range, check
-from shoal.pseudonym import DateShift, ProjectKey, Pseudonyms, days_between, possible_shifts
+from shoal.pseudonym import DateShift, ProjectKey, Pseudonyms, days_between
+from shoal.pseudonym.date_shift import shifts_left
 from shoal.rng import secret
 
 __all__ = ["ShiftDates"]
@@ -76,11 +79,16 @@ class ShiftDates(EventMethod):
         """Move the dates, while persons can still be told by their own keys."""
         check(self)
         between = None if self.window is None else days_between(self.window, "/")
+        if between is not None:
+            _check_window(collection, between)
         shift = self._shift(pseudonyms, key)
-        shifts = shift.of(self._owners(collection)).to_numpy().astype(np.int64)
+        days = shift.of(self._owners(collection)).to_numpy().astype(np.int64)
         places = time_columns(collection)
-        made = moved(collection, {place: shifts[collection.persons[place[0]]] for place in places})
-        return Done(collection=made, facts=tuple(_facts(made, shift, between, self.by)))
+        made = moved(collection, {place: days[collection.persons[place[0]]] for place in places})
+        ends = _shifts_left(made, shift, between)
+        told = Moved(days=days, low=ends[0], high=ends[1], unit=shift.unit_days)
+        facts = _facts(made, shift, None if between is None else told, self.by)
+        return Done(collection=replace(made, moved=told), facts=tuple(facts))
 
     def apply(self, collection: Collection, groups: IntArray, rng: Generator) -> Done:
         """Nothing more: dates have moved."""
@@ -109,14 +117,14 @@ class ShiftDates(EventMethod):
         )["home"]
 
 
-def _facts(collection: Collection, shift: DateShift, window: tuple[date, date] | None, by: str) -> Iterator[Fact]:
-    n_shifts = 2 * (shift.most_days // shift.unit_days) + 1
+def _facts(collection: Collection, shift: DateShift, told: Moved | None, by: str) -> Iterator[Fact]:
+    n_shifts = 2 * shift.reach + 1
     yield Fact(says=_SHIFTED, values={"by": by, "n": n_shifts, "most": shift.most_days}, outside=True)
     birth = collection.schema.persons.birth
     if birth is not None and (collection.schema.persons.name, birth) not in time_columns(collection):
         yield Fact(says=_BIRTH, values={"most": shift.most_days}, column=birth, outside=True)
-    if window is not None:
-        left = _left(collection, shift, window)
+    if told is not None:
+        left = told.high - told.low + 1
         values = {"fewest": int(left.min(initial=n_shifts)), "single": int((left <= 1).sum())}
         yield Fact(says=_LEFT, values=values, counts="persons")
 
@@ -126,17 +134,46 @@ _SHIFTED = (
     "with whole weeks, weekdays show, and nothing is promised by it"
 )
 _BIRTH = "{column}: not moved with the events, so that ages at events are off by up to {most} days"
-_LEFT = "shifts that released dates leave possible: {fewest} at least; {single} persons have a single one or none"
+_LEFT = "shifts that released dates leave possible: {fewest} at least; {single} persons have a single one"
 
 
-def _left(collection: Collection, shift: DateShift, window: tuple[date, date]) -> IntArray:
-    """How many shifts the released dates of each person who has some leave possible."""
+def _check_window(collection: Collection, window: tuple[date, date]) -> None:
+    """Refuse dates outside the window: no shift would be possible for whom they belong to."""
+    low, high = _numbers(window)
+    days = {place: day_of(collection.tables[place[0]][place[1]]).drop_nulls() for place in _dates(collection)}
+    outside = {place: int(((day < low) | (day > high)).sum()) for place, day in days.items()}
+    hint = "Correct them, or declare a wider window."
+    Problems(
+        SchemaError(
+            f"table '{table}', column '{name}'", "must lie within the window that was declared",
+            got=f"{n} dates outside", hint=hint,
+        )
+        for (table, name), n in outside.items() if n
+    ).settle()  # fmt: skip
+
+
+def _dates(collection: Collection) -> list[Place]:
+    """The columns of dates that move, but for that of birth, which lies before any study."""
+    return [place for place in time_columns(collection) if place[1] != collection.schema.persons.birth]
+
+
+def _numbers(window: tuple[date, date]) -> tuple[int, int]:
+    first, last = ((day - date(1970, 1, 1)).days for day in window)
+    return first, last
+
+
+def _shifts_left(
+    collection: Collection, shift: DateShift, window: tuple[date, date] | None
+) -> tuple[IntArray, IntArray]:
+    """The smallest and largest shift that each person's released dates leave possible; without any, all are."""
+    low, high = (np.full(collection.n_persons, reach, dtype=np.int64) for reach in (-shift.reach, shift.reach))
+    if window is None:
+        return low, high
     each = [
         pl.DataFrame({"person": collection.persons[table], "day": day_of(collection.tables[table][name])})
-        for table, name in time_columns(collection)
-        if name != collection.schema.persons.birth
+        for table, name in _dates(collection)
     ]
     ends = pl.concat(each).drop_nulls().group_by("person").agg(first=pl.col("day").min(), last=pl.col("day").max())
-    first, last = ((day - date(1970, 1, 1)).days for day in window)
-    left: IntArray = possible_shifts(ends["first"].to_numpy(), ends["last"].to_numpy(), (first, last), shift)
-    return left
+    who = ends["person"].to_numpy()
+    low[who], high[who] = shifts_left(ends["first"].to_numpy(), ends["last"].to_numpy(), _numbers(window), shift)
+    return low, high

@@ -13,7 +13,7 @@ history. What such an intruder achieves who knows m events and the days between 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from shoal.arrays import Generator, IntArray
@@ -74,7 +74,7 @@ class ExchangeTrajectories(EventMethod):
         check(self)
         done = ExchangeBags().apply(collection, groups, rng)
         reach = self.days // 2
-        made = jittered(done.collection, reach, rng) if reach else done.collection
+        made = replace(jittered(done.collection, reach, rng), moved=None) if reach else done.collection
         moved = Fact(says=_MOVED, values={"reach": reach, "most": self.tolerance}, outside=True)
         return Done(collection=made, claims=done.claims, facts=(*done.facts, *([moved] if reach else [])))
 

@@ -29,7 +29,7 @@ from shoal.pseudonym.project_key import ProjectKey, each_identifier
 from shoal.pseudonym.pseudonyms import DATE_SHIFT, check_scope
 from shoal.record import Record
 
-__all__ = ["DateShift", "Shifted", "days_between", "possible_shifts"]
+__all__ = ["DateShift", "Shifted", "days_between", "possible_shifts", "shifts_left"]
 
 _MOST_DAYS = 3660
 
@@ -108,10 +108,11 @@ class DateShift:
     @property
     def most_days(self) -> int:
         """The largest shift in days."""
-        return self.unit_days * self._reach
+        return self.unit_days * self.reach
 
     @property
-    def _reach(self) -> int:
+    def reach(self) -> int:
+        """The largest shift in steps: weeks, or days."""
         reach = self.days if self.weeks is None else self.weeks
         assert reach is not None
         return reach
@@ -146,8 +147,8 @@ class DateShift:
         return leave(with_columns(frame, moved), like=table), told
 
     def _shift(self, person: str | int) -> int:
-        drawn = int.from_bytes(self.key.digest(self.scope, DATE_SHIFT, person), "big") % (2 * self._reach + 1)
-        return self.unit_days * (drawn - self._reach)
+        drawn = int.from_bytes(self.key.digest(self.scope, DATE_SHIFT, person), "big") % (2 * self.reach + 1)
+        return self.unit_days * (drawn - self.reach)
 
     def _told(
         self, persons: pl.Series, shifts: pl.Series, dates: list[pl.Series], window: tuple[date, date] | None
@@ -160,7 +161,7 @@ class DateShift:
         return Shifted(
             n_persons=len(ends),
             n_dates=len(long),
-            n_shifts=2 * self._reach + 1,
+            n_shifts=2 * self.reach + 1,
             fewest_possible=None if possible is None or not len(possible) else int(possible.min()),
             n_single=None if possible is None else int((possible == 1).sum()),
         )
@@ -184,11 +185,19 @@ def days_between(text: str, mark: str) -> tuple[date, date]:
 
 def possible_shifts(first: IntArray, last: IntArray, window: tuple[int, int], shift: DateShift) -> IntArray:
     """How many shifts s fit released dates from `first` to `last`: those with window[0] ≤ day − s ≤ window[1]."""
-    unit, reach = shift.unit_days, shift.most_days // shift.unit_days
+    low, high = shifts_left(first, last, window, shift)
+    n: IntArray = np.maximum(0, high - low + 1)
+    return n
+
+
+def shifts_left(
+    first: IntArray, last: IntArray, window: tuple[int, int], shift: DateShift
+) -> tuple[IntArray, IntArray]:
+    """The smallest and the largest of these shifts, in steps of the shift's unit."""
+    unit, reach = shift.unit_days, shift.reach
     low = np.maximum(-reach, np.ceil((np.asarray(last) - window[1]) / unit))
     high = np.minimum(reach, np.floor((np.asarray(first) - window[0]) / unit))
-    n: IntArray = np.maximum(0, high - low + 1).astype(np.int64)
-    return n
+    return low.astype(np.int64), high.astype(np.int64)
 
 
 def _check_columns(frame: Frame, person: str, columns: Sequence[str]) -> None:

@@ -23,10 +23,11 @@ from typing import Any
 
 import polars as pl
 
-from shoal.errors import GuaranteeError, ParameterError, SchemaError
+from shoal.errors import GuaranteeError, ParameterError, Problems, SchemaError
 from shoal.frame import adopt, enter, leave, series, with_columns
 from shoal.pseudonym.project_key import ProjectKey, each_identifier
 from shoal.schema import Schema
+from shoal.schema.placeholder_ids import check_names_somebody
 
 __all__ = ["DATE_SHIFT", "Pseudonyms", "check_scope", "digits_for", "expected_collisions"]
 
@@ -35,6 +36,7 @@ DATE_SHIFT = "date shift"
 
 _DIGITS = re.compile(r"digits:([1-9][0-9]?)")
 _FEWEST_DIGITS, _MOST_DIGITS = 6, 36
+_EMPTY = "Leave these cells empty: what is missing stays missing."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +105,9 @@ class Pseudonyms:
                 "pseudonyms", "the schema names no column to make them of", hint="Declare pseudonym = true for it."
             )
         frame = enter(table)
+        problems = Problems()
+        problems.each(lambda name: check_names_somebody(series(frame, name), "token", _EMPTY), schema.pseudonym)
+        problems.settle()
         new = {name: self.of(series(frame, name), domain) for name, domain in schema.pseudonym.items()}
         return leave(with_columns(frame, {name: adopt(one, frame) for name, one in new.items()}), like=table)
 

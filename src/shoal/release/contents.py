@@ -206,6 +206,20 @@ def export_tables(directory: str | Path, to: str, *, overwrite: bool = False) ->
     return {name: len(frame) for name, frame in frames.items()}
 
 
+def export_fhir(directory: str | Path, folder: str | Path) -> dict[str, int]:
+    """Write the tables of a release as FHIR resources (NDJSON) to a folder without such files.
+
+    Returns
+    -------
+    The number of resources of each table.
+    """
+    from shoal.datasets.bulk_data import write_fhir
+
+    frames = released_tables(directory)
+    write_fhir(frames, folder)
+    return {name: len(frame) for name, frame in frames.items()}
+
+
 def _require_same(frames: Mapping[str, pl.DataFrame], to: str, folder: Path) -> None:
     """Hold what was written to what was to be: rows, and where tables are linked, their links."""
     filled = {name: frame for name, frame in frames.items() if len(frame)}

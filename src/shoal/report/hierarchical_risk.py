@@ -1,4 +1,4 @@
-"""Risk beyond single rows, on the internal page: households found by a member, persons found by their events."""
+"""Beyond single rows, on the internal page: households found by a member, persons found by events, links to events."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from shoal.linked.joint import Known, Knows
 from shoal.report.markup import Child, Html, rows_table, section, tag
 from shoal.report.numbers import NOT_MEASURED, between, count, percent
 from shoal.risk import HouseholdRisk
+from shoal.utility.event_counts import EventCount
 
-__all__ = ["by_events", "by_households", "hierarchy_sections"]
+__all__ = ["by_counts", "by_events", "by_households", "hierarchy_sections"]
 
 
 def hierarchy_sections(given: Mapping[str, Any]) -> dict[str, Html]:
-    """The sections for which something was measured: ``households`` and ``events``, each before and after."""
-    draw: dict[str, Callable[..., Html]] = {"households": by_households, "events": by_events}
-    return {name: drawn(*given[name]) for name, drawn in draw.items() if given.get(name) is not None}
+    """The sections for which something was measured, each before and after."""
+    draw: dict[str, Callable[..., Html]] = {"households": by_households, "events": by_events, "event_counts": by_counts}
+    return {name: drawn(*given[name]) for name, drawn in draw.items() if given.get(name)}
 
 
 def by_households(before: HouseholdRisk, after: HouseholdRisk) -> Html:
@@ -65,12 +66,14 @@ _KNOWS: dict[Knows, str] = {
     "events": "events, with their dates as released",
     "gaps": "events and the days between them, no date",
     "order": "events in their order, no date",
+    "date": "events, with their true dates",
 }
-_ALL = {
-    "0": "no event",
-    "1": "1 event, with its date as released",
-    "any": "all events",
-    "whole": "all events, and that nothing else happened",
+_ALL: dict[tuple[str, Knows], str] = {
+    ("0", "events"): "no event",
+    ("1", "events"): "1 event, with its date as released",
+    ("1", "date"): "1 event, with its true date, and how far dates were shifted at most",
+    ("any", "events"): "all events",
+    ("whole", "events"): "all events, and that nothing else happened",
 }
 
 
@@ -92,7 +95,25 @@ def by_events(before: JointRisk | None, after: JointRisk) -> Html:
         rows_table("Persons found by their events, tables joined", head, rows, numeric=(1, 2, 3, 4), quiet=True),
         tag("p", _TOLERANCE.format(days=count(after.tolerance))) if after.tolerance else None,
         tag("p", _DRAWN) if any(known.interval for known in after.by_events) else None,
+        _by_others(before, after) if after.third_parties else None,
     )
+
+
+def _by_others(before: JointRisk | None, after: JointRisk) -> Html:
+    """What the pseudonyms of third parties give away."""
+    was = {} if before is None else {(one.table, one.column): one for one in before.third_parties}
+    rows: list[tuple[Child, ...]] = [
+        (
+            f"{one.column} of {one.table}",
+            percent(was[one.table, one.column].below_share) if (one.table, one.column) in was else NOT_MEASURED,
+            percent(one.below_share),
+            count(one.k),
+            f"{count(one.n_single)} of {count(one.n_tokens)}",
+        )
+        for one in after.third_parties
+    ]
+    head = ("Knows whose it is", f"Fewer than {after.wanted} fit, before", "After", "Fewest who fit", "Of one person")
+    return rows_table("Persons found by pseudonyms of others", head, rows, numeric=(1, 2, 3, 4), quiet=True)
 
 
 _TOLERANCE = "Gaps fit where they differ by up to {days} days, by which the method may have changed them."
@@ -100,7 +121,7 @@ _DRAWN = "Where an interval is given, whole classes were drawn at random and cou
 
 
 def _row(known: Known, was: Known | None, wanted: int) -> tuple[Child, ...]:
-    what = _ALL.get(known.events) or f"{known.events} {_KNOWS[known.knows]}"
+    what = _ALL.get((known.events, known.knows)) or f"{known.events} {_KNOWS[known.knows]}"
     if known.k is None:
         return what, _share(was), NOT_MEASURED, NOT_MEASURED, "too many combinations"
     return what, _share(was), _share(known), count(known.k), f"{count(known.n_persons)} persons"
@@ -111,3 +132,38 @@ def _share(known: Known | None) -> str:
         return NOT_MEASURED
     spread = between(known.interval) if known.interval else ""
     return f"{percent(known.below_share)} {spread}".strip()
+
+
+def by_counts(*links: EventCount) -> Html:
+    """How columns of persons go with their numbers of events: what an exchange of events loosens."""
+    rows: list[tuple[Child, ...]] = [
+        (
+            f"{one.column} and the number of {one.table}",
+            "correlation" if one.ordered else "correlation ratio",
+            _strength(one.before),
+            _strength(one.after),
+            _strength(None if one.before is None or one.after is None else one.after - one.before),
+        )
+        for one in links
+    ]
+    words = (
+        "How strongly a column of the persons goes with how many events they have. Equal before and after at best; an "
+        "exchange of events within groups pulls it towards what the groups have in common, coarser columns towards 0. "
+        "Correlations lie from −1 to 1, correlation ratios (columns without an order) from 0 to 1."
+    )
+    return section(
+        "event_counts",
+        "Columns and numbers of events",
+        tag("p", words),
+        rows_table(
+            "Columns against numbers of events",
+            ("", "", "Before", "After", "Change"),
+            rows,
+            numeric=(2, 3, 4),
+            quiet=True,
+        ),
+    )
+
+
+def _strength(value: float | None) -> str:
+    return NOT_MEASURED if value is None else f"{value:.2f}".replace("-", "−")

@@ -53,6 +53,7 @@ _TITLES = {
     "utility": "Utility: what is preserved",
     "households": "Households",
     "events": "Known events",
+    "event_counts": "Columns and numbers of events",
     "standing": "Who stands out, and why",
     "help": "What would help most",
     "limits": "Known limits",
@@ -79,7 +80,7 @@ def render(evidence: Evidence, audience: Audience, *, internal: Mapping[str, Any
         and no count of fewer than k people. ``"internal"`` adds exact counts and what it takes to replay.
     internal
         For the internal page: ``seed``, ``replay``, ``labels`` or ``group_sizes``, ``timings``, ``standing`` (from
-        `standing_of`), ``households`` and ``events`` (before and after), other short facts.
+        `standing_of`), ``households``, ``events`` and ``event_counts`` (before and after), other short facts.
 
     Returns
     -------
@@ -242,7 +243,7 @@ def _column_warnings(evidence: Evidence) -> list[str]:
 
 
 def _replay(given: Mapping[str, Any]) -> list[Child]:
-    known = ("labels", "group_sizes", "timings", "standing", "households", "events")
+    known = ("labels", "group_sizes", "timings", "standing", "households", "events", "event_counts")
     facts = [(str(key), tag("code", str(value))) for key, value in given.items() if key not in known]
     hint = tag(
         "p",

@@ -18,13 +18,13 @@ from shoal.arrays import FloatArray
 from shoal.schema.evidence import Facts
 from shoal.value import Level, same_as
 
-__all__ = ["codes_seen", "question", "without_codes", "words_among_numbers"]
+__all__ = ["ABSENT_WORDS", "codes_seen", "question", "without_codes", "words_among_numbers"]
 
 FEWEST_PEOPLE = 5
 _FEW_NUMBERS = 20  # different values up to which numbers among texts may be codes
 _APART = 5.0  # usual steps
 _LIKE_A_CODE = re.compile(r"-[1-9]|-?(?:[789]|9[789]|99+[789]?|88+|77+)(?:\.0)?")
-_WORDS = frozenset(
+ABSENT_WORDS = frozenset(
     (
         *("na", "n/a", "n.a.", "nan", "null", "none", "nil", "-", "--", ".", "?", "n", "unknown", "unk", "missing"),
         *("not applicable", "not available", "not known", "not stated", "not ascertained", "not in universe"),
@@ -136,7 +136,7 @@ def words_among_numbers(fact: Facts) -> dict[str, int]:
         return {}
     counted = fact.cells.drop_nulls().value_counts().sort(fact.name)
     texts = counted[fact.name].str.strip_chars()
-    is_word = texts.str.to_lowercase().is_in(list(_WORDS))
+    is_word = texts.str.to_lowercase().is_in(list(ABSENT_WORDS))
     numbers = texts.filter(~is_word)
     plain = numbers.str.contains(r"^-?(?:0|[1-9]\d*)(?:\.\d+)?$")
     if not is_word.any() or len(numbers) <= _FEW_NUMBERS or not plain.all():
@@ -146,7 +146,7 @@ def words_among_numbers(fact: Facts) -> dict[str, int]:
 
 def _texts(known: pl.Series) -> dict[str, int]:
     counted = known.value_counts().sort(known.name)
-    words = counted.filter(counted[known.name].str.strip_chars().str.to_lowercase().is_in(list(_WORDS)))
+    words = counted.filter(counted[known.name].str.strip_chars().str.to_lowercase().is_in(list(ABSENT_WORDS)))
     if len(words) == len(counted):
         return {}
     common = words.filter(pl.col("count") >= FEWEST_PEOPLE)

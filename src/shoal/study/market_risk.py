@@ -34,6 +34,7 @@ from shoal.arrays import FloatArray
 from shoal.datasets import health_survey, health_survey_schema
 from shoal.errors import InputError, ParameterError
 from shoal.params import Help, Range, check
+from shoal.processes import ONE_THREAD
 from shoal.schema import Schema
 from shoal.shift.people import sums_by
 from shoal.study.market_scene import PLAN, Scene, set_scene
@@ -308,9 +309,8 @@ def _counted(result: SplitResult, split: int, settings: Settings, progress: Prog
 
 @contextmanager
 def _one_thread_each() -> Iterator[None]:
-    names = ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, "1"))
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(ONE_THREAD)
     try:
         yield
     finally:

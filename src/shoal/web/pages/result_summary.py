@@ -197,12 +197,18 @@ def linked_tables(view: Mapping[str, Any]) -> Html | None:
     )
 
 
+_HOW = {"gaps": ", by the days between", "order": ", by their order", "date": ", with its true date"}
 _KNOWN = ("who knows", "below k before", "after", "")
 
 
 def _known(one: Mapping[str, Any]) -> list[Child]:
     which = events_known(one["events"])
-    how = {"events": "", "gaps": ", by the days between", "order": ", by their order"}.get(one["knows"], "")
+    how = {
+        "events": "",
+        "gaps": ", by the days between",
+        "order": ", by their order",
+        "date": ", with its true date",
+    }.get(one["knows"], "")
     label = f"{which}{how}: {percent(one['after'])} below k"
     picture = charts.bullet(one["before"], one["after"], None, label)
     return [f"{which}{how}", percent(one["before"]), percent(one["after"]), picture]
