@@ -30,6 +30,7 @@ from shoal.frame import Frame, enter, series
 from shoal.pseudonym import ProjectKey, Pseudonyms
 from shoal.recipe import Progress, Recipe, read_recipe
 from shoal.register.beside_earlier import Beside
+from shoal.release.claims import checkable_rules
 from shoal.release.disclose import figures, why_inside
 from shoal.release.linked import read_input
 from shoal.release.make import make
