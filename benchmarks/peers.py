@@ -93,10 +93,10 @@ def microaggregation() -> dict[str, Any]:
 
 def synthesis() -> dict[str, Any]:
     """synthetic rows of 5,000 people in 15 columns with ε = 1, δ = 1e-9 (PeGS; MST)"""
-    from synth import DELTA, adult_like, pegs, variation
     from synth_peers import mst
 
     from shoal.synth.domain import encode_table
+    from synth import DELTA, adult_like, pegs, variation
 
     table, schema = adult_like(5_000)
     found = encode_table(table, schema, bins=16, missing="refuse", public=True, owner="benchmark")
