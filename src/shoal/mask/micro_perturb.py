@@ -65,8 +65,9 @@ class MicroPerturb(BlindMask):
         exact. ``"published"``: as printed in the paper, which inflates variances. ``"hybrid"``: mean and covariance
         exact in each group, which gives small groups away; to compare with.
     keep_types
-        Put numbers back on their domain: columns of two values by rank, whole numbers and declared steps by random rounding
-        that keeps their mean, and all within the bounds that the schema declares. Mean and covariance are then only near.
+        Put numbers back on their domain: columns of two values by rank, whole numbers and declared steps by random
+        rounding that keeps their mean, and all within the bounds that the schema declares. Mean and covariance are then
+        only near.
 
     Notes
     -----
