@@ -102,6 +102,12 @@ def environment(folder):
     return {**env, **{name: str(folder / inner) for name, inner in kept.items()}}
 
 
+def forget(folder, cold):
+    """No kernel is compiled any more where a cold start is measured; modules stay compiled, as pip leaves them."""
+    if cold:
+        shutil.rmtree(folder / "kernels", ignore_errors=True)
+
+
 def program(words):
     """A command of Shoal's, or a script beside this one with the Python that runs it."""
     return words if words[0].endswith("python") else [sys.executable, "-m", "shoal", *words]
@@ -201,8 +207,7 @@ def main():
         for n in options.sizes:
             place = write_claims(folder, n)
             for job in options.jobs:
-                if options.cold:
-                    shutil.rmtree(folder / "kernels", ignore_errors=True)
+                forget(folder, options.cold)
                 found = measured(command(job, place, n), env, options.limit)
                 report(job, n, found, last.get(job))
                 last[job] = None if found is None else (n, found[0])
@@ -211,6 +216,7 @@ def main():
         if options.discharges:
             place = write_discharges(folder)
             for job in options.jobs:
+                forget(folder, options.cold)
                 found = measured(command(job, place, 1000), env, options.limit)
                 report(f"{job}*", 1000, found, None)
             print("* discharges of 34 columns")

@@ -87,7 +87,7 @@ def test_the_highest_model_decides_not_the_one_that_calls_everybody_alike(tmp_pa
         "log-linear": True,
     }
     told = run(tmp_path, "a.csv", "--verbose").stdout
-    assert "95 % interval of the mean" in told
+    assert "95% interval of the mean" in told
 
 
 def test_values_and_records_only_where_asked_for(room):

@@ -145,7 +145,6 @@ def coarsen(
     engine = engine.chosen(file if to.sample is None else None)
     if not engine.in_memory:
         given = {
-            "--preset": held.preset,
             "--events": events,
             "--recode": recode,
             "--export": export,
@@ -165,10 +164,10 @@ def coarsen(
                 delimiter=reading.delimiter,
                 overwrite=to.overwrite,
                 seed=seed,
-                allow=held.allow or (),
                 format=to.format,
                 pseudonyms=pseudonym.of(rules),
                 register=register,
+                **held.held,
             )
         return
     with steps() as step:

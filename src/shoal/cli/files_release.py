@@ -25,7 +25,7 @@ def release_lake(
 ) -> release.FilesRelease:
     """Make the release of the table that `path` names, write it to `target` and print what was released."""
     check_target(target, overwrite=given["overwrite"])
-    release.check_on(recipe, schema, given.get("pseudonyms"), given.get("format"))
+    release.check_on(recipe, schema, given.get("pseudonyms"), given.get("format"), given.get("preset"))
     inputs = Inputs.of(path, delimiter=given.pop("delimiter"))
     _check_apart(inputs, target)
     with steps() as step, engine.open() as opened:

@@ -444,7 +444,7 @@ def _models(found: Mapping[str, Any]) -> None:
         [_named(m), percent(m.largest), percent(m.mean), between(m.interval, "percent"), _FITS[m.fits]]
         for m in found["attackers"].models
     ]
-    head = ["", "largest", "mean", "95 % interval of the mean", "the model"]
+    head = ["", "largest", "mean", "95% interval of the mean", "the model"]
     print_table("Matched with a register of the population, E(1/F), by model", head, rows)
     if "linkage" in found and found["linkage"].share is not None:
         out.print(
@@ -471,7 +471,7 @@ def tell_exposure(found: AggregateExposure) -> None:
          f"{m.r_squared:.2f}", f"{m.mean_absolute_error:,.4g}"]
         for m in (found.overall_mean, *found.methods)
     ]  # fmt: skip
-    head = ["", "within 5 %", "within 10 %", "within 20 %", "R²", "mean error"]
+    head = ["", "within 5%", "within 10%", "within 20%", "R²", "mean error"]
     print_table(f"'{found.value}' rebuilt from its means by {', '.join(found.by)}", head, rows)
     for text in (*found.advice, *found.warnings):
         screen.print(f"- {text}", markup=False)

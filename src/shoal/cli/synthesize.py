@@ -107,7 +107,7 @@ def synthesize(
         with _account(Path(str(source.path)), recipe, budget) if charged else nullcontext() as account:
             register = None if account is None else _register(account, recipient)
             words: dict[str, Any] = {"account": account, "control": others, "register": register, **held}
-            release = make(source, roles, recipe, progress=step, **words)
+            release = make(source, roles, recipe, keeps_paid=True, progress=step, **words)
             to.write(release, step)
     to.tell(release, account)
 

@@ -26,9 +26,10 @@ from shoal.coarsening.generated import follows_schema, ladder_for
 from shoal.coarsening.hierarchy import Ladder
 from shoal.coarsening.lattice import Found, search
 from shoal.coarsening.loss import LossName, cell_losses, importance_of
-from shoal.coarsening.nodes import Counted, Counter, Node
+from shoal.coarsening.nodes import Counter, Node
 from shoal.coarsening.raise_k import within_limits
 from shoal.condition.conditions import Conditions, smallest_in_subsets
+from shoal.condition.counted import Counted
 from shoal.conform import Prepared
 from shoal.equivalence import Codes
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
@@ -137,14 +138,16 @@ class Generalize(Coarsener):
     def apply_counted(self, prepared: Prepared, counted: Counted) -> Coarsened:
         """Coarsen a table of distinct combinations, each of which stands for some rows and persons.
 
-        Levels, loss and suppressed rows are those of the table that was counted. Only k can be asked for: diversity
-        and closeness depend on what combinations don't tell.
+        Levels, loss and suppressed rows are those of the table that was counted. Where diversity or closeness is asked
+        for, they must be combinations of quasi-identifiers and sensitive columns.
         """
         check(self)
-        if any(asked is not None for asked in (self.diversity, self.closeness, self.subsets, self.risk)):
-            raise ParameterError("Generalize", "diversity, closeness, subsets and risk need the rows in memory")
+        if any(asked is not None for asked in (self.subsets, self.risk)):
+            raise ParameterError("Generalize", "subsets and risk need the rows in memory")
         _check_limits(self.limits, prepared.schema.quasi)
-        conditions = Conditions.of_k(self.k, counted.n_persons)
+        conditions = Conditions.of(
+            prepared, k=self.k, diversity=self.diversity, closeness=self.closeness, counted=counted
+        )
         return self._solved(prepared, self.counter(prepared, conditions, counted))
 
     def _solved(self, prepared: Prepared, counter: Counter) -> Coarsened:

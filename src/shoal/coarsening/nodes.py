@@ -20,9 +20,10 @@ from shoal.arrays import AnyArray, BoolArray, FloatArray, IntArray, distinct_num
 from shoal.coarsening.hierarchy import Ladder
 from shoal.coarsening.loss import CellLoss
 from shoal.condition.conditions import Conditions
+from shoal.condition.counted import Counted
 from shoal.equivalence import Codes, combine
 
-__all__ = ["Combinations", "Count", "Counted", "Counter", "Node", "usable_levels"]
+__all__ = ["Combinations", "Count", "Counter", "Node", "usable_levels"]
 
 Node: TypeAlias = tuple[int, ...]
 _LARGEST_KEY = 2**62
@@ -85,32 +86,6 @@ class Combinations:
         codes = np.column_stack([ladder.codes[shown].astype(narrow) for ladder in ladders])
         totals = np.bincount(key.values, weights=rows, minlength=key.n).astype(np.int64)
         return cls(codes=np.ascontiguousarray(codes), rows=totals, of_row=key.values)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
-    """How many rows and persons the items of a table of distinct combinations stand for.
-
-    Parameters
-    ----------
-    rows
-        Rows of each item.
-    item, group, persons
-        Which items the persons of each group have, as pairs sorted by group, and how many persons that group has (in
-        each of its pairs); None where each row is a person. Persons don't add over items; over such groups they do.
-    """
-
-    rows: IntArray
-    item: IntArray | None = None
-    group: IntArray | None = None
-    persons: IntArray | None = None
-
-    @property
-    def n_persons(self) -> int:
-        """Number of persons."""
-        if self.group is None or self.persons is None:
-            return int(self.rows.sum())
-        return int(self.persons[np.flatnonzero(np.diff(self.group, prepend=-1))].sum())
 
 
 def usable_levels(ladder: Ladder, limit: int | None) -> list[int]:

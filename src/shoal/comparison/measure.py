@@ -143,8 +143,7 @@ def _found(risk: RiskReport) -> dict[str, float | None]:
         "linkage": risk.linkage.nearest_share,
         "unchanged": risk.unchanged.expected,
     }
-    strongest = max(share for share in attacks.values() if share is not None)
-    return {RISK: strongest, **attacks, "linkage_two_guesses": risk.linkage.share}
+    return {RISK: risk.strongest, **attacks, "linkage_two_guesses": risk.linkage.share}
 
 
 def _counted(release: Release, seed: int) -> dict[str, float | None]:

@@ -175,5 +175,16 @@ def unit_points(points: FloatArray, units: IntArray) -> FloatArray:
 
 def canonical_order(points: FloatArray, rng: Generator) -> IntArray:
     """Sort by value, then shuffle: the same whatever the order of the file."""
-    by_value = np.lexsort(points.T[::-1]) if points.shape[1] else np.arange(len(points))
+    by_value = _sorted_rows(points) if points.size else np.arange(len(points))
     return by_value[rng.permutation(len(points))]
+
+
+def _sorted_rows(points: FloatArray) -> IntArray:
+    """The order of `numpy.lexsort`, with a look at further columns only for rows that are equal in the first."""
+    rows = np.argsort(points[:, 0], kind="stable")
+    differs = np.diff(points[rows, 0]) != 0
+    tied = ~(np.append(True, differs) & np.append(differs, True))
+    run = np.append(0, np.cumsum(differs))[tied]
+    again = rows[tied]
+    rows[tied] = again[np.lexsort((*points[again, 1:].T[::-1], run))]
+    return rows

@@ -67,19 +67,24 @@ def mend(points: Points, labels: IntArray, limit: Limit, n_cores: int = 1) -> In
 
     mended = labels.copy()
     for share, first in _ROUNDS:
-        members = np.split(np.argsort(mended, kind="stable"), np.cumsum(sizes)[:-1])
-        blocks = cells(_centres(points, mended, members), 1, groups_at_once, share, first)
+        members, starts = np.argsort(mended, kind="stable"), np.cumsum(sizes) - sizes
+        blocks = cells(_centres(points, mended, members[starts]), 1, groups_at_once, share, first)
         with ThreadPoolExecutor(n_cores) as pool:
-            rows = [np.concatenate([members[group] for group in block]) for block in blocks]
+            rows = [members[_runs(starts[block], sizes[block])] for block in blocks]
             done = pool.map(lambda rows, block: _mended(points.take(rows).dense(), sizes[block]), rows, blocks)
             for block, into, order in zip(blocks, rows, done, strict=True):
                 mended[into[order]] = np.repeat(block, sizes[block])
     return mended
 
 
-def _centres(points: Points, labels: IntArray, members: list[IntArray]) -> Points:
+def _runs(starts: IntArray, lengths: IntArray) -> IntArray:
+    """The numbers from each start on, one run after the other."""
+    return np.repeat(starts - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
+
+
+def _centres(points: Points, labels: IntArray, first_rows: IntArray) -> Points:
     """Where the groups are: their means, and the level of their first member."""
-    first = points.take(np.array([rows[0] for rows in members]))
+    first = points.take(first_rows)
     for j in np.flatnonzero(~points.is_level):
         first.values[:, j] = np.bincount(labels, points.values[:, j]) / np.bincount(labels)
     return first

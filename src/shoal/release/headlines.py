@@ -11,6 +11,7 @@ import polars as pl
 from shoal.coarsening import SUPPRESSED
 from shoal.frame import Frame, series
 from shoal.reading import Reading
+from shoal.risk.in_full import NAMES
 from shoal.utility import Quality, Usefulness, UtilityReport
 from shoal.utility.regress import Regression
 
@@ -70,10 +71,10 @@ def _bound(release: Release) -> tuple[float | None, str]:
 
 def _found(release: Release) -> list[Reading]:
     found, (limit, basis) = release.risk.reidentification, _bound(release)
-    tried = f" Tried on {found.n_targets:,} of {found.n_records:,} records, drawn at random." if found.sampled else ""
+    tried = _tried(found.sampled, found.n_targets, found.n_records)
     lines = [
         Reading(
-            name="found by nearest match",
+            name=NAMES["reidentification"],
             first=True,
             value=found.expected,
             interval=found.interval,
@@ -106,9 +107,13 @@ def _found(release: Release) -> list[Reading]:
     return lines
 
 
+def _tried(sampled: bool, n: int, of: int) -> str:
+    return f" Tried on {n:,} of {of:,} records, drawn at random." if sampled else ""
+
+
 def _by_unchanged(release: Release) -> Reading:
     found = release.risk.unchanged
-    name = "found, unchanged columns too"
+    name = NAMES["unchanged"]
     if found.expected is None:
         return Reading(name=name, first=True, value=None, meaning=f"Because {found.why}.")
     return Reading(
@@ -120,7 +125,7 @@ def _by_unchanged(release: Release) -> Reading:
         chance=1 / found.n_records,
         n=found.n_records,
         meaning="Share of people found by their quasi-identifiers and by what unchanged columns say of them; no proof "
-        "limits it.",
+        f"limits it.{_tried(found.sampled, found.n_targets, found.n_records)}",
     )
 
 
@@ -175,12 +180,13 @@ def _linked(release: Release) -> list[Reading]:
     sizes = release.pair.original_classes().row_sizes
     return [
         Reading(
-            name="linkage, two guesses",
+            name=NAMES["linkage"],
             value=linked.share,
             interval=linked.interval,
             chance=2 / n,
             n=linked.n_rows,
-            meaning="Share of released rows whose own person is the nearest or second nearest original.",
+            meaning="Share of released rows whose own person is the nearest or second nearest original."
+            + _tried(linked.sampled, linked.n_targets, linked.n_rows),
         ),
         Reading(
             name="rows equal to their own person's",

@@ -46,6 +46,7 @@ from shoal.utility.usefulness import usefulness_of
 
 if TYPE_CHECKING:
     from shoal.dp import Spending
+    from shoal.recipe.paid_model import PaidModel
     from shoal.synth import Model
 
 __all__ = ["Release", "SyntheticRelease", "checked_seed"]
@@ -89,6 +90,8 @@ class Release:
         The fitted model of a synthetic release.
     spending
         The account that a synthetic release was charged to, and what it has spent so far; None without an account.
+    paid
+        Where the model that was paid for is kept until the release is written; None where it isn't.
     pseudonyms
         What the pseudonyms were made with; None where there are none.
     control
@@ -120,6 +123,7 @@ class Release:
     repeatable: bool = field(default_factory=is_repeatable)
     model: Model | None = None
     spending: Spending | None = None
+    paid: PaidModel | None = field(default=None, repr=False)
     pseudonyms: Pseudonyms | None = None
     control: Any = field(default=None, repr=False)
     linked: Linked | None = None

@@ -73,6 +73,8 @@ def write(release: Release, directory: Path, *, format: str, overwrite: bool, pr
         _write_inside(release, inside, evidence, table, key=key, created=created)
         if release.entry is not None:  # before the folders appear: what left without an entry could not be called back
             release.entry.enter(stage, directory, read_manifest(stage), _levels(release))
+    if release.paid is not None:
+        release.paid.forget()
     return directory
 
 

@@ -104,7 +104,7 @@ class _Room:
 
 def _axes(alt: Any, room: _Room, across: str, up: str) -> dict[str, Any]:
     """Risk across and loss up (labelled by what is kept), both with the square root's room near the best corner."""
-    kept = alt.Axis(values=_ticks(room.bottom), labelExpr="format(1 - datum.value, '.4~f')")
+    kept = alt.Axis(values=_ticks(room.bottom), labelExpr="format(1 - datum.value, '.4~%')")
     found = alt.Axis(values=_ticks(room.right), labelExpr="format(datum.value, '.2~%')")
     right = alt.Scale(type="sqrt", domain=[0, room.right], nice=False)
     down = alt.Scale(type="sqrt", domain=[room.bottom, 0], nice=False)

@@ -71,6 +71,12 @@ class RiskReport(Record):
     k: int | None = None
     small_share: float | None = None
 
+    @property
+    def strongest(self) -> float | None:
+        """The share found by the strongest attack with one guess; None where nobody can be found."""
+        shares = (self.reidentification.expected, self.linkage.nearest_share, self.unchanged.expected)
+        return max((share for share in shares if share is not None), default=None)
+
 
 def assess(
     pair: Pair,

@@ -271,18 +271,18 @@ def release(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
 
 
 def measure(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
-    """Make a release again as it was, and try the nearest match on everybody, however long that takes."""
+    """Make a release again as it was, and try on everybody what was tried on a sample, however long that takes."""
     from shoal.release.manifest import replay
-    from shoal.risk.matching import measure as found_by_match
-    from shoal.risk.nearest import match_pair
+    from shoal.risk.in_full import NAMES, tried_on_all
 
     opened = Opened.from_dict(words["opened"])
     check_unchanged(opened)
     made = replay(words["replay"], input=opened.path, progress=say)
-    say("measuring risk of everybody")
-    matches = match_pair(made.pair, seed=made.seed, everyone=True)
-    found = found_by_match(made.pair, seed=made.seed, matches=matches)
-    return {"found": found.expected, "largest": found.largest, "n_records": found.n_records}
+    found = []
+    for name in words["measures"]:
+        say(f"{NAMES[name]}: everybody")
+        found.append(tried_on_all(made.pair, name, seed=made.seed, k=made.recipe.k).to_dict())
+    return {"tried": found}
 
 
 @contextmanager

@@ -63,14 +63,17 @@ def _band(name: str, share: float) -> Html:
     return tag("li", tag("span", name), picture, tag("span", percent(share)))
 
 
-def helps(found: Mapping[str, Any], *, coarsens: bool) -> Html | None:
-    """The changes of one column that would help most, each with a press that makes it where it can be made here."""
+def helps(found: Mapping[str, Any], undecided: Html | None = None, *, coarsens: bool) -> Html | None:
+    """The changes of one column that would help most, each with a press that makes it where it can be made here.
+
+    Where none helps, `undecided` leads to the columns that were made quasi out of caution.
+    """
     changes = found.get("changes")
     if changes is None:
         return None
     heading = tag("h2", "What would help most")
     if not changes:
-        return tag("section", heading, tag("p", NO_HELP, class_="note"), class_="card")
+        return tag("section", heading, tag("p", NO_HELP, class_="note"), undecided, class_="card")
     words = "Each tried by itself on the whole table, best first by people freed per detail lost."
     items = tag("ol", *(_change(one, coarsens) for one in changes), class_="helps")
     return tag("section", heading, tag("p", words, class_="note"), items, class_="card")

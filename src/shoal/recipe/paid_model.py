@@ -13,14 +13,17 @@ import hashlib
 import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoal.dp.budget import Budget
 from shoal.dp.journal import Entry
+from shoal.fact import Fact
 from shoal.files.atomic import replacing
-from shoal.recipe import Synthesis
 from shoal.schema import Schema
 from shoal.synth.synthesizer import Model, load
+
+if TYPE_CHECKING:
+    from shoal.recipe.synthesis import Synthesis
 
 __all__ = ["PaidModel"]
 
@@ -33,6 +36,10 @@ class PaidModel:
 
     It stands for the account where a model is fitted, so that the charge is known.
     """
+
+    PAID_BEFORE: ClassVar[Fact] = Fact(
+        says="the model of a run that was stopped is used: no noise was drawn anew, and nothing was charged"
+    )
 
     account: Any
     file: Path
