@@ -17,6 +17,7 @@ from shoal import risk
 from shoal.errors import InputError, ParameterError, SchemaError
 from shoal.risk import control_group, membership_attack, singling_out_attack
 from shoal.risk.control_group import Tally, judged, residual, wilson_centre
+from shoal.risk.linkability_and_inference import _right
 from shoal.risk.membership_attack import likelihood_ratio as membership_ratio
 from shoal.schema import Schema
 
@@ -140,6 +141,11 @@ def test_an_undefined_risk_says_so():
     assert judged("x", Tally(hits=0, n=0), None, Tally(hits=0, n=5)).verdict == "undefined"
     negative = judged("x", Tally(hits=2, n=50), Tally(hits=20, n=50), Tally(hits=0, n=50))
     assert negative.raw < 0 == negative.risk
+
+
+def test_a_negative_guess_is_not_right():
+    """Dividing by the guess, |guess − truth| / guess is −1.05 and below any tolerance."""
+    assert _right(np.array([-100.0, 5.2]), np.array([5.0, 5.0]), True, 0.05) == Tally(hits=1, n=2)
 
 
 def oracle_isolated(predicate, rows, persons):
