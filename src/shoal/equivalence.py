@@ -64,11 +64,14 @@ class Classes:
         The number of persons in each class: distinct units, or rows where there is no unit column.
     persons
         The unit of each row, or None where each row is a person.
+    weights
+        How many records each row stands for, or how many persons its unit does; None: one.
     """
 
     labels: IntArray
     sizes: IntArray
     persons: IntArray | None = None
+    weights: IntArray | None = None
 
     @property
     def n_classes(self) -> int:
@@ -185,9 +188,11 @@ def classes_of(frame: Frame, names: Sequence[str], unit: str | Codes | None = No
 def contents_of(classes: Classes, sensitive: Codes) -> Contents:
     """Count the values of a sensitive column in each class."""
     pair = combine([Codes(values=classes.labels, n=classes.n_classes), sensitive], dense=False)
+    weights = classes.weights
     if classes.persons is not None:
-        pair = _once_per_person(pair, classes.persons)
-    keys, count = np.unique(pair.values, return_counts=True)
+        pair, first = _once_per_person(pair, classes.persons)
+        weights = None if weights is None else weights[first]
+    keys, count = _tally(pair.values, weights)
     of = keys // sensitive.n
     starts = np.flatnonzero(np.diff(of, prepend=-1))
     return Contents(of=of, value=keys % sensitive.n, count=count, starts=starts, n_values=sensitive.n)
@@ -342,14 +347,20 @@ def _order(distinct: pl.Series, levels: pl.Series | None) -> IntArray:
     return table.select(pl.arg_sort_by("missing", "place", "value")).to_series().to_numpy().astype(np.int64)
 
 
-def _once_per_person(pair: Codes, person: IntArray) -> Codes:
-    small = _dense(pair)
-    owner = np.empty(small.n, dtype=np.int64)
-    owner[small.values] = pair.values
-    both = combine([small, Codes(values=person, n=int(person.max(initial=-1)) + 1)])
-    first = np.empty(both.n, dtype=np.int64)
-    first[both.values] = small.values
-    return Codes(values=owner[first], n=pair.n)
+def _tally(values: IntArray, weights: IntArray | None) -> tuple[IntArray, IntArray]:
+    """The distinct values, and the rows that have each or the weights of these rows."""
+    if weights is None:
+        return np.unique(values, return_counts=True)
+    keys, place = np.unique(values, return_inverse=True)
+    return keys, np.bincount(place.reshape(-1), weights=weights, minlength=len(keys)).astype(np.int64)
+
+
+def _once_per_person(pair: Codes, person: IntArray) -> tuple[Codes, IntArray]:
+    """One row for each person of each pair, and which of the rows it is."""
+    both = combine([_dense(pair), Codes(values=person, n=int(person.max(initial=-1)) + 1)])
+    row = np.empty(both.n, dtype=np.int64)
+    row[both.values] = np.arange(len(person))
+    return Codes(values=pair.values[row], n=pair.n), row
 
 
 def _value_counts(contents: Contents) -> IntArray:

@@ -61,6 +61,48 @@ def test_the_rows_and_claims_of_memory(engine, visits, tmp_path, name, loss):
     assert made.k >= 5
 
 
+MIXED = {
+    "distinct": {"diversity": 3},
+    "entropy and equal": {"diversity": "entropy:2", "closeness": "equal:0.5"},
+    "recursive": {"diversity": "recursive:3,2"},
+    "by kind": {"closeness": 0.45},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"), [*(("rows", asked) for asked in MIXED), ("persons", "entropy and equal"), ("persons", "by kind")]
+)
+def test_diversity_and_closeness_as_in_memory(engine, visits, tmp_path, name, asked):
+    schema, method = SCHEMAS[name], shoal.Generalize(k=5, suppression=0.2, **MIXED[asked])
+    expected = shoal.coarsen(visits, schema, method)
+    alone = shoal.coarsen(visits, schema, shoal.Generalize(k=5, suppression=0.2))
+    assert not multiset(expected.in_file_types()).equals(multiset(alone.in_file_types()))  # it asks for more than k
+    made = coarsen_files(engine, Inputs.of(cut(visits, tmp_path / "in", 3)), schema, method, tmp_path / "out")
+    assert multiset(released(tmp_path / "out")).equals(multiset(expected.in_file_types()))
+    counted = [claim for claim in expected.claims if claim.basis != "measured"]
+    assert [(c.kind, c.value, c.column, c.statement) for c in made.claims] == [
+        (c.kind, c.value, c.column, c.statement) for c in counted
+    ]
+    assert list(map(str, made.facts)) == list(map(str, expected.facts))
+    shown = [c for c in shoal.verify(tmp_path / "out", engine=engine).checks if c.standing == "recomputed"]
+    assert all(check.holds for check in shown)
+    assert len(shown) == {"rows": {"recursive": 1, "entropy and equal": 5}.get(asked, 3), "persons": 0}[name]
+
+
+def test_a_mix_that_is_not_kept_is_no_release(engine, visits, tmp_path, monkeypatch):
+    """The classes are counted again over all rows: a search that chose too fine levels doesn't get through."""
+    monkeypatch.setattr(shoal.Generalize, "_good", lambda self, counter, node: counter.large_enough(node))
+    with pytest.raises(GuaranteeError, match="at least 3 different values of 'ill'"):
+        coarsen_files(
+            engine,
+            Inputs.of(cut(visits, tmp_path / "in", 2)),
+            SCHEMAS["rows"],
+            shoal.Generalize(k=5, suppression=0.3, diversity=3),
+            tmp_path / "out",
+        )
+    assert not (tmp_path / "out").exists()
+
+
 def test_files_order_and_threads_do_not_matter(visits, tmp_path, monkeypatch):
     monkeypatch.setattr(evidence, "fresh_key", lambda: "7c" * 32)
     seen = set()
@@ -141,7 +183,9 @@ def test_verification_finds_what_was_changed(engine, visits, tmp_path):
 @pytest.mark.parametrize(
     ("schema", "method", "error", "rule"),
     [
-        (SCHEMAS["rows"], shoal.Generalize(k=5, diversity=2), ParameterError, "in memory"),
+        (SCHEMAS["rows"], shoal.Generalize(k=5, subsets=2), ParameterError, "in memory"),
+        (SCHEMAS["rows"], shoal.Generalize(k=5, diversity=9), GuaranteeError, "'ill'.*too few values"),
+        (SCHEMAS["rows"], shoal.Generalize(k=5, closeness="ordered:0.2"), ParameterError, "'ill' is nominal"),
         (SCHEMAS["rows"], shoal.Generalize(k=4000), GuaranteeError, "at least k = 4000"),
         (shoal.Schema.of(quasi=["age"]), shoal.Generalize(), InputError, "has no role"),
         (shoal.Schema.of(other=list("abc")), shoal.Generalize(), InputError, "is not in the table"),

@@ -13,9 +13,9 @@ from shoal.engine import Inputs
 from shoal.engine.memory import MemoryEngine
 from shoal.errors import ColumnError, GuaranteeError, InputError, ParameterError
 from shoal.recipe import Synthesis
+from shoal.recipe.paid_model import PaidModel
 from shoal.release.on_engine import synthesize
 from shoal.release.on_engine.make import release_files
-from shoal.release.on_engine.paid_model import PaidModel
 from shoal.release.on_engine.synthesize import EngineCounts, _tabulated
 from shoal.rng import stream
 

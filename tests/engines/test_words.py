@@ -174,7 +174,7 @@ def test_a_release_from_python_is_registered_and_named(inputs, tmp_path, registe
 
 def test_what_python_can_not_have_on_an_engine_is_refused(inputs, tmp_path):
     schema = shoal.Schema.of(identifier=["who"], **BASE)
-    for more in ({"preset": "cms"}, {"same_groups_as": "last"}):
+    for more in ({"same_groups_as": "last"}, {"events": {}}):
         with pytest.raises(ParameterError, match="needs the table in memory, not the engine duckdb"):
             shoal.anonymize(tmp_path / "in", schema, engine="duckdb", **more)
 

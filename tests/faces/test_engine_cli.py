@@ -79,9 +79,9 @@ def test_coarsen_and_verify(lake, tmp_path):
     [
         ("--method", "safe-harbor"),
         ("--method", "suppress", "--diversity", "2"),
-        ("--method", "generalize", "--preset", "cms"),
+        ("--method", "generalize", "--preset", "safe-harbor"),
         ("--method", "generalize", "--format", "sav"),
-        ("--method", "generalize", "--diversity", "2"),
+        ("--method", "generalize", "--subsets", "2"),
     ],
 )
 def test_what_coarsen_can_not_do_on_an_engine_is_refused(lake, tmp_path, words):

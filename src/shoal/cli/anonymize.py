@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.console import steps
-from shoal.cli.files_release import release_lake, repeat_lake
 from shoal.cli.options import EngineOptions, File, Reading, SomeSchema, grouped, required
+from shoal.cli.release_on_engine import release_lake, repeat_lake
 from shoal.cli.releasing import (
     Events,
     PresetOptions,
@@ -136,7 +136,6 @@ def anonymize(
             "--risk": risk,
             "--population": population,
             "--events": events,
-            "--preset": rules.preset,
             "--sample": to.sample,
             "--same-groups-as": same_groups_as,
         }
@@ -148,7 +147,7 @@ def anonymize(
             return
         roles = Schema.read(required(schema, "--schema FILE", "anonymize"))
         words: dict[str, Any] = {"delimiter": reading.delimiter, "overwrite": to.overwrite, "format": to.format}
-        words |= {"seed": seed, "allow": rules.allow or (), "pseudonyms": pseudonym.of(roles)}
+        words |= {"seed": seed, "pseudonyms": pseudonym.of(roles), **held}
         path = required(file, "FILE", "anonymize")
         with book.opened_for(path, to) as register:
             release_lake(path, roles, recipe, target, engine, **words, register=register)

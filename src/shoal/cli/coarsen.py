@@ -11,9 +11,9 @@ import typer
 
 from shoal.cli.console import out as screen
 from shoal.cli.console import steps
-from shoal.cli.files_release import release_lake
 from shoal.cli.options import EngineOptions, File, Reading, SomeSchema, grouped, required
 from shoal.cli.output import answer
+from shoal.cli.release_on_engine import release_lake
 from shoal.cli.releasing import (
     Events,
     PresetOptions,
@@ -145,7 +145,6 @@ def coarsen(
     engine = engine.chosen(file if to.sample is None else None)
     if not engine.in_memory:
         given = {
-            "--preset": held.preset,
             "--events": events,
             "--recode": recode,
             "--export": export,
@@ -165,10 +164,10 @@ def coarsen(
                 delimiter=reading.delimiter,
                 overwrite=to.overwrite,
                 seed=seed,
-                allow=held.allow or (),
                 format=to.format,
                 pseudonyms=pseudonym.of(rules),
                 register=register,
+                **held.held,
             )
         return
     with steps() as step:

@@ -44,8 +44,10 @@ from shoal.record import Record
 from shoal.schema import Schema
 from shoal.schema.infer import words_in
 
-__all__ = ["PRESETS", "Check", "Finished", "Outcome", "Preset", "preset", "removed_by_name"]
+__all__ = ["MOST_LEVELS", "PRESETS", "Check", "Counts", "Finished", "Outcome", "Preset", "preset", "removed_by_name"]
 
+MOST_LEVELS = 50
+"""Whole numbers with more different values are measurements, not levels."""
 Outcome = Literal["removed", "not found", "not judged", "found"]
 
 
@@ -117,6 +119,27 @@ class Finished:
         return [c.name for c in released if c.name in self.frame.columns and c.role != "weight"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """What the rules that only count must know of a finished table.
+
+    Parameters
+    ----------
+    k, n_small
+        The smallest class, and the records in classes of fewer than the preset asks for.
+    rare
+        Levels that too few people have, by column.
+    n_left_out, bound
+        As in `Finished`.
+    """
+
+    k: int
+    n_small: int
+    rare: Mapping[str, int]
+    n_left_out: int | None = None
+    bound: float | None = None
+
+
 _Checks = Callable[["Preset", Finished], list[Check]]
 
 
@@ -172,6 +195,16 @@ class Preset:
         """Hold a finished table to the rules; `known` are further fields of `Finished`."""
         finished = Finished(frame=enter(released), schema=schema, **known)
         return tuple(made for checks in self.checks for made in checks(self, finished))
+
+    @property
+    def counts_only(self) -> bool:
+        """Whether it has no steps of its own, and its rules look at counts alone."""
+        return not self.first and set(self.checks) <= {_classes, _small_cells}
+
+    def counted_findings(self, counts: Counts) -> tuple[Check, ...]:
+        """The same for a table of which only counts are known."""
+        cells = _cell_checks(self, counts.rare, counts.n_left_out) if _small_cells in self.checks else []
+        return (_class_check(self, counts.k, counts.n_small, counts.bound), *cells)
 
     def event_findings(self, released: Any, schema: Schema, persons: IntArray, **known: Any) -> tuple[Check, ...]:
         """Hold a finished table of events to the rules that don't count classes; `persons` says whose row each is."""
@@ -265,24 +298,30 @@ def _classes(preset: Preset, finished: Finished) -> list[Check]:
     """Combinations shared by k, or else a proved bound of 1/k on finding a person's row."""
     frame, schema = finished.frame, finished.schema
     found = classes_of(frame, schema.quasi, schema.unit if schema.unit in frame.columns else None)
-    small = int((found.row_sizes < preset.k).sum())
+    return [_class_check(preset, found.k, int((found.row_sizes < preset.k).sum()), finished.bound)]
+
+
+def _class_check(preset: Preset, k: int, small: int, bound: float | None) -> Check:
     rule = f"every combination of quasi-identifiers is shared by at least {preset.k}, or a person's row is found with "
     rule += f"probability 1/{preset.k} at most"
     if not small:
-        return [Check(rule=rule, holds=True, words=f"the smallest class has {found.k}")]
-    if finished.bound is not None and finished.bound <= preset.largest_risk * (1 + 1e-12):
-        return [
-            Check(rule=rule, holds=True, words=f"found with probability {finished.bound:.4g} at most", by_claim=True)
-        ]
+        return Check(rule=rule, holds=True, words=f"the smallest class has {k}")
+    if bound is not None and bound <= preset.largest_risk * (1 + 1e-12):
+        return Check(rule=rule, holds=True, words=f"found with probability {bound:.4g} at most", by_claim=True)
     records = "1 record is" if small == 1 else f"{small:,} records are"
-    words = f"{records} in a class of fewer than {preset.k}; the largest risk is {1 / max(1, found.k):.2g}"
-    return [Check(rule=rule, holds=False, words=words)]
+    words = f"{records} in a class of fewer than {preset.k}; the largest risk is {1 / max(1, k):.2g}"
+    return Check(rule=rule, holds=False, words=words)
 
 
 def _small_cells(preset: Preset, finished: Finished) -> list[Check]:
     """No count of 1 to 10: of people with a level in any released column, or of people left out."""
     released = [c.name for c in finished.schema.released.columns if c.role != "weight"]
     counts = {name: _rare_levels(finished, name, preset.k) for name in released}
+    found = _cell_checks(preset, counts, finished.n_left_out)
+    return found if finished.persons is None else found[:1]
+
+
+def _cell_checks(preset: Preset, counts: Mapping[str, int], n_left_out: int | None) -> list[Check]:
     rare = {name: n for name, n in counts.items() if n}
     said = ", ".join(f"{n:,} in '{name}'" for name, n in rare.items())
     levels = Check(
@@ -290,9 +329,7 @@ def _small_cells(preset: Preset, finished: Finished) -> list[Check]:
         holds=not rare,
         words=f"levels that are: {said}" if rare else "none is",
     )
-    if finished.persons is not None:
-        return [levels]
-    derivable = finished.n_left_out is not None and 0 < finished.n_left_out < preset.k
+    derivable = n_left_out is not None and 0 < n_left_out < preset.k
     left_out = Check(
         rule=f"no count of 1 to {preset.k - 1} people can be derived from totals",
         holds=not derivable,
@@ -309,7 +346,7 @@ def _rare_levels(finished: Finished, name: str, k: int) -> int:
     if name not in finished.frame.columns:
         return 0
     column = series(finished.frame, name)
-    if column.dtype.is_float() or (column.dtype.is_integer() and column.n_unique() > 50):
+    if column.dtype.is_float() or (column.dtype.is_integer() and column.n_unique() > MOST_LEVELS):
         return 0
     held = pl.DataFrame({"level": column, "person": finished.persons}) if finished.persons is not None else None
     once = column if held is None else held.unique()["level"]

@@ -9,9 +9,9 @@ A class is a set of records with equal written quasi-identifiers. It meets the c
 - every sensitive column is t-close in it: ``0.2`` (the distance follows the kind of the column), ``"equal:0.2"`` (total
   variation) or ``"ordered:0.2"`` (earth mover's distance over ranks).
 
-Definitions are those of `shoal.equivalence`, so `shoal.risk.classes` finds the same. **Closeness compares a class
-with the released records**, not with the original table: that is what a reviewer of the release can check. Where
-records are left out, the released mix changes with them; `Conditions.settle` leaves out classes until all that are left
+Definitions are those of `shoal.equivalence`, so `shoal.risk.classes` finds the same. **Closeness compares a class with
+the released records**, not with the original table: that is what a reviewer of the release can check. Where records are
+left out, the released mix changes with them; `Conditions.releasable_classes` leaves out classes until all that are left
 meet the conditions among themselves.
 
 What merging classes does to a condition decides what a search may skip. A class with k persons or l different values
@@ -25,12 +25,13 @@ persons with rows in two classes are counted once in the merged one, and the arg
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.condition.counted import Counted
 from shoal.condition.requirements import Closeness, Diversity, Promise, closeness_promise, diversity_promise
 from shoal.conform import Prepared, levels_like
 from shoal.equivalence import Classes, Codes, Contents, codes, combine, contents_of, ranks
@@ -76,6 +77,9 @@ class Conditions:
         The sensitive columns; empty where neither diversity nor closeness is asked for.
     subsets
         Largest size of the subsets of quasi-identifiers whose classes are counted as well, or None.
+    weights, item
+        Of a table of combinations: how many records each row stands for, or how many persons its person does; and which
+        combination each row is, where a combination has a row for each set of persons that has it.
 
     Examples
     --------
@@ -94,6 +98,8 @@ class Conditions:
     closeness: Closeness | None = None
     sensitive: tuple[Sensitive, ...] = ()
     subsets: int | None = None
+    weights: IntArray | None = None
+    item: IntArray | None = None
 
     @classmethod
     def of(
@@ -104,22 +110,28 @@ class Conditions:
         diversity: int | str | None = None,
         closeness: float | str | None = None,
         subsets: int | None = None,
+        counted: Counted | None = None,
     ) -> Conditions:
-        """Read the conditions and hold them to the table: an error says which can't be met by any release of it."""
+        """Read the conditions and hold them to the table: an error says which can't be met by any release of it.
+
+        With `counted`, the rows of the table are combinations, and that says what each of them stands for.
+        """
         required = None if diversity is None else Diversity.of(diversity)
         close = None if closeness is None else Closeness.of(closeness)
-        persons = None if prepared.schema.unit is None else prepared.units()
-        _check_k(k, prepared.n if persons is None else int(persons.max()) + 1)
+        persons = None if prepared.schema.unit is None or counted is not None else prepared.units()
+        n = prepared.n if persons is None else int(persons.max()) + 1
+        _check_k(k, n if counted is None else counted.n_persons)
         columns = _sensitive(prepared, close) if required or close else ()
         for column in columns:
             _check_values(column, required)
-        return cls(k=k, persons=persons, diversity=required, closeness=close, sensitive=columns, subsets=subsets)
+        made = cls(k=k, persons=persons, diversity=required, closeness=close, sensitive=columns, subsets=subsets)
+        return made if counted is None else made._of_counted(counted)
 
-    @classmethod
-    def of_k(cls, k: int, n_persons: int) -> Conditions:
-        """k alone, for a table of which only counts are known."""
-        _check_k(k, n_persons)
-        return cls(k=k)
+    def _of_counted(self, counted: Counted) -> Conditions:
+        if counted.item is None:
+            return replace(self, weights=counted.rows)
+        own = tuple(replace(column, values=column.values[counted.item]) for column in self.sensitive)
+        return replace(self, persons=counted.group, weights=counted.persons, item=counted.item, sensitive=own)
 
     @property
     def monotone(self) -> bool:
@@ -158,7 +170,7 @@ class Conditions:
                 hint="Ask for less diversity.",
             )
 
-    def settle(self, labels: IntArray, n: int) -> BoolArray:
+    def releasable_classes(self, labels: IntArray, n: int) -> BoolArray:
         """Which classes may be released: those that fail are left out until all that stay meet the conditions.
 
         One round suffices without closeness; with it, what is left out changes the mix that classes are compared with.
@@ -192,11 +204,13 @@ class Conditions:
 
     def _classes(self, labels: IntArray) -> tuple[IntArray, IntArray, Classes]:
         """The numbers of the classes that have rows, the rows that count, and their classes."""
+        labels = labels if self.item is None else labels[self.item]
         rows = np.flatnonzero(labels >= 0)
         chosen, dense = np.unique(labels[rows], return_inverse=True)
         key = Codes(values=dense.astype(np.int64).reshape(-1), n=len(chosen))
-        persons = None if self.persons is None else self.persons[rows]
-        return chosen, rows, Classes(labels=key.values, sizes=_sizes(key, persons), persons=persons)
+        persons, weights = (None if of is None else of[rows] for of in (self.persons, self.weights))
+        sizes = _sizes(key, persons, weights)
+        return chosen, rows, Classes(labels=key.values, sizes=sizes, persons=persons, weights=weights)
 
     def _sensitive_promises(self, column: Sensitive) -> list[Promise]:
         made = []
@@ -221,14 +235,15 @@ def smallest_in_subsets(columns: Sequence[Codes], persons: IntArray | None, size
     return smallest
 
 
-def _sizes(key: Codes, persons: IntArray | None) -> IntArray:
-    """Persons in each class of `key`."""
-    if persons is None:
-        return np.bincount(key.values, minlength=key.n)
-    both = combine([key, Codes(values=persons, n=int(persons.max(initial=-1)) + 1)])
-    owner = np.empty(both.n, dtype=np.int64)
-    owner[both.values] = key.values
-    return np.bincount(owner, minlength=key.n)
+def _sizes(key: Codes, persons: IntArray | None, weights: IntArray | None = None) -> IntArray:
+    """Persons in each class of `key`, of rows or persons that stand for some."""
+    row: IntArray | slice = slice(None)
+    if persons is not None:
+        both = combine([key, Codes(values=persons, n=int(persons.max(initial=-1)) + 1)])
+        row = np.empty(both.n, dtype=np.int64)
+        row[both.values] = np.arange(len(persons))
+    own = None if weights is None else weights[row]
+    return np.bincount(key.values[row], weights=own, minlength=key.n).astype(np.int64)
 
 
 def _again_dense(column: Sensitive, rows: IntArray) -> Codes:

@@ -18,7 +18,15 @@ from shoal.errors import ParameterError
 from shoal.record import Record
 from shoal.schema import Kind
 
-__all__ = ["MINIMALITY", "Closeness", "Diversity", "Promise", "closeness_promise", "diversity_promise"]
+__all__ = [
+    "MINIMALITY",
+    "Closeness",
+    "Diversity",
+    "Promise",
+    "closeness_promise",
+    "diversity_promise",
+    "mix_promises",
+]
 
 MINIMALITY = (
     "The intruder does not use how the classes were chosen: a method that coarsens no more than it must shows by each "
@@ -140,6 +148,15 @@ class Promise(Record):
     def holds(self, found: float) -> bool:
         """Whether the worst class, which has `found`, keeps the promise."""
         return found <= self.value + _SLACK if self.kind == "t-closeness" else found >= self.value - _SLACK
+
+
+def mix_promises(diversity: int | str | None, closeness: float | str | None, column: str, kind: Kind) -> list[Promise]:
+    """What was asked for of one sensitive column, as promises."""
+    made = [] if diversity is None else [diversity_promise(Diversity.of(diversity), column)]
+    if closeness is not None:
+        asked = Closeness.of(closeness)
+        made.append(closeness_promise(asked.t, column, asked.distance_for(kind) == "ordered"))
+    return made
 
 
 def diversity_promise(required: Diversity, name: str) -> Promise:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from shoal.dp import Budget, Spending
     from shoal.pseudonym import Pseudonyms
     from shoal.recipe.linked import Linked
+    from shoal.recipe.paid_model import PaidModel
     from shoal.synth import Model, Price
 
 __all__ = [
@@ -65,8 +66,9 @@ class Run:
         The seed of what repeats, and the secret key of who gets which row and of the order of the rows.
     seeded
         Whether the seed was asked for. A synthesizer whose draw is the protection must not repeat, and gets none.
-    account
-        What a synthesis is charged to.
+    account, digest
+        What a synthesis is charged to, and the digest of its input, by which a model that was paid for is found again
+        after a run that stopped; None: it is not kept.
     progress
         Called with the name of each step as it begins.
     pseudonyms
@@ -82,6 +84,7 @@ class Run:
     key: str
     seeded: bool = True
     account: Any = None
+    digest: str | None = None
     progress: Progress = quiet
     pseudonyms: Pseudonyms | None = None
     beside: Mapping[str, FloatArray] | None = None
@@ -119,8 +122,9 @@ class Made:
         What happened, what must be said beside the bound, what the method itself claims, what each step did.
     original
         The table in the types of what was made, where that isn't how it came in.
-    model, spending
-        The fitted model of synthetic rows, and what their account has spent.
+    model, spending, paid
+        The fitted model of synthetic rows, what their account has spent, and where the model is kept until they are
+        written.
     linked
         The tables of events, where tables are linked.
     """
@@ -136,6 +140,7 @@ class Made:
     original: Any = None
     model: Model | None = None
     spending: Spending | None = None
+    paid: PaidModel | None = None
     linked: Linked | None = None
 
 

@@ -27,7 +27,8 @@ from shoal.schema import Schema
 
 if TYPE_CHECKING:
     from shoal.dp import Budget
-    from shoal.synth import Price, Synthesizer
+    from shoal.recipe.paid_model import PaidModel
+    from shoal.synth import Model, Price, Synthesizer
 
 __all__ = ["Synthesis"]
 
@@ -126,14 +127,17 @@ class Synthesis(Recipe):
 
     def run(self, table: Any, schema: Schema, run: Run) -> Made:
         """Fit, draw; the account is charged before anything is computed."""
-        self._check_price(run.account)
+        paid = self._purchase(schema, run)
+        found = None if paid is None else paid.found()
+        if found is None:
+            self._check_price(run.account)
         run.progress("checking the table")
         # What is released has the schema's types, and so has what it is set beside.
         original = conformed(enter(table), schema)
         settled = canonical(prepare(original, _lenient(schema)))
         seed = run.seed if run.seeded else None
         run.progress("fitting")
-        model = self.method.fit(table, schema, account=run.account, seed=seed)
+        model = found or self._fitted(table, schema, run, paid)
         run.progress("drawing")
         frame = enter(model.sample(self.rows, seed=seed))
         return Made(
@@ -141,12 +145,33 @@ class Synthesis(Recipe):
             prepared=settled,
             labels=np.full(settled.n_original, NOBODY, dtype=np.int64),
             source_rows=np.full(len(frame), NOBODY, dtype=np.int64),
-            facts=tuple(Fact(says="{note}", values={"note": note}, outside=True) for note in model.notes),
+            facts=(
+                *(Fact(says="{note}", values={"note": note}, outside=True) for note in model.notes),
+                *([] if found is None or paid is None else [paid.PAID_BEFORE]),
+            ),
             claims=model.claims,
             original=original,
             model=model,
             spending=None if run.account is None else run.account.spending,
+            paid=paid,
         )
+
+    def _purchase(self, schema: Schema, run: Run) -> PaidModel | None:
+        """Where the model is kept until its rows are written; None where rows have a price, or nobody pays."""
+        price = self.price
+        if run.account is None or run.digest is None or price.per_data_set is None or price.per_row is not None:
+            return None
+        from shoal.recipe.paid_model import PaidModel  # the synthesizers take a while to load
+
+        return PaidModel.of(run.account, self, schema, run.digest)
+
+    def _fitted(self, table: Any, schema: Schema, run: Run, paid: PaidModel | None) -> Model:
+        """Charge, draw, store what was paid for, and only then use it."""
+        seed = run.seed if run.seeded else None
+        model = self.method.fit(table, schema, account=paid or run.account, seed=seed)
+        if paid is not None:
+            paid.keep(model)
+        return model
 
     def _check_price(self, account: Any) -> None:
         """Refuse before anything is computed or charged what the account can't pay in full."""

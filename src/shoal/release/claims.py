@@ -45,11 +45,12 @@ __all__ = [
     "Frequency",
     "attacker_risks",
     "cell_claims",
+    "checkable_rules",
     "class_claims",
     "k_anonymity",
-    "kept_rules",
     "promises",
     "proved_bound",
+    "require_kept",
     "rules_claim",
     "unit_bound",
     "unit_of",
@@ -64,7 +65,7 @@ def promises(
     return (*hidden, _measured(risk.reidentification), *_measured_by_all(risk), *rules_claim(pair))
 
 
-def kept_rules(pair: Pair) -> tuple[Rule, ...]:
+def checkable_rules(pair: Pair) -> tuple[Rule, ...]:
     """The rules of the schema that a released row can obey or break: those without a coarsened column.
 
     An interval or set holds the true value, so it can't break a rule that the original obeys.
@@ -80,7 +81,7 @@ def _is_coarse(pair: Pair, name: str) -> bool:
 
 def rules_claim(pair: Pair) -> tuple[Claim, ...]:
     """No released row breaks a rule, counted."""
-    rules = kept_rules(pair)
+    rules = checkable_rules(pair)
     if not rules:
         return ()
     broken = int(breaking(pair.released, pair.schema, rules).sum())
@@ -114,14 +115,17 @@ def _hidden(recipe: Recipe, pair: Pair, labels: IntArray, risk: RiskReport, cave
         yield _group_size(recipe.k, pair, caveats)
 
 
-def class_claims(recipe: Recipe, schema: Schema, largest_share: float) -> tuple[Claim, ...]:
+def class_claims(
+    recipe: Recipe, schema: Schema, largest_share: float, mixes: Sequence[Promise] = ()
+) -> tuple[Claim, ...]:
     """What a coarsening claims by its classes alone, nothing being measured.
 
-    `largest_share` is the most of a class that one person holds.
+    `largest_share` is the most of a class that one person holds, `mixes` are promises that were counted.
     """
     bound = max(1 / recipe.k, largest_share)
     return (
         k_anonymity(recipe.k, unit_of(schema), assumptions=_minimality(recipe)),
+        *(_mix_claim(promise, unit_of(schema), shows=True) for promise in mixes),
         _bound_claim(recipe, schema, bound, (), measured=False),
     )
 
@@ -186,10 +190,15 @@ def _mixed(recipe: Recipe, pair: Pair, labels: IntArray) -> Iterator[Claim]:
         conditions = Conditions.of(records, k=getattr(method, "k", 1), **wanted)
         worst = conditions.found(own, int(own.max()) + 1)
         for promise, found in zip(conditions.promises(), worst, strict=True):
-            if not promise.holds(found):
-                raise GuaranteeError("release", promise.statement.rstrip("."), got=f"{found:.4g} in the worst class")
+            require_kept(promise, found)
             if promise.column:
                 yield _mix_claim(promise, unit_of(pair.schema), shows=recipe.collapses)
+
+
+def require_kept(promise: Promise, found: float) -> None:
+    """Refuse a release whose worst class, which has `found`, breaks a promise."""
+    if not promise.holds(found):
+        raise GuaranteeError("release", promise.statement.rstrip("."), got=f"{found:.4g} in the worst class")
 
 
 def _limited(recipe: Recipe, pair: Pair, labels: IntArray) -> Iterator[Claim]:

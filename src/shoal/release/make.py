@@ -34,7 +34,7 @@ from shoal.rng import fresh_key
 from shoal.schema import LinkedSchema, Schema
 
 if TYPE_CHECKING:
-    from shoal.register.beside import Beside
+    from shoal.register.beside_earlier import Beside
     from shoal.register.register import Register
     from shoal.release.on_engine.release import EngineRelease
     from shoal.synth import Synthesizer
@@ -55,6 +55,7 @@ def make(
     seed: int | None = None,
     key: str | None = None,
     account: Any = None,
+    keeps_paid: bool = False,
     preset: str | Preset | None = None,
     accept: bool = False,
     allow: Sequence[str] = (),
@@ -77,6 +78,9 @@ def make(
         both are drawn in secret; leave the key out whenever you publish.
     account
         A `shoal.dp.Account` that a synthesis is charged to, before anything is computed.
+    keeps_paid
+        Keep the model that a file's account has paid for until the release is written: if the run stops before, the
+        next one finds it, draws no noise and is charged nothing.
     preset, accept
         Rules that the finished table is held to (a name, or a `Preset` with the year of the data and allowed columns),
         and whether to release although a check fails. Its own steps come before groups and masks.
@@ -98,11 +102,13 @@ def make(
     source = table if isinstance(table, Source | LinkedSource) else None
     given = table if source is None else source.frame
     number, secret = checked_seed(seed), fresh_key() if key is None else key
-    run = Run(seed=number, key=secret, seeded=seed is not None, account=account, progress=progress or quiet)
+    digest = source.sha256 if keeps_paid and isinstance(source, Source) else None
+    paying: dict[str, Any] = {"account": account, "digest": digest}
+    run = Run(seed=number, key=secret, seeded=seed is not None, progress=progress or quiet, **paying)
     rules = preset_for(preset, recipe)
     entering = Entering.of(register, same_groups_as, beside, given, schema, recipe, run)
-    if entering is not None and entering.kept is not None:
-        given, run = entering.table, replace(run, groups=entering.kept.groups[~entering.kept.held])
+    if entering is not None and entering.same_groups is not None:
+        given, run = entering.table, replace(run, groups=entering.same_groups.groups[~entering.same_groups.held])
     if isinstance(schema, LinkedSchema):
         _check_linked(recipe)
         check_codes(recipe, pseudonyms, rules)
@@ -136,6 +142,7 @@ def make(
         steps=(*first.steps, *made.steps),
         model=made.model,
         spending=made.spending,
+        paid=made.paid,
         pseudonyms=pseudonyms,
         control=control,
         linked=made.linked,
@@ -248,7 +255,8 @@ def anonymize(
     if name != "memory" and isinstance(schema, Schema):
         words: dict[str, Any] = {"seed": seed, "memory": memory, "allow": allow, "progress": progress}
         words |= {"register": register, "pseudonyms": pseudonyms}
-        return _on(name, table, schema, recipe, words, preset=preset, same_groups_as=same_groups_as, events=events)
+        words |= {"preset": preset, "accept": accept}
+        return _on(name, table, schema, recipe, words, same_groups_as=same_groups_as, events=events)
     given = read_input(table, schema) if isinstance(table, str | Path) else table
     return make(
         given,
@@ -359,7 +367,7 @@ def coarsen(
     if name != "memory" and isinstance(schema, Schema):
         words: dict[str, Any] = {"seed": seed, "memory": memory, "allow": allow, "progress": progress}
         words |= {"register": register, "pseudonyms": pseudonyms}
-        return _on(name, table, schema, recipe, words, preset=preset, events=events)
+        return _on(name, table, schema, recipe, words | {"preset": preset, "accept": accept}, events=events)
     table = read_input(table, schema) if isinstance(table, str | Path) else table
     held: dict[str, Any] = {"preset": preset, "accept": accept, "allow": allow, "register": register}
     return make(table, schema, recipe, **held, pseudonyms=pseudonyms, seed=seed, progress=progress)

@@ -13,7 +13,7 @@ import hashlib
 import hmac
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,15 +22,15 @@ import polars as pl
 import tomli_w
 
 from shoal.errors import ColumnError, FileError, InputError
-from shoal.fact import sentences
+from shoal.fact import Fact, sentences
 from shoal.files import Source
 from shoal.files.linked import LinkedSource
 from shoal.files.source import READING
 from shoal.frame import Frame, enter, series
 from shoal.pseudonym import ProjectKey, Pseudonyms
-from shoal.recipe import Progress, read_recipe
-from shoal.register.beside import Beside
-from shoal.release.claims import kept_rules
+from shoal.recipe import Progress, Recipe, read_recipe
+from shoal.register.beside_earlier import Beside
+from shoal.release.claims import checkable_rules
 from shoal.release.disclose import figures, why_inside
 from shoal.release.linked import read_input
 from shoal.release.make import make
@@ -40,12 +40,14 @@ from shoal.schema import Column, LinkedSchema, Schema
 from shoal.value import text_of
 
 if TYPE_CHECKING:
+    from shoal.compliance.presets import Preset
     from shoal.release.release import Release
 
 __all__ = [
     "ENTRIES",
     "commitment",
     "fingerprint",
+    "held_preset",
     "manifest",
     "read_manifest",
     "read_replay",
@@ -93,7 +95,7 @@ def manifest(release: Release, *, file: str, sha256: str, key: str, created: str
             "method": "HMAC-SHA-256 of the input's SHA-256, under the key in the replay file, which stays inside",
         },
         "output": {"file": file, "rows": len(frame), "columns": frame.columns, "sha256": sha256},
-        **({} if release.preset is None else {"preset": _preset(release)}),
+        **held_preset(release.preset, release.recipe, release.facts),
         "claims": [claim.to_dict() for claim in release.outside_claims],
         **_measures(release),
         **({} if release.spending is None else {"account": release.spending.to_dict()}),
@@ -113,23 +115,24 @@ def column_words(column: Column) -> dict[str, Any]:
 
 def _rules(release: Release) -> dict[str, Any]:
     """The rules that the rows are said to obey; they are public knowledge."""
-    rules = kept_rules(release.pair)
+    rules = checkable_rules(release.pair)
     return {"rules": [rule.to_dict() for rule in rules]} if rules else {}
 
 
-def _preset(release: Release) -> dict[str, Any]:
+def held_preset(preset: Preset | None, recipe: Recipe, facts: Sequence[Fact]) -> dict[str, Any]:
     """The rules that the table was held to, and which of them were found to hold."""
-    found = [fact.values for fact in release.facts if fact.outside and "holds" in fact.values]
-    assert release.preset is not None
+    if preset is None:
+        return {}
+    found = [fact.values for fact in facts if fact.outside and "holds" in fact.values]
     holds = {str(words["rule"]): bool(words["holds"]) for words in found}
-    return {**preset_words(release.preset, release.recipe), "holds": holds}
+    return {"preset": {**preset_words(preset, recipe), "holds": holds}}
 
 
 def _measures(release: Release) -> dict[str, Any]:
     """The figures that the gate lists, or why none leaves."""
-    if release.kept is None:
+    if release.outside_measures is None:
         return {"measures": f"kept inside: {why_inside(release)}"}
-    return figures(release.kept)
+    return figures(release.outside_measures)
 
 
 def replay_text(release: Release, *, file: str, sha256: str, key: str, created: str) -> str:

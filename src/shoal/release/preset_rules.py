@@ -7,7 +7,7 @@ the schema declares: that domain, and then the drawn rows, are held to the rules
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,9 +35,11 @@ __all__ = [
     "first_steps",
     "free_text",
     "held_to",
+    "preset_facts",
     "preset_for",
     "preset_words",
     "read_preset",
+    "require_held",
     "shown",
 ]
 
@@ -172,19 +174,24 @@ def held_to(release: Release, preset: Preset, *, accept: bool) -> Release:
         bound=proved_bound(release.recipe, release.prepared, own) if preset.k > 1 else None,
     )
     checks = (*found, *checks_of_events(release, preset, year=year, allowed=allowed))
+    require_held(preset, checks, accept=accept)
+    return replace(release, facts=(*release.facts, *preset_facts(preset, checks, allowed)), preset=preset)
+
+
+def require_held(preset: Preset, checks: Sequence[Check], *, accept: bool) -> None:
+    """Refuse a release that fails a rule which nobody has accepted."""
     failed = [check for check in checks if not check.holds]
     if failed and not accept:
         raise GuaranteeError(
             f"preset {preset.name}",
-            f"wants {'; '.join(_wants(check) for check in failed)}",
+            f"wants {'; '.join(_requirement(check) for check in failed)}",
             got="; ".join(check.words for check in failed),
             hint="Give the columns another role or coarsen them; allow those that merely look like identifiers "
             "(--allow), or accept the findings (--accept).",
         )
-    return replace(release, facts=(*release.facts, *_facts(preset, checks, allowed)), preset=preset)
 
 
-def _wants(check: Check) -> str:
+def _requirement(check: Check) -> str:
     return check.rule if check.outcome is None else f"no {check.rule}"
 
 
@@ -204,7 +211,7 @@ def _removed(release: Release) -> dict[str, list[str]]:
     return removed
 
 
-def _facts(preset: Preset, checks: Sequence[Check], allowed: set[str]) -> list[Fact]:
+def preset_facts(preset: Preset, checks: Sequence[Check], allowed: Collection[str] = ()) -> list[Fact]:
     """What the rules found on the released table, what nobody looked at, and what the preset doesn't do."""
     found = [
         Fact(

@@ -35,9 +35,9 @@ from shoal.release.folders import MANIFEST, REPORT, is_parts
 from shoal.release.manifest import commitment, fingerprint, replay
 from shoal.release.on_engine.make import repeat_files
 from shoal.release.write import keeps_bound, write_evidence, write_released
-from shoal.report.signing import Decision
-from shoal.risk.class_sizes import table_classes
-from shoal.schema import Schema
+from shoal.report.decision import Decision
+from shoal.risk.class_sizes import counted_contents, table_classes
+from shoal.schema import Column, Schema
 
 __all__ = ["Parts", "Recount", "Repeated", "fits_input", "recount", "repeat", "repeat_parts"]
 
@@ -84,22 +84,27 @@ def recount(
 ) -> Recount | None:
     """Hold `table` to a claim; None where the table alone can't show it. `recipe` tells what limits were asked for."""
     kind, unit = claim["kind"], _unit(claim)
-    if isinstance(table, Parts):
-        return _k_of_parts(claim, table, schema) if kind == "k-anonymity" and unit == "records" else None
     if kind == "k-anonymity":
-        return _k(claim, table, schema) if unit == "records" else None
+        count = _k_of_parts if isinstance(table, Parts) else _k
+        return count(claim, table, schema) if unit == "records" else None  # type: ignore[arg-type]
     if claim["scope"] == "per group":
         return None  # groups are not to be seen in the table
-    if kind in _ATTACKERS:
-        return _risk(claim, table, schema, recipe or {}) if unit == "records" else None
-    if kind == "rules kept":
-        return _obeyed(claim, table, schema)
+    if kind in _ATTACKERS or kind == "rules kept":
+        return None if isinstance(table, Parts) else _beyond_classes(claim, table, schema, recipe or {}, unit)
     column = claim.get("column")
     if kind not in _MIXES or not isinstance(column, str) or (unit == "persons" and kind != "distinct l-diversity"):
         return None
     if column not in table.columns or column not in schema or not len(table):
         return Recount(holds=False, detail="the table has no such column")
     return _mix(claim, column, table, schema)
+
+
+def _beyond_classes(
+    claim: Mapping[str, Any], table: pl.DataFrame, schema: Schema, recipe: Mapping[str, Any], unit: str | None
+) -> Recount | None:
+    if claim["kind"] == "rules kept":
+        return _rules_hold(claim, table, schema)
+    return _risk(claim, table, schema, recipe) if unit == "records" else None
 
 
 def _unit(claim: Mapping[str, Any]) -> str | None:
@@ -122,7 +127,7 @@ def _k(claim: Mapping[str, Any], table: pl.DataFrame, schema: Schema) -> Recount
     return _smallest(claim, table_classes(enter(table), schema).k if len(table) else 0)
 
 
-def _obeyed(claim: Mapping[str, Any], table: pl.DataFrame, schema: Schema) -> Recount:
+def _rules_hold(claim: Mapping[str, Any], table: pl.DataFrame, schema: Schema) -> Recount:
     """Which rows break one of the rules that the manifest lists."""
     named = {name for rule in schema.rules for name in rule.columns}
     if claim["value"] != len(schema.rules) or not named <= set(table.columns):
@@ -163,19 +168,35 @@ def _asked(recipe: Mapping[str, Any]) -> tuple[list[RiskLimit], float | None]:
     return limits, population
 
 
-def _mix(claim: Mapping[str, Any], column: str, table: pl.DataFrame, schema: Schema) -> Recount | None:
+def _mix(claim: Mapping[str, Any], column: str, table: pl.DataFrame | Parts, schema: Schema) -> Recount | None:
     """How mixed a sensitive column is in the worst class."""
-    kind, frame = claim["kind"], enter(table)
-    content = series(frame, column)
-    if kind == "ordered t-closeness" and not content.dtype.is_numeric():
+    kind = claim["kind"]
+    dtype = table.relation.types[column] if isinstance(table, Parts) else table.schema[column]
+    if kind == "ordered t-closeness" and not dtype.is_numeric():
         return None  # the order of its levels is not in the file
-    coded = ranks(content, None) if kind == "ordered t-closeness" else codes(content)
-    found = _MIXES[kind](contents_of(table_classes(frame, schema), coded))
-    worst = float(found.max() if "closeness" in kind else found.min())
+    worst = _worst_of_all([_MIXES[kind](contents) for contents in _contents(kind, column, table, schema)], kind)
     holds = worst <= claim["value"] + _SLACK if "closeness" in kind else worst >= claim["value"] - _SLACK
     if not holds and kind == "ordered t-closeness" and schema[column].kind == "ordinal":
         return None  # its levels may be in another order than their numbers
     return Recount(holds=holds, detail=f"worst class: {worst:.4g} ({column})")
+
+
+def _contents(kind: str, column: str, table: pl.DataFrame | Parts, schema: Schema) -> Iterator[Contents]:
+    """The values of a sensitive column in each class, all at once or some classes at a time."""
+    ordered = kind == "ordered t-closeness"
+    if isinstance(table, Parts):
+        as_written = Column(name=column, role="sensitive", kind="numeric" if ordered else "nominal")
+        _, parts = counted_contents(table.engine, table.relation, schema.quasi, as_written, None)
+        yield from (contents for contents, _ in parts)
+    else:
+        frame = enter(table)
+        content = series(frame, column)
+        yield contents_of(table_classes(frame, schema), ranks(content, None) if ordered else codes(content))
+
+
+def _worst_of_all(found: Sequence[FloatArray], kind: str) -> float:
+    worst = [float(of.max() if "closeness" in kind else of.min()) for of in found]
+    return max(worst) if "closeness" in kind else min(worst)
 
 
 def _distinct(contents: Contents) -> FloatArray:

@@ -11,8 +11,8 @@ and the inside files the run is repeated, and table, manifest and report must co
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
@@ -34,9 +34,10 @@ from shoal.release.linked import JOINT, WrittenTables, linked_files, readable
 from shoal.release.linked_presets import event_checks, not_looked_at, shared_events
 from shoal.release.manifest import read_manifest, read_replay
 from shoal.release.minisign import PublicKey, Signature
+from shoal.release.on_engine.preset import counts_of
 from shoal.release.recheck import Parts, Recount, Repeated, fits_input, recount, repeat, repeat_parts
 from shoal.release.sign import today
-from shoal.report.signing import Decision
+from shoal.report.decision import Decision
 from shoal.schema import Schema
 
 __all__ = ["Check", "Standing", "Verification", "verify"]
@@ -155,7 +156,7 @@ class _Seen:
             *(_repeated(again, self._is_now) if isinstance(again, Repeated) else again or []),
             *(
                 _preset(table, self.words, "signed" if signed else _WORD, self._linked)
-                if isinstance(table, pl.DataFrame) and "preset" in self.words
+                if table is not None and "preset" in self.words
                 else []
             ),
             *(self._claim(claim, table, again, signed) for claim in self.words["claims"]),
@@ -338,7 +339,7 @@ def _shape(table: pl.DataFrame | Parts, words: Mapping[str, Any]) -> list[Check]
 
 
 def _preset(
-    table: pl.DataFrame, words: Mapping[str, Any], on_claim: Standing, linked: WrittenTables | None
+    table: pl.DataFrame | Parts, words: Mapping[str, Any], on_claim: Standing, linked: WrittenTables | None
 ) -> list[Check]:
     """The rules of a preset, held against the tables again: what is said to hold must."""
     preset, rules = words["preset"], {}
@@ -346,7 +347,7 @@ def _preset(
         return [Check(name="preset", holds=False, detail="must name a known preset and its rules")]
     allowed = _allowed(words)
     known = {"year": _year(words), "removed": removed_by_name(words.get("removed", ())), "bound": _claimed_bound(words)}
-    for check in PRESETS[preset["name"]].findings(table, _without(words, _unseen(linked, allowed)), **known):
+    for check in _findings(PRESETS[preset["name"]], table, _without(words, _unseen(linked, allowed)), known):
         rules[check.rule] = check
     for check in _of_events(PRESETS[preset["name"]], words, linked, allowed):
         rules[check.rule] = check
@@ -363,6 +364,17 @@ def _preset(
     missing = [rule for rule, check in rules.items() if check.outside and rule not in preset["holds"]]
     lost = [Check(name=f"{preset['name']}: {rule}", holds=False, detail="is not told of") for rule in missing]
     return [*checks, *lost]
+
+
+def _findings(
+    preset: Preset, table: pl.DataFrame | Parts, schema: Schema, known: Mapping[str, Any]
+) -> Sequence[RuleCheck]:
+    if isinstance(table, pl.DataFrame):
+        return preset.findings(table, schema, **known)
+    if not preset.counts_only:
+        return ()
+    counts = counts_of(table.engine, table.relation, schema, preset)
+    return preset.counted_findings(replace(counts, bound=known["bound"]))
 
 
 def _unseen(linked: WrittenTables | None, allowed: set[str]) -> set[str]:

@@ -15,7 +15,7 @@ The driver holds the distinct values of one sensitive column, and about two mill
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -38,6 +38,7 @@ __all__ = [
     "classes",
     "closeness",
     "counted_classes",
+    "counted_contents",
     "measure",
     "require_plain",
     "sensitive_codes",
@@ -266,15 +267,8 @@ def require_plain(schema: Schema) -> None:
 def _counted_diversity(
     engine: Engine, relation: Relation, schema: Schema, column: Column, unit: str | None, n: int
 ) -> Diversity:
-    pairs = engine.keep(engine.count(relation, [*schema.quasi, column.name], unit))
-    overall = engine.collect(engine.aggregate(pairs, [column.name], [PERSONS]))
-    content = overall[column.name]
-    kind = column.kind or kind_of(content, column)
-    coded = content.to_frame("value").with_columns(code=sensitive_codes(content, column, kind).values)
-    totals = np.zeros(int(coded["code"].max()) + 1, dtype=np.int64)  # type: ignore[arg-type]
-    totals[coded["code"].to_numpy()] = overall[PERSONS].to_numpy()
-    parts = (part for part in engine.parts(pairs, schema.quasi, _PAIRS_AT_ONCE) if len(part))
-    looked = [_look(part, schema.quasi, _values(part[column.name], coded), totals, kind) for part in parts]
+    kind, parts = counted_contents(engine, relation, schema.quasi, column, unit)
+    looked = [_look(found, rows, kind) for found, rows in parts]
     return Diversity(
         column=column.name,
         kind=kind,
@@ -285,6 +279,21 @@ def _counted_diversity(
         alpha=max(one.alpha for one in looked),
         homogeneous_share=sum(one.n_homogeneous for one in looked) / n,
     )
+
+
+def counted_contents(
+    engine: Engine, relation: Relation, quasi: Sequence[str], column: Column, unit: str | None
+) -> tuple[Kind, Iterator[tuple[Contents, IntArray]]]:
+    """The kind of a sensitive column, and its values in each class, some classes at a time, with the rows of each."""
+    pairs = engine.keep(engine.count(relation, [*quasi, column.name], unit))
+    overall = engine.collect(engine.aggregate(pairs, [column.name], [PERSONS]))
+    content = overall[column.name]
+    kind = column.kind or kind_of(content, column)
+    coded = content.to_frame("value").with_columns(code=sensitive_codes(content, column, kind).values)
+    totals = np.zeros(int(coded["code"].max()) + 1, dtype=np.int64)  # type: ignore[arg-type]
+    totals[coded["code"].to_numpy()] = overall[PERSONS].to_numpy()
+    parts = (part for part in engine.parts(pairs, quasi, _PAIRS_AT_ONCE) if len(part))
+    return kind, (_contents(part, quasi, _values(part[column.name], coded), totals) for part in parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,14 +308,19 @@ class _Worst:
     n_homogeneous: int
 
 
-def _look(part: pl.DataFrame, quasi: Sequence[str], value: IntArray, totals: IntArray, kind: Kind) -> _Worst:
-    """Look at the pairs (class, value) of whole classes."""
+def _contents(part: pl.DataFrame, quasi: Sequence[str], value: IntArray, totals: IntArray) -> tuple[Contents, IntArray]:
+    """The pairs (class, value) of whole classes, and the rows of each class."""
     of = combine([codes(part[name]) for name in quasi], n_rows=len(part)).values
     order = np.lexsort((value, of))
     of, value = of[order], value[order]
     rows, count = (part[name].to_numpy()[order] for name in (ROWS, PERSONS))
     starts = np.flatnonzero(np.diff(of, prepend=-1))
     found = Contents(of=of, value=value, count=count, starts=starts, n_values=len(totals), overall=totals)
+    return found, np.add.reduceat(rows, starts)
+
+
+def _look(found: Contents, rows: IntArray, kind: Kind) -> _Worst:
+    """The worst of some classes."""
     distinct = found.distinct()
     return _Worst(
         distinct_l=int(distinct.min()),
@@ -314,7 +328,7 @@ def _look(part: pl.DataFrame, quasi: Sequence[str], value: IntArray, totals: Int
         recursive_l=int(found.recursive(C).min()),
         t=closeness(found, kind),
         alpha=float(found.largest_share().max()),
-        n_homogeneous=int(np.add.reduceat(rows, starts)[distinct == 1].sum()),
+        n_homogeneous=int(rows[distinct == 1].sum()),
     )
 
 

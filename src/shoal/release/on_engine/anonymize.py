@@ -18,10 +18,10 @@ from shoal.errors import GuaranteeError
 from shoal.fact import Fact
 from shoal.recipe import Progress
 from shoal.recipe.anonymization import Anonymization
+from shoal.recipe.paid_model import PaidModel
 from shoal.release.claims import cell_claims
 from shoal.release.on_engine.cells import CELL, GROUP, Plan, by_cells, cut, tried
 from shoal.release.on_engine.conform import prepare_relation
-from shoal.release.on_engine.paid_model import PaidModel
 from shoal.rng import branch_key
 from shoal.schema import Schema
 from shoal.synth.synthesizer import Model

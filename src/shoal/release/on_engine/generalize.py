@@ -7,6 +7,7 @@ class is counted again over all rows. What is claimed is what `shoal.coarsen` cl
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ import polars as pl
 from shoal.canonical import canonical, plain
 from shoal.coarsening import Generalize
 from shoal.coarsening.coarsener import Coarsened
-from shoal.coarsening.nodes import Counted
+from shoal.condition.counted import Counted
 from shoal.conform import Prepared, as_written, check_columns, prepare, unit_rule
 from shoal.engine import GROUPED, PERSON, PERSONS, ROWS, Engine, Relation
 from shoal.errors import ColumnError, GuaranteeError, InputError, SchemaError
@@ -26,6 +27,7 @@ from shoal.recipe.rules import refuse_rules
 from shoal.release.claims import class_claims
 from shoal.release.on_engine.anonymize import EngineMade, class_sizes, largest_share
 from shoal.release.on_engine.conform import without_numbers
+from shoal.release.on_engine.mix import kept_mixes
 from shoal.risk.class_sizes import require_plain
 from shoal.schema import Column, Schema
 
@@ -41,17 +43,18 @@ def generalize_relation(
     progress("checking the table")
     settled = _checked(engine, relation, schema)
     progress("coarsening")
-    items = _items(engine, relation, settled)
+    items = _items(engine, relation, settled, _looked_at(method, settled))
     done = method.apply_counted(items.prepared, items.counted)
     coded = _coded(engine, relation, settled, items, done)
     k, n_classes = class_sizes(engine, coded, settled.quasi, settled.unit)
     if k < method.k:
         raise GuaranteeError("Generalize", f"every class must hold at least {method.k} persons", got=f"{k}")
-    recipe = Coarsening.of(method)
+    mixes = kept_mixes(engine, coded, settled, method.diversity, method.closeness)
+    share = largest_share(engine, coded, settled.quasi, settled.unit, k)
     return EngineMade(
         relation=coded,
         schema=settled,
-        claims=class_claims(recipe, settled, largest_share(engine, coded, settled.quasi, settled.unit, k)),
+        claims=class_claims(Coarsening.of(method), settled, share, mixes),
         facts=(*items.prepared.facts, *([unit_rule(schema.unit)] if schema.unit else []), *done.facts),
         class_columns=settled.quasi,
         n_groups=n_classes,
@@ -100,14 +103,20 @@ def _probed(engine: Engine, relation: Relation, column: Column) -> Column:
     return checked.schema[name]
 
 
-def _items(engine: Engine, relation: Relation, schema: Schema) -> _Items:
-    names = list(schema.quasi)
+def _looked_at(method: Generalize, schema: Schema) -> list[str]:
+    """The columns that a choice of levels depends on."""
+    mixed = method.diversity is not None or method.closeness is not None
+    return [*schema.quasi, *(schema.sensitive if mixed else ())]
+
+
+def _items(engine: Engine, relation: Relation, schema: Schema, names: Sequence[str]) -> _Items:
     counted = engine.keep(engine.count(relation, names))
     n = engine.collect(engine.aggregate(counted, [], []))[GROUPED][0]
     if n > _MOST_COMBINATIONS:
         raise InputError(
             "table",
-            f"must have at most {_MOST_COMBINATIONS:,} distinct combinations of quasi-identifiers",
+            f"must have at most {_MOST_COMBINATIONS:,} distinct combinations of quasi-identifiers"
+            + (" and sensitive values" if len(names) > len(schema.quasi) else ""),
             got=f"{n:,}",
             hint="Recode some columns first: round numbers, shorten codes.",
         )
@@ -117,13 +126,15 @@ def _items(engine: Engine, relation: Relation, schema: Schema) -> _Items:
         raw, sets = engine.person_sets(relation, names, schema.unit)
     prepared = canonical(_prepared(raw.select(names), schema))
     rows = raw[ROWS].to_numpy()[prepared.rows]
-    return _Items(raw=raw.select(names), prepared=prepared, counted=_counted(rows, sets, prepared.rows, len(raw)))
+    return _Items(
+        raw=raw.select(schema.quasi), prepared=prepared, counted=_counted(rows, sets, prepared.rows, len(raw))
+    )
 
 
 def _prepared(raw: pl.DataFrame, schema: Schema) -> Prepared:
     """Hold the combinations to the schema; numbers in an error would count combinations, not records."""
     with without_numbers():
-        return prepare(raw, Schema(tuple(schema[name] for name in schema.quasi)))
+        return prepare(raw, Schema(tuple(schema[name] for name in raw.columns)))
 
 
 def _counted(rows: Any, sets: pl.DataFrame | None, kept: Any, n: int) -> Counted:
@@ -155,5 +166,5 @@ def _coded(engine: Engine, relation: Relation, schema: Schema, items: _Items, do
             maps[name] = table
     left_out = np.ones(len(items.raw), dtype=np.bool_)
     left_out[items.prepared.rows[own]] = False
-    chosen = engine.recode(engine.select(relation, released), maps, items.raw.filter(pl.Series(left_out)))
+    chosen = engine.recode(engine.select(relation, released), maps, items.raw.filter(pl.Series(left_out)).unique())
     return engine.narrow(engine.keep(chosen), [name for name in released if name not in schema.quasi])

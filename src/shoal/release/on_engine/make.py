@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.coarsening import Generalize, Mondrian, Suppress
-from shoal.engine import MARK, PART_FORMATS, Engine, Inputs, Relation
+from shoal.engine import MARK, PART_FORMATS, ROWS, Engine, Inputs, Relation
 from shoal.errors import InputError, ParameterError
 from shoal.recipe import Anonymization, Coarsening, Progress, Recipe, Synthesis, quiet, read_recipe
-from shoal.register.beside import Beside
+from shoal.register.beside_earlier import Beside
 from shoal.release.folders import MODEL, staged
 from shoal.release.manifest import read_replay, recorded_pseudonyms
 from shoal.release.on_engine.anonymize import EngineMade, anonymize_relation
@@ -25,19 +25,21 @@ from shoal.release.on_engine.cells import Plan, check_recipe
 from shoal.release.on_engine.coarsen import coarsen_by_cells
 from shoal.release.on_engine.free_text import check_texts_on
 from shoal.release.on_engine.generalize import generalize_relation
+from shoal.release.on_engine.preset import check_preset, held_to_preset
 from shoal.release.on_engine.pseudonyms import under_pseudonyms_on
 from shoal.release.on_engine.registering import EngineEntering, nobodys_entry
 from shoal.release.on_engine.synthesize import check_synthesis, synthesize_relation
 from shoal.release.on_engine.write import EngineRun, FilesRelease, Origin, Stamp, write_evidence
 from shoal.release.on_engine.written_table import check_written, in_order
-from shoal.release.preset_rules import shown
+from shoal.release.preset_rules import preset_for, read_preset, shown
 from shoal.release.pseudonyms import check_pseudonyms
 from shoal.release.registering import Entry
-from shoal.report.signing import Decision
+from shoal.report.decision import Decision
 from shoal.rng import branch_key
 from shoal.schema import Schema
 
 if TYPE_CHECKING:
+    from shoal.compliance.presets import Preset
     from shoal.pseudonym import ProjectKey, Pseudonyms
     from shoal.register.register import Register
 
@@ -60,6 +62,8 @@ def release_files(
     register: Register | None = None,
     pseudonyms: Pseudonyms | None = None,
     format: str | None = None,
+    preset: str | Preset | None = None,
+    accept: bool = False,
     stamp: Stamp | None = None,
     progress: Progress = quiet,
 ) -> FilesRelease:
@@ -81,11 +85,14 @@ def release_files(
         Key, scope and format of the pseudonyms that the schema wants.
     format
         Of the written files: ``"parquet"``, if left out, or ``"csv"``.
+    preset, accept
+        Rules that only count, by name or as they are, and whether to release although one of them fails.
     stamp
         Day and keys of a run that is repeated.
     """
-    check_on(recipe, schema, pseudonyms, format)
-    run = EngineRun.of(recipe, schema, seed, key, plan, pseudonyms=pseudonyms, format=format, stamp=stamp)
+    check_on(recipe, schema, pseudonyms, format, preset)
+    held: dict[str, Any] = {"preset": preset_for(preset, recipe), "accept": accept}
+    run = EngineRun.of(recipe, schema, seed, key, plan, pseudonyms=pseudonyms, format=format, stamp=stamp, **held)
     with staged(target, overwrite=overwrite) as (stage, inside):
         made, entry = made_on(
             engine, engine.scan(inputs), run, inputs, register=register, account=account, allow=allow, progress=progress
@@ -95,9 +102,16 @@ def release_files(
     return done
 
 
-def check_on(recipe: Recipe, schema: Schema, pseudonyms: Pseudonyms | None = None, format: str | None = None) -> None:
+def check_on(
+    recipe: Recipe,
+    schema: Schema,
+    pseudonyms: Pseudonyms | None = None,
+    format: str | None = None,
+    preset: str | Preset | None = None,
+) -> None:
     """Refuse what an engine can't do, before anything is opened."""
     check_pseudonyms(schema, recipe, pseudonyms, None)
+    check_preset(preset_for(preset, recipe))
     if format not in (None, *PART_FORMATS):
         raise ParameterError("--format", f"must be {' or '.join(PART_FORMATS)} on an engine", got=repr(format)[:40])
     runner_of(recipe)
@@ -145,7 +159,10 @@ def _of_people(task: _Task, allow: Sequence[str]) -> EngineMade:
     if run.pseudonyms is not None:
         relation = under_pseudonyms_on(engine, relation, run.declared, run.pseudonyms)
     check_texts_on(engine, relation, shown(run.declared, run.recipe), allow)
-    return runner_of(run.recipe)(replace(task, relation=relation))
+    made = runner_of(run.recipe)(replace(task, relation=relation))
+    if run.preset is None:
+        return made
+    return held_to_preset(engine, made, run.preset, run.accept, engine.known(relation, [])[ROWS])
 
 
 @singledispatch
@@ -285,6 +302,8 @@ def repeat_files(
         allow=[column.name for column in schema.columns],
         pseudonyms=recorded_pseudonyms(words, project_key),
         format=words["output"]["file"].rpartition(".")[2],
+        preset=read_preset(words.get("preset")),
+        accept=True,
         stamp=_recorded(words, decision),
         progress=progress,
     )

@@ -25,11 +25,13 @@ from shoal.release.on_engine.cells import Plan
 from shoal.release.on_engine.make import check_on, made_on, written
 from shoal.release.on_engine.write import EngineRun, FilesRelease, Origin
 from shoal.release.on_engine.written_table import digest, in_order
+from shoal.release.preset_rules import preset_for
 from shoal.release.registering import Entry
 from shoal.rng import branch_key
 from shoal.schema import Schema
 
 if TYPE_CHECKING:
+    from shoal.compliance.presets import Preset
     from shoal.pseudonym import Pseudonyms
     from shoal.register.register import Register
 
@@ -129,13 +131,16 @@ def release_on(
     allow: Sequence[str] = (),
     register: Register | None = None,
     pseudonyms: Pseudonyms | None = None,
+    preset: str | Preset | None = None,
+    accept: bool = False,
     progress: Progress | None = None,
 ) -> EngineRelease:
     """Make the release of a recipe from files, a DuckDB relation or a Spark DataFrame where they lie."""
-    check_on(recipe, schema, pseudonyms)
+    check_on(recipe, schema, pseudonyms, preset=preset)
     engine, relation, origin = _opened(name, table, memory, master, recipe.command)
     try:
-        run = EngineRun.of(recipe, schema, seed, plan=plan, pseudonyms=pseudonyms)
+        held: dict[str, Any] = {"preset": preset_for(preset, recipe), "accept": accept}
+        run = EngineRun.of(recipe, schema, seed, plan=plan, pseudonyms=pseudonyms, **held)
         words: dict[str, Any] = {"register": register, "account": account, "allow": allow}
         made, entry = made_on(engine, relation, run, origin, **words, progress=progress or quiet)
     except BaseException:

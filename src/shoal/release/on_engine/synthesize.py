@@ -5,7 +5,7 @@
    among their own rows.
 2. The account is charged; then, once and on the driver, OpenDP draws the noise, the model is fitted and stored. No task
    draws protective noise, so none that runs twice draws it twice. A run that dies later finds the model that it has
-   paid for (`shoal.release.on_engine.paid_model`).
+   paid for (`shoal.recipe.paid_model`).
 3. The rows are drawn from the fitted model where they will lie, in ranges, each from the stream of its number: a range
    that is drawn again gives the same rows. That is post-processing, whatever the streams are.
 
@@ -30,9 +30,9 @@ from shoal.errors import InputError, ParameterError
 from shoal.fact import Fact
 from shoal.frame import enter
 from shoal.recipe import Progress, Synthesis
+from shoal.recipe.paid_model import PaidModel
 from shoal.release.on_engine.anonymize import EngineMade
 from shoal.release.on_engine.conform import without_numbers
-from shoal.release.on_engine.paid_model import PaidModel
 from shoal.rng import branch, fresh_key, stream
 from shoal.schema import Schema
 from shoal.synth.counts import Tabulated, part_counts
@@ -42,7 +42,7 @@ from shoal.synth.pegs import PeGS
 from shoal.synth.spend import can_pay, total_budget
 from shoal.synth.synthesizer import Model
 from shoal.synth.tables import check_keys, keys, n_keys
-from shoal.synth.within import parts_of
+from shoal.synth.within_bins import parts_of
 
 __all__ = ["check_synthesis", "synthesize_relation"]
 
@@ -91,14 +91,11 @@ def synthesize_relation(
         relation=_drawn(engine, model, n, branch(seed, "draw")),
         schema=schema,
         claims=model.claims,
-        facts=(*notes, *([_FOUND] if found is not None else [])),
+        facts=(*notes, *([PaidModel.PAID_BEFORE] if found is not None else [])),
         model=model,
         spending=None if account is None else account.spending,
         paid=paid,
     )
-
-
-_FOUND = Fact(says="the model of a run that was stopped is used: no noise was drawn anew, and nothing was charged")
 
 
 def _fitted(

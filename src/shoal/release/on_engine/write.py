@@ -20,21 +20,23 @@ from shoal.fact import Fact, sentences
 from shoal.files import sha256, write_text
 from shoal.recipe import Recipe
 from shoal.release.folders import MANIFEST, REPLAY, REPORT, parts_pattern
-from shoal.release.manifest import FORMAT, column_words, commitment, versions
+from shoal.release.manifest import FORMAT, column_words, commitment, held_preset, versions
 from shoal.release.on_engine.anonymize import EngineMade
 from shoal.release.on_engine.cells import Plan
 from shoal.release.on_engine.report import aggregates_of
+from shoal.release.preset_rules import preset_words
 from shoal.release.registering import Entry
 from shoal.release.release import checked_seed
 from shoal.release.write import manifest_text
-from shoal.report.aggregates import render_aggregates
-from shoal.report.signing import Decision, with_decision
+from shoal.report.decision import Decision, with_decision
+from shoal.report.engine_page import render_aggregates
 from shoal.rng import fresh_key
 from shoal.schema import Schema
 
 if TYPE_CHECKING:
+    from shoal.compliance.presets import Preset
     from shoal.pseudonym import Pseudonyms
-    from shoal.register.beside import Beside
+    from shoal.register.beside_earlier import Beside
 
 __all__ = ["EngineRun", "FilesRelease", "Origin", "Stamp", "write_evidence"]
 
@@ -106,6 +108,8 @@ class EngineRun:
         Key, scope and format of the pseudonyms that the schema wants.
     format
         Of the written files: ``"parquet"`` or ``"csv"``.
+    preset, accept
+        Rules that the release is held to, and whether it may fail them.
     """
 
     recipe: Recipe
@@ -115,6 +119,8 @@ class EngineRun:
     plan: Plan
     pseudonyms: Pseudonyms | None = None
     format: str = "parquet"
+    preset: Preset | None = None
+    accept: bool = False
     stamp: Stamp = field(default_factory=Stamp.fresh)
 
     @classmethod
@@ -188,6 +194,7 @@ def write_evidence(
             "method": "HMAC-SHA-256 of the input's SHA-256, under the key in the replay file, which stays inside",
         },
         "output": output,
+        **held_preset(run.preset, run.recipe, done.facts),
         "claims": [claim.to_dict() for claim in done.claims],
         "measures": _ON_A_SAMPLE if done.attacked else _NOT_MEASURED,
         "notes": list(sentences(done.facts, outside=True)),
@@ -217,6 +224,8 @@ def _replay_text(done: FilesRelease, run: EngineRun, origin: Origin, digest: str
     }
     if run.pseudonyms is not None:
         replay["pseudonyms"] = run.pseudonyms.to_dict()
+    if run.preset is not None:
+        replay["preset"] = preset_words(run.preset, run.recipe)
     if done.beside is not None:
         replay["register"] = {name: value for name, value in done.beside.to_dict().items() if value is not None}
     return "# Internal: never publish it.\n" + tomli_w.dumps(replay)

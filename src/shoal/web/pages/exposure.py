@@ -30,7 +30,7 @@ def standing_now(found: Mapping[str, Any], *, current: bool) -> Html:
     )
     label = "Records by how many share their combination"
     bands = tag("ul", *(_band(*band) for band in found["sizes"]), class_="bands", aria_label=label)
-    events = _by_events(found.get("events", ()), found.get("wanted", 0))
+    events = _by_events(found.get("events", ()), found.get("k_required", 0))
     stale = None if current else tag("p", "Counting anew…", class_="note")
     return tag(
         "section",
@@ -50,11 +50,11 @@ def events_known(events: str) -> str:
     return named.get(events, f"{events} events")
 
 
-def _by_events(known: Sequence[tuple[str, int | None, float]], wanted: int) -> Html | None:
+def _by_events(known: Sequence[tuple[str, int | None, float]], k_required: int) -> Html | None:
     """Of linked tables: the share with too few candidates for who knows so many events of a person beside the row."""
     if not known:
         return None
-    heading = f"With fewer than {wanted} candidates for who knows"
+    heading = f"With fewer than {k_required} candidates for who knows"
     bands = [_band(events_known(events), below) for events, _, below in known]
     return tag("div", tag("p", heading, class_="note"), tag("ul", *bands, class_="bands events", aria_label=heading))
 
