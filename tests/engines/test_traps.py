@@ -145,7 +145,7 @@ def test_engines_neither_deal_rows_in_turn_nor_draw():
 
 
 def test_a_cell_sorted_by_the_engine_shows_in_the_rows(visits, tmp_path, monkeypatch):
-    """A mutation of what the promise rests on: DuckDB's own order, missing last, no longer gives the bytes of memory."""
+    """A mutation of what the promise rests on: DuckDB's own order, missing last, gives other bytes."""
     visits.drop("who").write_parquet(tmp_path / "a.parquet")
     schema = shoal.Schema.of(quasi=["age", "zip", "ill"], other=["rate", "cost"])
     recipe, inputs = Anonymization.of(shoal.MDAV(k=5), shoal.GaussianDither()), Inputs.of(tmp_path / "a.parquet")
