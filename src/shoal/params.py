@@ -16,6 +16,7 @@ import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from weakref import WeakKeyDictionary
 
 from annotated_types import BaseMetadata, Ge, GroupedMetadata, Gt, Interval, Le, Lt
 
@@ -129,6 +130,15 @@ class Parameter:
 
 def parameters(cls: type) -> tuple[Parameter, ...]:
     """The declared parameters of a method class, in their order."""
+    if cls not in _DECLARED:
+        _DECLARED[cls] = _parameters(cls)
+    return _DECLARED[cls]
+
+
+_DECLARED: WeakKeyDictionary[type, tuple[Parameter, ...]] = WeakKeyDictionary()
+
+
+def _parameters(cls: type) -> tuple[Parameter, ...]:
     hints = get_type_hints(cls, include_extras=True)
     return tuple(
         declared(field.name, hints[field.name], field.default) for field in dataclasses.fields(cls) if field.init

@@ -17,12 +17,12 @@ from shoal.files import atomic
 def test_the_advice_names_the_best_within_the_limit(comparison):
     said = comparison.recommendation(0.05)
     assert said.startswith(
-        "For a re-identification of at most 5%, mdav:k=10, then shuffle preserves most: 0.930 of the two-way "
+        "For a re-identification of at most 5%, mdav:k=10, then shuffle preserves most: 93% of the two-way "
         "distributions, with 4.5% of the records found."
     )
     assert "Nothing is proved about every person: the risk is only measured." in said
-    assert "Of the recipes with a proof, mdav:k=10, then centroid (0.900 at 4%) preserves most." in said
-    assert "blind masks, mdav:k=10, then centroid (0.900 at 4%); synthesis, pegs:epsilon=1 (0.850 at 1%)" in said
+    assert "Of the recipes with a proof, mdav:k=10, then centroid (90% at 4%) preserves most." in said
+    assert "blind masks, mdav:k=10, then centroid (90% at 4%); synthesis, pegs:epsilon=1 (85% at 1%)" in said
     assert "2 recipes of 7 were not measured" in said
     assert "without a seed" in said
     assert "secure environment" in said
@@ -66,7 +66,7 @@ def test_ties_are_told(make):
     )
     said = two.recommendation(0.05)
     assert "mondrian:k=9 preserves most" in said
-    assert "About as much is preserved by mondrian:k=8 (0.900 at 4%)" in said
+    assert "About as much is preserved by mondrian:k=8 (90% at 4%)" in said
 
 
 def test_nothing_could_be_run(make):
@@ -151,7 +151,7 @@ def test_the_page_holds_everything_and_fetches_nothing(comparison):
     assert "must not leave the secure environment" in page.text
     assert "≤ 20%" in page.text
     assert "ε = 1" in page.text
-    assert "5. pegs:epsilon=1: 1% found, 0.85 kept" in page.text, "a mark says what it is"
+    assert "5. pegs:epsilon=1: 1% found, 85% kept" in page.text, "a mark says what it is"
     assert "SENTINEL" not in text
 
 
@@ -167,10 +167,10 @@ def test_every_figure_has_its_reading(comparison, page_of_rows):
         assert (guessed.before, guessed.chance) == (0.97, 0.0)
         assert (kept.chance, kept.better) == (0.98, "higher")
         row = page_of_rows(one.name)
-        assert f"{found.verdict} risk, {kept.verdict} kept" in row
+        assert f"risk {found.verdict} kept {kept.verdict}" in row
         assert f"{found.people:,}" in row
     assert "90%" in page_of_rows("Published unchanged")
-    assert "0.98" in page_of_rows("By chance")
+    assert "98%" in page_of_rows("By chance")
     assert "5%" in page_of_rows("Limit")
 
 

@@ -134,5 +134,5 @@ def test_exposure_is_told(capsys):
 
     tell_exposure(exposure(inpatient(200), inpatient_schema(), ["county,hospital"]))
     told = capsys.readouterr().out
-    for word in ("overall mean", "RidgeEcological", "within 10 %", "county, hospital", "OpenDP"):
+    for word in ("overall mean", "RidgeEcological", "within 10%", "county, hospital", "OpenDP"):
         assert word in told

@@ -50,7 +50,7 @@ def test_a_free_score_with_its_meaning(page, serious):
     assert page.get_by_role("radio", name="free").is_checked()  # free ones come first
     fill(page, age=130)
     ask(page)
-    assert page.locator(".figure").inner_text() == "60 %"  # 120 / 200, moved to the bound
+    assert page.locator(".figure").inner_text() == "60%"  # 120 / 200, moved to the bound
     said = page.locator(".answer").inner_text()
     assert "Of 100 people with these values" in said
     assert "age was above its public bound" in said

@@ -202,6 +202,25 @@ def test_a_sender_who_breaks_off_leaves_nothing(client, room):
     assert uploads(room) == before
 
 
+def test_files_sent_together_go_where_the_rest_does_not_come(client, room):
+    """Said by the page that is left between two files; those that were opened stay."""
+    mark = {"together": "00112233aabbccdd"}
+    for name in ("patients.csv", "visits.csv"):
+        assert client.put(f"/files/{name}", params=mark, content=b"patient\n1\n", headers=OURS).status_code == 201
+    linked = room.rglob("uploads/00112233aabbccdd/linked-tables/*.csv")
+    assert sorted(path.name for path in linked) == ["patients.csv", "visits.csv"]
+    client.delete("/files", params=mark)  # a form of another site
+    assert any(room.rglob("linked-tables"))
+    client.delete("/files", params={"together": "../.."}, headers=OURS)
+    assert any(room.rglob("linked-tables"))
+    client.delete("/files", params=mark, headers=OURS)
+    assert not any(room.rglob("linked-tables"))
+    client.put("/files/patients.csv", params=mark, content=b"patient\n1\n", headers=OURS)
+    assert client.post("/files", params=mark, headers=OURS).status_code == 201
+    client.delete("/files", params=mark, headers=OURS)
+    assert any(room.rglob("linked-tables"))  # it is open
+
+
 def test_an_upload_beyond_the_limit_is_refused_before_it_is_sent(tmp_path):
     with workbench(tmp_path, "--no-token", "--upload-limit", "0.001") as address:
         reply = httpx.put(f"{address}files/people.csv", content=b"x" * 1_000_001, headers=OURS)

@@ -45,7 +45,7 @@ def test_the_record_says_what_was_asked(found):
     assert told["determined"] == 0
     assert set(told["alone"]) == {"county", "hospital"}
     assert any("adds nothing" in text for text in found.warnings)
-    assert "within 10 %" in found.advice[0]
+    assert "within 10%" in found.advice[0]
     assert not found.releasable
 
 

@@ -15,9 +15,10 @@ from shoal import encode, risk
 from shoal.pair import NOBODY, Pair
 from shoal.risk import nearest
 from shoal.risk.assessment import assess
-from shoal.risk.matching import measure
+from shoal.risk.in_full import NAMES, sampled, tried_on_all
 from shoal.risk.nearest import match_pair
-from shoal.risk.uncertainty import chernoff
+from shoal.risk.reidentification_attack import measure
+from shoal.risk.uncertainty import chernoff, wilson
 from shoal.schema import Schema
 
 SCHEMA = Schema.of(quasi=["age", "region"], sensitive=["ill", "cost"], kinds={"region": "nominal", "ill": "nominal"})
@@ -153,3 +154,25 @@ def test_chernoff_of_no_hit_is_the_known_bound():
     assert chernoff(0.0, 5000) == pytest.approx((0.0, 1 - (0.025) ** (1 / 5000)))
     assert chernoff(1.0, 10)[1] == 1.0
     assert chernoff(0.3, 0) == (0.0, 1.0)
+
+
+def test_tried_on_everybody_is_what_a_search_of_all_rows_finds(request, monkeypatch):
+    """Each measure that asked a sample, asked of all, gives the share that it has where all is affordable."""
+    pair = pair_of()
+    exact = assess(pair, seed=3)
+    assert sampled(exact) == ()
+    request.getfixturevalue("costly")
+    monkeypatch.setattr("shoal.risk.unchanged.MOST_TARGETS", 100)
+    asked = {one.measure: one for one in sampled(assess(pair_of(), seed=3))}
+    assert {name: one.n_tried for name, one in asked.items()} == {
+        "reidentification": 60,
+        "unchanged": 100,
+        "linkage": 60,
+    }
+    full = {name: tried_on_all(pair_of(), name, seed=3) for name in asked}
+    assert {one.n_tried for one in full.values()} == {400}
+    assert full["reidentification"].share == pytest.approx(exact.reidentification.expected)
+    assert full["linkage"].share == pytest.approx(exact.linkage.share)
+    low, high = wilson(exact.unchanged.expected, 400)  # four attacks of a hundred people each, not one of them all
+    assert low <= full["unchanged"].share <= high
+    assert {one.name for one in full.values()} == set(NAMES.values())

@@ -89,7 +89,7 @@ def test_intercepts_are_those_of_least_squares():
 
 def test_findings_follow_the_numbers(study):
     text = " ".join(findings(study))
-    for word in ("lowest", "within 2 %", "iterations", "Three starts", "Table 4.3", "Figure 4.8", "Paper"):
+    for word in ("lowest", "within 2%", "iterations", "Three starts", "Table 4.3", "Figure 4.8", "Paper"):
         assert word in text
     forged = replace(study, few=tuple(replace(e, mae=0.0 if e.method == "LUDIA" else 1.0) for e in study.few))
     told = " ".join(findings(forged))

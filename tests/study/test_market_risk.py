@@ -185,7 +185,7 @@ def test_contrasts_by_hand(study):
     assert [coding in item.name for coding, item in zip(CODINGS, saved, strict=True)] == [True, True]
     said = " ".join(findings(study))
     assert said.count("without market shift or weights") == 3
-    assert "95 % interval" in said
+    assert "95% interval" in said
 
 
 def test_differences_of_chances_add_up(study):

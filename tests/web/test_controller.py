@@ -116,7 +116,7 @@ def test_everything_can_be_undone_and_the_log_forgets_nothing(controller, sample
     assert controller.schema(sample)["cost"].role == "other"
     controller.undo(sample)
     said = [entry.what for entry in controller.session(sample).log[n:]]
-    assert said[:3] == ["two columns", "accepted risk: 2.5 %", "goal: Simple and familiar"]
+    assert said[:3] == ["two columns", "accepted risk: 2.5%", "goal: Simple and familiar"]
     assert said[3:] == ["undone"] * 3 + ["redone", "undone"]
     assert all(entry.who and entry.at for entry in controller.session(sample).log)
 
@@ -305,19 +305,27 @@ def test_what_was_measured_on_a_sample_is_measured_in_full_once(controller, monk
     """The share among everybody lies in the interval that the sample gave."""
     for name, value in {"_SMALL": 0, "_MANY_TIES": 0, "_FEWEST": 50, "_MOST": 60}.items():
         monkeypatch.setattr(f"shoal.risk.nearest.{name}", value)
+    monkeypatch.setattr("shoal.risk.unchanged.MOST_TARGETS", 400)
     session = controller.open_sample()
     controller.jobs.wait(session.notes["opening"], PATIENCE)
     controller.opened(session.id)
     controller.choose_goal(session.id, "microaggregation")
     job = controller.jobs.wait(controller.run(session.id), PATIENCE)
-    assert job.result["view"]["asked"] == {"n": 50, "of": 2000}
+    asked = {one["measure"]: one for one in job.result["view"]["asked"]}
+    assert {name: (one["n_tried"], one["n"]) for name, one in asked.items()} == {
+        "reidentification": (50, 2000),
+        "unchanged": (400, 2000),
+    }
     begun = controller.measure_in_full(session.id, job)
     assert controller.measure_in_full(session.id, job) == begun
     full = controller.jobs.wait(begun, PATIENCE)
     assert full.state == "done", full.error
-    assert full.result["n_records"] == 2000
-    sampled = job.result["view"]["risk"][0]
-    assert sampled["interval"][0] <= full.result["found"] <= sampled["interval"][1]
+    for one in full.result["tried"]:
+        assert one["n_tried"] == one["n"] == 2000
+        sampled = next(line for line in job.result["view"]["risk"] if line["name"] == one["name"])
+        assert sampled["interval"][0] <= one["share"] <= sampled["interval"][1]
+        assert f"Tried on {asked[one['measure']]['n_tried']} of 2,000" in sampled["meaning"]
+    assert [one["measure"] for one in full.result["tried"]] == list(asked)
     assert title_of(full) == "health-survey.csv: measuring in full"
     controller.forget(session.id)
 

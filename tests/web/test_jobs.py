@@ -14,6 +14,7 @@ import pytest
 
 from shoal import Mondrian
 from shoal.errors import FileError, ParameterError
+from shoal.processes import Child
 from shoal.recipe import Coarsening
 from shoal.release.verify import verify
 from shoal.web.inspect import stamp_of
@@ -58,7 +59,7 @@ def is_running(pid):
 def test_open_tells_what_it_found(survey):
     opened, _ = survey
     assert (opened.n_rows, opened.stage) == (300, "full")
-    assert opened.kept is not None
+    assert opened.copy is not None
 
 
 def test_release_is_written_and_verified(released, survey):
@@ -254,7 +255,7 @@ def test_comparison_goes_on_where_it_was(jobs, survey, workspace):
 
 def test_closing_stops_everything(tmp_path):
     workspace = Workspace.create(tmp_path)
-    jobs = Jobs(workspace)
+    jobs = Jobs(workspace, spawn=lambda: Child.spawn([sys.executable, "-c", "import time; time.sleep(600)"]))
     ready = jobs._spare
     ids = [jobs.start("release", {"schema": {}}) for _ in range(4)]
     states = [jobs.get(one).state for one in ids]

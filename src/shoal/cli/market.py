@@ -166,7 +166,7 @@ def _tell(done: list[MarketAssessment], out: Path | None) -> None:
         ]
         for rank in rank_markets(done)
     ]
-    head = ["market", "rank", "mean cost", "95 % interval", "effective members"]
+    head = ["market", "rank", "mean cost", "95% interval", "effective members"]
     print_table("Markets, cheapest first", head, rows)
     for item in done:
         for note in item.notes:

@@ -58,8 +58,8 @@ def advice(comparison: Comparison, limit: float) -> list[str]:
 
 
 def kept(share: float) -> str:
-    """A share of utility, to three digits."""
-    return f"{share:.3f}"
+    """A share of utility, in percent."""
+    return percent(share)
 
 
 def _choice(chosen: Outcome, limit: float) -> str:

@@ -22,7 +22,7 @@ from shoal.report.layout import document
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
 from shoal.report.numbers import ABSENT, count, number, percent, plural, seconds
 from shoal.report.readings import verdict
-from shoal.report.riskmap import Point, risk_chart, risk_map
+from shoal.report.risk_utility_map import Point, risk_chart, risk_map
 
 if TYPE_CHECKING:
     from shoal.comparison.comparison import Comparison
@@ -44,10 +44,11 @@ def render(comparison: Comparison, limit: float) -> str:
         f"{plural(len(comparison.sensitive), 'sensitive column')}"
     )
     parts = {
-        "Risk-utility map": _maps(comparison, limit),
+        "Risk-utility map": _map(comparison, limit),
         "Recommendation": _recommended(comparison, limit),
         "All recipes": _tables(comparison, limit),
         **_not_measured(comparison),
+        **_guessing(comparison),
         "What the axes mean": _axes(),
         "Limits": _limits(),
     }
@@ -113,7 +114,7 @@ def _recommended(comparison: Comparison, limit: float) -> Html:
     return join([tag("p", tag("strong", first)), run, *(tag("p", text) for text in rest[: SAID - 1]), more])
 
 
-def _maps(comparison: Comparison, limit: float) -> Html:
+def _map(comparison: Comparison, limit: float) -> Html:
     if not any(one.is_done for one in comparison.outcomes):
         return tag("p", "No recipe could be measured, so there is nothing to draw.")
     words = (
@@ -121,16 +122,20 @@ def _maps(comparison: Comparison, limit: float) -> Html:
         "has both less risk and more utility. The ring marks the recommended one. The dashed line is the chosen limit. "
         "Both axes are stretched towards the best corner."
     )
-    parts: list[Child] = [figure(map_of(comparison, limit), words)]
+    return figure(map_of(comparison, limit), words)
+
+
+def _guessing(comparison: Comparison) -> dict[str, Html]:
+    """The same recipes against somebody who only guesses, where that was measured."""
     guesses = _points(comparison, "guessed")
-    if guesses:
-        drawn = risk_map(guesses, _guess_label(guesses), families=FAMILIES, across=_GUESSED, up=_UP, steps=False)
-        caption = (
-            "The same recipes against another intruder, who finds nobody but guesses sensitive values from the nearest "
-            f"rows. {_as_it_is(comparison)}Filled marks are those of the map above."
-        )
-        parts += [tag("h3", "Guessing instead of finding"), figure(drawn, caption)]
-    return join(parts)
+    if not guesses:
+        return {}
+    drawn = risk_map(guesses, _guess_label(guesses), families=FAMILIES, across=_GUESSED, up=_UP, steps=False)
+    caption = (
+        "The same recipes against another intruder, who finds nobody but guesses sensitive values from the nearest "
+        f"rows. {_as_it_is(comparison)}Filled marks are those of the map above."
+    )
+    return {"Guessing instead of finding": figure(drawn, caption)}
 
 
 def _guess_label(guesses: Sequence[Point]) -> str:
@@ -157,7 +162,7 @@ def _tables(comparison: Comparison, limit: float) -> Html:
         "★ on the front. † Synthetic rows belong to no real person; see below for what is counted instead. The first "
         "rows are what to hold the others against; what is kept is held against another sample of the same size. "
         "Risk reads against the limit, what is kept against the other sample: good if no worse than that by more than "
-        "0.02 or a tenth of what it lacks."
+        "2% or a tenth of what it lacks."
     )
     return join(
         [
@@ -185,7 +190,7 @@ def _recipe_row(comparison: Comparison, one: Outcome, place: int, limit: float, 
         kept(one.utility),
         one.proof or ABSENT,
         seconds(one.seconds).removesuffix(" s"),
-        join([verdict(found), " risk, ", verdict(kept_), " kept"]),
+        join(["risk ", verdict(found), " kept ", verdict(kept_)]),
     )
 
 

@@ -49,14 +49,14 @@ def _summary(ranks: Sequence[MarketRank], members: str) -> Html:
     first = ranks[0].assessment
     words = (
         f"Expected yearly cost of a person who enrols in each market, estimated from {count(first.n_members)} members "
-        f"({members}), {first.method}. The interval holds the actual mean cost of the group with about 95 % "
+        f"({members}), {first.method}. The interval holds the actual mean cost of the group with about 95% "
         "probability if the assumptions below hold. Ranks in brackets are those that sampling error allows."
     )
-    head = ("Market", "Rank", "Mean cost", "95 % interval", "Group", "Total", "Error", "Effective members", "Uncovered")
+    head = ("Market", "Rank", "Mean cost", "95% interval", "Group", "Total", "Error", "Effective members", "Uncovered")
     table = rows_table("Markets, cheapest first", head, [_row(rank) for rank in ranks], numeric=range(1, 9))
     picture = draw(_interval_chart(ranks), "Mean cost and interval of each market, cheapest first")
     return join(
-        [tag("p", words), table, figure(picture, "Mean cost of each market (dot), its 95 % interval (thin line), and "
+        [tag("p", words), table, figure(picture, "Mean cost of each market (dot), its 95% interval (thin line), and "
         "the error of the prediction alone (thick line).")]
     )  # fmt: skip
 
@@ -111,10 +111,10 @@ def _interval_words(market: MarketAssessment) -> str:
 def _weights(ranks: Sequence[MarketRank]) -> Html:
     words = (
         "A weight above 1 means that people at this level are more common in the new market than in the existing one, "
-        "so members like them count more. With few effective members, or if the heaviest 1 % carry much of the "
+        "so members like them count more. With few effective members, or if the heaviest 1% carry much of the "
         "weight, a prediction is unstable."
     )
-    head = ("Market", "Effective members", "before weighting", "Largest weight", "Heaviest 1 % carry", "Uncovered",
+    head = ("Market", "Effective members", "before weighting", "Largest weight", "Heaviest 1% carry", "Uncovered",
             "No member there", "Members unmatched")  # fmt: skip
     rows: list[list[Child]] = [
         [
@@ -195,7 +195,7 @@ def _market(rank: MarketRank) -> Html:
 
 
 def _segments(market: MarketAssessment) -> Html:
-    head = ("Segment", "Share", "Members", "Mean cost", "95 % interval", "Total")
+    head = ("Segment", "Share", "Members", "Mean cost", "95% interval", "Total")
     rows: list[list[Child]] = [
         [
             f"{segment.column} = {segment.level}",

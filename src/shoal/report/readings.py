@@ -37,7 +37,7 @@ def reading_words(reading: Reading) -> str:
     """The yardsticks and the verdict as one sentence."""
     said = []
     if reading.interval is not None and reading.value is not None:
-        said.append(f"95 % interval {between(reading.interval, 'percent' if reading.shows == 'share' else 'number')}")
+        said.append(f"95% interval {between(reading.interval, 'percent' if reading.shows == 'share' else 'number')}")
     if reading.before is not None:
         said.append(f"before {shown(reading, reading.before)}")
     if reading.chance is not None:

@@ -273,7 +273,7 @@ def _noisy(attack: _Attack, bounds: tuple[float, float], epsilon: float) -> Nois
 def _advice(found: AggregateExposure) -> list[str]:
     worst = found.worst
     said = [
-        f"The best attack, {worst.method}, gets {worst.within_10_share:.1%} of the people within 10 % of their value, "
+        f"The best attack, {worst.method}, gets {worst.within_10_share:.1%} of the people within 10% of their value, "
         f"against {found.overall_mean.within_10_share:.1%} for a guess by the overall mean; its R² is "
         f"{worst.r_squared:.2f}."
     ]

@@ -103,13 +103,14 @@ def linkage(
     return measure(Pair.of(original, released, schema, source_rows), seed=seed, scale=scale)
 
 
-def measure(pair: Pair, *, seed: int = 0, scale: Scale = "range") -> Linkage:
-    """`linkage` of an existing pair."""
+def measure(pair: Pair, *, seed: int = 0, scale: Scale = "range", everyone: bool = False) -> Linkage:
+    """`linkage` of an existing pair; `everyone` links every released row, whatever it costs."""
     if not (pair.source_rows >= 0).any():
         return _nobodys(len(pair.released))
     geometry, codes = scaled(pair, scale), known_codes(pair)
     theirs, shown, n = numbered(pair)
-    matches = match(codes, pair.original_codes, geometry, seed=seed, second=True, numbers=(shown, theirs, n))
+    numbers = shown, theirs, n
+    matches = match(codes, pair.original_codes, geometry, seed=seed, everyone=everyone, second=True, numbers=numbers)
     first, both = _probabilities(pair, codes, geometry, matches)
     share = float(both.mean())
     return Linkage(

@@ -32,6 +32,7 @@ import numpy as np
 
 from shoal.arrays import FloatArray, IntArray
 from shoal.pair import Pair
+from shoal.progress import advance
 from shoal.record import Record
 from shoal.risk.candidates import candidates, chosen, distinct_questions, learn, sure
 from shoal.risk.dependence import Dependence, determined_by_quasi, unchanged_names
@@ -135,18 +136,35 @@ def unchanged_columns(
 
 
 def measure(
-    pair: Pair, *, seed: int = 0, k: int = 1, tied: tuple[Dependence, ...] | None = None
+    pair: Pair,
+    *,
+    seed: int = 0,
+    k: int = 1,
+    tied: tuple[Dependence, ...] | None = None,
+    everyone: bool = False,
 ) -> UnchangedColumnsAttack:
-    """`unchanged_columns` of an existing pair; `tied` saves the search for dependences where it was made already."""
+    """`unchanged_columns` of an existing pair.
+
+    `tied` saves the search for dependences where it was made already. `everyone` tries all people, in as many parts as
+    a sample has people, each attacked on its own: a second for every 2,000 of them.
+    """
     names = unchanged_names(pair)[:_MOST_COLUMNS]
     why = _why_not(pair, (*names, *tokens_of(pair)))
     if why is not None:
         return _not_measured(pair, names, why)
     tied = determined_by_quasi(pair, seed=seed) if tied is None else tied
-    trial = _trial(pair, seed, k)
-    if len(trial.rows.row) == 0:
+    draw = _draw(pair, seed, k)
+    parts = draw.parts() if everyone else draw.parts()[:1]
+    found = []
+    for i, targets in enumerate(parts):
+        trial = _trial(pair, draw, targets)
+        found += [_attack(pair, trial, names, tied)] if len(trial.rows.row) else []
+        if everyone:
+            advance(i + 1, len(parts))
+    if not found:
         return _not_measured(pair, names, "none of the people tried was released")
-    return _attack(pair, trial, names, tied)
+    hits, nearest, certainty = (np.concatenate(column) for column in zip(*found, strict=True))
+    return _result(pair, (*names, *tokens_of(pair)), hits, nearest, certainty)
 
 
 def _why_not(pair: Pair, names: tuple[str, ...]) -> str | None:
@@ -177,7 +195,11 @@ def _not_measured(pair: Pair, names: tuple[str, ...], why: str) -> UnchangedColu
     )
 
 
-def _attack(pair: Pair, trial: Trial, names: tuple[str, ...], tied: tuple[Dependence, ...]) -> UnchangedColumnsAttack:
+_Found = tuple[FloatArray, FloatArray, FloatArray]
+
+
+def _attack(pair: Pair, trial: Trial, names: tuple[str, ...], tied: tuple[Dependence, ...]) -> _Found:
+    """Of each target: the probability of a hit, that by nearest match alone, and how sure the attack is."""
     own = _own(pair, trial)
     near = trial.rows.nearest().astype(np.float64)
     follows = follow(pair, trial, names, tied)
@@ -197,10 +219,9 @@ def _attack(pair: Pair, trial: Trial, names: tuple[str, ...], tied: tuple[Depend
         hits[here], certainty[here] = found[here], sureness[here]
         nearest_hits[here] = own.hits(near, trial)[0][here]
     linked = linked_rows(pair, trial.targets, names, trial.seed)
-    names = (*names, *tokens_of(pair))
     if linked is not None and linked.hits.mean() > hits[linked.tried].mean():
-        return _result(pair, names, linked.hits, nearest_hits[linked.tried], linked.certainty)
-    return _result(pair, names, hits, nearest_hits, certainty)
+        return linked.hits, nearest_hits[linked.tried], linked.certainty
+    return hits, nearest_hits, certainty
 
 
 def _result(
@@ -224,17 +245,49 @@ def _result(
     )
 
 
-def _trial(pair: Pair, seed: int, k: int) -> Trial:
-    """Draw the targets and list their candidates; fewer targets where the lists are long."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Draw:
+    """All records in a random order, in which half each person is, and how long lists of candidates may be."""
+
+    seed: int
+    order: IntArray
+    person: IntArray
+    half: IntArray
+    most: int
+    size: int
+
+    def parts(self) -> list[IntArray]:
+        """Everybody once, in parts of at most `size`; the first is the sample."""
+        rest = self.order[self.size :]
+        more = np.array_split(rest, -(-len(rest) // self.size)) if len(rest) else []
+        return [self.order[: self.size], *more]
+
+
+def _draw(pair: Pair, seed: int, k: int) -> _Draw:
+    """Draw the order of the targets; fewer at once where the lists of candidates are long."""
     rng = stream(seed, "unchanged columns")
     person, n = pair.original.units(), pair.original.n
     half = rng.permutation(int(person.max()) + 1) % 2
-    drawn = rng.permutation(n)[:MOST_TARGETS]
+    order = rng.permutation(n)
     most = max(_FEWEST_CANDIDATES, min(n // 4, max(MOST_CANDIDATES, 4 * k)))
-    targets = np.sort(drawn[: _affordable(pair, drawn, most)])
-    asking, question = _questions(pair, targets, half[person])
-    rows = candidates(pair, asking, most)
-    return Trial(targets=targets, question=question, asking=asking, half=half, person=person, rows=rows, seed=seed)
+    size = min(MOST_TARGETS, _affordable(pair, order, most))
+    return _Draw(seed=seed, order=order, person=person, half=half, most=most, size=size)
+
+
+def _trial(pair: Pair, draw: _Draw, drawn: IntArray) -> Trial:
+    """The targets with their candidates."""
+    targets = np.sort(drawn)
+    asking, question = _questions(pair, targets, draw.half[draw.person])
+    rows = candidates(pair, asking, draw.most)
+    return Trial(
+        targets=targets,
+        question=question,
+        asking=asking,
+        half=draw.half,
+        person=draw.person,
+        rows=rows,
+        seed=draw.seed,
+    )
 
 
 def _affordable(pair: Pair, drawn: IntArray, most: int) -> int:

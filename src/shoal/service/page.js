@@ -25,7 +25,7 @@ const units = text => {
 };
 const percent = share => {
   const value = 100 * share;
-  return (value > 0 && value < 10 || value > 90 && value < 100 ? value.toFixed(1) : Math.round(value)) + ' %';
+  return (value > 0 && value < 10 || value > 90 && value < 100 ? value.toFixed(1) : Math.round(value)) + '%';
 };
 const figure = value => String(Number(value.toPrecision(3)));
 const free = model => model.epsilon_per_query === '0';

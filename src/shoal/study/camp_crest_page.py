@@ -231,9 +231,9 @@ def _full_row(p: Point, is_best: bool) -> list[Child]:
 
 def _section_seven(study: CampCrestStudy) -> Html:
     words = (
-        f"Section 7 masks by traditional microaggregation with groups of {_SMALL}: on Diabetes 10.8 % of the records "
-        "were linked and 21.2 % were in groups of one class, on Offer 16.0 % and 19.9 %. The paper's remedy is "
-        "CAMP-CREST at less than 1 % linkage, with no group of one class left."
+        f"Section 7 masks by traditional microaggregation with groups of {_SMALL}: on Diabetes 10.8% of the records "
+        "were linked and 21.2% were in groups of one class, on Offer 16.0% and 19.9%. The paper's remedy is "
+        "CAMP-CREST at less than 1% linkage, with no group of one class left."
     )
     small = [p for g in GROUPERS for p in study.curve(g, "centroid") if p.k == _SMALL]
     remedy = [p for p in study.at(min(study.settings.levels)) if p.grouping == "CREST"]

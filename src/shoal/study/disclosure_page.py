@@ -97,7 +97,7 @@ def _figures(study: DisclosureStudy) -> dict[str, Html]:
 def _outcomes(study: DisclosureStudy) -> Html:
     words = (
         "Means over the draws. Unique: rows that no other row equals in place, demographic columns and length of stay. "
-        "Linkage: rows whose nearest or second nearest original is their own. Overlap: of the 95 % intervals of all "
+        "Linkage: rows whose nearest or second nearest original is their own. Overlap: of the 95% intervals of all "
         "coefficients of the charge's regression. Slope: that of the length of stay, over the original's."
     )
     head = ("Step", "Rows kept", "Unique", "Linkage", "Overlap", "Slope")
@@ -256,7 +256,7 @@ def _fitted(pictures: Pictures, roles: Roles) -> Html:
 def _measured(study: DisclosureStudy) -> tuple[str, ...]:
     settings = study.settings
     return (
-        "Prepared: records beyond the 99 % quantile of the charge are left out, lengths of stay beyond their 99 % "
+        "Prepared: records beyond the 99% quantile of the charge are left out, lengths of stay beyond their 99% "
         "quantile are pooled there, and charges are rounded down to one of about 20 bins.",
         f"Suppressed: place without its last character, then cells of place and demographic columns blanked until "
         f"{settings.k} records share them. Length of stay and charge are untouched, as in the chapter.",
@@ -268,7 +268,7 @@ def _measured(study: DisclosureStudy) -> tuple[str, ...]:
         "doesn't offer it. m-invariance needs a second release and is counted by the register of releases.",
         "Imputed: length of stay and charge are drawn from models of the other columns, linear ones as in the chapter; "
         "donors of matching, trees and forests give real values.",
-        "Differences have Student's paired intervals at 95 % over the draws. Simulated files differ between draws; of "
+        "Differences have Student's paired intervals at 95% over the draws. Simulated files differ between draws; of "
         "a file of your own only the chance of the steps differs.",
         "The chapter's file (Texas newborns, 2006) is not at hand (access on request), and it measures no risk.",
     )

@@ -72,7 +72,7 @@ def _one_half(X: pl.DataFrame, y: IntArray, rules: Schema, hidden: int, rng: Gen
         alice.attack("C4.5, no privacy", "in full", _risk(plain)),
         alice.attack("CertifiedForest, ε = 1", "in full", _risk(certified)),
         alice.attack("CertifiedForest, ε = 1", "in whole percent", _risk(certified), 2),
-        alice.attack("CertifiedForest, ε = 1", "in steps of 10 %", _risk(certified), 1),
+        alice.attack("CertifiedForest, ε = 1", "in steps of 10%", _risk(certified), 1),
         alice.attack("EDPaT, ε = 1 a query", "with its noise", published.answers),
     )
 

@@ -41,7 +41,7 @@ def _said_attacks(study: DpatStudy) -> list[str]:
         f"Bob, who saw a score and knows all but '{study.hidden}', finds its range in {_shares(study.on_value)}; "
         f"taking the most frequent range is right in {study.on_value[0].chance:.0%}. A private model does not help "
         "Alice: she is not in its data.",
-        f"Bob, who knows all records but Dave's outcome, finds it in {_shares(study.on_outcome)}; a coin in 50 %.",
+        f"Bob, who knows all records but Dave's outcome, finds it in {_shares(study.on_outcome)}; a coin in 50%.",
     ]
 
 
@@ -336,7 +336,7 @@ def _measured(study: DpatStudy) -> tuple[str, ...]:
         "Numbers are cut at public bounds of the schema; the paper's thresholds come from the data's own maximum.",
         "φ and χ are corrected, cuts are cumulative, and the rivals of a question are those about other variables.",
         "Published answers carry Laplace noise on a grid of 2⁻²⁰, drawn by OpenDP; they are not clipped here.",
-        "Differences have Student's paired intervals at 95 %; for other files they are widened, because random halves "
+        "Differences have Student's paired intervals at 95%; for other files they are widened, because random halves "
         "of one file share its records (Nadeau and Bengio 2003).",
         f"Deletions: {study.deletions[0].tried} records, one at a time, structure compared question by question.",
         "The paper's second data set (MIMIC-II) is not at hand (access on request); give any file with a "

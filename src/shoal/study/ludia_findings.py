@@ -88,7 +88,7 @@ def _many(study: LudiaStudy) -> Iterator[str]:
             ratios.append(found["Ridge"] / min(found.values()))
         within = "is" if max(ratios) <= _CLOSE else "is not"
         yield (
-            f"{n_groups} groups of different case mix: ridge with correction {within} within 2 % of the best method "
+            f"{n_groups} groups of different case mix: ridge with correction {within} within 2% of the best method "
             f"everywhere (at most {percent(max(ratios) - 1)} behind); LUDIA is "
             f"{_times(study, n_groups)} the best method's error."
         )

@@ -96,11 +96,11 @@ class LassoError:
     mae: float
     spread: float
     quantiles: tuple[float, ...] = ()
-    """Of the absolute error: 5, 25, 50, 75 and 95 %."""
+    """Of the absolute error: 5, 25, 50, 75 and 95%."""
     behind: float = 0.0
     """Mean difference from the error with the best rebuilt targets, person by person."""
     half: float = 0.0
-    """Half the width of its 95 % interval."""
+    """Half the width of its 95% interval."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

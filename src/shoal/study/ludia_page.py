@@ -43,11 +43,11 @@ _TABLE_4_3 = (
 
 def _errors(study: LudiaStudy) -> list[dict[str, Any]]:
     """All errors on simulated tables, a row each."""
-    told = study.to_dict()
+    words = study.to_dict()
     return [
         {"part": part, **{name: cell for name, cell in row.items() if name != "runs"}}
         for part in ("few", "many", "knob")
-        for row in told[part]
+        for row in words[part]
     ]
 
 
@@ -215,7 +215,7 @@ def _lasso_figure(part: InpatientPart) -> Html:
     reach = base.mark_rule(color="#857e70").encode(y=y, x=alt.X("low:Q", title="absolute error"), x2=alt.X2("high:Q"))
     box = base.mark_bar(size=12, color="#6fb3bd").encode(y=y, x=alt.X("q1:Q"), x2=alt.X2("q3:Q"))
     middle = base.mark_tick(size=14, thickness=2, color="#0b6470").encode(y=y, x=alt.X("median:Q"))
-    caption = "Figure 4.8: absolute errors on held-out people, 5 to 95 %, quartiles and median, by the lasso's targets."
+    caption = "Figure 4.8: absolute errors on held-out people, 5 to 95%, quartiles and median, by the lasso's targets."
     return figure(draw(reach + box + middle, "Absolute errors of a lasso by its training targets"), caption)
 
 

@@ -88,7 +88,7 @@ def _centroid_checks(study: MarketRiskStudy) -> Iterator[Check]:
 
 def _at_least(name: str, value: float, half: float | None = None) -> Check:
     """Above 0, by more than half the interval where there is one."""
-    rule = "greater than 0" if half is None else "greater than 0 beyond its 95 % interval"
+    rule = "greater than 0" if half is None else "greater than 0 beyond its 95% interval"
     return Check(name=name, value=value, rule=rule, holds=value > (half or 0.0), half=half)
 
 
@@ -142,7 +142,7 @@ def _classes(study: MarketRiskStudy) -> Iterator[str]:
             said = _verdict(share - 0.5, half, "more than half", "fewer than half")
             yield (
                 f"At k = {k} the chance of re-identification is lower under {mask} than under centroid in "
-                f"{percent(share)} of {n:,} classes (95 % interval {percent(low)} to {percent(high)}, were classes "
+                f"{percent(share)} of {n:,} classes (95% interval {percent(low)} to {percent(high)}, were classes "
                 f"independent): {said}{_MAJORITY if mask == 'resample' else ''}."
             )
 

@@ -64,7 +64,7 @@ def _figures(study: TransferStudy) -> dict[str, Html]:
 def _measured(study: TransferStudy) -> tuple[str, ...]:
     return (
         "Every draw has three surveys of its own: the target's rows, the other task's, and the new people of age group "
-        "3 and above. Differences have Student's paired intervals at 95 % over the draws.",
+        "3 and above. Differences have Student's paired intervals at 95% over the draws.",
         "The same dummy-coded least squares everywhere; truth is that model on 60,000 people of the target task, so "
         "that what is measured is what the rows cost, not what the model can't say.",
     )

@@ -47,13 +47,14 @@ class Controller(Drafting):
         return job
 
     def measure_in_full(self, id: str, job: Job) -> str:
-        """Start to try the nearest match of a release on everybody; once for each release."""
+        """Start to try on everybody what was tried on a sample of a release; once for each release."""
         before = self.measured(id, job)
         if before is not None and before.state in ("queued", "running", "done"):
             return before.id
         from shoal.release.folders import REPLAY, inside_of
 
-        words = to_measure(self._ready(id), inside_of(job.folder / "release") / REPLAY)
+        asked = [one["measure"] for one in (job.result or {})["view"]["asked"]]
+        words = to_measure(self._ready(id), inside_of(job.folder / "release") / REPLAY, asked)
         begun = self._started(id, "measure", words)
         noted = {**self.session(id).notes.get("measured", {}), job.id: begun}
         self.note(id, "measured", noted)
@@ -61,7 +62,7 @@ class Controller(Drafting):
         return begun
 
     def measured(self, id: str, job: Job) -> Job | None:
-        """The job that tries the nearest match of a release on everybody, if it was asked for."""
+        """The job that measures a release on everybody, if it was asked for."""
         return self.job(str(self.session(id).notes.get("measured", {}).get(job.id, "")))
 
     def command(self, id: str, out: str = "release") -> str:

@@ -132,7 +132,7 @@ class Drafting(Opening):
         if not 0 < limit <= 1:
             raise ParameterError("accepted risk", "must be more than 0 and at most 100 percent")
         if limit != self.risk_limit(id):
-            what = f"accepted risk: {100 * limit:g} %"
+            what = f"accepted risk: {100 * limit:g}%"
             self._do(id, what, lambda b: b.changed(what, at=time.time(), asked={**b.now.asked, "risk_limit": limit}))
 
     def asked(self, id: str) -> dict[str, Any]:

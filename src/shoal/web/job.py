@@ -6,12 +6,11 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from shoal.files.atomic import write_text
-from shoal.web.drawing_cache import DRAWINGS
+from shoal.web.cache import DRAWINGS, Cache
 from shoal.web.error_text import Failure
 from shoal.web.inspect import Opened
 
@@ -140,24 +139,22 @@ def write_result(folder: Path, result: Mapping[str, Any]) -> None:
     write_text(folder / _RESULT, json.dumps(result), durable=False)
 
 
-def forget_read() -> None:
-    """Let go of what was read of requests and results, and drawn of them: they hold the first rows of files."""
-    _read.cache_clear()
-    DRAWINGS.clear()
+def forget_read(id: str) -> None:
+    """Let go of what was read of a job's request and result, and drawn of them: they hold rows of files."""
+    _READ.forget(id)
+    DRAWINGS.forget(id)
 
 
 def _loaded(file: Path) -> dict[str, Any] | None:
     try:
         about = file.stat()
-        return _read(file, (about.st_mtime_ns, about.st_ino, about.st_size))  # two writings can have one time
+        stamp = about.st_mtime_ns, about.st_ino, about.st_size  # two writings can have one time
+        return _READ.of(file.parent.name, (file, stamp), lambda: json.loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError):
         return None
 
 
-@lru_cache(maxsize=32)
-def _read(file: Path, stamp: tuple[int, int, int]) -> dict[str, Any]:
-    words: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return words
+_READ: Cache[dict[str, Any]] = Cache(32)
 
 
 Words = Mapping[str, Any]
@@ -229,9 +226,12 @@ def to_release(
     }
 
 
-def to_measure(opened: Opened, replay: str | Path) -> dict[str, Any]:
-    """The words of a job that asks everybody, where a release was measured on a sample; `replay` is its replay file."""
-    return {"opened": opened.slim().to_dict(), "replay": str(replay)}
+def to_measure(opened: Opened, replay: str | Path, measures: Sequence[str]) -> dict[str, Any]:
+    """The words of a job that asks everybody where a release was measured on a sample.
+
+    `replay` is its replay file, `measures` are what was sampled (`shoal.risk.in_full.NAMES`).
+    """
+    return {"opened": opened.slim().to_dict(), "replay": str(replay), "measures": list(measures)}
 
 
 def to_compare(

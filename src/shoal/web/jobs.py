@@ -148,7 +148,7 @@ class Jobs:
             child = self._children.get(id)
             folders = (self._jobs.pop(id).folder, *also)
         _remove(folders)
-        forget_read()
+        forget_read(id)
         if child is not None:
             threading.Thread(target=_remove_after, args=(child, folders), daemon=True, name=f"removal {id}").start()
 

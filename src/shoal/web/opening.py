@@ -105,6 +105,10 @@ class Opening(SessionControl):
         session = self.find(id)
         return self.job(str(session.notes.get("opening", ""))) if session else None
 
+    def is_open(self, path: Path) -> bool:
+        """Whether a session is of this file or folder."""
+        return any(session.notes.get("path") == str(path) for session in self.open_sessions())
+
     def forget(self, id: str = "") -> None:
         """Remove a file that was sent here, with its jobs and results; all of them where no id is given."""
         for session in self.open_sessions() if not id else filter(None, [self.find(id)]):

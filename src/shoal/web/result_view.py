@@ -20,6 +20,7 @@ from shoal.release import Release
 from shoal.release.hierarchical_risk import hierarchy_of
 from shoal.report.correlation import correlations_of
 from shoal.report.marginal import Marginal, cells_of_rows
+from shoal.risk.in_full import sampled
 from shoal.web.column_pairs import joint_cells
 
 __all__ = ["view_of"]
@@ -46,6 +47,7 @@ def view_of(release: Release) -> dict[str, Any]:
         "levels": _levels(release),
         "lattice": _lattice(release),
         "blanks": blanks,
+        "found": release.risk.strongest if people else None,
         "risk": [reading.to_dict() for reading in release.risk_lines],
         "use": [reading.to_dict() for reading in release.utility_lines],
         "curve": _curves(release) if people and release.schema.quasi else None,
@@ -57,14 +59,13 @@ def view_of(release: Release) -> dict[str, Any]:
         "tables": _tables(release),
         "events": _events(release),
         "watch": _watch(release, marginals, blanks),
-        "asked": _asked(release) if people and release.recipe.repeats else None,
+        "asked": _asked(release) if people and release.recipe.repeats else [],
     }
 
 
-def _asked(release: Release) -> dict[str, int] | None:
-    """How many records the nearest match was tried on, of how many, where not all were."""
-    found = release.risk.reidentification
-    return {"n": found.n_targets, "of": found.n_records} if found.sampled else None
+def _asked(release: Release) -> list[dict[str, Any]]:
+    """The measures that were tried on a sample: on how many of how many."""
+    return [one.to_dict() for one in sampled(release.risk)]
 
 
 def _lost(release: Release) -> dict[str, int]:
@@ -224,7 +225,7 @@ def _events(release: Release) -> list[dict[str, Any]]:
     known = {} if before is None else {(one.knows, one.events): one.below_share for one in before.by_events}
     return [
         {"knows": one.knows, "events": one.events, "before": known.get((one.knows, one.events)), "k": one.k}
-        | {"after": one.below_share, "wanted": after.wanted}
+        | {"after": one.below_share, "k_required": after.k_required}
         for one in after.by_events
     ]
 
@@ -261,6 +262,6 @@ def _found_by_events(release: Release) -> list[str]:
     share = joint.share_below("1")
     words = (
         f"Who knows one event of a person beside the row leaves {share:.0%} of the persons with fewer than "
-        f"{joint.wanted} candidates: exchanging events bounds what is learnt, coarsening them hides whose they are."
+        f"{joint.k_required} candidates: exchanging events bounds what is learnt, coarsening them hides whose they are."
     )
     return [words] if share > MUCH else []

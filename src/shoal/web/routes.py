@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from shoal.web.pages.jobs import RefusedPage
 from shoal.web.pages.page import shown
 from shoal.web.project import ENDING, schema_text, script_of
 from shoal.web.recoding import table_text
+from shoal.web.unopened import Unopened
 from shoal.web.workspace import plain_name
 
 __all__ = ["add_routes"]
@@ -42,18 +43,38 @@ FULL = "The disk is full: free some space, then upload the file again. Nothing w
 
 def add_routes(app: FastAPI, controller: Controller) -> None:
     """Add the routes to `app`."""
+    _add_files(app, controller)
+    _add_results(app, controller)
+    _add_texts(app, controller)
+
+
+def _add_files(app: FastAPI, controller: Controller) -> None:
+    """Files that come in."""
+    unopened = Unopened(lambda mark: _forget_together(controller, mark))
 
     @app.put("/files/{name}")
     async def receive(request: Request, name: str) -> Response:
         if "x-shoal" not in request.headers:  # a form of another site can't set it
             return JSONResponse({"problem": "Upload files from the workbench's own page."}, 403)
-        return await _receive(request, controller, name)
+        return await _receive(request, controller, name, unopened)
+
+    @app.delete("/files")
+    async def stop(request: Request) -> Response:
+        if "x-shoal" in request.headers:
+            _forget_together(controller, request.query_params.get("together", ""))
+        return Response(status_code=204)
 
     @app.post("/files")
     async def together(request: Request) -> Response:
         if "x-shoal" not in request.headers:
             return JSONResponse({"problem": "Upload files from the workbench's own page."}, 403)
-        return await asyncio.to_thread(_open_together, controller, request.query_params.get("together", ""))
+        mark = request.query_params.get("together", "")
+        unopened.has_come(mark)
+        return await asyncio.to_thread(_open_together, controller, mark)
+
+
+def _add_results(app: FastAPI, controller: Controller) -> None:
+    """What a job has made."""
 
     @app.get("/jobs/{job}/{name}")
     async def result(request: Request, job: str, name: str) -> Response:
@@ -67,8 +88,6 @@ def add_routes(app: FastAPI, controller: Controller) -> None:
             return _refused(controller, request, str(error), 409, back)
         except (ShoalError, OSError):
             return _refused(controller, request, NOT_THERE, 404, back)
-
-    _add_texts(app, controller)
 
 
 def _given(controller: Controller, job: Job, name: str) -> Response:
@@ -141,12 +160,24 @@ def _open_together(controller: Controller, mark: str) -> Response:
         return _not_kept(error)
 
 
-async def _receive(request: Request, controller: Controller, name: str) -> Response:
+def _forget_together(controller: Controller, mark: str) -> None:
+    """Remove files that were sent together and not opened; those of an open session stay."""
+    if not controller.workspace.is_open:
+        return
+    with suppress(ShoalError):
+        folder = controller.workspace.together(mark)
+        if not controller.is_open(folder):
+            controller.workspace.forget(folder)
+
+
+async def _receive(request: Request, controller: Controller, name: str, unopened: Unopened) -> Response:
     place, mark = None, request.query_params.get("together", "")
+    unopened.has_come(mark)
     try:
         place = controller.workspace.receive_together(mark, name) if mark else controller.workspace.receive(name)
         await _write(request, place, controller.upload_limit)
         if mark:
+            unopened.wait_for_next(mark)
             return JSONResponse({}, 201)
         begin = controller.open_project if place.suffix == ENDING else controller.open
         session = await asyncio.to_thread(begin, place)

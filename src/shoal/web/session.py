@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.files.atomic import write_text
+from shoal.web.cache import DRAWINGS
 from shoal.web.inspect import Opened
 
 __all__ = ["Draft", "Entry", "Session", "SessionStore"]
@@ -312,6 +313,7 @@ class SessionStore:
         with self._lock:
             last = self.load(id)
             self._known.pop(id, None)
+            DRAWINGS.forget(id)
             for part in ("session", "opened"):
                 self._place(id, part).unlink(missing_ok=True)
             return last

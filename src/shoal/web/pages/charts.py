@@ -197,9 +197,22 @@ def risk_map(dots: Sequence[Dot], label: str, *, limit: float, mark: float | Non
     drawn += [_line(x, 0, x, high, "limit"), _text(f"accepted risk {percent(limit)}", x + 6, high - 8, "limit start")]
     if mark is not None:
         y = place(0, mark)[1]
-        drawn += [_line(0, y, wide, y, "mark"), _text("another sample of the same size", wide - 2, y - 5, "end soft")]
+        taken = [place(dot.risk, dot.utility) for dot in dots]
+        drawn += [_line(0, y, wide, y, "mark"), _beside_line("another sample of the same size", wide, y, taken)]
     drawn += [_steps(dots, place), *(_dot(dot, *place(dot.risk, dot.utility)) for dot in dots)]
     return _framed(wide, high, label, drawn, role="group", bottom=46)
+
+
+def _beside_line(words: str, wide: float, y: float, taken: Sequence[tuple[float, float]]) -> Html:
+    """A text above or below a line, where the fewest dots are."""
+    long, size = 6.2 * len(words), 14
+    free = [(wide - 2 - long, y - 5), (wide - 2 - long, y + 14), (wide / 2, y - 5), (wide / 2, y + 14), (4, y - 5)]
+
+    def crowded(place: tuple[float, float]) -> int:
+        x, bottom = place
+        return sum(x - 14 < a < x + long + 14 and bottom - size - 10 < b < bottom + 12 for a, b in taken)
+
+    return _text(words, *min(free, key=crowded), "start soft")
 
 
 _TICKS = (0, 0.0001, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)
@@ -249,7 +262,9 @@ def _dot(dot: Dot, x: float, y: float) -> Html:
     marks = [tag("title", dot.words)]
     if dot.best:
         marks.append(tag("circle", r="15", class_="halo"))
-    marks += [tag("circle", r="8"), tag("text", dot.number, x="11", y="-8", class_="start")]
+    at, above = ("0", "-20") if dot.best else ("0", "-15") if dot.chosen else ("11", "-8")
+    kind = "middle" if dot.best or dot.chosen else "start"
+    marks += [tag("circle", r="8"), tag("text", dot.number, x=at, y=above, class_=kind)]
     return tag(
         "g",
         *marks,

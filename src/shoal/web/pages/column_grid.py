@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 from urllib.parse import urlencode
@@ -16,7 +16,7 @@ from shoal.web.pages.domain import is_number, show_domain
 from shoal.web.pages.exposure import remedy
 from shoal.web.pages.layout import problem, select
 
-__all__ = ["MISSING", "Grid", "is_missing"]
+__all__ = ["MEANINGS", "MISSING", "Grid", "coded", "codes_asked", "is_missing"]
 
 KINDS = {"": "as in the data", **{kind: kind for kind in get_args(Kind)}}
 MISSING = {
@@ -25,6 +25,8 @@ MISSING = {
     "drop": "Drop those rows",
     "median": "Fill in the median",
 }
+MEANINGS = ("unknown", "not applicable")
+"""What an absence that has a code may mean."""
 AT_ONCE = 60
 _HEADS = ("column", "shape", "role", "makes unique", "kind", "where missing", "public range or levels")
 ROLES = {role: role for role in get_args(Role)}
@@ -223,24 +225,37 @@ class Grid:
         return [tag("span", f"Looks like: {finding['identifier']}. ", class_="flag") for finding in found]
 
     def _reason(self, name: str) -> str:
-        reasons = (self.opened.proposal or {}).get("reasons", {})
-        return str((reasons.get(self.table, {}) if self.table else reasons).get(name, ""))
+        """Why its role was proposed; where it has another one now, as which."""
+        proposal = self.opened.proposal or {}
+        reasons, schema = proposal.get("reasons", {}), proposal.get("schema", {})
+        if self.table:
+            reasons, schema = reasons.get(self.table, {}), schema.get("tables", {}).get(self.table, {})
+        proposed = schema.get("columns", {}).get(name, {}).get("role")
+        why = str(reasons.get(name, ""))
+        return why if not why or proposed == self.words[name].get("role") else f"Was proposed as {proposed}: {why}"
 
     def _doubts(self, name: str, words: Mapping[str, Any]) -> list[Html]:
         """Values that may stand for an absence: one press says that they do."""
-        seen = (self.opened.proposal or {}).get("doubtful", {}).get(name, {})
-        known = words.get("missing_codes") or {}
-        asked = [code for code in seen if code not in {str(code) for code in known}]
+        asked = codes_asked(self.opened, name, words)
         if not asked:
             return []
-        told = ", ".join(f"“{code}” ({count(seen[code])} cells)" for code in asked)
-        levels = [level for level in words.get("levels") or () if str(level) not in asked]
-        rest = {"levels": levels or None} if words.get("levels") else {}
-        presses = [
-            remedy(meaning, {name: {"missing_codes": {**known, **dict.fromkeys(asked, meaning)}, **rest}})
-            for meaning in ("unknown", "not applicable")
-        ]
-        return [tag("div", tag("span", f"Does {told} stand for an absence? Yes:"), *presses, class_="doubt")]
+        listed = ", ".join(f"“{code}” ({count(n)} cells)" for code, n in asked.items())
+        presses = [remedy(meaning, {name: coded(words, asked, meaning)}) for meaning in MEANINGS]
+        return [tag("div", tag("span", f"Does {listed} stand for an absence? Yes:"), *presses, class_="doubt")]
+
+
+def codes_asked(opened: Opened, name: str, words: Mapping[str, Any]) -> dict[str, int]:
+    """The values of a column that may stand for an absence and are not settled yet, with their cells."""
+    seen = (opened.proposal or {}).get("doubtful", {}).get(name, {})
+    known = {str(code) for code in words.get("missing_codes") or {}}
+    return {code: n for code, n in seen.items() if code not in known}
+
+
+def coded(words: Mapping[str, Any], codes: Iterable[str], meaning: str) -> dict[str, Any]:
+    """What a column's words become where these values stand for an absence."""
+    levels = [level for level in words.get("levels") or () if str(level) not in set(codes)]
+    rest = {"levels": levels or None} if words.get("levels") else {}
+    return {"missing_codes": {**(words.get("missing_codes") or {}), **dict.fromkeys(codes, meaning)}, **rest}
 
 
 def is_missing(opened: Opened, name: str, words: Mapping[str, Any]) -> bool:

@@ -9,10 +9,11 @@ from typing import Any
 
 from shoal.errors import ShoalError
 from shoal.report.markup import Html, join, tag
-from shoal.report.numbers import count, plural
+from shoal.report.numbers import count, listed, plural
+from shoal.web.cache import DRAWINGS
 from shoal.web.inspect import Opened
 from shoal.web.pages.column_edits import ColumnEdits
-from shoal.web.pages.column_grid import MISSING, Grid, is_missing
+from shoal.web.pages.column_grid import MEANINGS, MISSING, Grid, coded, codes_asked, is_missing
 from shoal.web.pages.column_panel import draw_panel
 from shoal.web.pages.exposure import helps, remedy, standing_now
 from shoal.web.pages.layout import field, problem
@@ -63,23 +64,39 @@ class ColumnsPage(SessionPage):
         found: Mapping[str, Any] = tables.get(self.table, {})
         return found
 
+    def parts(self) -> dict[str, Html]:
+        """The first rows are a part of their own: a press in the grid leaves them as they are."""
+        opened = self.opened
+        below = {} if opened is None else {"rows": self._first_rows(opened), "more": self._more()}
+        return {**super().parts(), "rows": Html(""), "more": Html(""), **below}
+
     def body(self, opened: Opened) -> Html:
         """Heading, what is to be settled, the grid and what stands beside it."""
         found, current = self.controller.exposure(self.session)
         problems = found.get("problems", [])
         coarsens = "coarsen" in self.controller.recipe(self.session)
         grid = self._grid(opened, found)
-        aside = [self._panel(opened, grid), standing_now(found, current=current), helps(found, coarsens=coarsens)]
+        aside = [
+            self._panel(opened, grid),
+            standing_now(found, current=current),
+            helps(found, self._undecided(opened), coarsens=coarsens),
+        ]
         return join(
             [
                 self._heading(opened, problems, counted=bool(found)),
                 self._tables(opened),
                 self._settle(opened, problems, counted=bool(found)),
+                self._codes(opened),
                 tag("div", grid.draw(), tag("aside", *aside, class_="aside-panel"), class_="grid-and-aside"),
-                first_rows(*self._first_rows(opened)),
-                self._more(),
             ]
         )
+
+    def _undecided(self, opened: Opened) -> Html | None:
+        """A link to the columns whose role nobody could tell."""
+        names = (opened.proposal or {}).get("undecided", ())
+        quasi = [name for name in names if self.words.get(name, {}).get("role") == "quasi"]
+        words = f"Show the {len(quasi)} that are quasi only because nothing told what they are"
+        return tag("a", words, href=f"/b/{self.session}/columns?role=undecided") if len(quasi) > 1 else None
 
     def _grid(self, opened: Opened, found: Mapping[str, Any]) -> Grid:
         return Grid(
@@ -142,14 +159,14 @@ class ColumnsPage(SessionPage):
         words = join([name, " ", tag("span", f"{count(n)} rows", class_="note")])
         return tag("li", tag("a", words, href=f"/b/{self.session}/columns?table={name}", aria_current=here))
 
-    def _first_rows(self, opened: Opened) -> tuple[Opened, dict[str, str]]:
-        """The first rows of the table that is shown, and the roles of its columns."""
+    def _first_rows(self, opened: Opened) -> Html:
+        """The first rows of the table that is shown, each column in the colour of its role."""
         roles = {name: str(words.get("role", "other")) for name, words in self.words.items()}
         if not opened.tables:
-            return opened, roles
+            return _rows_drawn(self.session, opened, roles)
         names, rows = opened.previews[self.table]
         keys = {name: "identifier" for name in (self.entry.get("key"), self.entry.get("link")) if name}
-        return replace(opened, preview_columns=tuple(names), preview=rows), roles | keys
+        return _rows_drawn(self.session, replace(opened, preview_columns=tuple(names), preview=rows), roles | keys)
 
     def _has_quasi(self) -> bool:
         if self.table:
@@ -178,12 +195,28 @@ class ColumnsPage(SessionPage):
             "div", tag("p", tag("strong", n)) if named else None, all_at_once, *general, class_="problem", role="alert"
         )
 
+    def _codes(self, opened: Opened) -> Html | None:
+        """Values that may stand for an absence in several columns: one press says so of all of them."""
+        asked = {name: codes_asked(opened, name, words) for name, words in self.words.items()}
+        every = dict.fromkeys(code for codes in asked.values() for code in codes)
+        among = {code: [name for name, codes in asked.items() if code in codes] for code in every}
+        drawn = [self._code(code, names, asked) for code, names in among.items() if len(names) > 1]
+        return tag("div", *drawn, class_="fine ask") if drawn and not self.table else None
+
+    def _code(self, code: str, names: Sequence[str], asked: Mapping[str, Mapping[str, int]]) -> Html:
+        cells = count(sum(asked[name][code] for name in names))
+        said = f"“{code}” is in {len(names)} columns ({cells} cells: {listed(names)}). An absence in all of them? Yes:"
+        presses = [
+            remedy(meaning, {name: coded(self.words[name], [code], meaning) for name in names}) for meaning in MEANINGS
+        ]
+        return tag("p", said, " ", *presses, data_key=f"code {code}")
+
     def _all_missing(self, names: Sequence[str]) -> Html:
         words = f"{len(names)} of them have missing numbers and no rule for these. For all of them at once:"
         presses = [
             remedy(MISSING[way], {name: {"missing": way} for name in names}) for way in ("level", "drop", "median")
         ]
-        return tag("div", tag("p", words), tag("div", *presses, class_="actions"))
+        return tag("p", words, " ", *presses)
 
     def _counts(self) -> str:
         counts = {role: sum(words.get("role") == role for words in self.words.values()) for role in ROLES}
@@ -286,6 +319,11 @@ class ColumnsPage(SessionPage):
             self.wrong[what] = str(error)
             if name:
                 self.typed[name] = typed
+
+
+def _rows_drawn(session: str, opened: Opened, roles: dict[str, str]) -> Html:
+    what = "rows", repr(opened.preview), tuple(roles.items())
+    return DRAWINGS.of(session, what, lambda: first_rows(opened, roles))
 
 
 _RULES = """[[rules]]

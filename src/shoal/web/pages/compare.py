@@ -164,7 +164,7 @@ class ComparePage(SessionPage):
         ranked = sorted(numbered, key=lambda pair: (not pair[1].is_done, pair[1].name not in front, _risk(pair[1])))
         rows = [_row(place, one, one.name in front, one == best) for place, one in ranked]
         head = ["recipe", "found", "guessed", "kept", "proved", "seconds", "", ""]
-        table = rows_table("Recipes", head, rows, numeric=[1, 2, 3, 5], quiet=True)
+        table = rows_table("Recipes", head, rows, numeric=[1, 2, 3, 5], quiet=True, kind="recipes")
         return join([tag("h2", "All recipes"), table])
 
     # Runs
@@ -179,7 +179,7 @@ class ComparePage(SessionPage):
         if not runs:
             return None
         rows = [self._run(job, i) for i, job in enumerate(runs)]
-        head = ["run", "rows", "found", "kept", "", "compare"]
+        head = ["run", "rows", "found by the strongest attack", "pairs of columns kept", "", "compare"]
         table = rows_table("Your runs", head, rows, numeric=[1, 2, 3], quiet=True)
         both = [job for job in runs if job.id in (self.query.get("a"), self.query.get("b"))]
         return join([tag("h2", "Your runs"), tag("form", table, _differ(len(runs)), method="get"), _difference(both)])
@@ -199,7 +199,7 @@ class ComparePage(SessionPage):
         return [
             link,
             f"{view['lost']['out']:,}",
-            percent(view["risk"][0]["value"]),
+            percent(view["found"]),
             percent(view["use"][0]["value"]),
             "written" if written else "",
             tag("span", *boxes, class_="sides"),
@@ -293,8 +293,9 @@ def _row(place: int, one: Outcome, on_front: bool, best: bool) -> list[Child]:
 
 def _read(figure: Reading) -> Html:
     """A figure, what it was before, its yardstick and its verdict."""
-    yardstick = f" ({figure.against} {shown(figure, figure.chance)})" if figure.chance is not None else ""
-    return join([change(figure), yardstick, " ", verdict(figure)])
+    against = f"{figure.against}: {shown(figure, figure.chance)}" if figure.chance is not None else None
+    beside = tag("span", against, class_="type") if against else None
+    return join([change(figure), " ", verdict(figure), beside])
 
 
 def _against(one: Outcome, best: Outcome | None) -> Html | None:

@@ -30,7 +30,7 @@ def standing_now(found: Mapping[str, Any], *, current: bool) -> Html:
     )
     label = "Records by how many share their combination"
     bands = tag("ul", *(_band(*band) for band in found["sizes"]), class_="bands", aria_label=label)
-    events = tag("ul", *(_known(one, found["wanted"]) for one in found.get("events", ())), class_="plain note")
+    events = tag("ul", *(_known(one, found["k_required"]) for one in found.get("events", ())), class_="plain note")
     stale = None if current else tag("p", "Counting anew…", class_="note")
     return tag(
         "section",
@@ -50,11 +50,11 @@ def events_known(events: str) -> str:
     return named.get(events, f"{events} events")
 
 
-def _known(one: tuple[str, int | None, float], wanted: int) -> Html:
+def _known(one: tuple[str, int | None, float], k_required: int) -> Html:
     """What an intruder achieves who knows so many events of a person beside the row."""
     events, k, below = one
     which = events_known(events)
-    words = f"Knowing {which}: {percent(below)} have fewer than {wanted} candidates, some only {count(k or 0)}."
+    words = f"Knowing {which}: {percent(below)} have fewer than {k_required} candidates, some only {count(k or 0)}."
     return tag("li", words)
 
 
@@ -63,14 +63,17 @@ def _band(name: str, share: float) -> Html:
     return tag("li", tag("span", name), picture, tag("span", percent(share)))
 
 
-def helps(found: Mapping[str, Any], *, coarsens: bool) -> Html | None:
-    """The changes of one column that would help most, each with a press that makes it where it can be made here."""
+def helps(found: Mapping[str, Any], undecided: Html | None = None, *, coarsens: bool) -> Html | None:
+    """The changes of one column that would help most, each with a press that makes it where it can be made here.
+
+    Where none helps, `undecided` leads to the columns that were made quasi out of caution.
+    """
     changes = found.get("changes")
     if changes is None:
         return None
     heading = tag("h2", "What would help most")
     if not changes:
-        return tag("section", heading, tag("p", NO_HELP, class_="note"), class_="card")
+        return tag("section", heading, tag("p", NO_HELP, class_="note"), undecided, class_="card")
     words = "Each tried by itself on the whole table, best first by people freed per detail lost."
     items = tag("ol", *(_change(one, coarsens) for one in changes), class_="helps")
     return tag("section", heading, tag("p", words, class_="note"), items, class_="card")

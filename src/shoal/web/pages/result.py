@@ -7,8 +7,8 @@ from typing import Any
 
 from shoal.errors import ParameterError, ShoalError
 from shoal.report.markup import Html, join, tag
+from shoal.web.cache import DRAWINGS
 from shoal.web.controller import Controller, title_of
-from shoal.web.drawing_cache import DRAWINGS
 from shoal.web.handover import sign_release, write_release
 from shoal.web.inspect import Opened
 from shoal.web.job import Job
@@ -231,11 +231,11 @@ _NO_PARTS = {name: Html("") for name in ("levels", "together", "evidence", "leav
 
 
 def _together(id: str, picked: str, job: Job) -> Html:
-    return DRAWINGS.of((id, "together", picked), lambda: together((job.result or {})["view"], picked) or Html(""))
+    return DRAWINGS.of(id, ("together", picked), lambda: together((job.result or {})["view"], picked) or Html(""))
 
 
 def _evidence(id: str, job: Job) -> Html:
-    return DRAWINGS.of((id, "evidence"), lambda: _drawn_evidence(job.result or {}))
+    return DRAWINGS.of(id, "evidence", lambda: _drawn_evidence(job.result or {}))
 
 
 def _drawn_evidence(result: Mapping[str, Any]) -> Html:

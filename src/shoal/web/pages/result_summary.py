@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from shoal.reading import Reading
 from shoal.report.markup import Child, Html, join, rows_table, tag
-from shoal.report.numbers import count, number, percent
+from shoal.report.numbers import ABSENT, count, number, percent, plural
 from shoal.web.job import Job
 from shoal.web.pages import charts
 from shoal.web.pages.exposure import events_known
@@ -69,7 +70,8 @@ def _measured(heading: str, found: Sequence[Mapping[str, Any]], limit: float) ->
     readings = [held_to(one, limit) for one in found]
     first = _readings(heading, [one for one in readings if one.first])
     rest = [one for one in readings if not one.first]
-    more = tag("details", tag("summary", f"{len(rest)} more measures"), _readings(heading, rest)) if rest else None
+    words = tag("summary", plural(len(rest), "more measure"))
+    more = tag("details", words, _readings(heading, rest)) if rest else None
     return join([first, more])
 
 
@@ -136,46 +138,63 @@ def measures(view: Mapping[str, Any], limit: float) -> Html:
 
 
 def in_full(view: Mapping[str, Any], job: Job | None) -> Html | None:
-    """Where the nearest match was tried on a sample: on how many, and a press that tries everybody."""
+    """What was tried on a sample: on how many, and a press that tries everybody; then what came out beside it."""
     asked = view.get("asked")
     if not asked:
         return None
-    sampled = f"The nearest match was tried on {count(asked['n'])} of {count(asked['of'])} records, drawn at random."
-    if job is not None and job.state == "done" and job.result:
-        found = f" On all of them: {percent(job.result['found'])} found, nobody above {percent(job.result['largest'])}."
-        return tag("p", sampled, tag("strong", found), class_="fine")
+    full = {one["measure"]: one for one in job.result["tried"]} if job and job.state == "done" and job.result else {}
+    sampled = _sampled(asked, full)
+    if full:
+        return sampled
     if job is not None and not job.is_over:
         stop = tag("button", "Cancel", type="button", class_="small warn", data_do="measure-cancel")
-        return tag("div", tag("p", sampled), progress_of(job), stop, class_="card measuring")
+        return join([sampled, tag("div", progress_of(job), stop, class_="card measuring")])
     failed = problem(str(job.error)) if job is not None and job.error else None
     press = tag("button", "Measure in full", type="button", class_="small", data_do="measure", data_once=True)
     words = "The release is made again as it was and everybody is tried, which can take long."
-    return tag("div", failed, tag("p", sampled, " ", words, " ", press), class_="note in-full")
+    return join([sampled, tag("div", failed, tag("p", press, " ", words), class_="note in-full")])
+
+
+def _sampled(asked: Sequence[Mapping[str, Any]], full: Mapping[str, Mapping[str, Any]]) -> Html:
+    """A table of what was tried on a sample, beside the same for everybody once that is known."""
+    rows: list[list[Child]] = [
+        [
+            f"{one['name'][:1].upper()}{one['name'][1:]}",
+            f"{count(one['n_tried'])} of {count(one['n'])}",
+            percent(one["share"]),
+            tag("strong", percent(full[one["measure"]]["share"])) if one["measure"] in full else ABSENT,
+        ]
+        for one in asked
+    ]
+    head = ["Tried on a random sample", "tried", "found", "found among all"]
+    table = rows_table("Tried on a random sample", head, rows, numeric=[1, 2, 3], quiet=True, kind="sampled")
+    return tag("section", table, class_="in-full")
 
 
 def to_watch(view: Mapping[str, Any], limit: float) -> Html:
     """What the person who decides should look at first: limits that are not met, then what else stands out."""
     readings = [held_to(one, limit) for one in (*view["risk"], *view["use"])]
-    found = [*filter(None, map(_alarm, readings)), *view["watch"]]
+    found = [*filter(None, map(_alarm, readings)), *(tag("li", text) for text in view["watch"])]
     if not found:
         words = "Nothing stands out. That proves nothing: read the assumptions of the promises."
         return tag("section", tag("h2", "What to watch"), tag("p", words, class_="note"), class_="to-watch")
     return tag(
         "section",
         tag("h2", "What to watch"),
-        tag("ul", *(tag("li", text) for text in found)),
+        tag("ul", *found),
         class_="to-watch alarm",
     )
 
 
-def _alarm(one: Reading) -> str:
+def _alarm(one: Reading) -> Html | None:
     """A reading of those that are read first which misses its limit, or is clearly worse than its yardstick."""
     if not one.first or one.verdict not in ("bad", "watch"):
-        return ""
+        return None
     if one.verdict == "bad" and one.limit is not None:
-        return f"{_title(one)}: {_said(one, one.value)}, the limit is {_said(one, one.limit)}."
-    beside = "" if one.chance is None else f"; {one.against}: {_said(one, one.chance)}"
-    return f"{_title(one)}: {_said(one, one.value)}{beside}."
+        beside = f", the limit is {_said(one, one.limit)}"
+    else:
+        beside = "" if one.chance is None else f"; {one.against}: {_said(one, one.chance)}"
+    return tag("li", f"{_title(one)}: {_said(one, one.value)}{beside}. ", tag("span", one.meaning, class_="note"))
 
 
 def linked_tables(view: Mapping[str, Any]) -> Html | None:
@@ -221,13 +240,18 @@ def promises(claims: Sequence[Mapping[str, Any]]) -> Html:
             "li",
             tag("span", claim["basis"], class_=f"basis {claim['basis']}"),
             " ",
-            claim["statement"],
+            _spelled(claim["statement"]),
             _assumptions(claim),
         )
         for claim in claims
     ]
     none = tag("p", "Nothing is promised. A measurement is no promise.", class_="note")
     return tag("section", tag("h2", "What is promised"), tag("ul", *items, class_="promises") if items else none)
+
+
+def _spelled(statement: str) -> str:
+    """A statement with percentages spelled as on every screen; what is signed keeps its own spelling."""
+    return re.sub(r"(?<=\d) %", "%", statement)
 
 
 def _assumptions(claim: Mapping[str, Any]) -> Html | None:

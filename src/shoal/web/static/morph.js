@@ -9,8 +9,13 @@ const keyOf = (node) => {
   return name && node.type !== 'radio' ? `${node.tagName} ${name}` : '';
 };
 
+// Whole pieces that often stay as they are: one look tells, and only what was typed or chosen there may still differ.
+const PIECES = new Set(['TR', 'SELECT', 'FIGURE', 'TABLE', 'DL', 'svg']);
+const isSame = (now, next) => PIECES.has(now.tagName) && now.isEqualNode(next);
+
 export const morph = (now, next) => {
   if (now.typing && now.tagName === 'SELECT') return; // what is being chosen, and from what
+  if (isSame(now, next)) { controls(now, next); return; }
   attributes(now, next);
   children(now, next);
   control(now, next);
@@ -31,6 +36,7 @@ const signOf = (node) => `${node.nodeName} ${keyOf(node) || `.${node.classList?.
 // form takes nothing with it, and what isn't moved keeps the focus.
 const unmoved = (now, next) => {
   const a = now.map(signOf), b = next.map(signOf);
+  if (a.length === b.length && a.every((sign, i) => sign === b[i])) return new Map(next.map((node, i) => [node, now[i]]));
   const most = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1));
   for (let i = a.length - 1; i >= 0; i -= 1) {
     for (let j = b.length - 1; j >= 0; j -= 1) most[i][j] = a[i] === b[j] ? most[i + 1][j + 1] + 1 : Math.max(most[i + 1][j], most[i][j + 1]);
@@ -59,6 +65,13 @@ const children = (now, next) => {
     if (node.nodeType === 1) morph(node, child);
     else if (node.data !== child.data) node.data = child.data;
   }
+};
+
+// The fields of two trees that are equal otherwise.
+const controls = (now, next) => {
+  control(now, next);
+  const after = next.querySelectorAll('input, select, textarea');
+  now.querySelectorAll('input, select, textarea').forEach((field, i) => control(field, after[i]));
 };
 
 const control = (now, next) => {

@@ -39,14 +39,18 @@ export const watchFiles = (say) => {
 
   const sendAll = async (files) => {
     const together = files.length > 1 ? crypto.getRandomValues(new Uint32Array(2)).reduce((text, n) => text + n.toString(16).padStart(8, '0'), '') : '';
+    const drop = () => fetch(`/files?together=${together}`, { method: 'DELETE', headers: { 'X-Shoal': 'workbench' }, keepalive: true });
+    if (together) window.addEventListener('pagehide', drop); // left between two files: what came of them goes
     for (const file of files) {
       const address = `/files/${encodeURIComponent(file.name)}${together ? `?together=${together}` : ''}`;
       const words = await sendOne(file, address, (done, total) => {
         bar.max = total; bar.value = done;
         sent.textContent = `Sending ${file.name}: ${size(done)} of ${size(total)}`;
       });
+      if (words.problem && together) drop();
       if (words.problem || words.next) return words;
     }
+    window.removeEventListener('pagehide', drop);
     return (await fetch(`/files?together=${together}`, { method: 'POST', headers: { 'X-Shoal': 'workbench' } })).json();
   };
 
