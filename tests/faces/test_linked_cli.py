@@ -59,6 +59,8 @@ def test_risk_of_linked_tables(clinic):
     assert "knows 1 event" in done.output
     assert "no date" in done.output
     assert "households" in done.output
+    attack = run(clinic, "risk", "--fail-above", "singling-out=0.1")
+    assert "needs one table, not linked ones" in str(attack.exception)
     broken = run(clinic, "risk", "--fail-above", "events=0.1")
     assert broken.exit_code == 3
     refused = run(clinic, "risk", "--original", str(clinic / "clinic"))

@@ -138,6 +138,18 @@ def test_a_limit_that_cant_be_held_is_wrong_usage(room, wrong):
     assert done.exception.exit_code == 2
 
 
+def test_limits_that_cant_be_measured_are_refused_before_anything_is_read(room):
+    gates = ("household=0.5", "events=0.1", "membership=0.1", "guessing=0.2", "luck=1")
+    done = run(room, "no-such-file.csv", *(word for gate in gates for word in ("--fail-above", gate)))
+    assert isinstance(done.exception, ParameterError), "the file is not even looked for"
+    said = str(done.exception)
+    assert "NAME one of" in said
+    assert "'household' can't be measured here: it needs a household in the schema" in said
+    assert "'events' can't be measured here: it needs linked tables" in said
+    assert "'membership' can't be measured here: it needs --original and --control" in said
+    assert "'guessing' can't be measured here: it needs --original" in said
+
+
 def test_classes_below_k(room):
     found = json.loads(run(room, "a.csv", "--k", 3, "--json").stdout)
     assert found["what_if"]["k"] == found["contribution"]["k"] == 3

@@ -312,7 +312,7 @@ def test_similar_columns_agree():
 
 def test_the_rate_without_risk():
     areas = np.arange(400)[:, None] % 20
-    houses = Households(areas=areas, profile=np.zeros(400, dtype=int), risk=np.ones(400), level=np.full(400, 1))
+    houses = Households(areas=areas, profiles=np.zeros((400, 1), dtype=int), risk=np.ones(400), level=np.full(400, 1))
     pairs, stranded = swap_pairs(houses, 0.05, np.random.default_rng(1))
     assert (2 * len(pairs), stranded) == (20, 0)
     assert all(areas[a] != areas[b] for a, b in pairs)
@@ -323,7 +323,7 @@ def test_those_at_risk_move_first_and_the_stranded_are_counted():
     level = np.array([0, 0, 2, 2, 2, 2, 1, 2])
     areas = np.array([[0, 0], [0, 1], [0, 0], [1, 2], [1, 2], [1, 3], [1, 3], [0, 1]])
     profile = np.array([0, 1, 0, 0, 0, 0, 0, 0])
-    houses = Households(areas=areas, profile=profile, risk=np.ones(8), level=level)
+    houses = Households(areas=areas, profiles=profile[:, None], risk=np.ones(8), level=level)
     pairs, stranded = swap_pairs(houses, 0.0, np.random.default_rng(2))
     moved = {x for pair in pairs for x in pair}
     assert stranded == 1  # the second has a profile of its own
@@ -333,10 +333,38 @@ def test_those_at_risk_move_first_and_the_stranded_are_counted():
     assert areas[partner[6], 1] != areas[6, 1]
 
 
+def test_profiles_are_tried_in_turn():
+    """The first has a donor of its own profile; the second finds one by the looser profile; the third by none."""
+    areas = np.array([[0], [0], [0], [1], [1]])
+    profiles = np.array([[0, 7], [1, 8], [2, 9], [0, 7], [3, 8]])
+    level = np.array([0, 0, 0, 1, 1])
+    houses = Households(areas=areas, profiles=profiles, risk=np.ones(5), level=level)
+    pairs, stranded = swap_pairs(houses, 0.0, np.random.default_rng(3))
+    assert {frozenset(pair) for pair in pairs} == {frozenset((0, 3)), frozenset((1, 4))}
+    assert stranded == 1
+    strict = Households(areas=areas, profiles=profiles[:, :1], risk=np.ones(5), level=level)
+    assert swap_pairs(strict, 0.0, np.random.default_rng(3)) == ([(0, 3)], 2)
+
+
+def test_looser_profiles_leave_fewer_without_a_donor_and_sizes_stay():
+    table = villages()
+    _, strict = swapped(table, k=4, similar=["sex", "age"])
+    written, loose = swapped(table, k=4, similar=["sex", "age"], otherwise=["sex", "size"])
+    assert loose["without_donor"] < strict["without_donor"]
+    keys = ["region", "district", "size"]
+    sizes = pl.len().over("home").alias("size")
+    before, after = (f.with_columns(sizes).group_by(keys).len().sort(keys) for f in (table, written))
+    assert before.equals(after)
+    mask = shoal.recipe.read_method("record-swap:similar=sex/age,otherwise=sex+age/sex/size", "mask")
+    assert list(mask.otherwise) == ["sex+age", "sex", "size"]
+    with pytest.raises(ParameterError, match="wrong"):
+        swapped(table, otherwise=["sex+wrong"])
+
+
 def test_one_area_swaps_nothing():
     houses = Households(
         areas=np.zeros((5000, 1), dtype=int),
-        profile=np.zeros(5000, dtype=int),
+        profiles=np.zeros((5000, 1), dtype=int),
         risk=np.ones(5000),
         level=np.zeros(5000),
     )
@@ -393,6 +421,10 @@ def test_individual_ranking_of_the_sheet():
     assert sorted(released["x"]) == [1.5, 1.5, 3.5, 3.5]
     assert released.n_unique() == 4  # shared in each column, unique as records
     assert released["x"].sum() == 10
+    seven = pl.DataFrame({"x": [1.0, 2, 3, 4, 5, 7, 9]})
+    mask = IndividualRanking(size=3)
+    released = shoal.anonymize(seven, Schema.of(quasi=["x"]), group=shoal.MDAV(k=2), mask=mask, seed=1).table
+    assert sorted(released["x"]) == [2, 2, 2, 6.25, 6.25, 6.25, 6.25]
 
 
 # All

@@ -332,6 +332,24 @@ def test_the_usual_approximation_is_above_and_by_how_much(f, percent):
     assert 100 * above.max() == pytest.approx(percent, abs=0.006)
 
 
+def test_the_usual_approximation_of_the_sheet():
+    of_sheet = {(3, 0.1): 0.04761905, (4, 0.1): 0.03225806, (3, 3 / 108): 0.01369863}
+    for (f, p), value in of_sheet.items():
+        assert p / (f - (1 - p)) == pytest.approx(value, abs=1e-8)
+        assert frequency.negative_binomial(np.array([f]), np.array([p]))[0] < value
+
+
+def test_one_over_the_expected_size_is_no_conservative_estimate(guide, guide_schema):
+    """The guide says that 1/F is on the safe side; by Jensen's inequality it is on the other (0.0466, not 0.1582)."""
+    sizes = [(2, 360), (2, 360), (1, 215), (2, 152), (1, 186), (2, 152), (1, 180), (1, 215), (2, 262), (2, 262)]
+    naive = sum(1 / population for _, population in sizes)
+    assert naive == pytest.approx(0.0466, abs=5e-5)
+    assert risk.individual(guide, guide_schema, model="negative binomial").expected == pytest.approx(
+        0.1582346, abs=1e-7
+    )
+    assert naive < 0.1582346
+
+
 def test_one_cell_of_a_half_expected_person():
     """μ = 0.5 in a sample of 1 %: v = 49.5."""
     v = 0.5 * 0.99 / 0.01

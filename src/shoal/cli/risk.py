@@ -14,6 +14,7 @@ from shoal import risk as measures
 from shoal.cli.console import steps
 from shoal.cli.options import EngineOptions, File, Reading, SchemaFile, grouped, required
 from shoal.cli.output import answer
+from shoal.cli.risk_limits import above, limits_of
 from shoal.cli.risk_screen import exposure, print_classes, print_risk
 from shoal.engine import Inputs
 from shoal.errors import ParameterError
@@ -25,23 +26,23 @@ from shoal.risk import (
     attribute_inference,
     class_sizes,
     column_contribution,
-    copies,
     individual_risk,
     interval_disclosure,
     joined_view,
-    matching,
-    minimal_uniques,
     record_linkage,
-    single_changes,
+    reidentification_attack,
+    suda_scores,
     unchanged,
+    verbatim_rows,
+    what_if_changes,
 )
-from shoal.risk import population as population_models
+from shoal.risk import population_uniqueness as population_models
 from shoal.risk.class_sizes import counted_classes
 from shoal.risk.keys import coded_keys
 from shoal.risk.log_linear import fit_log_linear
 from shoal.risk.nearest import match_pair
 from shoal.risk.small_classes import atoms_of
-from shoal.schema import LinkedSchema, read_schema
+from shoal.schema import LinkedSchema, Schema, read_schema
 
 __all__ = ["EXAMPLES", "risk"]
 
@@ -104,7 +105,9 @@ def risk(
     With --engine duckdb, k, l and t of files of any size are counted, exactly.
     """
     rules = read_schema(schema)
-    limits = _limits(fail_above or [])
+    engine = engine.chosen(file) if isinstance(rules, Schema) else engine
+    in_memory = isinstance(rules, LinkedSchema) or engine.in_memory
+    limits = limits_of(fail_above or [], rules, original=original, control=control, in_memory=in_memory)
     if isinstance(rules, LinkedSchema):
         _refuse_linked({"--original": original, "--control": control, "--aggregates": aggregates})
         with steps(6) as step:
@@ -112,7 +115,6 @@ def risk(
             found = _measure_linked(reading.source(file, "risk", rules).frame, rules, population, k, step)
         _finish(found, limits, lambda found, broken: print_risk(found, limits, broken, verbose=verbose))
         return
-    engine = engine.chosen(file)
     if not engine.in_memory:
         given = {"--original": original, "--control": control, "--population": population, "--aggregates": aggregates}
         engine.refuse(given, reading)
@@ -139,7 +141,7 @@ def risk(
 
 def _finish(found: dict[str, Any], limits: dict[str, float], show: Callable[..., None]) -> None:
     """Print the result, and end with exit code 3 if a limit is broken."""
-    broken = _broken(found, limits)
+    broken = above(found, limits)
     answer(**found, **({"limits": limits, "broken": broken} if limits else {}))
     show(found, broken)
     if broken:
@@ -161,13 +163,13 @@ def _measure(table: Any, schema: Any, population: int | None, k: int, step: Call
         found["households"] = measures.households(frame, schema, population=population)
     step("looking for what would help")
     known = {"found": classes, "keys": keys, "atoms": atoms_of(keys, classes, k)}
-    found["what_if"] = single_changes.measure(frame, schema, k, **known)
+    found["what_if"] = what_if_changes.measure(frame, schema, k, **known)
     step("sharing out over columns")
     found["contribution"] = column_contribution.measure(frame, schema, k, **known)
     step("looking for small combinations")
     sets = sum(comb(len(keys), s) for s in (1, 2, 3))
     size = 3 if sets * len(frame) <= _MOST_SETS else 2
-    found["suda"] = minimal_uniques.measure(frame, schema, size, found=classes, keys=keys)
+    found["suda"] = suda_scores.measure(frame, schema, size, found=classes, keys=keys)
     return found
 
 
@@ -208,11 +210,11 @@ def _matched(before: Any, table: Any, schema: Any) -> dict[str, Any]:
     pair = Pair.of(before, table, schema)
     matches = match_pair(pair)
     return {
-        "reidentification": matching.measure(pair, matches=matches),
+        "reidentification": reidentification_attack.measure(pair, matches=matches),
         "linkage": record_linkage.measure(pair),
         "intervals": interval_disclosure.measure(pair),
         "inference": attribute_inference.measure(pair, matches=matches),
-        "verbatim": copies.measure(pair),
+        "verbatim": verbatim_rows.measure(pair),
         "unchanged": unchanged.measure(pair),
     }
 
@@ -232,49 +234,3 @@ def _controlled(before: Any, table: Any, control: Any, schema: Any) -> dict[str,
     if control is not None:
         found["membership"] = measures.membership(before, table, schema, control, source_rows=rows)
     return found
-
-
-_GATES: dict[str, tuple[str, Callable[[Any], float]]] = {
-    "unique": ("classes", lambda found: found.unique_share),
-    "prosecutor": ("attackers", lambda found: found.prosecutor.largest),
-    "journalist": ("attackers", lambda found: found.worst("largest").largest),
-    "marketer": ("attackers", lambda found: found.worst("mean").mean),
-    "individual": ("attackers", lambda found: found.worst("largest").largest),
-    "household": ("households", lambda found: found.largest),
-    "events": ("events", lambda found: found.share_below("1")),
-    "singling-out": ("singling_out", lambda found: found.risk),
-    "linkability": ("linkability", lambda found: found.risk),
-    "guessing": ("guessing", lambda found: found.risk),
-    "membership": ("membership", lambda found: found.risk),
-}
-
-
-def _limits(given: list[str]) -> dict[str, float]:
-    limits = {}
-    for text in given:
-        name, _, number = text.partition("=")
-        try:
-            limits[name] = float(number)
-        except ValueError:
-            limits[name] = -1.0
-        if name not in _GATES or not 0 <= limits[name] <= 1:
-            known = ", ".join(_GATES)
-            raise ParameterError("--fail-above", f"must be NAME=LIMIT with a limit from 0 to 1 and NAME one of {known}")
-    return limits
-
-
-def _broken(found: dict[str, Any], limits: dict[str, float]) -> dict[str, float]:
-    """The risks above their limit; one that can't be measured is an error, not a pass."""
-    broken = {}
-    for name, limit in limits.items():
-        part, value = _GATES[name]
-        if part not in found:
-            raise ParameterError(
-                "--fail-above",
-                f"'{name}' can't be measured here",
-                hint="Give --original, --control for membership, a household in the schema, or linked tables; an "
-                "engine has unique.",
-            )
-        if value(found[part]) > limit:
-            broken[name] = value(found[part])
-    return broken

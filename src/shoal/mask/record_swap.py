@@ -3,14 +3,15 @@
 The columns of a hierarchy (region, district, ...), from the coarsest to the finest, say where a household lives. For a
 member, count_h is the number of persons in the same area of level h who have the same other quasi-identifiers; the
 household's risk at h is the largest 1/count_h over its members, and its level is the first h with a count below k. From
-the top level down, every household of a level changes place with one from another area of that level that has the
-same size and agrees on the columns `similar`; donors are drawn with probabilities in proportion to their risk. At the
-finest level further pairs are drawn until the share `rate` of the households has moved. No household moves
-twice, and all columns of the hierarchy move together.
+the top level down, every household of a level changes place with one from another area of that level that has the same
+size and agrees on the columns `similar`, or, where there is none, on the first profile of `otherwise` that finds one;
+donors are drawn with probabilities in proportion to their risk. At the finest level further pairs are drawn until the
+share `rate` of the households has moved. No household moves twice, and all columns of the hierarchy move together.
 
-Promised: the number of households of each size, and of each combination of `similar`, in each area is exactly kept, and
-everything but the place is true. Not promised: k-anonymity (moved households may still stand out where they are) or any
-bound on re-identification: that is measured. A household at risk for which no donor is left stays: it is counted.
+Promised: the number of households of each size, and of each combination of the columns that all profiles have, in each
+area is exactly kept, and everything but the place is true. Not promised: k-anonymity (moved households may still stand
+out where they are) or any bound on re-identification: that is measured. A household at risk for which no donor is left
+stays: it is counted.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from shoal.params import ColumnNames, Help, Range, check
 
 __all__ = ["Households", "RecordSwap", "swap_pairs"]
 
+_SIZE = "size"
 _GLANCE = 256  # donors looked at before all of a profile are
 
 
@@ -42,14 +44,14 @@ class Households:
     ----------
     areas
         The area of each household at each level of the hierarchy, the coarsest first.
-    profile
-        Households of one profile may change places.
+    profiles
+        A column for each profile, tried in turn: households that are equal in it may change places.
     risk, level
         Risk at the finest level, and the first level at which a household is at risk; the number of levels where none.
     """
 
     areas: IntArray
-    profile: IntArray
+    profiles: IntArray
     risk: FloatArray
     level: IntArray
 
@@ -65,6 +67,9 @@ class RecordSwap(AwareMask):
         levels, or the last. In words: ``region/district``.
     similar
         Quasi-identifiers that both households must agree on, besides their size; None: none.
+    otherwise
+        Further profiles, tried in turn where no donor agrees on the one before: names joined by +, as in ``("sex+age",
+        "sex", "size")``; ``size`` asks for the size alone. In words ``sex+age/sex/size``. More households find a donor.
     household
         The column that identifies households; None: the household of the schema, else its unit, else each row is a
         household.
@@ -107,6 +112,10 @@ class RecordSwap(AwareMask):
         None
     )
     similar: Annotated[Sequence[str] | None, Help("columns that must agree, name/name"), ColumnNames()] = None
+    otherwise: Annotated[
+        Sequence[str] | None,
+        Help("profiles tried in turn where no donor agrees on the one before, name+name/name/size"),
+    ] = None
     household: Annotated[str | None, Help("column that identifies households")] = None
     k: Annotated[int, Range(low=0), Help("people with fewer than this many alike in an area are at risk")] = 3
     rate: Annotated[float, Range(low=0, high=1), Help("smallest share of households that move")] = 0.05
@@ -143,6 +152,12 @@ class RecordSwap(AwareMask):
             names = [max(nominal, key=lambda c: c.n_levels).name if nominal else state.encoder.names[-1]]
         return [state.encoder.names.index(name) for name in names]
 
+    def _profiles(self, state: Masking) -> list[list[str]]:
+        """The columns of each profile, in the order in which they are tried."""
+        asked = [[] if one == _SIZE else one.split("+") for one in self.otherwise or ()]
+        chosen = [list(self.similar or ()), *asked]
+        return [chosen_columns("RecordSwap", names, state) if names else [] for names in chosen]
+
     def _homes(self, state: Masking, order: IntArray) -> Codes:
         schema = state.prepared.schema
         name = self.household or schema.household or schema.unit
@@ -161,7 +176,6 @@ class RecordSwap(AwareMask):
     def _described(self, state: Masking, order: IntArray, home: Codes, places: list[int]) -> Households:
         codes = state.codes[order]
         columns = [_numbered(codes[:, j]) for j in range(codes.shape[1])]
-        similar = [] if self.similar is None else chosen_columns("RecordSwap", self.similar, state)
         _check_together(home, [columns[j] for j in places], state, places)
         traits = [column for j, column in enumerate(columns) if j not in places]
         areas = [combine([columns[j] for j in places[: h + 1]]) for h in range(len(places))]
@@ -171,10 +185,13 @@ class RecordSwap(AwareMask):
         at_risk = least < self.k
         first = _first_rows(home)
         size = Codes(values=np.bincount(home.values, minlength=home.n), n=len(order) + 1)
-        alike = [Codes(values=columns[state.encoder.names.index(n)].values[first], n=len(order)) for n in similar]
+        alike = {
+            name: Codes(values=columns[j].values[first], n=len(order)) for j, name in enumerate(state.encoder.names)
+        }
+        profiles = [combine([size, *(alike[name] for name in names)]).values for names in self._profiles(state)]
         return Households(
             areas=np.column_stack([area.values[first] for area in areas]),
-            profile=combine([size, *alike]).values,
+            profiles=np.column_stack(profiles),
             risk=1.0 / least[:, -1],
             level=np.where(at_risk.any(axis=1), at_risk.argmax(axis=1), len(places)),
         )
@@ -192,7 +209,8 @@ def swap_pairs(houses: Households, rate: float, rng: Generator) -> tuple[list[tu
     free = np.ones(n, dtype=np.bool_)
     # A weighted random order: drawing without replacement with probabilities in proportion to risk.
     keen = np.argsort(rng.exponential(size=n) / houses.risk, kind="stable")
-    donors = _Donors(houses=houses, queues=_by_profile(houses.profile, keen), free=free)
+    queues = tuple(_by_profile(profile, keen) for profile in houses.profiles.T)
+    donors = _Donors(houses=houses, queues=queues, free=free)
     pairs: list[tuple[int, int]] = []
     stranded = 0
     for h in range(n_levels):
@@ -216,31 +234,38 @@ class _Donors:
     """Households that are free to move, by profile, the likeliest donor first; `barren` are areas without a donor."""
 
     houses: Households
-    queues: dict[int, IntArray]
+    queues: tuple[dict[int, IntArray], ...]
     free: BoolArray
-    barren: set[tuple[int, int, int]] = field(default_factory=set)
+    barren: set[tuple[int, int, int, int]] = field(default_factory=set)
 
     def take(self, house: int, h: int) -> int | None:
-        """The first free household of the same profile outside the area of level `h`; both are taken."""
-        profile, area = int(self.houses.profile[house]), int(self.houses.areas[house, h])
-        if (profile, h, area) in self.barren:
-            return None
-        for few in (_GLANCE, None):
-            queue = self.queues[profile][:few]
-            fits = self.free[queue] & (self.houses.areas[queue, h] != area)
-            if fits.any():
-                donor = int(queue[fits.argmax()])
+        """A free household outside the area of level `h`, by the first profile that has one; both are taken."""
+        for p in range(len(self.queues)):
+            donor = self._found(house, h, p)
+            if donor is not None:
                 self.free[[house, donor]] = False
-                self._tidy(profile)
+                self._tidy(p, int(self.houses.profiles[house, p]))
                 return donor
-        self.barren.add((profile, h, area))  # the free ones only become fewer
         return None
 
-    def _tidy(self, profile: int) -> None:
+    def _found(self, house: int, h: int, p: int) -> int | None:
+        """The first free household of the same p-th profile outside the area."""
+        profile, area = int(self.houses.profiles[house, p]), int(self.houses.areas[house, h])
+        if (p, profile, h, area) in self.barren:
+            return None
+        for few in (_GLANCE, None):
+            queue = self.queues[p][profile][:few]
+            fits = self.free[queue] & (self.houses.areas[queue, h] != area)
+            if fits.any():
+                return int(queue[fits.argmax()])
+        self.barren.add((p, profile, h, area))  # the free ones only become fewer
+        return None
+
+    def _tidy(self, p: int, profile: int) -> None:
         """Forget those who have moved, once they are most of the first in the queue."""
-        queue = self.queues[profile]
+        queue = self.queues[p][profile]
         if 2 * int(self.free[queue[:_GLANCE]].sum()) < min(_GLANCE, len(queue)):
-            self.queues[profile] = queue[self.free[queue]]
+            self.queues[p][profile] = queue[self.free[queue]]
 
 
 def _by_profile(profile: IntArray, keen: IntArray) -> dict[int, IntArray]:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import polars as pl
+
+from shoal.coarsening import SUPPRESSED
+from shoal.frame import Frame, series
 from shoal.reading import Reading
 from shoal.risk.in_full import NAMES
 from shoal.utility import Quality, Usefulness, UtilityReport
+from shoal.utility.regress import Regression
 
 if TYPE_CHECKING:
     from shoal.release.release import Release
@@ -26,7 +32,31 @@ def found_lines(release: Release) -> list[Reading]:
 
 def keeps_lines(release: Release) -> list[Reading]:
     """What the release keeps."""
-    return [*_shape(release.utility), *_ties(release.utility)]
+    return [*_blank(release), *_shape(release.utility), *_ties(release.utility)]
+
+
+def _blank(release: Release) -> list[Reading]:
+    """How many cells of quasi-identifiers say nothing, where a method suppresses single cells."""
+    if not release.recipe.blanks_cells or not release.schema.quasi:
+        return []
+    before, after = (
+        _blank_shares(frame, release.schema.quasi) for frame in (release.pair.original.frame, release.pair.released)
+    )
+    most = max(after, key=after.__getitem__)
+    return [
+        Reading(
+            name="cells suppressed",
+            first=True,
+            value=sum(after.values()) / len(after),
+            before=sum(before.values()) / len(before),
+            meaning=f"Share of the cells of quasi-identifiers that are blank; most are in {most} ({after[most]:.1%}).",
+        )
+    ]
+
+
+def _blank_shares(frame: Frame, names: Sequence[str]) -> dict[str, float]:
+    texts = {name: series(frame, name).cast(pl.String) for name in names}
+    return {name: int((text.is_null() | (text == SUPPRESSED)).sum()) / len(text) for name, text in texts.items()}
 
 
 def _before(release: Release) -> float | None:
@@ -245,26 +275,31 @@ def _ties(utility: UtilityReport) -> list[Reading]:
             else f"Mean over pairs; the largest is {moments.largest_response_correlation_difference:.3f}.",
         )
     ]
-    model = utility.regression
-    if model is not None:
-        after, before = model.trained_on_released.r_squared, model.trained_on_original.r_squared
-        if after is not None and before is not None:
-            lines.append(
-                Reading(
-                    name="R² trained on the release",
-                    first=True,
-                    value=after,
-                    interval=model.trained_on_released.r_squared_interval,
-                    chance=before,
-                    against="trained on the original",
-                    slack=_SLACK,
-                    shows="number",
-                    better="higher",
-                    meaning=f"How well a regression of {model.target} fitted to the release predicts "
-                    f"{model.n_test:,} original records, always the same ones.",
-                )
-            )
-    return lines
+    return [*lines, *([] if utility.regression is None else _predicts(utility.regression))]
+
+
+def _predicts(model: Regression) -> list[Reading]:
+    """What a regression fitted to the release is worth; no yardstick where the original's is worth nothing."""
+    after, before = model.trained_on_released.r_squared, model.trained_on_original.r_squared
+    if after is None or before is None:
+        return []
+    useful = before > 0
+    nothing = "" if useful else f" Fitted to the original it predicts no better than the mean (R² {before:.3g})."
+    return [
+        Reading(
+            name="R² trained on the release",
+            first=useful,
+            value=after,
+            interval=model.trained_on_released.r_squared_interval,
+            chance=before if useful else None,
+            against="trained on the original",
+            slack=_SLACK,
+            shows="number",
+            better="higher",
+            meaning=f"How well a regression of {model.target} fitted to the release predicts {model.n_test:,} original "
+            f"records, always the same ones.{nothing}",
+        )
+    ]
 
 
 def variation_lines(release: Release) -> list[Reading]:

@@ -13,12 +13,15 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from shoal.errors import ParameterError
+from shoal.reading import Reading
+from shoal.report.decision import decision, expiry, recipient
 from shoal.report.evidence import Evidence
 from shoal.report.hierarchical_risk import hierarchy_sections
 from shoal.report.layout import shell
 from shoal.report.markup import Child, Html, join, rows_table, section, tag
 from shoal.report.numbers import count, number, percent, seconds
 from shoal.report.pieces import proved_bound
+from shoal.report.readings import verdict
 from shoal.report.risk import risk, synthetic_risk
 from shoal.report.sections import (
     claims,
@@ -33,10 +36,9 @@ from shoal.report.sections import (
     rows_words,
     utility_withheld,
 )
-from shoal.report.signing import decision, expiry, recipient
-from shoal.report.standing import help_most, stands_out
 from shoal.report.summary import summary, synthetic_summary
 from shoal.report.utility import utility
+from shoal.report.who_stands_out import help_most, stands_out
 
 __all__ = ["Audience", "inside", "render"]
 
@@ -255,14 +257,15 @@ def _replay(given: Mapping[str, Any]) -> list[Child]:
 
 def _small_classes(evidence: Evidence) -> Html:
     small = evidence.small
+    promised = max((claim.value for claim in evidence.claims if claim.kind == "k-anonymity"), default=0)
     rows: list[tuple[Child, ...]] = [
-        (count(size), count(before), count(after))
+        (count(size), count(before), count(after), _few_share(before, after, 0.0 if size < promised else None))
         for size, before, after in zip(small.sizes, small.before, small.after, strict=True)
     ]
-    rows.append(("all sizes", count(small.n_classes[0]), count(small.n_classes[1])))
+    rows.append(("all sizes", count(small.n_classes[0]), count(small.n_classes[1]), ""))
     table = rows_table(
         "Combinations of quasi-identifiers that few people share",
-        ("People who share it", "Combinations before", "Combinations after"),
+        ("People who share it", "Combinations before", "Combinations after", "Reading"),
         rows,
         numeric=(0, 1, 2),
         kind="narrow",
@@ -272,6 +275,13 @@ def _small_classes(evidence: Evidence) -> Html:
         f"{count(small.smallest[0])} before, {count(small.smallest[1])} after."
     )
     return tag("div", tag("p", words), table)
+
+
+def _few_share(before: int, after: int, limit: float | None) -> Html | str:
+    """None may be left where k is promised; without such a promise, fewer than before is better."""
+    if limit is None and before == after == 0:
+        return ""
+    return verdict(Reading(name="combinations", value=after, before=before, limit=limit, shows="count"))
 
 
 def _groups(evidence: Evidence, given: Mapping[str, Any]) -> list[Child]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import FileError, InputError
+from shoal.files import Labels, read_source
 from shoal.files.atomic import check_readable, reporting
 from shoal.record import Record
 
@@ -126,7 +127,7 @@ class Opened:
     notes: tuple[str, ...] = ()
     asked: Mapping[str, Any] = field(default_factory=dict)
     reading: Mapping[str, Any] = field(default_factory=dict)
-    kept: str | None = None
+    copy: str | None = None
     tables: Mapping[str, int] = field(default_factory=dict)
     previews: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
@@ -208,7 +209,6 @@ def open_file(
     >>> opened.n_rows, [column.type for column in opened.columns], opened.proposal["schema"]["columns"]["age"]["role"]
     (90, ['whole number', 'whole number'], 'quasi')
     """
-    from shoal.files import read_source
     from shoal.web.table_reading import first_look, width
 
     file = Path(path)
@@ -221,7 +221,7 @@ def open_file(
     source = read_source(file, codes=None, **asked)
     opened = _seen(source, file, stamp, asked, stage="full")
     check_unchanged(opened)
-    return _kept(_judged(opened, source), source, keep)
+    return _with_copy(_judged(opened, source), source, keep)
 
 
 def look_at(frame: pl.DataFrame, file: Path, *, table: str) -> Opened:
@@ -365,7 +365,6 @@ def _without_codes(source: Source) -> pl.DataFrame:
 def _judged(opened: Opened, source: Source) -> Opened:
     """With the proposed schema, which has the codes that the file declares, and the findings of the scan."""
     from shoal.compliance.scan import scan
-    from shoal.files import Labels
     from shoal.schema.infer import propose
 
     frame, labels = source.frame, source.labels or Labels()
@@ -380,11 +379,11 @@ def _judged(opened: Opened, source: Source) -> Opened:
     )
 
 
-def _kept(opened: Opened, source: Source, keep: Path | None) -> Opened:
+def _with_copy(opened: Opened, source: Source, keep: Path | None) -> Opened:
     from shoal.web.table_reading import keep_table
 
     place = None if keep is None else keep_table(source, keep)
-    return replace(opened, kept=None if place is None else str(place))
+    return replace(opened, copy=None if place is None else str(place))
 
 
 def _texts(frame: pl.DataFrame) -> list[list[str]]:

@@ -24,12 +24,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import ParameterError
+from shoal.files import read_source
+from shoal.files.column_types import with_dates
 from shoal.processes import follow_parent
 from shoal.progress import Pace, listening
+from shoal.schema import LinkedSchema, Schema
 from shoal.web.error_text import DISK_FULL, Failure, explain, is_disk_full, without_paths
 from shoal.web.inspect import Opened, check_unchanged, open_file
 from shoal.web.job import ALL_SHEETS, ENTRY, Job, read_job, write_job, write_result
-from shoal.web.linked_tables import open_linked
+from shoal.web.linked_tables import linked_exposure, linked_source, open_linked
 
 if TYPE_CHECKING:
     from shoal.dp import Account
@@ -206,7 +209,6 @@ def _run_query(words: Words) -> None:
     """The rows of a query as the file that is then opened; without a query every table, as files of a folder."""
     if "database" not in words:
         return
-    from shoal.files import read_source
     from shoal.files.linked import names_in
 
     base, place = words["database"], Path(words["path"])
@@ -224,9 +226,7 @@ def look(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
 
     The first is written as soon as it is there.
     """
-    from shoal.schema import LinkedSchema
     from shoal.web.exposure import exposure, problems, standing
-    from shoal.web.linked_tables import linked_exposure
 
     source, schema = _table(words, say)
     say("counting")
@@ -251,19 +251,19 @@ def release(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
     held = {"preset": words.get("preset"), "accept": words.get("accept", False)}
     say.expect(forecast(*_persons(source, schema), recipe))
     asked = words.get("register") or {}
-    with _account(source, recipe, words) as book, _register(source, book, words) as register:
+    with _account(source, recipe, words) as account, _register(source, account, words) as register:
         made = make(
             source,
             schema,
             recipe,
             seed=words.get("seed"),
-            account=book,
+            account=account,
             register=register,
             same_groups_as=asked.get("same_groups_as"),
             progress=say,
             **held,
         )
-        spent = None if book is None else _spent(book)
+        spent = None if account is None else _spent(account)
         out = postponed(made, folder / ENTRY)
         target = out.write(folder / "release", format=words.get("format") or _format(source), progress=say)
     say("drawing")
@@ -286,7 +286,7 @@ def measure(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
 
 
 @contextmanager
-def _register(source: Source, book: Account | None, words: Words) -> Iterator[Register | None]:
+def _register(source: Source, account: Account | None, words: Words) -> Iterator[Register | None]:
     """The register that a release is held against; none for a trial, or where none is asked."""
     from shoal.register.register import Register
     from shoal.release.registering import old_ledger, register_of
@@ -296,8 +296,8 @@ def _register(source: Source, book: Account | None, words: Words) -> Iterator[Re
         yield None
         return
     despite = asked.get("despite") or None
-    if book is not None:
-        yield Register.of(book.ledger, book.data_set).to(None, despite=despite)
+    if account is not None:
+        yield Register.of(account.ledger, account.data_set).to(None, despite=despite)
         return
     ledger = os.environ.get("SHOAL_LEDGER")
     if ledger is None:
@@ -351,8 +351,6 @@ def _recipes(words: Words, source: Source, schema: Schema) -> list[Recipe]:
 
 def _persons(source: Any, schema: Any) -> tuple[int, Schema]:
     """How many rows a forecast is for, and what they are: those of the persons, where tables are linked."""
-    from shoal.schema import Schema
-
     if isinstance(schema, Schema):
         return len(source.frame), schema
     return len(source.frame[schema.persons.name]), schema.persons.whole
@@ -362,9 +360,6 @@ def _table(words: Words, say: Progress) -> tuple[Any, Any]:
     """The table with its schema, or linked tables with theirs."""
     from dataclasses import replace
 
-    from shoal.files.column_types import with_dates
-    from shoal.schema import LinkedSchema, Schema
-    from shoal.web.linked_tables import linked_source
     from shoal.web.table_reading import source_of
 
     say("reading")
@@ -402,8 +397,8 @@ def _limit(given: Any) -> float | None:
         raise ParameterError("limit", "must be a number", got=repr(given)[:40]) from None
 
 
-def _spent(book: Account) -> dict[str, str]:
-    return {"path": str(book.path), "spent": str(book.spent), "left": str(book.left)}
+def _spent(account: Account) -> dict[str, str]:
+    return {"path": str(account.path), "spent": str(account.spent), "left": str(account.left)}
 
 
 def _format(source: Source) -> str:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from shoal.errors import ShoalError
-from shoal.files import Labels, Source
+from shoal.files import Labels, Source, read_source
 from shoal.files.atomic import write_text
 from shoal.files.source import READING
 from shoal.schema.codes_seen import without_codes
@@ -87,8 +87,6 @@ def _beginning(file: Path) -> bytes:
 def _text(data: bytes, ending: str, file: Path, reading: Mapping[str, Any]) -> Source | None:
     from dataclasses import replace
 
-    from shoal.files import read_source
-
     lines = b"" if b"\x00" in data else whole_lines(data)
     if lines.count(b"\n") < 2:
         return None
@@ -101,8 +99,6 @@ def _text(data: bytes, ending: str, file: Path, reading: Mapping[str, Any]) -> S
 
 def _parquet(file: Path) -> Source | None:
     import polars as pl
-
-    from shoal.files import Source
 
     try:
         frame = pl.scan_parquet(file, glob=False, hive_partitioning=False).head(50).collect()
@@ -143,11 +139,11 @@ def keep_table(source: Source, folder: Path) -> Path | None:
 
 def column_of(opened: Opened, name: str) -> pl.Series:
     """One column of an opened file, from its copy where there is one."""
-    if opened.kept is not None:
+    if opened.copy is not None:
         with suppress(Exception):  # gone or harmed: the file itself is still there
             check_unchanged(opened)
-            codes = _about(Path(opened.kept))["labels"] or {}
-            column = pl.read_ipc(Path(opened.kept) / _TABLE, columns=[name])[name]
+            codes = _about(Path(opened.copy))["labels"] or {}
+            column = pl.read_ipc(Path(opened.copy) / _TABLE, columns=[name])[name]
             return without_codes(column, codes.get("missing", {}).get(name, ()))
     return source_of(opened).frame[name]
 
@@ -157,8 +153,6 @@ def source_of(opened: Opened, coded: Collection[str] = ()) -> Source:
 
     `coded` are the columns whose codes for an absence, where the file declares some, come as they are.
     """
-    from shoal.files import read_source
-
     check_unchanged(opened)
     source = _copy(opened, coded) or read_source(opened.path, codes=coded, **opened.asked)
     check_unchanged(opened)
@@ -167,9 +161,9 @@ def source_of(opened: Opened, coded: Collection[str] = ()) -> Source:
 
 def _copy(opened: Opened, coded: Collection[str]) -> Source | None:
     """The copy, which has all codes for an absence: None where one of them is not to come as it is."""
-    if opened.kept is None:
+    if opened.copy is None:
         return None
-    place = Path(opened.kept)
+    place = Path(opened.copy)
     try:
         words = _about(place)
         frame = pl.read_ipc(place / _TABLE)
