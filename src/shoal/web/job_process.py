@@ -95,12 +95,12 @@ class Progress:
 
     def __init__(self, job: Job) -> None:
         self._job, self._pace, self._written = job, Pace(_USUAL), 0.0
-        self._forecast = False
+        self._forecast, self._counted = False, 0.0
 
     def __call__(self, step: str, share: float | None = None) -> None:
         """A step begins; `share` says how much of the whole job is done, where that is known."""
         self._pace.begin(step)
-        self._write(self._pace.share if share is None else share)
+        self._write(max(self._counted, self._pace.share) if share is None else share)
 
     def expect(self, forecast: Forecast) -> None:
         """Weigh the steps to come by a forecast."""
@@ -109,6 +109,8 @@ class Progress:
     def heard(self, share: float) -> None:
         """The present step has come so far; a job that counts its parts itself has no other step."""
         self._pace.advanced(share)
+        if not self._pace.knows_step:
+            self._counted = share
         if time.monotonic() - self._written > _BEAT:
             self._write(self._pace.share if self._pace.knows_step else share)
 
