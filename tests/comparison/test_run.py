@@ -65,8 +65,8 @@ def test_an_interrupted_run_goes_on(interrupted, resumed):
     _, lines = resumed
     assert len(interrupted) == 1
     assert len(lines) == len(RECIPES)
-    first = interrupted[0].removeprefix("1 of 5: ").removesuffix(" (done)")
-    assert lines[0] == f"1 of 5: {first} (saved earlier)"
+    first = interrupted[0].removeprefix("1 of 5 recipes: ").removesuffix(" (done)")
+    assert lines[0] == f"1 of 5 recipes: {first} (saved earlier)"
     assert sum("saved earlier" in line for line in lines) == 1
 
 

@@ -19,6 +19,7 @@ from shoal.recipe import Coarsening
 from shoal.release.verify import verify
 from shoal.web.inspect import stamp_of
 from shoal.web.job import Job, read_job, to_compare, to_open, to_release
+from shoal.web.job_process import Progress
 from shoal.web.jobs import Jobs, spawn_child
 from shoal.web.workspace import Workspace
 
@@ -294,3 +295,14 @@ def test_child_without_a_job_ends_quietly():
     child = spawn_child()
     child._process.stdin.close()
     assert child.wait() == 0
+
+
+def test_a_job_that_counts_its_parts_never_falls_behind_them(tmp_path):
+    """Each recipe of a comparison that ends is a step that no forecast knows."""
+    progress = Progress(Job(id="0001-ab", kind="compare", folder=tmp_path, state="running"))
+    progress("reading")
+    progress("comparing")
+    for n in range(1, 5):
+        progress.heard(n / 4)
+        progress(f"{n} of 4 recipes: mdav")
+        assert read_job(tmp_path).step_share == n / 4

@@ -161,7 +161,7 @@ class _Plan:
 
 @dataclass(slots=True)
 class _Teller:
-    """Says which recipe has ended, and how many are left."""
+    """Says which recipe has ended, and how many have."""
 
     total: int
     say: Progress
@@ -170,7 +170,7 @@ class _Teller:
     def __call__(self, one: Outcome, how: str) -> None:
         self.n_done += 1
         advance(self.n_done, self.total)
-        self.say(f"{self.n_done} of {self.total}: {one.name} ({how})")
+        self.say(f"{self.n_done} of {self.total} recipes: {one.name} ({how})")
 
 
 def _outcome(recipe: Recipe, answer: Answer) -> Outcome:

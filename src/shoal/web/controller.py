@@ -70,10 +70,9 @@ class Controller(Drafting):
         opened = self.opened(id)
         if opened is None:
             return ""
-        file = opened.name if self.workspace.holds(Path(opened.path)) else opened.path
         recipe = read_words(self.recipe(id))
         try:
-            return command_line(recipe, file, "schema.toml", out, reading=opened.asked, **self.asked(id))
+            return command_line(recipe, self._file(opened), "schema.toml", out, reading=opened.asked, **self.asked(id))
         except ShoalError:
             return ""
 
@@ -130,8 +129,16 @@ class Controller(Drafting):
             store=id,
         )
         job = self._started(id, "compare", words)
-        self.record(id, f"compare recipes, at a risk of at most {risk_limit:.3g}", _compared(opened, risk_limit))
+        self.record(
+            id,
+            f"compare recipes, at a risk of at most {100 * risk_limit:.3g}%",
+            _compared(self._file(opened), risk_limit),
+        )
         return job
+
+    def _file(self, opened: Opened) -> str:
+        """How a command names the file: by its name where it was sent here, else by its path."""
+        return opened.name if self.workspace.holds(Path(opened.path)) else opened.path
 
     def _ready(self, id: str) -> Opened:
         opened = self.opened(self.session(id).id)
@@ -145,12 +152,12 @@ class Controller(Drafting):
         return job
 
 
-def _compared(opened: Opened, limit: float) -> str:
+def _compared(file: str, limit: float) -> str:
     return join(
         [
             "shoal",
             "compare",
-            opened.path,
+            file,
             "--schema",
             "schema.toml",
             "--risk-limit",

@@ -24,12 +24,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import ParameterError
+from shoal.files import read_source
+from shoal.files.column_types import with_dates
 from shoal.processes import follow_parent
 from shoal.progress import Pace, listening
+from shoal.schema import LinkedSchema, Schema
 from shoal.web.error_text import DISK_FULL, Failure, explain, is_disk_full, without_paths
 from shoal.web.inspect import Opened, check_unchanged, open_file
 from shoal.web.job import ALL_SHEETS, ENTRY, Job, read_job, write_job, write_result
-from shoal.web.linked_tables import open_linked
+from shoal.web.linked_tables import linked_exposure, linked_source, open_linked
 
 if TYPE_CHECKING:
     from shoal.dp import Account
@@ -92,12 +95,12 @@ class Progress:
 
     def __init__(self, job: Job) -> None:
         self._job, self._pace, self._written = job, Pace(_USUAL), 0.0
-        self._forecast = False
+        self._forecast, self._counted = False, 0.0
 
     def __call__(self, step: str, share: float | None = None) -> None:
         """A step begins; `share` says how much of the whole job is done, where that is known."""
         self._pace.begin(step)
-        self._write(self._pace.share if share is None else share)
+        self._write(max(self._counted, self._pace.share) if share is None else share)
 
     def expect(self, forecast: Forecast) -> None:
         """Weigh the steps to come by a forecast."""
@@ -106,6 +109,8 @@ class Progress:
     def heard(self, share: float) -> None:
         """The present step has come so far; a job that counts its parts itself has no other step."""
         self._pace.advanced(share)
+        if not self._pace.knows_step:
+            self._counted = share
         if time.monotonic() - self._written > _BEAT:
             self._write(self._pace.share if self._pace.knows_step else share)
 
@@ -206,7 +211,6 @@ def _run_query(words: Words) -> None:
     """The rows of a query as the file that is then opened; without a query every table, as files of a folder."""
     if "database" not in words:
         return
-    from shoal.files import read_source
     from shoal.files.linked import names_in
 
     base, place = words["database"], Path(words["path"])
@@ -224,9 +228,7 @@ def look(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
 
     The first is written as soon as it is there.
     """
-    from shoal.schema import LinkedSchema
     from shoal.web.exposure import exposure, problems, standing
-    from shoal.web.linked_tables import linked_exposure
 
     source, schema = _table(words, say)
     say("counting")
@@ -351,8 +353,6 @@ def _recipes(words: Words, source: Source, schema: Schema) -> list[Recipe]:
 
 def _persons(source: Any, schema: Any) -> tuple[int, Schema]:
     """How many rows a forecast is for, and what they are: those of the persons, where tables are linked."""
-    from shoal.schema import Schema
-
     if isinstance(schema, Schema):
         return len(source.frame), schema
     return len(source.frame[schema.persons.name]), schema.persons.whole
@@ -362,9 +362,6 @@ def _table(words: Words, say: Progress) -> tuple[Any, Any]:
     """The table with its schema, or linked tables with theirs."""
     from dataclasses import replace
 
-    from shoal.files.column_types import with_dates
-    from shoal.schema import LinkedSchema, Schema
-    from shoal.web.linked_tables import linked_source
     from shoal.web.table_reading import source_of
 
     say("reading")

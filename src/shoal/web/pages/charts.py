@@ -210,7 +210,7 @@ def _beside_line(words: str, wide: float, y: float, taken: Sequence[tuple[float,
 
     def crowded(place: tuple[float, float]) -> int:
         x, bottom = place
-        return sum(x - 14 < a < x + long + 14 and bottom - size - 10 < b < bottom + 12 for a, b in taken)
+        return sum(x - 14 < a < x + long + 14 and bottom - size - 10 < b < bottom + 26 for a, b in taken)
 
     return _text(words, *min(free, key=crowded), "start soft")
 

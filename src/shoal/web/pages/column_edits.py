@@ -105,7 +105,17 @@ def _said(entries: Mapping[str, Mapping[str, Any]]) -> str:
     """A change of some columns in a few words."""
     first = next(iter(entries.values()))
     which = next(iter(entries)) if len(entries) == 1 else f"{len(entries)} columns"
-    return f"{which}: {', '.join(f'{name} {value}' for name, value in first.items())}"
+    return f"{which}: {', '.join(_entry_said(name, value) for name, value in first.items())}"
+
+
+def _entry_said(name: str, value: Any) -> str:
+    """One entry as a person would say it."""
+    words = name.replace("_", " ")
+    if isinstance(value, Mapping):
+        return f"{words} " + ", ".join(f"{code} ({meaning})" for code, meaning in value.items())
+    if isinstance(value, list | tuple):
+        return f"{words} {len(value)}"
+    return f"no {words}" if value is None else f"{words} {value}"
 
 
 def _entries(column: ColumnView, entry: str, value: str) -> dict[str, Any]:

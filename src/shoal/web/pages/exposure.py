@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shoal.report.markup import Html, tag
@@ -30,14 +30,14 @@ def standing_now(found: Mapping[str, Any], *, current: bool) -> Html:
     )
     label = "Records by how many share their combination"
     bands = tag("ul", *(_band(*band) for band in found["sizes"]), class_="bands", aria_label=label)
-    events = tag("ul", *(_known(one, found["k_required"]) for one in found.get("events", ())), class_="plain note")
+    events = _by_events(found.get("events", ()), found.get("k_required", 0))
     stale = None if current else tag("p", "Counting anew…", class_="note")
     return tag(
         "section",
         heading,
         figure,
         bands,
-        events if found.get("events") else None,
+        events,
         stale,
         class_="card",
         aria_live="polite",
@@ -50,12 +50,13 @@ def events_known(events: str) -> str:
     return named.get(events, f"{events} events")
 
 
-def _known(one: tuple[str, int | None, float], k_required: int) -> Html:
-    """What an intruder achieves who knows so many events of a person beside the row."""
-    events, k, below = one
-    which = events_known(events)
-    words = f"Knowing {which}: {percent(below)} have fewer than {k_required} candidates, some only {count(k or 0)}."
-    return tag("li", words)
+def _by_events(known: Sequence[tuple[str, int | None, float]], k_required: int) -> Html | None:
+    """Of linked tables: the share with too few candidates for who knows so many events of a person beside the row."""
+    if not known:
+        return None
+    heading = f"With fewer than {k_required} candidates for who knows"
+    bands = [_band(events_known(events), below) for events, _, below in known]
+    return tag("div", tag("p", heading, class_="note"), tag("ul", *bands, class_="bands events", aria_label=heading))
 
 
 def _band(name: str, share: float) -> Html:

@@ -116,9 +116,9 @@ class ResultPage(SessionPage):
                 self._head(job, result),
                 tiles(result, view, limit),
                 to_watch(view, limit),
-                in_full(view, self.controller.measured(self.session, job)),
                 who_is_at_risk(view, limit),
                 measures(view, limit),
+                in_full(view, self.controller.measured(self.session, job)),
                 linked_tables(view),
                 promises(result["claims"]),
             ]
