@@ -40,10 +40,12 @@ def main():
     parser.add_argument("--part", choices=("core", "all", "lowest"), nargs="*", default=("core", "all", "lowest"))
     given = parser.parse_args()
     cells = [(python, part) for python in given.python for part in given.part if part != "lowest" or python == "3.11"]
-    told = [(python, part, tried(given, python, part)) for python, part in cells]
-    for python, part, result in told:
-        print(f"{python:5} {part:7} {result}")
-    return int(any(result.startswith("FAILED") for *_, result in told))
+    failed = False
+    for python, part in cells:
+        result = tried(given, python, part)
+        failed |= result.startswith("FAILED")
+        print(f"{python:5} {part:7} {result}", flush=True)
+    return int(failed)
 
 
 def tried(given, python, part):

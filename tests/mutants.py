@@ -24,7 +24,7 @@ ROOMS = {
     "dp": (["dp/budget.py", "dp/unit.py", "dp/zcdp.py"], ["tests/dp/test_budget.py", "tests/dp/test_unit.py"]),
     "ledger": (
         ["ledger/amount.py", "ledger/chain.py"],
-        ["tests/ledger/test_amount.py", "tests/ledger/test_tampering.py"],
+        ["tests/ledger/test_amount.py", "tests/ledger/test_chain.py", "tests/ledger/test_tampering.py"],
     ),
 }
 """What is changed, and the tests that should notice."""

@@ -36,3 +36,23 @@ def test_a_claim_does_not_change():
     claim = Claim(kind="k-anonymity", value=5, scope="s", basis="proved", statement="s")
     with pytest.raises(AttributeError):
         claim.value = 50
+
+
+def test_a_claim_holds_its_fields_by_name_and_nothing_else():
+    with pytest.raises(TypeError):
+        Claim("k-anonymity", 5, "s", "proved", "s")
+    assert not hasattr(Claim(kind="k-anonymity", value=5, scope="s", basis="proved", statement="s"), "__dict__")
+
+
+def test_an_estimate_is_printed_with_its_interval_low_end_first():
+    claim = Claim(
+        kind="marketer risk", value=0.1, scope="s", basis="measured", statement="About a tenth.", interval=(0.05, 0.15)
+    )
+    assert str(claim) == "marketer risk 0.1 [0.05, 0.15] (measured, s): About a tenth."
+
+
+def test_a_refused_word_is_shown_but_not_at_any_length():
+    with pytest.raises(ParameterError) as refused:
+        Claim(kind="k-anonymity", value=1, scope="s", basis="x" * 500, statement="s")
+    assert "x" * 59 in str(refused.value)
+    assert "x" * 60 not in str(refused.value)

@@ -126,8 +126,8 @@ def test_engines_have_names():
 
 
 def test_a_spark_without_arrow(monkeypatch):
-    monkeypatch.setitem(sys.modules, "shoal.engine.spark", None)  # as where PyArrow can't be imported
-    with pytest.raises(ParameterError, match="spark needs PyArrow"):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)  # as where it isn't installed
+    with pytest.raises(ParameterError, match=r"engine spark: needs the package pyarrow.*shoal\[spark\]"):
         open_engine("spark")
 
 

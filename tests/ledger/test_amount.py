@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shoal.dp import Budget
 from shoal.errors import ParameterError
-from shoal.ledger.amount import UNITS, cost_units, limit_units, to_budget, to_text
+from shoal.ledger.amount import UNITS, cost_units, limit_units, price_of_pure, to_budget, to_text
 
 
 def test_ten_tenths_are_one():
@@ -35,3 +35,14 @@ def test_only_pure_epsilon_of_a_sane_size(budget):
         cost_units(budget)
     with pytest.raises(ParameterError):
         limit_units(budget)
+
+
+@given(st.integers(0, 10**14), st.fractions(min_value=2, max_value=64))
+def test_a_pure_epsilon_costs_half_its_square_in_rho_and_at_most_itself_at_an_order(amount, order):
+    half_square = Fraction(amount, UNITS) ** 2 / 2
+    in_rho = Fraction(price_of_pure(amount, "rho"), UNITS)
+    assert half_square <= in_rho < half_square + Fraction(1, UNITS)
+    assert price_of_pure(amount, "epsilon") == amount
+    at_order = Fraction(price_of_pure(amount, "epsilon", order), UNITS)
+    exact = min(Fraction(amount, UNITS), order * half_square)
+    assert exact <= at_order < exact + Fraction(1, UNITS)

@@ -217,10 +217,10 @@ def open_engine(
 
         return MemoryEngine()
     if name == "spark":
-        try:
-            from shoal.engine.spark import SparkEngine
-        except ImportError:
-            raise ParameterError("engine", "spark needs PyArrow", hint="pip install 'shoal[spark]'.") from None
+        need("pyarrow", "engine spark", extra="spark")
+        need("pyspark", "engine spark", otherwise="It needs Java 17.")
+        from shoal.engine.spark import SparkEngine
+
         return SparkEngine(master=master, memory=memory)
     for module in ("duckdb", "pyarrow"):
         need(module, "engine duckdb", extra="duckdb")

@@ -33,7 +33,6 @@ from shoal.engine.parts import n_parts, write_part
 from shoal.engine.sql import SqlEngine
 from shoal.engine.sums import summed
 from shoal.errors import FileError, InputError, ParameterError, ShoalError
-from shoal.extras import need
 
 __all__ = ["SparkEngine"]
 
@@ -227,7 +226,6 @@ def _uris(inputs: Inputs) -> list[str]:
 
 
 def _started(master: str | None, memory: str | None) -> Any:
-    need("pyspark", "engine spark", otherwise="It needs Java 17.")
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

@@ -1,0 +1,47 @@
+"""The end of the chain, and where it is noted."""
+
+import stat
+
+import pytest
+import sqlalchemy as sa
+
+from shoal.ledger.chain import Anchor, Head
+
+OLD, NEW = Head(number=3, link="ab" * 32), Head(number=7, link="cd" * 32)
+
+
+@pytest.fixture
+def anchor(tmp_path):
+    made = Anchor(tmp_path / "state" / "ledger.anchor")
+    yield made
+    made.close()
+
+
+def test_a_head_is_written_short():
+    assert str(OLD) == "3:abababababababab"
+
+
+def test_an_anchor_only_moves_forward_unless_a_person_sets_it_back(anchor):
+    assert anchor.read() is None
+    anchor.note(NEW)
+    anchor.note(OLD)
+    assert anchor.read() == NEW
+    anchor.set_back(OLD)
+    assert anchor.read() == OLD
+    anchor.set_back(Head(number=0, link="0" * 64))
+    assert anchor.read().number == 0
+
+
+def test_an_anchor_is_the_owners_alone(anchor):
+    anchor.note(NEW)
+    assert stat.S_IMODE(anchor.place.stat().st_mode) == 0o600
+
+
+def test_anchors_of_a_server_lie_where_the_environment_says(tmp_path, monkeypatch):
+    engine = sa.create_engine("postgresql+psycopg://shoal@127.0.0.1:1/none")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.delenv("SHOAL_ANCHORS", raising=False)
+    assert Anchor.of(engine, "book").place.parent == tmp_path / "state" / "shoal"
+    monkeypatch.setenv("SHOAL_ANCHORS", str(tmp_path / "own"))
+    assert Anchor.of(engine, "book").place.parent == tmp_path / "own"
+    engine.dispose()
