@@ -179,9 +179,10 @@ class ComparePage(SessionPage):
         if not runs:
             return None
         rows = [self._run(job, i) for i, job in enumerate(runs)]
-        head = ["run", "rows", "found by the strongest attack", "pairs of columns kept", "", "compare"]
+        head = ["run", "rows", "found by the strongest attack", "kept", "", "compare"]
         table = rows_table("Your runs", head, rows, numeric=[1, 2, 3], quiet=True)
-        both = [job for job in runs if job.id in (self.query.get("a"), self.query.get("b"))]
+        by_id = {job.id: job for job in runs}
+        both = [by_id[self.query[side]] for side in ("a", "b") if self.query.get(side) in by_id]
         return join([tag("h2", "Your runs"), tag("form", table, _differ(len(runs)), method="get"), _difference(both)])
 
     def _run(self, job: Job, i: int) -> list[Child]:
@@ -327,11 +328,26 @@ def _difference(both: list[Job]) -> Html | None:
         for one in views[0][part]:
             other = second.get(one["name"])
             say = percent if one["shows"] == "share" else number
-            rows.append([one["name"], say(one["value"]), say(other["value"]) if other else ABSENT])
-    recipes = [title_of(job) for job in both]
+            rows.append([one["name"], say(one["value"]), say(other["value"]) if other else ABSENT, _moved(one, other)])
+    recipes = [f"{side}: {title_of(job)}" for side, job in zip("ab", both, strict=True)]
     return join(
         [
             tag("h3", "Difference"),
-            rows_table("Difference of two runs", ["measure", *recipes], rows, numeric=[1, 2], quiet=True),
+            rows_table(
+                "Difference of two runs", ["measure", *recipes, "from a to b"], rows, numeric=[1, 2, 3], quiet=True
+            ),
         ]
     )
+
+
+def _moved(one: Mapping[str, Any], other: Mapping[str, Any] | None) -> Child:
+    """How a measure changes from one run to the other, and whether that is good."""
+    if other is None or one["value"] is None or other["value"] is None:
+        return ABSENT
+    change = other["value"] - one["value"]
+    if abs(change) < 5e-5:
+        return "the same"
+    say = percent if one["shows"] == "share" else number
+    good = (change < 0) == (one["better"] == "lower")
+    words = f"{'+' if change > 0 else '−'}{say(abs(change))}, {'better' if good else 'worse'}"
+    return tag("span", words, class_=f"verdict {'good' if good else 'bad'}")
