@@ -49,10 +49,10 @@ def test_problems_are_raised_at_once_and_survive_a_pickle():
     problems = Problems()
     assert problems.each(wrong, ["a", "a"]) == []
     with pytest.raises(ColumnError, match="column 'a'"):
-        problems.settle()
+        problems.raise_if_any()
     problems.each(wrong, ["b"])
     with pytest.raises(ProblemsError) as caught:
-        problems.settle()
+        problems.raise_if_any()
     again = pickle.loads(pickle.dumps(caught.value))
     assert str(again) == str(caught.value)
     assert [problem.column for problem in again.problems] == ["a", "b"]

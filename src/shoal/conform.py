@@ -112,18 +112,18 @@ def prepare(table: Any, schema: Schema) -> Prepared:
     frame = enter(table)
     problems = Problems([*_misfits(frame, schema), *in_two_homes(frame, schema)])
     if len(frame) == 0:
-        problems.settle()
+        problems.raise_if_any()
         raise InputError("table", "must have at least one row", got="0 rows")
     problems.each(lambda named: _check_named(frame, *named), _names(schema))
     frame = _dated(frame, schema, problems)
     here = [column for column in schema.columns if _is_used(column) and column.name in frame.columns]
-    columns = problems.each(lambda column: _settle(series(frame, column.name), column), here)
+    columns = problems.each(lambda column: _with_kind(series(frame, column.name), column), here)
     frame = with_codes(frame, columns, problems)
     left, rows, facts = _treat_missing(frame, columns, problems)
     numeric = [column for column in columns if column.kind == "numeric" and not _is_unread(left, column)]
     problems.each(lambda column: _check_numbers(series(left, column.name), column), numeric)
     left = _respelled(left, [column for column in columns if column.levels is not None], problems)
-    problems.settle()
+    problems.raise_if_any()
     settled = schema.with_columns(columns)
     facts = (*facts, *_unit_fact(left, settled))
     return Prepared(frame=left, schema=settled, rows=rows, n_original=len(frame), facts=facts)
@@ -146,7 +146,7 @@ def _is_used(column: Column) -> bool:
 
 def check_columns(frame: Frame, schema: Schema) -> None:
     """Refuse a table whose columns are not those of the schema; all that differ are named."""
-    Problems(_misfits(frame, schema)).settle()
+    Problems(_misfits(frame, schema)).raise_if_any()
 
 
 def _misfits(frame: Frame, schema: Schema) -> list[InputError]:
@@ -236,7 +236,7 @@ def _is_unread(frame: Frame, column: Column) -> bool:
     return bool(column.reasons) and series(frame, column.name).dtype == pl.String
 
 
-def _settle(content: pl.Series, column: Column) -> Column:
+def _with_kind(content: pl.Series, column: Column) -> Column:
     content = _without_texts(content, column)
     if column.kind is None and column.levels is None:
         _check_not_mixed(content, column)
@@ -294,7 +294,7 @@ def _treat_missing(frame: Frame, columns: list[Column], problems: Problems) -> t
             keep &= ~absent
     rows = np.flatnonzero(keep)
     if len(rows) == 0:
-        problems.settle()
+        problems.raise_if_any()
         raise InputError(
             "table", "must have at least one row after those with missing numbers are dropped", got="0 rows"
         )

@@ -159,7 +159,7 @@ class Problems:
                     self.found.append(problem)
         return made
 
-    def settle(self) -> None:
+    def raise_if_any(self) -> None:
         """Raise what was noted: the one problem itself, or all of them together."""
         if len(self.found) == 1:
             raise self.found[0]

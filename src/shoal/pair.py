@@ -173,7 +173,7 @@ class Pair:
         own = coding.codes(series(self.original.frame, name))
         return coding, own, read_column(series(self.released, name), coding, own, self.source_rows)[0]
 
-    def kept(self) -> Pair:
+    def without_left_out(self) -> Pair:
         """The same pair without the records that were not released: nothing in it comes from their cells."""
         places = distinct_numbers(self.source_rows[self.source_rows >= 0])
         if len(places) == self.original.n == self.original.n_original:

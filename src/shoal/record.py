@@ -50,7 +50,7 @@ class Record:
         words = self.to_dict()
         plain = {name: value for name, value in words.items() if name not in self.listed}
         below = [_listing(name, words[name]) for name in self.listed if words[name]]
-        return "".join([html_table(f"{type(self).__name__}{leaves}", [*_told(plain)]), *below])
+        return "".join([html_table(f"{type(self).__name__}{leaves}", [*_flattened(plain)]), *below])
 
 
 def _plain(value: Any) -> Any:
@@ -81,11 +81,11 @@ def _row(cells: Sequence[Any], kind: str) -> str:
     return "<tr>" + "".join(f'<{kind} style="text-align:left">{escape(cell)}</{kind}>' for cell in cells) + "</tr>"
 
 
-def _told(words: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+def _flattened(words: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
     """Names and values, nested names with a dot. Lists may hold values of single records: only their length is told."""
     for name, value in words.items():
         if isinstance(value, Mapping):
-            yield from _told(value, f"{before}{name}.")
+            yield from _flattened(value, f"{before}{name}.")
         else:
             yield f"{before}{name}", _short(value)
 

@@ -18,7 +18,7 @@ from shoal import Schema
 from shoal.files import read_table, write_table
 from shoal.frame import enter
 from shoal.score import CertifiedForest, CertifiedTree
-from shoal.score.store import to_dict
+from shoal.score.model_file import to_dict
 from shoal.synth import MarginalBootstrap, PeGS
 
 spec = importlib.util.spec_from_file_location("type_intruder", Path(__file__).with_name("type_intruder.py"))

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from shoal import Schema
 from shoal.coarsening import lattice
-from shoal.coarsening.generated import ladder_for
+from shoal.coarsening.default_hierarchy import ladder_for
 from shoal.coarsening.lattice import search
+from shoal.coarsening.lattice_nodes import Counter
 from shoal.coarsening.loss import cell_losses
-from shoal.coarsening.nodes import Counter
 from shoal.condition.conditions import Conditions
 from shoal.conform import prepare
 from shoal.frame import series
@@ -96,7 +96,7 @@ def slow_node(prepared, ladders, levels, conditions, loss):
     )
     numbers = {key: i for i, key in enumerate(dict.fromkeys(keys))}
     labels = np.array([numbers[key] for key in keys])
-    good = conditions.settle(labels, len(numbers))
+    good = conditions.releasable_classes(labels, len(numbers))
     kept = good[labels]
     return int((~kept).sum()), slow_losses(prepared, ladders, levels, kept, keys, loss)
 

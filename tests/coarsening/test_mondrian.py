@@ -9,9 +9,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.coarsening.cells import Boxes, axes_of
 from shoal.coarsening.mondrian import Mondrian
 from shoal.coarsening.partition import Points, partition
+from shoal.coarsening.written_cells import Boxes, axes_of
 from shoal.condition.conditions import Conditions
 from shoal.conform import prepare
 from shoal.errors import GuaranteeError, ParameterError, SchemaError

@@ -21,7 +21,7 @@ from shoal.comparison.measure import (
 from shoal.conform import prepare
 from shoal.pair import NOBODY, Pair
 from shoal.recipe import as_recipe
-from shoal.risk import copies
+from shoal.risk import verbatim_rows
 from shoal.schema import Schema
 
 LEVELS = Schema.of(quasi=["a", "b"], sensitive=["y"], levels={"a": [0, 1, 2], "b": [0, 1], "y": [0, 1]})
@@ -33,7 +33,7 @@ def frame(rows):
 
 
 def came_out(pair):
-    alone, times = copies.returned(pair)
+    alone, times = verbatim_rows.returned(pair)
     return (alone & (times > 0)).mean()
 
 
@@ -57,7 +57,7 @@ def test_who_is_alone_and_how_often_they_came_out_again(before, after):
     first, second = frame(before), frame(after)
     pair = Pair.of(first, second, LEVELS, np.full(len(second), NOBODY))
     keys, shown = [row[:2] for row in before], [row[:2] for row in after]
-    alone, times = copies.returned(pair)
+    alone, times = verbatim_rows.returned(pair)
     assert alone.tolist() == [keys.count(key) == 1 for key in keys]
     assert times.tolist() == [shown.count(key) for key in keys]
     table = risk.replicated_uniques(first, second, LEVELS)

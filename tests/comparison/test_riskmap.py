@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.report.riskmap import Point, risk_map, together
+from shoal.report.risk_utility_map import Point, risk_map, together
 
 
 def point(risk, utility, number="1", family="coarsening", on_front=False):

@@ -7,7 +7,7 @@ import stat
 import pytest
 
 import shoal
-from shoal.comparison.store import Store, keep, kept_outcome
+from shoal.comparison.store import Store, stored_outcome, write_stored
 from shoal.errors import FileError
 from shoal.recipe import as_recipe
 from shoal.schema import Schema
@@ -52,18 +52,18 @@ def test_a_new_version_keeps_nothing_of_the_old(tmp_path, monkeypatch):
 
 def test_what_is_finished_stands(tmp_path, make):
     recipe, path = as_recipe(shoal.Mondrian(k=5)), tmp_path / "one.json"
-    assert kept_outcome(None, recipe, 120) is None
-    assert kept_outcome(path, recipe, 120) is None
+    assert stored_outcome(None, recipe, 120) is None
+    assert stored_outcome(path, recipe, 120) is None
     for state, stands in {"done": True, "refused": True, "failed": False, "out of time": False}.items():
         one = make(recipe, 0.1, 0.9, state=state)
-        keep(path, one.to_dict())
-        assert kept_outcome(path, recipe, 120) == (one if stands else None)
-    assert kept_outcome(path, recipe, 1.0) == one, "it had more time than it would have now"
+        write_stored(path, one.to_dict())
+        assert stored_outcome(path, recipe, 120) == (one if stands else None)
+    assert stored_outcome(path, recipe, 1.0) == one, "it had more time than it would have now"
     lists = as_recipe(shoal.SafeHarbor())
-    keep(path, make(lists, 0.1, 0.9).to_dict())
-    assert kept_outcome(path, lists, 120) == make(lists, 0.1, 0.9), "a list in a file is a tuple in a method"
-    keep(path, make(recipe, 0.1, 0.9).to_dict())
-    assert kept_outcome(path, as_recipe(shoal.Mondrian(k=6)), 120) is None
+    write_stored(path, make(lists, 0.1, 0.9).to_dict())
+    assert stored_outcome(path, lists, 120) == make(lists, 0.1, 0.9), "a list in a file is a tuple in a method"
+    write_stored(path, make(recipe, 0.1, 0.9).to_dict())
+    assert stored_outcome(path, as_recipe(shoal.Mondrian(k=6)), 120) is None
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_what_is_finished_stands(tmp_path, make):
 def test_a_damaged_file_is_as_none(tmp_path, content):
     path = tmp_path / "one.json"
     path.write_bytes(content)
-    assert kept_outcome(path, as_recipe(shoal.Mondrian(k=5)), 120) is None
+    assert stored_outcome(path, as_recipe(shoal.Mondrian(k=5)), 120) is None
 
 
 def test_strange_folders_are_refused(tmp_path):

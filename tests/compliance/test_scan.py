@@ -43,6 +43,8 @@ BY_NAME = {
     "device_serial": "device identifiers and serial numbers",
     "website": "web addresses",
     "ip_address": "IP addresses",
+    "IP": "IP addresses",
+    "client_ip": "IP addresses",
     "fingerprint_hash": "biometric identifiers",
     "photo_file": "photographs and images",
     "patient_id": "other unique codes",
@@ -59,7 +61,21 @@ def test_names_of_columns(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["stage", "age", "sex", "drug_name", "state", "charges", "n_visits", "iris_x", "cell_count", "year", "tip"]
+    "name",
+    [
+        "stage",
+        "age",
+        "sex",
+        "drug_name",
+        "state",
+        "charges",
+        "n_visits",
+        "iris_x",
+        "cell_count",
+        "year",
+        "tip",
+        "MEDREIMB_IP",
+    ],
 )
 def test_innocent_names(name):
     assert titles(column(name, lambda i: f"v{i % 3}")) <= ({"biometric identifiers"} if name == "iris_x" else set())

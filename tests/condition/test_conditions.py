@@ -140,7 +140,7 @@ def test_what_settles_agrees_with_the_measured_classes_of_the_release(seed, clos
     cost = rng.integers(0, 9, 60)
     prepared = prepared_of(labels, ill, cost)
     conditions = Conditions.of(prepared, k=4, diversity=2, closeness=closeness)
-    good = conditions.settle(labels, 6)
+    good = conditions.releasable_classes(labels, 6)
     kept = good[labels]
     if not kept.any():
         return
@@ -187,7 +187,7 @@ def test_missing_sensitive_values_are_a_value_of_their_own():
 def test_nothing_left_meets_nothing():
     conditions = Conditions.of(prepared_of([0, 0], ["a", "b"]), k=2, diversity=2, closeness=0.5)
     assert conditions.meets(np.array([-1, -1]), 2).tolist() == [False, False]
-    assert conditions.settle(np.array([-1, -1]), 2).tolist() == [False, False]
+    assert conditions.releasable_classes(np.array([-1, -1]), 2).tolist() == [False, False]
     assert conditions.found(np.array([-1, -1]), 2) == (0, 0.0, 1.0)
 
 

@@ -11,7 +11,7 @@ import shoal
 from shoal.engine import Inputs
 from shoal.engine.memory import MemoryEngine
 from shoal.release.on_engine.report import _labels, _round_edges
-from shoal.report.aggregates import merged
+from shoal.report.engine_page import merged
 
 SCHEMA = shoal.Schema.of(identifier=["who"], quasi=["age", "zip"], sensitive=["ill"], other=["rate", "cost"])
 

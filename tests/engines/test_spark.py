@@ -75,7 +75,7 @@ def test_spark_writes_csv_under_pseudonyms_and_enters_the_register(spark_engine,
     """The same marks, tokens and bytes as in memory, and a run that can be made again there."""
     from shoal.ledger import Ledger
     from shoal.pseudonym import ProjectKey, Pseudonyms
-    from shoal.register.people import People
+    from shoal.register.person_marks import People
 
     names = Pseudonyms(key=ProjectKey(bytes(range(32))), scope="registry")
     schema = shoal.Schema.of(unit="who", pseudonym=["who"], quasi=["age", "zip", "ill"], other=["cost", "rate"])
@@ -87,7 +87,7 @@ def test_spark_writes_csv_under_pseudonyms_and_enters_the_register(spark_engine,
         register = shoal.Register.open("visits", ledger=url)
         words = {"pseudonyms": names, "format": "csv", "register": register, "seed": 7, "key": KEY}
         done = release_files(engine, inputs, schema, recipe, tmp_path / name, plan=Plan(rows=300, sample=600), **words)
-        people = People.from_bytes(register.book.released_marks(register.releases()[0], "people"))
+        people = People.from_bytes(register.ledger.released_marks(register.releases()[0], "people"))
         seen.append((done.parts, len(people.marks)))
         register.close()
     assert seen[0] == seen[1]

@@ -39,7 +39,7 @@ def survey(n=60, seed=0, classes=3):
 SCHEMA = Schema.of(quasi=["age", "sex", "town"], sensitive=["ill"])
 
 # Figures 1 and 2 as far as the text tells: three loops of near points, one all circles (positive), two all squares
-# (negative), so that a group across the loops has the overall mix. The paper doesn't print the coordinates.
+# (negative), so that a group across the loops has the overall class_mix. The paper doesn't print the coordinates.
 NINE = pl.DataFrame(
     {
         "age": [33, 34, 35, 44, 43, 46, 56, 58, 58],
@@ -122,7 +122,7 @@ def test_t_0_keeps_the_mix_and_t_1_is_the_plain_tree():
 
 
 def test_crest_mixes_better_than_distance_alone():
-    from shoal.risk.class_mixture import class_mix
+    from shoal.risk.class_disclosure import class_mix
 
     rng = np.random.default_rng(0)
     ill = rng.integers(0, 2, 500)

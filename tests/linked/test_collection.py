@@ -110,7 +110,7 @@ def test_dropping_a_parent_drops_its_children():
     made = Collection.of(tables(drugs=drugs), linked)
     import numpy as np
 
-    left = made.kept("visits", np.array([False, True]))
+    left = made.filtered("visits", np.array([False, True]))
     assert left.tables["drugs"]["drug"].to_list() == ["b", "c"]
     assert left.parents["drugs"].tolist() == [0, 0]
     none = made.of_persons(np.array([False, False]))

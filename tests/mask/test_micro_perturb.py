@@ -181,16 +181,19 @@ def test_keep_types():
 
 def test_random_rounding_keeps_the_mean_and_bounds_hold():
     x = np.full(20000, 2.3)
-    free = SimpleNamespace(bounds=None, integral=True)
+    free = SimpleNamespace(bounds=None, step=1.0)
     rounded = _on_domain(x, free, np.arange(5.0), np.random.default_rng(1))
     assert set(rounded) == {2.0, 3.0}
     assert abs(rounded.mean() - 2.3) < 4 * np.sqrt(0.21 / 20000)
-    bounded = SimpleNamespace(bounds=(0.5, 3.9), integral=True)
+    bounded = SimpleNamespace(bounds=(0.5, 3.9), step=1.0)
     wild = np.random.default_rng(2).normal(2, 5, 500)
     assert set(_on_domain(wild, bounded, np.arange(5.0), np.random.default_rng(1))) == {1.0, 2.0, 3.0}
-    real = SimpleNamespace(bounds=(0.5, 3.9), integral=False)
+    real = SimpleNamespace(bounds=(0.5, 3.9), step=None)
     clipped = _on_domain(wild, real, np.arange(5.0), np.random.default_rng(1))
     assert (clipped.min(), clipped.max()) == (0.5, 3.9)
+    fives = SimpleNamespace(bounds=(3.0, 22.0), step=5.0)
+    stepped = _on_domain(10 + wild, fives, np.arange(5.0), np.random.default_rng(1))
+    assert set(stepped) == {5.0, 10.0, 15.0, 20.0}
 
 
 def test_caveats_and_claims_say_what_is_kept():

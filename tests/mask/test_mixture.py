@@ -12,8 +12,8 @@ from scipy.special import ndtr
 
 from shoal.errors import ParameterError
 from shoal.mask import mixture as module
+from shoal.mask.dither_blocks import neighbourhoods
 from shoal.mask.mixture import Mixture, components, draw, forward, merge
-from shoal.mask.neighbourhoods import neighbourhoods
 
 
 def oracle(x, p_L, centroid, Lambda):

@@ -15,7 +15,7 @@ from shoal.group.ball import Ball
 from shoal.mask._crowd_kernels import noisy
 from shoal.mask.aware import Masking
 from shoal.mask.push_back import PushBack
-from shoal.mask.shape import bins_of, divergence
+from shoal.mask.shape_divergence import bins_of, divergence
 from shoal.schema import Schema
 
 TOY = pl.DataFrame(

@@ -14,7 +14,7 @@ from shoal.distance.medoid import medoids
 from shoal.encode import Encoder
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.mask.aware import Crowd, Masking
-from shoal.mask.shape import bins_of, divergence, group_divergences
+from shoal.mask.shape_divergence import bins_of, divergence, group_divergences
 from shoal.mask.shuffle import Shuffle, changeable
 from shoal.params import build, to_dict
 from shoal.schema import Schema

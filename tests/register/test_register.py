@@ -15,7 +15,7 @@ from shoal.cli.summary import registered
 from shoal.errors import FileError, GuaranteeError, InputError, ParameterError
 from shoal.ledger import Ledger
 from shoal.ledger.tables import RELEASED
-from shoal.register.people import BYTES, People, row_hashes, written_rows
+from shoal.register.person_marks import BYTES, People, row_hashes, written_rows
 from shoal.release.manifest import read_manifest, replay
 from shoal.release.minisign import new_key
 
@@ -74,7 +74,7 @@ def test_what_is_kept_of_a_release(register, tmp_path, url):
     assert words["unchanged"] == ["cost", "ill"]
     assert set(words["columns"]) == {"age", "sex", "ill", "cost"}
     assert {claim["kind"] for claim in words["claims"]} >= {"re-identification bound"}
-    marks = register.book.released_marks(words, "people")
+    marks = register.ledger.released_marks(words, "people")
     assert len(marks) == 120 * BYTES
     kept = (tmp_path / "ledger.db").read_bytes()
     assert b"sentinel" not in kept
@@ -82,7 +82,7 @@ def test_what_is_kept_of_a_release(register, tmp_path, url):
     key = tmp_path / "ledger.db.register.key"
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
     assert People.from_bytes(marks).to_bytes() == marks
-    register.book.verify()
+    register.ledger.verify()
 
 
 def test_a_crossed_release_is_refused_or_overridden_and_that_shows_everywhere(register, tmp_path):
@@ -159,7 +159,7 @@ def test_what_was_withdrawn_does_not_leave(register, tmp_path):
     out = masked(people(), register).write(tmp_path / "one")
     secret, _ = new_key(tmp_path / "publisher.key")
     shoal.sign(out, key=secret)
-    register.book.withdraw(register.releases()[0]["release"], "a trial")
+    register.ledger.withdraw(register.releases()[0]["release"], "a trial")
     for leave in (lambda: shoal.sign(out, key=secret), lambda: shoal.handover(out, tmp_path / "out.zip")):
         with pytest.raises(GuaranteeError, match="withdrawn from the register"):
             leave()
@@ -173,23 +173,23 @@ def test_a_withdrawn_release_is_held_against_nobody(register, tmp_path):
     masked(people(), register).write(tmp_path / "one")
     name = register.releases()[0]["release"]
     with pytest.raises(ParameterError, match="reason"):
-        register.book.withdraw(name, " ")
+        register.ledger.withdraw(name, " ")
     with pytest.raises(InputError, match="no release"):
-        register.book.withdraw("nothing", "a trial")
-    register.book.withdraw(name, "a trial")
+        register.ledger.withdraw("nothing", "a trial")
+    register.ledger.withdraw(name, "a trial")
     with pytest.raises(InputError, match="withdrawn already"):
-        register.book.withdraw(name, "a trial")
+        register.ledger.withdraw(name, "a trial")
     release = masked(people(), register, group=shoal.KMember(k=5))
     assert release.beside.earlier == ()
     assert register.releases()[0]["withdrawn"] == "a trial"
     with pytest.raises(InputError, match="no release"):
         register.find("last")
-    register.book.verify()
+    register.ledger.verify()
 
 
 def test_expired_marks_can_be_overridden_and_not_ignored(register, tmp_path):
     masked(people(), register).write(tmp_path / "one")
-    register.book.forget(register.releases()[0]["release"], "ten years are over")
+    register.ledger.forget(register.releases()[0]["release"], "ten years are over")
     with pytest.raises(GuaranteeError, match="were deleted"):
         masked(people(), register)
     assert masked(people(), register.to(None, despite="ten years are over")).beside.holds
@@ -357,7 +357,7 @@ def test_two_runs_at_once_do_not_pass_each_other(register, tmp_path):
 
 def test_a_register_that_was_tampered_with_is_refused(register, tmp_path):
     masked(people(), register).write(tmp_path / "one")
-    with register.book.writing() as connection:
+    with register.ledger.writing() as connection:
         connection.execute(RELEASED.delete())
     with pytest.raises(GuaranteeError, match="must be those that were entered"):
         masked(people(), register)

@@ -11,7 +11,7 @@ from shoal.engine import Inputs, open_engine
 from shoal.errors import GuaranteeError, InputError
 from shoal.ledger import Ledger
 from shoal.recipe import Anonymization, Coarsening
-from shoal.register.people import People
+from shoal.register.person_marks import People
 from shoal.release.on_engine.make import release_files, repeat_files
 
 SCHEMA = shoal.Schema.of(
@@ -63,7 +63,7 @@ def lake(table, folder, parts=3):
 
 
 def marks(register, release):
-    return People.from_bytes(register.book.released_marks(register.releases()[release], "people"))
+    return People.from_bytes(register.ledger.released_marks(register.releases()[release], "people"))
 
 
 def test_marks_on_an_engine_are_those_of_memory(engine, register, tmp_path):

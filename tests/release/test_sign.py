@@ -11,7 +11,7 @@ import pytest
 import shoal
 from shoal.errors import FileError, GuaranteeError, InputError, ParameterError
 from shoal.release.minisign import new_key
-from shoal.report.signing import Decision, with_decision
+from shoal.report.decision import Decision, with_decision
 
 
 @pytest.fixture(scope="module")

@@ -15,10 +15,10 @@ from scipy.stats import binom
 
 from shoal import risk
 from shoal.errors import InputError, ParameterError, SchemaError
-from shoal.risk import control_group, membership_attack, predicate_attack
+from shoal.risk import control_group, membership_attack, singling_out_attack
 from shoal.risk.control_group import Tally, judged, residual, wilson_centre
+from shoal.risk.linkability_and_inference import _right
 from shoal.risk.membership_attack import likelihood_ratio as membership_ratio
-from shoal.risk.neighbour_attacks import _right
 from shoal.schema import Schema
 
 SCHEMA = Schema.of(
@@ -169,13 +169,13 @@ def test_predicates_one_by_one(rows, data):
     comparison = st.integers(0, 3)
     value = st.sampled_from([0.0, 1.0, 2.0])
     drawn = [
-        predicate_attack.Predicate(
+        singling_out_attack.Predicate(
             (0, 1), data.draw(st.tuples(comparison, comparison)), data.draw(st.tuples(value, value))
         )
         for _ in range(5)
     ]
     values, persons = np.array([row[:2] for row in rows]), np.array([row[2] for row in rows])
-    found = predicate_attack._isolated(drawn, values, persons)
+    found = singling_out_attack._isolated(drawn, values, persons)
     assert found.hits == sum(oracle_isolated(predicate, values, persons) for predicate in drawn)
     assert found.n == 5
 
@@ -185,8 +185,8 @@ def test_a_blind_predicate_isolates_by_chance(n, chance):
     """A predicate of weight w = 0.01 fits exactly one of n people with n w (1 − w)^(n − 1): no knowledge at all."""
     assert n * 0.01 * 0.99 ** (n - 1) == pytest.approx(chance, abs=1e-7)
     rng = np.random.default_rng(n)
-    blind = [predicate_attack.Predicate((0,), (0,), (float(v),)) for v in range(100)]
-    hits = [predicate_attack._isolated(blind, rng.integers(0, 100, (n, 1)).astype(float), np.arange(n)).hits
+    blind = [singling_out_attack.Predicate((0,), (0,), (float(v),)) for v in range(100)]
+    hits = [singling_out_attack._isolated(blind, rng.integers(0, 100, (n, 1)).astype(float), np.arange(n)).hits
             for _ in range(200)]  # fmt: skip
     assert sum(hits) / 20_000 == pytest.approx(chance, abs=4 * math.sqrt(0.25 / 20_000))
 

@@ -16,8 +16,8 @@ from shoal.pair import NOBODY, Pair
 from shoal.risk import nearest
 from shoal.risk.assessment import assess
 from shoal.risk.in_full import NAMES, sampled, tried_on_all
-from shoal.risk.matching import measure
 from shoal.risk.nearest import match_pair
+from shoal.risk.reidentification_attack import measure
 from shoal.risk.uncertainty import chernoff, wilson
 from shoal.schema import Schema
 

@@ -17,7 +17,7 @@ from shoal import Schema
 from shoal.dp import noise
 from shoal.errors import InputError
 from shoal.score import CertifiedForest, CertifiedRegressor, CertifiedTree
-from shoal.score.store import to_dict
+from shoal.score.model_file import to_dict
 
 SCHEMA = Schema.from_dict(
     {

@@ -17,15 +17,15 @@ from shoal.synth import (
     chain,
     contingency,
     spend,
-    within,
+    within_bins,
 )
-from shoal.synth.by_table import fit_conditionals, measure
 from shoal.synth.counts import RowCounts
 from shoal.synth.domain import encode_table
 from shoal.synth.graph_measure import measure_graph
 from shoal.synth.parents import Parents, choose_parents
+from shoal.synth.pegs_by_table import fit_conditionals, measure
 from shoal.synth.spend import Purse, total_budget
-from shoal.synth.within import with_fine_tables
+from shoal.synth.within_bins import with_fine_tables
 
 NAMES = ["a", "b"]
 SCHEMA = Schema.of(quasi=NAMES, levels={name: [0, 1] for name in NAMES}, kinds=dict.fromkeys(NAMES, "nominal"))
@@ -159,16 +159,16 @@ def test_fine_tables(monkeypatch, delta):
     large = pl.concat([small, pl.DataFrame({"a": [3], "b": [6]})])
     data = [encode_table(t, schema, bins=2, missing="refuse", public=True, owner="audit") for t in (small, large)]
     allowed, seen = total_budget(12.0, delta), []
-    monkeypatch.setattr(within, "divided", lambda y, s: seen.append(y) or y)
+    monkeypatch.setattr(within_bins, "divided", lambda y, s: seen.append(y) or y)
 
     def tables(one):
         purse = Purse(left=allowed)
         seen.clear()
         with_fine_tables(one, purse)
-        assert purse.spent == allowed * within.SHARE
+        assert purse.spent == allowed * within_bins.SHARE
         return np.concatenate(seen)
 
-    price = allowed * within.SHARE
+    price = allowed * within_bins.SHARE
     found = audit(tables, *data, trials=300, delta=delta or 0.0, confidence=LEVEL, seed=1)
     assert not found.refutes(price if delta is None else price.to_approximate(delta))
 

@@ -20,8 +20,8 @@ from shoal.study.camp_crest import (
     GROUPERS,
     MASKS,
     Settings,
-    _Bench,
     _class_link,
+    _Experiment,
     _measures,
     group_sizes,
     medicare,
@@ -53,12 +53,12 @@ def test_sizes_grow_from_two():
 def test_a_point_is_what_the_public_functions_give(grouping, masking):
     """The study keeps releases as codes; a decoded table must measure the same."""
     table, schema = simulated(150, 1)
-    bench = _Bench.of(prepare(table, schema), SMALL)
+    experiment = _Experiment.of(prepare(table, schema), SMALL)
     labels = GROUPERS[grouping](5, 0.2).assign(table, schema, seed=SMALL.seed)
     mix = class_mix(table, schema, labels)
-    point = bench._point(grouping, masking, 5, labels, mix, 0.0)
-    releases = [bench._release(grouping, masking, 5, labels, draw) for draw in range(point.draws)]
-    tables = [bench.pair.encoder.decode(r.released_codes, r.original.frame, r.original.frame) for r in releases]
+    point = experiment._point(grouping, masking, 5, labels, mix, 0.0)
+    releases = [experiment._release(grouping, masking, 5, labels, draw) for draw in range(point.draws)]
+    tables = [experiment.pair.encoder.decode(r.released_codes, r.original.frame, r.original.frame) for r in releases]
     losses = [moments(table, released, schema, columns=schema.quasi) for released in tables]
     assert point.linkage == pytest.approx(np.mean([linkage(table, released, schema).share for released in tables]))
     for key in ("abim", "abisd", "abico", "correlation_difference", "sse_sst"):
@@ -103,13 +103,13 @@ def test_promised_mixes_hold(study):
 
 def test_the_class_link_is_one_for_the_original_and_falls_with_noise():
     table, schema = simulated(300, 2)
-    bench = _Bench.of(prepare(table, schema), SMALL)
-    assert _class_link(bench.pair, bench.classes, bench.columns) == pytest.approx(1)
-    reversed_rows = replace(bench.pair, released_codes=bench.pair.original_codes[::-1])
-    assert abs(_class_link(reversed_rows, bench.classes, bench.columns)) < 0.3
-    flat = replace(bench.pair, released_codes=np.zeros_like(bench.pair.original_codes))
-    assert _class_link(flat, bench.classes, bench.columns) == 0
-    assert _measures(bench.pair, bench.classes, bench.columns)["linkage"] == 1
+    experiment = _Experiment.of(prepare(table, schema), SMALL)
+    assert _class_link(experiment.pair, experiment.classes, experiment.columns) == pytest.approx(1)
+    reversed_rows = replace(experiment.pair, released_codes=experiment.pair.original_codes[::-1])
+    assert abs(_class_link(reversed_rows, experiment.classes, experiment.columns)) < 0.3
+    flat = replace(experiment.pair, released_codes=np.zeros_like(experiment.pair.original_codes))
+    assert _class_link(flat, experiment.classes, experiment.columns) == 0
+    assert _measures(experiment.pair, experiment.classes, experiment.columns)["linkage"] == 1
 
 
 def test_the_best_is_the_best(study):
@@ -153,14 +153,14 @@ def test_parts_are_disjoint_and_paired(study):
 
 def test_linkage_has_the_scale_that_was_asked_for():
     table, schema = simulated(80, 4)
-    bench = _Bench.of(prepare(table, schema), SMALL)
+    experiment = _Experiment.of(prepare(table, schema), SMALL)
     labels = GROUPERS["MDAV"](4, 0.2).assign(table, schema, seed=0)
-    release = bench._release("MDAV", "published", 4, labels, 0)
+    release = experiment._release("MDAV", "published", 4, labels, 0)
     x, y = release.original_codes, release.released_codes
     for scale, unit in (("range", np.ptp(x, axis=0)), ("z", x.std(axis=0)), ("raw", np.ones(6))):
         far = (((y[:, None, :] - x[None, :, :]) / unit) ** 2).sum(axis=2)
         linked = [np.count_nonzero(row < row[i]) < 2 for i, row in enumerate(far)]
-        measured = _measures(release, bench.classes, bench.columns, scale)["linkage"]
+        measured = _measures(release, experiment.classes, experiment.columns, scale)["linkage"]
         assert measured == pytest.approx(np.mean(linked))
 
 

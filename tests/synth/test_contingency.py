@@ -11,7 +11,7 @@ from shoal.frame import enter
 from shoal.schema.constraint import Rule
 from shoal.synth import ContingencyTable, MarginalBootstrap, MultipleImputation, load
 from shoal.synth.bootstrap import _posterior
-from shoal.synth.multiple import _resampled
+from shoal.synth.multiple_imputation import _resampled
 
 SCHEMA = Schema.of(quasi=["a", "b"], sensitive=["c"], levels={"a": range(2), "b": range(3), "c": ["x", "y"]})
 

@@ -23,7 +23,7 @@ from shoal.dp import noise
 from shoal.errors import ProblemsError
 from shoal.frame import enter
 from shoal.score import CertifiedForest, CertifiedTree
-from shoal.score.store import to_dict
+from shoal.score.model_file import to_dict
 from shoal.synth import MarginalBootstrap, PeGS, PerturbedImputation
 
 DATES = ["2024-01-31", "2024-02-29"]

@@ -14,9 +14,9 @@ from hypothesis.extra.numpy import arrays
 
 from shoal import Schema
 from shoal.synth import PeGS
-from shoal.synth.exact import GRAIN, virtual_records
-from shoal.synth.imputation import whole_weights
+from shoal.synth.exact_draws import GRAIN, virtual_records
 from shoal.synth.parents import DEPENDENCE_SENSITIVITY
+from shoal.synth.perturbed_imputation import whole_weights
 from shoal.synth.tables import block_counts, dependence, distance, pair_counts
 
 NAMES = ("a", "b", "c")

@@ -13,12 +13,12 @@ from shoal import Schema
 from shoal.dp import Budget
 from shoal.schema.constraint import Rule
 from shoal.synth import PeGS, load
-from shoal.synth.by_graph import loss, polished
 from shoal.synth.domain import encode_table
 from shoal.synth.graph_measure import measure_graph
 from shoal.synth.graphical import Graphical, Sightings, fit_graphical
 from shoal.synth.junction import adjacency, blur, fitting, junction, planned, prices
 from shoal.synth.parents import Parents, all_pairs
+from shoal.synth.pegs_by_graph import loss, polished
 from shoal.synth.spend import Purse, total_budget
 
 NAMES = ["a", "b", "c", "d"]

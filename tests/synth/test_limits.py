@@ -9,7 +9,7 @@ import pytest
 from shoal import ParameterError, Schema
 from shoal.dp import Account, Budget
 from shoal.synth import MarginalBootstrap, PeGS, PerturbedImputation
-from shoal.synth.exact import GRAIN, check_weights, virtual_records
+from shoal.synth.exact_draws import GRAIN, check_weights, virtual_records
 from shoal.synth.spend import Purse, _laplace_variance, total_budget
 
 NAMES = ["a", "b", "c", "d"]

@@ -10,10 +10,10 @@ from shoal.datasets.discharges import discharge, discharge_schema
 from shoal.dp import Account, Budget, noise
 from shoal.frame import enter
 from shoal.synth import PeGS, load
-from shoal.synth.by_table import measure
 from shoal.synth.domain import encode_table
 from shoal.synth.graph_measure import measure_graph
 from shoal.synth.parents import Parents
+from shoal.synth.pegs_by_table import measure
 from shoal.synth.spend import Purse, total_budget
 
 LEVELS = {"a": ["x", "y", "z"], "b": [0, 1, 2, 3], "c": [True, False]}
@@ -83,7 +83,7 @@ def test_the_bill_is_the_stated_price(design, delta):
     total = total_budget(1.5, delta)
     purse = Purse(left=total)
     if design == "conditionals":
-        from shoal.synth.by_table import fit_conditionals
+        from shoal.synth.pegs_by_table import fit_conditionals
 
         fit_conditionals(
             pegs, encoded, Parents.of(pegs, encoded.domain), purse, np.random.default_rng(1), pegs.unit(SCHEMA)

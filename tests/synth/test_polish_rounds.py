@@ -2,7 +2,7 @@
 
 import pytest
 
-from shoal.synth.by_graph import _rounds
+from shoal.synth.pegs_by_graph import _rounds
 
 
 @pytest.mark.parametrize(("n", "rounds"), [(1, 30), (16_000, 30), (100_000, 5), (200_000, 3), (10**7, 3)])

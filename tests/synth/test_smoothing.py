@@ -12,9 +12,9 @@ from hypothesis.extra.numpy import arrays
 
 from shoal import ParameterError, Schema
 from shoal.synth import PeGS, load
-from shoal.synth.by_row import entropy
-from shoal.synth.exact import GRAIN
+from shoal.synth.exact_draws import GRAIN
 from shoal.synth.hashing import MinHash
+from shoal.synth.pegs_by_row import entropy
 
 NAMES = ["a", "b", "c"]
 SIZES = (4, 3, 2)

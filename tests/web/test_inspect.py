@@ -232,7 +232,7 @@ def test_a_full_disk_does_not_stop_the_look(file, tmp_path, monkeypatch):
 
     monkeypatch.setattr(pl.DataFrame, "write_ipc", full)
     opened = open_file(file, keep=tmp_path)
-    assert opened.kept is None
+    assert opened.copy is None
     assert opened.n_rows == 24
 
 

@@ -59,7 +59,7 @@ def is_running(pid):
 def test_open_tells_what_it_found(survey):
     opened, _ = survey
     assert (opened.n_rows, opened.stage) == (300, "full")
-    assert opened.kept is not None
+    assert opened.copy is not None
 
 
 def test_release_is_written_and_verified(released, survey):

@@ -26,8 +26,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from shoal.aggregate.covariates import covariates
-from shoal.aggregate.design import Aggregate
 from shoal.aggregate.problem import Problem, pose
+from shoal.aggregate.published import Aggregate
 from shoal.aggregate.reconstruction import Fit, Reconstructor
 from shoal.arrays import FloatArray, Generator
 from shoal.errors import InputError, ParameterError

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from shoal.aggregate.covariates import Coding, covariates
-from shoal.aggregate.design import Aggregate
+from shoal.aggregate.published import Aggregate
 from shoal.aggregate.reconstruction import Reconstruction, Reconstructor
 from shoal.arrays import FloatArray
 from shoal.errors import ParameterError

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from shoal.aggregate.covariates import Covariates
-from shoal.aggregate.design import Aggregate, Groups, resolve
+from shoal.aggregate.published import Aggregate, Groups, resolve
 from shoal.arrays import FloatArray
 from shoal.errors import InputError, ParameterError
 

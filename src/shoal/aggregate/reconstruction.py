@@ -23,8 +23,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.aggregate.covariates import covariates
-from shoal.aggregate.design import Aggregate, Groups
 from shoal.aggregate.problem import Problem, pose
+from shoal.aggregate.published import Aggregate, Groups
 from shoal.arrays import FloatArray, Generator
 from shoal.errors import ParameterError
 from shoal.params import check, to_dict

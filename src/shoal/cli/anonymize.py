@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.console import steps
-from shoal.cli.files_release import release_lake, repeat_lake
 from shoal.cli.options import EngineOptions, File, Reading, SomeSchema, grouped, required
+from shoal.cli.release_on_engine import release_lake, repeat_lake
 from shoal.cli.releasing import (
     Events,
     PresetOptions,

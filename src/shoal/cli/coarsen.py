@@ -11,9 +11,9 @@ import typer
 
 from shoal.cli.console import out as screen
 from shoal.cli.console import steps
-from shoal.cli.files_release import release_lake
 from shoal.cli.options import EngineOptions, File, Reading, SomeSchema, grouped, required
 from shoal.cli.output import answer
+from shoal.cli.release_on_engine import release_lake
 from shoal.cli.releasing import (
     Events,
     PresetOptions,

@@ -26,7 +26,7 @@ from shoal.ledger.copies import backup as copy
 from shoal.ledger.copies import restore as put_back
 from shoal.ledger.migration import has_earlier_layout, migrate_file, migrate_ledger
 from shoal.ledger.tables import grant
-from shoal.register.home import own_ledger
+from shoal.register.own_ledger import own_ledger
 from shoal.release.folders import MANIFEST, SIGNATURE
 from shoal.release.minisign import PublicKey
 from shoal.release.sign import require_signed

@@ -219,7 +219,7 @@ def _replacing(register: Any, to: Destination) -> Any:
     """The register, for a release that takes the place of one in the same folder that was not signed."""
     if not to.overwrite or to.out is None or not (to.out / MANIFEST).is_file() or (to.out / SIGNATURE).exists():
         return register
-    old = entry_of(to.out, [words for words in register.book.releases() if words["withdrawn"] is None])
+    old = entry_of(to.out, [words for words in register.ledger.releases() if words["withdrawn"] is None])
     return register if old is None else register.replacing(old["release"])
 
 
@@ -284,7 +284,7 @@ _KERNELS = {
     "k-member": ("shoal.group.packs", "distances"),
     "mdav": ("shoal.group.packs", "distances"),
     "gaussian-dither": ("shoal.mask.mixture", "_fit"),
-    "synthesize": ("shoal.synth.by_graph", "_round"),
+    "synthesize": ("shoal.synth.pegs_by_graph", "_round"),
     "mondrian": ("shoal.coarsening.partition", "propose_cuts"),
     "generalize": ("shoal.coarsening.counting", "count"),
 }

@@ -26,17 +26,17 @@ from shoal.risk import (
     attribute_inference,
     class_sizes,
     column_contribution,
-    copies,
     individual_risk,
     interval_disclosure,
     joined_view,
-    matching,
-    minimal_uniques,
     record_linkage,
-    single_changes,
+    reidentification_attack,
+    suda_scores,
     unchanged,
+    verbatim_rows,
+    what_if_changes,
 )
-from shoal.risk import population as population_models
+from shoal.risk import population_uniqueness as population_models
 from shoal.risk.class_sizes import counted_classes
 from shoal.risk.keys import coded_keys
 from shoal.risk.log_linear import fit_log_linear
@@ -163,13 +163,13 @@ def _measure(table: Any, schema: Any, population: int | None, k: int, step: Call
         found["households"] = measures.households(frame, schema, population=population)
     step("looking for what would help")
     known = {"found": classes, "keys": keys, "atoms": atoms_of(keys, classes, k)}
-    found["what_if"] = single_changes.measure(frame, schema, k, **known)
+    found["what_if"] = what_if_changes.measure(frame, schema, k, **known)
     step("sharing out over columns")
     found["contribution"] = column_contribution.measure(frame, schema, k, **known)
     step("looking for small combinations")
     sets = sum(comb(len(keys), s) for s in (1, 2, 3))
     size = 3 if sets * len(frame) <= _MOST_SETS else 2
-    found["suda"] = minimal_uniques.measure(frame, schema, size, found=classes, keys=keys)
+    found["suda"] = suda_scores.measure(frame, schema, size, found=classes, keys=keys)
     return found
 
 
@@ -210,11 +210,11 @@ def _matched(before: Any, table: Any, schema: Any) -> dict[str, Any]:
     pair = Pair.of(before, table, schema)
     matches = match_pair(pair)
     return {
-        "reidentification": matching.measure(pair, matches=matches),
+        "reidentification": reidentification_attack.measure(pair, matches=matches),
         "linkage": record_linkage.measure(pair),
         "intervals": interval_disclosure.measure(pair),
         "inference": attribute_inference.measure(pair, matches=matches),
-        "verbatim": copies.measure(pair),
+        "verbatim": verbatim_rows.measure(pair),
         "unchanged": unchanged.measure(pair),
     }
 

@@ -13,7 +13,7 @@ from shoal.cli.console import out as screen
 from shoal.reading import Counts, Reading
 from shoal.report.numbers import between, percent
 from shoal.report.readings import reading_lines, reading_words
-from shoal.report.standing import change_words
+from shoal.report.who_stands_out import change_words
 from shoal.risk import ClassReport
 from shoal.risk.exposure import AggregateExposure, aggregate_exposure
 from shoal.schema import Schema
@@ -307,7 +307,7 @@ def _events(found: Mapping[str, Any], limits: Mapping[str, float]) -> Iterator[R
                 n=joint.n_persons,
                 limit=limits["events"] if gated else None,
                 basis=_ASKED if gated else "",
-                meaning=f"Share of persons for whom fewer than {joint.wanted} fit, tables joined; the fewest are "
+                meaning=f"Share of persons for whom fewer than {joint.k_required} fit, tables joined; the fewest are "
                 f"{'not counted' if one.k is None else one.k}.",
             )
     for other in joint.third_parties:
@@ -318,8 +318,8 @@ def _events(found: Mapping[str, Any], limits: Mapping[str, float]) -> Iterator[R
             chance=0.0,
             against="nobody",
             n=joint.n_persons,
-            meaning=f"Share of persons with a pseudonym in {other.table} that fewer than {joint.wanted} of their class "
-            f"have; {other.n_single:,} of {other.n_tokens:,} pseudonyms are of one person each.",
+            meaning=f"Share of persons with a pseudonym in {other.table} that fewer than {joint.k_required} of "
+            f"their class have; {other.n_single:,} of {other.n_tokens:,} pseudonyms are of one person each.",
         )
 
 

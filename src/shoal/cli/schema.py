@@ -152,7 +152,7 @@ def fix(
         write_text(schema, amended(text, {one.column: one.entries for one in fixes}))
         screen.print(f"Wrote {schema}.", markup=False)
         rules = Schema.read(schema)
-    Problems(problems_of(table, rules)).settle()
+    Problems(problems_of(table, rules)).raise_if_any()
     screen.print("The table fits its schema.")
 
 

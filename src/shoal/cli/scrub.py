@@ -9,7 +9,7 @@ import typer
 
 from shoal.cli.console import out as screen
 from shoal.cli.console import print_table
-from shoal.cli.options import File, Reading, grouped, required
+from shoal.cli.options import File, Overwrite, Reading, grouped, required
 from shoal.cli.output import answer
 from shoal.compliance.free_text import scrub as scrubbed
 from shoal.errors import ParameterError
@@ -29,7 +29,8 @@ shoal scrub notes.csv --column note --out scrubbed.csv    (without a model: numb
 def scrub(
     file: File = None,
     column: Annotated[list[str] | None, typer.Option(help="Column of free text. Repeatable.")] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write; must not exist yet.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write.")] = None,
+    overwrite: Overwrite = False,
     model: Annotated[
         str | None, typer.Option(help="Installed spaCy model to recognise names with; without one, none are found.")
     ] = None,
@@ -44,8 +45,8 @@ def scrub(
     if not column:
         raise ParameterError("--column", "must name a column of free text")
     target = required(out, "--out FILE", "scrub")
-    if target.exists():
-        raise ParameterError("--out", "must not exist yet", hint="Name a new file.")
+    if target.exists() and not overwrite:
+        raise ParameterError("--out", "must not exist yet", hint="Name a new file, or add --overwrite.")
     done = scrubbed(reading.table(file, "scrub"), column, model=model, language=language)
     write_table(done.table, target)
     answer(counts=done.counts, out=target)

@@ -11,9 +11,9 @@ import typer
 import shoal.release
 from shoal.cli.console import out as screen
 from shoal.cli.console import steps
-from shoal.cli.files_release import account_place, release_lake
 from shoal.cli.options import AccountOptions, EngineOptions, File, Reading, grouped, required
 from shoal.cli.output import answer
+from shoal.cli.release_on_engine import account_place, release_lake
 from shoal.cli.releasing import PresetOptions, TrialOptions, expect, open_input, tried
 from shoal.errors import ParameterError
 from shoal.files import read_table

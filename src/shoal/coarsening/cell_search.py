@@ -181,7 +181,7 @@ class _Search:
                 self.borrow(level, always=True)
         if self.conditions.monotone:
             self.join()
-        self.settle()
+        self.hide_leftovers()
 
     # Steps 1 and 2
 
@@ -300,7 +300,7 @@ class _Search:
 
     # Step 6
 
-    def settle(self) -> None:
+    def hide_leftovers(self) -> None:
         """Whoever is left over, or in a class that fails, shows nothing; the smallest classes join until it holds."""
         last = self._pattern_of(np.ones(len(self.columns), dtype=np.bool_))
         failing = self._failing()

@@ -12,7 +12,7 @@ implied. It is written in words, as the entry `hierarchy` of a column in the sch
     kind = "table"
     file = "diagnosis.csv"      # as in ARX: no header, one row per value, one column per level
 
-No hierarchy is ever required: `shoal.coarsening.generated` proposes one for a column that has none.
+No hierarchy is ever required: `shoal.coarsening.default_hierarchy` proposes one for a column that has none.
 
 A column with all its levels: which values each level puts together, and what it writes for them.
 

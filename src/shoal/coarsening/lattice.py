@@ -34,7 +34,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.arrays import FloatArray
-from shoal.coarsening.nodes import Count, Counter, Node
+from shoal.coarsening.lattice_nodes import Count, Counter, Node
 
 __all__ = ["Found", "search"]
 

@@ -35,13 +35,13 @@ import polars as pl
 
 from shoal import coarsening
 from shoal.arrays import BoolArray, FloatArray, IntArray, numbered
-from shoal.coarsening.cells import Axis, Boxes, axes_of, one_zero
 from shoal.coarsening.coarsener import Coarsened, Coarsener
-from shoal.coarsening.generated import ladder_for
+from shoal.coarsening.default_hierarchy import ladder_for
 from shoal.coarsening.hierarchy import Ladder
 from shoal.coarsening.loss import importance_of
 from shoal.coarsening.raise_k import within_limits
 from shoal.coarsening.steps import as_text
+from shoal.coarsening.written_cells import Axis, Boxes, axes_of, one_zero
 from shoal.condition.conditions import Conditions
 from shoal.conform import Prepared
 from shoal.equivalence import Codes, codes, combine

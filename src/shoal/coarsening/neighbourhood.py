@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any, ClassVar
 
 from shoal.coarsening.generalize import Generalize
-from shoal.coarsening.nodes import Counter, Node
+from shoal.coarsening.lattice_nodes import Counter, Node
 from shoal.condition.conditions import Conditions
 from shoal.conform import Prepared
 from shoal.record import Record
@@ -82,7 +82,7 @@ def neighbourhood(prepared: Prepared, method: Generalize, centre: Mapping[str, i
     counter = replace(method, limits=None).counter(prepared, conditions)
     names = [ladder.name for ladder in counter.ladders]
     at = tuple(_place(levels, centre.get(name, 0)) for name, levels in zip(names, counter.levels, strict=True))
-    nodes = {_told(counter, node): _counted(counter, node) for node in _around(counter.shape, at)}
+    nodes = {_levels_at(counter, node): _counted(counter, node) for node in _around(counter.shape, at)}
     levels = {name: tuple(some) for name, some in zip(names, counter.levels, strict=True)}
     return Neighbourhood(k=method.k, levels=levels, nodes=nodes)
 
@@ -105,7 +105,7 @@ def _around(shape: tuple[int, ...], at: Node) -> Iterator[Node]:
         yield from ((*at[:j], i, *at[j + 1 :]) for i in some if i != at[j])
 
 
-def _told(counter: Counter, node: Node) -> tuple[int, ...]:
+def _levels_at(counter: Counter, node: Node) -> tuple[int, ...]:
     return tuple(levels[i] for levels, i in zip(counter.levels, node, strict=True))
 
 

@@ -96,8 +96,8 @@ def _recoded(prepared: Prepared, name: str, step: Step) -> pl.Series:
         raise SchemaError("Recode", f"has a step for the column '{name}', which is not in the schema")
     content, column = series(prepared.frame, name), prepared.schema[name]
     codes, values = distinct_values(content)
-    for settled in step.settled(bare(content, column)) if isinstance(step, Tails) else (step,):
-        values = keeping(settled, column.reasons).apply(values)
+    for one in step.caps(bare(content, column)) if isinstance(step, Tails) else (step,):
+        values = keeping(one, column.reasons).apply(values)
     return values.gather(codes)
 
 
@@ -125,7 +125,7 @@ class Tails(Step):
     Examples
     --------
     >>> import polars as pl
-    >>> [cap.to_dict() for cap in Tails(high=0.2).settled(pl.Series("age", [20, 30, 40, 50, 97]))]
+    >>> [cap.to_dict() for cap in Tails(high=0.2).caps(pl.Series("age", [20, 30, 40, 50, 97]))]
     [{'kind': 'cap', 'high': 50.0}]
     """
 
@@ -141,7 +141,7 @@ class Tails(Step):
         if self.low == 0 and self.high == 0:
             raise ParameterError("Tails", "must pool a share of the largest or of the smallest numbers")
 
-    def settled(self, content: pl.Series) -> tuple[Step, ...]:
+    def caps(self, content: pl.Series) -> tuple[Step, ...]:
         """The caps that the shares mean for a column."""
         self.check()
         if not content.dtype.is_numeric():

@@ -12,9 +12,9 @@ from shoal.exports import on_demand
 
 if TYPE_CHECKING:
     from shoal.comparison.comparison import Comparison
-    from shoal.comparison.grid import default_recipes
     from shoal.comparison.outcome import Outcome
     from shoal.comparison.run import compare
+    from shoal.comparison.trial_recipes import default_recipes
 
 __all__ = ["Comparison", "Outcome", "compare", "default_recipes"]
 

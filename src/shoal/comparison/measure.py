@@ -58,7 +58,7 @@ from shoal.pair import NOBODY, Pair
 from shoal.recipe import Recipe
 from shoal.release import Release, make
 from shoal.release.write import keeps_bound
-from shoal.risk import RiskReport, attribute_inference, copies, matching
+from shoal.risk import RiskReport, attribute_inference, reidentification_attack, verbatim_rows
 from shoal.risk.nearest import match_pair
 from shoal.rng import repeatable, stream
 from shoal.schema import Schema
@@ -110,7 +110,7 @@ def reference(table: Any, prepared: Prepared, seed: int) -> dict[str, float | No
     second = Pair.of(table, prepared.frame[rows], prepared.schema, np.full(prepared.n, NOBODY, dtype=np.int64))
     return _plain(
         {
-            RISK: matching.measure(whole, trials=1, matches=matches).expected,
+            RISK: reidentification_attack.measure(whole, trials=1, matches=matches).expected,
             "guessed": _guessed(attribute_inference.measure(whole, matches=matches)),
             "second_sample": _kept(total_variation_of(second, most_pairs=_MOST_PAIRS, seed=seed)),
         }
@@ -242,7 +242,7 @@ _EACH = 4  # phantoms tried for each unique record
 
 def found_beyond_chance(pair: Pair, seed: int) -> float:
     """Share of the original's records that are unique and came out more often than phantoms did."""
-    alone, times = copies.returned(pair)
+    alone, times = verbatim_rows.returned(pair)
     if not alone.any():
         return 0.0
     phantoms = _phantoms(pair.original_codes, np.repeat(np.flatnonzero(alone), _EACH), stream(seed, "phantoms"))
@@ -251,7 +251,7 @@ def found_beyond_chance(pair: Pair, seed: int) -> float:
 
 def _replicated(pair: Pair) -> float:
     """Share of the original's records whose person alone has their combination, and one released row has it."""
-    alone, times = copies.returned(pair)
+    alone, times = verbatim_rows.returned(pair)
     return float((alone & (times == 1)).mean())
 
 
@@ -266,7 +266,7 @@ def _phantoms(codes: FloatArray, rows: IntArray, rng: Generator) -> FloatArray:
 def _chance(pair: Pair, phantoms: FloatArray) -> float:
     """Share of the phantoms that nobody has which came out; 0 where everybody's place is taken."""
     n_people = len(pair.original_codes)
-    both, shown, n = equal_rows(np.concatenate([pair.original_codes, phantoms]), copies.single_values(pair))
+    both, shown, n = equal_rows(np.concatenate([pair.original_codes, phantoms]), verbatim_rows.single_values(pair))
     nobodys = both[n_people:][~_there(both[:n_people], n)[both[n_people:]]]
     return float(_there(shown, n)[nobodys].mean()) if len(nobodys) else 0.0
 

@@ -22,7 +22,7 @@ from shoal.report.layout import document
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
 from shoal.report.numbers import ABSENT, count, number, percent, plural, seconds
 from shoal.report.readings import verdict
-from shoal.report.riskmap import Point, risk_chart, risk_map
+from shoal.report.risk_utility_map import Point, risk_chart, risk_map
 
 if TYPE_CHECKING:
     from shoal.comparison.comparison import Comparison

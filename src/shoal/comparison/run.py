@@ -21,10 +21,10 @@ import numpy as np
 import polars as pl
 
 from shoal.comparison.comparison import Comparison
-from shoal.comparison.grid import default_recipes
 from shoal.comparison.outcome import Outcome
 from shoal.comparison.processes import Answer, run_tasks
-from shoal.comparison.store import Store, keep, kept_outcome, read_kept
+from shoal.comparison.store import Store, read_stored, stored_outcome, write_stored
+from shoal.comparison.trial_recipes import default_recipes
 from shoal.conform import prepare
 from shoal.errors import FileError, ParameterError, SchemaError
 from shoal.frame import Frame, enter, series
@@ -123,8 +123,8 @@ class _Plan:
     ) -> tuple[tuple[Outcome, ...], dict[str, float | None]]:
         """Every recipe's outcome, and what the table itself shows."""
         paths = [self._path(recipe.to_dict()) for recipe in self.recipes]
-        found = [kept_outcome(path, recipe, self.limit) for path, recipe in zip(paths, self.recipes, strict=True)]
-        reference = (read_kept(self._path(None)) or {}).get("reference")
+        found = [stored_outcome(path, recipe, self.limit) for path, recipe in zip(paths, self.recipes, strict=True)]
+        reference = (read_stored(self._path(None)) or {}).get("reference")
         tell = _Teller(total=len(found), say=progress)
         for one in filter(None, found):
             tell(one, "saved earlier")
@@ -137,14 +137,14 @@ class _Plan:
                     continue
                 i = places[answer.place]
                 found[i] = one = _outcome(self.recipes[i], answer)
-                keep(paths[i], one.to_dict())
+                write_stored(paths[i], one.to_dict())
                 tell(one, one.state)
         return tuple(one for one in found if one is not None), reference or {}
 
     def _settle_reference(self, answer: Answer) -> dict[str, float | None]:
         reference: dict[str, float | None] = answer.words.get("reference", {})
         if reference:
-            keep(self._path(None), {"reference": reference})
+            write_stored(self._path(None), {"reference": reference})
         return reference
 
     def _path(self, words: dict[str, Any] | None) -> Path | None:

@@ -70,7 +70,7 @@ class Store:
         return self.folder / f"{name}.json"
 
 
-def read_kept(path: Path | None) -> dict[str, Any] | None:
+def read_stored(path: Path | None) -> dict[str, Any] | None:
     """What was kept under that name; None where there is nothing, or nothing that can be read."""
     if path is None or not path.is_file():
         return None
@@ -81,9 +81,9 @@ def read_kept(path: Path | None) -> dict[str, Any] | None:
     return words if isinstance(words, dict) else None
 
 
-def kept_outcome(path: Path | None, recipe: Recipe, time_limit: float) -> Outcome | None:
+def stored_outcome(path: Path | None, recipe: Recipe, time_limit: float) -> Outcome | None:
     """An earlier outcome that still stands: done, refused, or out of a time that was no shorter than now."""
-    words = read_kept(path)
+    words = read_stored(path)
     if words is None:
         return None
     try:
@@ -94,7 +94,7 @@ def kept_outcome(path: Path | None, recipe: Recipe, time_limit: float) -> Outcom
     return replace(one, recipe=recipe) if stands and one.recipe.to_dict() == recipe.to_dict() else None
 
 
-def keep(path: Path | None, words: dict[str, Any]) -> None:
+def write_stored(path: Path | None, words: dict[str, Any]) -> None:
     """Keep words under that name, if anything is kept."""
     if path is not None:
         write_text(path, json.dumps(words, ensure_ascii=False, indent=1) + "\n")
@@ -103,7 +103,7 @@ def keep(path: Path | None, words: dict[str, Any]) -> None:
 def _secret(place: Path) -> dict[str, Any]:
     """Key and seed of the folder, made when there are none."""
     path = place / _SECRET
-    words = read_kept(path)
+    words = read_stored(path)
     if words is not None and _is_secret(words):
         return words
     if any(item.suffix == ".json" for item in place.iterdir()):

@@ -35,8 +35,8 @@ class Identifier:
         Its letter in the rule.
     title
         What it is called.
-    words, starts
-        Words, or beginnings of words, in the name of a column that speak for it.
+    words, starts, alone
+        Words, or beginnings of words, in the name of a column that speak for it; and one that does as the whole name.
     form
         What a whole value looks like, as a regular expression; empty where it has no form of its own.
     inside
@@ -49,12 +49,15 @@ class Identifier:
     title: str
     words: frozenset[str] = frozenset()
     starts: tuple[str, ...] = ()
+    alone: str = ""
     form: str = ""
     inside: str = ""
     least_share: float = 0.0
 
     def in_name(self, words: tuple[str, ...]) -> bool:
         """Whether the words of a column's name speak for it."""
+        if self.alone and set(words) == {self.alone}:
+            return True
         return any(word in self.words or (bool(self.starts) and word.startswith(self.starts)) for word in words)
 
 
@@ -117,7 +120,8 @@ IDENTIFIERS: tuple[Identifier, ...] = (
     ),
     _one("N", "web addresses", "url website homepage weblink", form=f"^{_URL}$", inside=_URL),
     _one(
-        *("O", "IP addresses", "ip ipaddress ipaddr"),
+        *("O", "IP addresses", "ipaddress ipaddr clientip userip sourceip remoteip loginip"),
+        alone="ip",  # elsewhere it is short for inpatient
         form=rf"^(?:(?:{_BYTE}\.){{3}}{_BYTE}|(?:[0-9A-Fa-f]{{1,4}}:){{7}}[0-9A-Fa-f]{{1,4}}|[0-9A-Fa-f:]*::[0-9A-Fa-f:]*)$",
         inside=rf"(?:^|[^\d.])(?:{_BYTE}\.){{3}}{_BYTE}(?:$|[^\d.])",
     ),

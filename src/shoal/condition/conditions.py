@@ -9,9 +9,9 @@ A class is a set of records with equal written quasi-identifiers. It meets the c
 - every sensitive column is t-close in it: ``0.2`` (the distance follows the kind of the column), ``"equal:0.2"`` (total
   variation) or ``"ordered:0.2"`` (earth mover's distance over ranks).
 
-Definitions are those of `shoal.equivalence`, so `shoal.risk.classes` finds the same. **Closeness compares a class
-with the released records**, not with the original table: that is what a reviewer of the release can check. Where
-records are left out, the released mix changes with them; `Conditions.settle` leaves out classes until all that are left
+Definitions are those of `shoal.equivalence`, so `shoal.risk.classes` finds the same. **Closeness compares a class with
+the released records**, not with the original table: that is what a reviewer of the release can check. Where records are
+left out, the released mix changes with them; `Conditions.releasable_classes` leaves out classes until all that are left
 meet the conditions among themselves.
 
 What merging classes does to a condition decides what a search may skip. A class with k persons or l different values
@@ -170,7 +170,7 @@ class Conditions:
                 hint="Ask for less diversity.",
             )
 
-    def settle(self, labels: IntArray, n: int) -> BoolArray:
+    def releasable_classes(self, labels: IntArray, n: int) -> BoolArray:
         """Which classes may be released: those that fail are left out until all that stay meet the conditions.
 
         One round suffices without closeness; with it, what is left out changes the mix that classes are compared with.

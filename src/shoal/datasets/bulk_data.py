@@ -127,7 +127,7 @@ def fhir(folder: FilePath, *, drop: Collection[str] = ()) -> dict[str, pl.DataFr
         hint = "Name those to leave out in drop, as they are named here; this loader reads no others."
         problems.found.append(InputError("FHIR", f"nobody decided about {', '.join(sorted(unknown))}", hint=hint))
     made = {table: reader.table(rows[table], problems) for table, reader in readers.items()}
-    problems.settle()
+    problems.raise_if_any()
     if "patients" not in made or len(made) < 2:
         raise FileError(str(folder), "must hold Patient.ndjson and a file of at least one other resource that is read")
     return made

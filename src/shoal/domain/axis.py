@@ -124,7 +124,7 @@ class Axis:
         Levels are those that occur in any of `contents`, in sorted order; bins lie between the least and the largest
         number of the first, which also tells by its type whether numbers are whole.
         """
-        told = not _is_open(column) and (column.kind != "numeric" or column.whole is not None)
+        is_declared = not _is_open(column) and (column.kind != "numeric" or column.whole is not None)
         reasons = _reasons(column, column.kind)
         contents = [_without(content, reasons) for content in contents] if reasons else contents
         if column.kind == "numeric":
@@ -134,7 +134,7 @@ class Axis:
         else:
             levels = declared_levels(column) if column.levels is not None else learn_levels(contents, column)
             axis = cls(name=column.name, kind=column.kind or "nominal", levels=levels)
-        return replace(axis, missing=missing, unknown=unknown, reasons=reasons, declared=told)
+        return replace(axis, missing=missing, unknown=unknown, reasons=reasons, declared=is_declared)
 
     @classmethod
     def cut(cls, name: str, cuts: FloatArray) -> Axis:

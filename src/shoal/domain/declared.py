@@ -122,7 +122,7 @@ def each_of(read: Callable[[T], R], columns: Iterable[T]) -> list[R]:
     """What `read` gives for every column; what is wrong with them is said of all at once."""
     problems = Problems()
     made = problems.each(read, columns)
-    problems.settle()
+    problems.raise_if_any()
     return made
 
 

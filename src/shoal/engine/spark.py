@@ -154,8 +154,8 @@ class SparkEngine(SqlEngine):
         parts, place = n_parts(self._length(relation)), str(folder.resolve())
         number = f"shiftright((shiftright({self._name(MARK)}, 32) + 2147483648L) * {parts}L, 32)"  # `part_numbers`
         found = self._relation(f"SELECT *, {number} AS {self._name(_FILE)} FROM ({relation.plan})")
-        told = {"name": pl.String(), "rows": pl.Int64(), "sha256": pl.String()}
-        written = self.collect(self.apply(found, _FILE, _writing(place, format), told)).sort("name")
+        types = {"name": pl.String(), "rows": pl.Int64(), "sha256": pl.String()}
+        written = self.collect(self.apply(found, _FILE, _writing(place, format), types)).sort("name")
         lost = [name for name in written["name"] if not (folder / name).is_file()]
         if lost:
             raise FileError(str(folder), "must be a folder that the driver and all executors share", got=lost[0])
@@ -219,7 +219,7 @@ class SparkEngine(SqlEngine):
         except PySparkException as error:
             for inputs in self._inputs:
                 inputs.require_unchanged()
-            raise _told(error) from None
+            raise _as_shoal_error(error) from None
 
 
 def _uris(inputs: Inputs) -> list[str]:
@@ -324,7 +324,7 @@ def _table(function: Batch, rows: pl.DataFrame, types: Types, schema: pa.Schema)
 _TOKEN = "shoal-error:"
 
 
-def _told(error: Exception) -> ShoalError:
+def _as_shoal_error(error: Exception) -> ShoalError:
     found = re.search(f"{_TOKEN}([A-Za-z0-9+/=]+)\\.", str(error))
     if found:
         carried = pickle.loads(base64.b64decode(found[1]))

@@ -123,5 +123,5 @@ def _files(folder: Path, names: Sequence[str]) -> dict[str, Path]:
         for name, files in found.items()
         if len(files) != 1
     ]
-    Problems(wrong).settle()
+    Problems(wrong).raise_if_any()
     return {name: files[0] for name, files in found.items()}

@@ -180,7 +180,7 @@ class Ball(Grouper):
             "radius": f"{radius:g}" if isinstance(radius, float | int) else _spell(radius),
             "radius from": "the data" if self.radius is None else "the recipe",
             "groups": len(sizes),
-            "share of persons in small groups": _told(int(sizes[small].sum()), int(sizes.sum()), self.minimum),
+            "share of persons in small groups": _share_shown(int(sizes[small].sum()), int(sizes.sum()), self.minimum),
         }
         if len(sizes) == 1 and len(np.unique(scene.positions, axis=0)) > 1:
             notes["all persons share one group"] = f"a radius of {self.suggested(scene):g} would divide them"
@@ -252,7 +252,7 @@ def _first(enough: Callable[[int], bool], last: int) -> int:
     return high
 
 
-def _told(few: int, n: int, k: int) -> str:
+def _share_shown(few: int, n: int, k: int) -> str:
     """A share of persons, without telling of 1 to k − 1 of them: notes leave the secure environment."""
     return f"under {k / n:.2%}" if 0 < few < k else f"{few / n:.2%}"
 

@@ -144,7 +144,7 @@ class Mixed(Grouper):
 
     def _without_failing(self, first: Grouping, conditions: Conditions) -> Grouping:
         """The groups that meet the conditions, numbered anew; the records of the others have the label −1."""
-        good = conditions.settle(first.labels, first.n_groups)
+        good = conditions.releasable_classes(first.labels, first.n_groups)
         number = np.where(good, np.cumsum(good) - 1, -1)
         labels: IntArray = number[first.labels]
         share = float((labels < 0).mean())

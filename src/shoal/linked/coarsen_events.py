@@ -23,8 +23,8 @@ import polars as pl
 
 from shoal.arrays import BoolArray, Generator, IntArray
 from shoal.claim import Claim
+from shoal.coarsening.default_hierarchy import follows_schema, ladder_for
 from shoal.coarsening.generalize import LEVELS_BY_VALUES
-from shoal.coarsening.generated import follows_schema, ladder_for
 from shoal.coarsening.hierarchy import Ladder
 from shoal.conform import kind_of
 from shoal.equivalence import Codes
@@ -223,7 +223,7 @@ class _Coded:
                 collection = collection.with_columns(table, {name: written})
         for name in reversed(list(self.rows)):  # what hangs on a row goes before it
             if not kept[name].all():
-                collection = collection.kept(name, kept[name])
+                collection = collection.filtered(name, kept[name])
         return replace(collection, moved=None)
 
 

@@ -76,7 +76,7 @@ class Collection:
         persons = _owners(schema, frames, parents)
         owned = [table for table in schema.events if table.name in persons]
         _each(problems, lambda table: _check_births(schema, frames, persons[table.name], table), owned)
-        problems.settle()
+        problems.raise_if_any()
         return cls(schema=schema, tables=frames, parents=parents, persons=persons, given=given)
 
     @property
@@ -94,7 +94,7 @@ class Collection:
         changed = self.tables[name].with_columns([one.alias(column) for column, one in columns.items()])
         return replace(self, tables={**self.tables, name: changed})
 
-    def kept(self, name: str, keep: BoolArray) -> Collection:
+    def filtered(self, name: str, keep: BoolArray) -> Collection:
         """The same without some rows of a table of events, and without what hangs on them."""
         tables, parents, persons = dict(self.tables), dict(self.parents), dict(self.persons)
         place = np.where(keep, np.cumsum(keep) - 1, -1)
@@ -104,7 +104,7 @@ class Collection:
         for child in self.schema.events:
             if child.parent == name:
                 at = place[made.parents[child.name]]
-                made = made.kept(child.name, at >= 0)
+                made = made.filtered(child.name, at >= 0)
                 made = replace(made, parents={**made.parents, child.name: at[at >= 0]})
         return made
 
@@ -112,7 +112,7 @@ class Collection:
         """The same without the events of some persons; the table of persons stays as it is."""
         made = self
         for table in self.schema.first_events:
-            made = made.kept(table.name, keep[made.persons[table.name]])
+            made = made.filtered(table.name, keep[made.persons[table.name]])
         return made
 
     def given_to(self, name: str, persons: IntArray) -> Collection:
@@ -138,7 +138,7 @@ def _check_names(given: Any, schema: LinkedSchema) -> None:
         for name in given
         if name not in schema
     ]
-    Problems(problems).settle()
+    Problems(problems).raise_if_any()
 
 
 def _each(problems: Problems, read: Callable[[LinkedTable], T], tables: Iterable[LinkedTable]) -> dict[str, T]:
@@ -182,7 +182,7 @@ def _check_key(frame: pl.DataFrame, table: LinkedTable) -> None:
         problems.append(ColumnError(table.key, "is a key and must be unique", got=f"{n} repeats", hint=hint))
     found = Problems(problems)
     found.each(lambda named: check_names_somebody(frame[named[0]], *named[1:]), _names(table))
-    found.settle()
+    found.raise_if_any()
 
 
 def _names(table: LinkedTable) -> list[tuple[str, str, str]]:
@@ -234,7 +234,7 @@ def _check_births(
         ColumnError(name, "must not lie before the person's birth", got=f"{n} rows", hint=hint)
         for name, n in early.items()
         if n
-    ).settle()
+    ).raise_if_any()
 
 
 def _days(column: pl.Series) -> pl.Series:

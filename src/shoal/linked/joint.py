@@ -63,7 +63,7 @@ class Known(Record):
     k
         The smallest number of persons who fit, among those counted; None where there are too many combinations.
     below_share
-        The share of persons with fewer than the wanted k who fit.
+        The share of persons with fewer than the required k who fit.
     n_persons
         Persons who were counted: all, or those of classes drawn at random.
     interval
@@ -84,7 +84,7 @@ class JointRisk(Record):
 
     Parameters
     ----------
-    wanted
+    k_required
         The k that shares are counted against.
     n_persons, n_events
         Who and what was counted.
@@ -100,7 +100,7 @@ class JointRisk(Record):
 
     releasable: ClassVar[bool] = False
 
-    wanted: int
+    k_required: int
     n_persons: int
     n_events: int
     by_events: tuple[Known, ...]
@@ -113,7 +113,7 @@ class JointRisk(Record):
         return next(one.k for one in self.by_events if (one.events, one.knows) == (str(events), knows))
 
     def share_below(self, events: int | str, knows: Knows = "events") -> float:
-        """The share of persons for whom fewer than the wanted k fit so many events; 1 where it can't be counted."""
+        """The share of persons for whom fewer than the required k fit so many events; 1 where it can't be counted."""
         share = next(one.below_share for one in self.by_events if (one.events, one.knows) == (str(events), knows))
         return 1.0 if share is None else share
 
@@ -125,7 +125,7 @@ class JointRisk(Record):
             Fact(
                 says=f"joined tables, {_COUNTED[known.knows]}: at least {{k}} persons fit; {{share:.1%}} have fewer "
                 "than {n}",
-                values={"events": known.events, "k": known.k, "share": known.below_share, "n": self.wanted},
+                values={"events": known.events, "k": known.k, "share": known.below_share, "n": self.k_required},
                 counts="persons",
             )
             for known in found
@@ -134,25 +134,25 @@ class JointRisk(Record):
 
 
 def assess_collection(
-    collection: Collection, classes: IntArray, wanted: int, rng: Generator, tolerance: int = 0
+    collection: Collection, classes: IntArray, k_required: int, rng: Generator, tolerance: int = 0
 ) -> JointRisk:
     """The risk on the joined view of a collection, by the classes of its persons."""
     bags = bags_of_collection(collection, classes)
     dated = any(table.columns.time for table in collection.schema.events)
     ordered = bags_of_collection(collection, classes, ordered=True) if dated else None
-    found = assess_joint(bags, wanted, rng, ordered=ordered, tolerance=tolerance)
-    true_dates = [] if ordered is None else _by_true_date(collection, ordered, wanted, rng)
+    found = assess_joint(bags, k_required, rng, ordered=ordered, tolerance=tolerance)
+    true_dates = [] if ordered is None else _by_true_date(collection, ordered, k_required, rng)
     by_events = (*found.by_events, *true_dates)
-    return replace(found, by_events=by_events, third_parties=third_parties(collection, classes, wanted))
+    return replace(found, by_events=by_events, third_parties=third_parties(collection, classes, k_required))
 
 
-def _by_true_date(collection: Collection, ordered: Bags, wanted: int, rng: Generator) -> list[Known]:
+def _by_true_date(collection: Collection, ordered: Bags, k_required: int, rng: Generator) -> list[Known]:
     """Who knows one event with its true date, where dates were shifted and nothing else was done to them."""
     if collection.moved is None:
         return []
     dated = np.concatenate([_is_dated(collection, table.name) for table in collection.schema.events])
     count = partial(date_candidates, moved=collection.moved, dated=dated)
-    return [_known(ordered, "1", "date", count, _cost(ordered, 1), wanted, rng)]
+    return [_known(ordered, "1", "date", count, _cost(ordered, 1), k_required, rng)]
 
 
 def _is_dated(collection: Collection, name: str) -> BoolArray:
@@ -166,7 +166,7 @@ def _is_dated(collection: Collection, name: str) -> BoolArray:
 
 
 def assess_joint(
-    bags: Bags, wanted: int, rng: Generator, *, ordered: Bags | None = None, tolerance: int = 0
+    bags: Bags, k_required: int, rng: Generator, *, ordered: Bags | None = None, tolerance: int = 0
 ) -> JointRisk:
     """k on the joined view for 0 to 3 known events, for all of them, for a whole history, for gaps and for order."""
     sizes, counted = bags.sizes, bags.counted()
@@ -174,10 +174,10 @@ def assess_joint(
         [Codes(values=bags.classes[counted], n=_n(bags.classes)), Codes(values=sizes[counted], n=_n(sizes))]
     )
     return JointRisk(
-        wanted=wanted,
+        k_required=k_required,
         n_persons=int(counted.sum()),
         n_events=int(sizes[counted].sum()),
-        by_events=tuple(_all_known(bags, ordered, wanted, rng, tolerance)),
+        by_events=tuple(_all_known(bags, ordered, k_required, rng, tolerance)),
         k_count=int(np.bincount(lengths.values).min()) if counted.any() else 0,
         tolerance=tolerance,
     )
@@ -187,11 +187,11 @@ def _n(values: IntArray) -> int:
     return int(values.max(initial=0)) + 1
 
 
-def _all_known(bags: Bags, ordered: Bags | None, wanted: int, rng: Generator, tolerance: int) -> list[Known]:
+def _all_known(bags: Bags, ordered: Bags | None, k_required: int, rng: Generator, tolerance: int) -> list[Known]:
     sizes = range(_MOST + 1)
-    made = [_known(bags, str(m), "events", partial(candidates, m=m), _cost(bags, m), wanted, rng) for m in sizes]
+    made = [_known(bags, str(m), "events", partial(candidates, m=m), _cost(bags, m), k_required, rng) for m in sizes]
     made += [
-        _known(bags, fits, "events", partial(candidates, m=0, fits=fits), _BAG * _cost(bags, 1), wanted, rng)
+        _known(bags, fits, "events", partial(candidates, m=0, fits=fits), _BAG * _cost(bags, 1), k_required, rng)
         for fits in ("any", "whole")
     ]
     if ordered is None:
@@ -199,8 +199,8 @@ def _all_known(bags: Bags, ordered: Bags | None, wanted: int, rng: Generator, to
     for m in sizes[2:]:
         by_gaps = partial(gap_candidates, m=m, tolerance=tolerance)
         wider = float((2 * tolerance + 1) ** (m - 1))
-        made.append(_known(ordered, str(m), "gaps", by_gaps, _cost(ordered, m) * wider, wanted, rng))
-        made.append(_known(ordered, str(m), "order", partial(candidates, m=m), _cost(ordered, m), wanted, rng))
+        made.append(_known(ordered, str(m), "gaps", by_gaps, _cost(ordered, m) * wider, k_required, rng))
+        made.append(_known(ordered, str(m), "order", partial(candidates, m=m), _cost(ordered, m), k_required, rng))
     return made
 
 
@@ -217,7 +217,7 @@ def _known(
     knows: Knows,
     count: Callable[[Bags], IntArray],
     cost: FloatArray,
-    wanted: int,
+    k_required: int,
     rng: Generator,
 ) -> Known:
     part = _affordable(bags, cost, rng)
@@ -227,7 +227,7 @@ def _known(
     if not counted.any():
         return Known(events=events, knows=knows, k=0, below_share=0.0, n_persons=0)
     found = count(part)
-    below = (found < wanted)[counted]
+    below = (found < k_required)[counted]
     whole = int(counted.sum()) == int(bags.counted().sum())
     return Known(
         events=events,

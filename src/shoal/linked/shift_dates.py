@@ -149,7 +149,7 @@ def _check_window(collection: Collection, window: tuple[date, date]) -> None:
             got=f"{n} dates outside", hint=hint,
         )
         for (table, name), n in outside.items() if n
-    ).settle()  # fmt: skip
+    ).raise_if_any()  # fmt: skip
 
 
 def _dates(collection: Collection) -> list[Place]:

@@ -42,7 +42,7 @@ class TokenRisk(Record):
     k
         The smallest number of persons of one class who have the same token; 0 where nobody has one.
     below_share
-        The share of persons with a token that fewer than the wanted k of their class have.
+        The share of persons with a token that fewer than the k_required k of their class have.
     """
 
     releasable: ClassVar[bool] = False
@@ -66,21 +66,21 @@ class TokenRisk(Record):
         )
 
 
-def third_parties(collection: Collection, classes: IntArray, wanted: int) -> tuple[TokenRisk, ...]:
+def third_parties(collection: Collection, classes: IntArray, k_required: int) -> tuple[TokenRisk, ...]:
     """What each column of pseudonyms that are not the rows' own keys gives away, by the classes of persons."""
-    return tuple(_found(collection, classes, wanted))
+    return tuple(_found(collection, classes, k_required))
 
 
-def _found(collection: Collection, classes: IntArray, wanted: int) -> Iterator[TokenRisk]:
+def _found(collection: Collection, classes: IntArray, k_required: int) -> Iterator[TokenRisk]:
     for table in collection.schema.tables:
         for name in table.columns.pseudonym:
             tokens = collection.tables[table.name][name]
             there = tokens.is_not_null().to_numpy() & (classes[collection.persons[table.name]] >= 0)
             person, item = collection.persons[table.name][there], ranks(tokens.filter(pl.Series(there))).values
-            yield _counted(table.name, name, Bags.of(classes, person, item), wanted)
+            yield _counted(table.name, name, Bags.of(classes, person, item), k_required)
 
 
-def _counted(table: str, column: str, bags: Bags, wanted: int) -> TokenRisk:
+def _counted(table: str, column: str, bags: Bags, k_required: int) -> TokenRisk:
     held = np.unique(np.column_stack((bags.item, bags.person)), axis=0)[:, 0] if len(bags.item) else bags.item
     n_patients = np.bincount(held)[np.unique(held)] if len(held) else held
     has_one = bags.sizes > 0
@@ -91,5 +91,5 @@ def _counted(table: str, column: str, bags: Bags, wanted: int) -> TokenRisk:
         n_tokens=len(n_patients),
         n_single=int((n_patients == 1).sum()),
         k=int(fit.min()) if len(fit) else 0,
-        below_share=float((fit < wanted).sum() / max(1, int(bags.counted().sum()))),
+        below_share=float((fit < k_required).sum() / max(1, int(bags.counted().sum()))),
     )

@@ -12,7 +12,7 @@ from shoal.arrays import AnyArray, FloatArray, IntArray
 from shoal.distance._kernels import apart, mapped
 from shoal.distance.space import Packed
 from shoal.distance.threads import in_chunks
-from shoal.mask.shape import BINS, PSEUDO
+from shoal.mask.shape_divergence import BINS, PSEUDO
 
 __all__ = ["nearest_center", "noisy", "partners", "swap"]
 

@@ -6,7 +6,7 @@ independent; the inverse conditional distribution functions of the observed x, d
 x̂ with the distribution of x (Wei, Ramamurthy and Varshney 2018, equations 6 to 14; the sign of the conditional mean
 under (13) corrected). Columns are taken in the order of increasing number of distinct values.
 
-Large tables are transformed in blocks of neighbouring groups (`shoal.mask.neighbourhoods`), at a cost of n log n.
+Large tables are transformed in blocks of neighbouring groups (`shoal.mask.dither_blocks`), at a cost of n log n.
 
 Promised: re-identification by the quasi-identifiers at most 1/k (see `shoal.mask.mask`), and a released distribution
 equal to the original's up to sampling noise (exactly, with ``exact=True``). Not promised: no equivalence classes of
@@ -104,7 +104,7 @@ class GaussianDither(BlindMask):
         Keep the *weighted* distribution, by survey weight.
     block_groups
         Distinct groups that are transformed together. A table that has more is cut into blocks of neighbouring groups,
-        each bent back onto its own records (`shoal.mask.neighbourhoods`). Raising it lowers the measured risk of large
+        each bent back onto its own records (`shoal.mask.dither_blocks`). Raising it lowers the measured risk of large
         tables and costs time in proportion. None: all groups of a small table (up to 30,000 records of eight columns
         in groups of five), at least 2,500 of a large one.
 
@@ -150,8 +150,8 @@ class GaussianDither(BlindMask):
 
     def draw(self, sets: ValueSets, rng: Generator) -> FloatArray:
         """Draw around the centre of each group, and transform."""
+        from shoal.mask.dither_blocks import neighbourhoods
         from shoal.mask.mixture import components, draw, forward, merge
-        from shoal.mask.neighbourhoods import neighbourhoods
 
         self._check_choices()
         order = _order(sets)
@@ -189,7 +189,7 @@ class GaussianDither(BlindMask):
 
     def _inverse(self, u: FloatArray, target: FloatArray, mass: IntArray | None, numeric: BoolArray) -> FloatArray:
         from shoal.mask import rosenblatt
-        from shoal.mask.smooth import inverse_smooth
+        from shoal.mask.smoothed_inverse import inverse_smooth
 
         if self.exact:
             return rosenblatt.inverse_ranked(u, target)

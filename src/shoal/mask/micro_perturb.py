@@ -65,8 +65,9 @@ class MicroPerturb(BlindMask):
         exact. ``"published"``: as printed in the paper, which inflates variances. ``"hybrid"``: mean and covariance
         exact in each group, which gives small groups away; to compare with.
     keep_types
-        Put numbers back on their domain: columns of two values by rank, whole numbers by random rounding that keeps
-        their mean, and all within the bounds that the schema declares. The mean and the covariance are then only near.
+        Put numbers back on their domain: columns of two values by rank, whole numbers and declared steps by random
+        rounding that keeps their mean, and all within the bounds that the schema declares. Mean and covariance are then
+        only near.
 
     Notes
     -----
@@ -98,7 +99,7 @@ class MicroPerturb(BlindMask):
     rank = 5
 
     noise: Annotated[Literal["published", "centred", "exact", "hybrid"], Help("how noise is drawn")] = "centred"
-    keep_types: Annotated[bool, Help("keep numbers whole and within their bounds")] = False
+    keep_types: Annotated[bool, Help("keep numbers whole, or on their declared step, and within their bounds")] = False
 
     def draw(self, sets: ValueSets, rng: Generator) -> FloatArray:
         """Group means plus noise, on the codes of the original."""
@@ -326,12 +327,12 @@ def _levels_by_rank(indicators: FloatArray, original: FloatArray) -> FloatArray:
 
 
 def _on_domain(x: FloatArray, coding: Coding, original: FloatArray, rng: Generator) -> FloatArray:
-    """Numbers back where they may be: two values by rank, whole numbers by random rounding, all within bounds."""
+    """Numbers back where they may be: two values by rank, steps by random rounding (whole: 1), all within bounds."""
     if len(np.unique(original)) <= 2:
         return _by_rank(x, original)
     low, high = getattr(coding, "bounds", None) or (-np.inf, np.inf)
-    if not coding.integral:
+    if coding.step is None:
         return np.clip(x, low, high)
-    whole: FloatArray = np.floor(x)
-    whole += rng.random(len(x)) < x - whole
-    return np.clip(whole, np.ceil(low), np.floor(high))
+    steps: FloatArray = np.floor(x / coding.step)
+    steps += rng.random(len(x)) < x / coding.step - steps
+    return np.clip(steps, np.ceil(low / coding.step), np.floor(high / coding.step)) * coding.step

@@ -15,7 +15,7 @@ the joint distribution is kept without sampling noise.
 Distribution functions are ratios of integers (`masses`), so a step is found exactly, at the ends too: u = 0 gives the
 least value, u = 1 the greatest, and no rounding can lead past the top.
 
-On a column with hardly a repeated value both return original rows whole; `shoal.mask.smooth` has the remedy.
+On a column with hardly a repeated value both return original rows whole; `shoal.mask.smoothed_inverse` has the remedy.
 
 The cell dither: uniform noise on the cells around observed values.
 

@@ -5,8 +5,8 @@ that
 
     KL(distribution of D before, after) ≤ divergence       in every group                       (10)
 
-(10 bins, see `shoal.mask.shape`). Values only change places within a group and a column, so every column keeps its
-distribution in every group, and the centre stays where it is; no record ends farther from the centre than the
+(10 bins, see `shoal.mask.shape_divergence`). Values only change places within a group and a column, so every column
+keeps its distribution in every group, and the centre stays where it is; no record ends farther from the centre than the
 farthest was. As printed, (10) bounds the columns one by one, which *any* permutation satisfies; and the identity
 satisfies it in any reading. So it bounds utility, never risk, and `change` is asked for beside it: the share of values
 that changed among those that could have, min(s, 2(s − m)) in a group of s records of which m share their most frequent
@@ -33,7 +33,7 @@ import numpy as np
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.mask.aware import AwareMask, Crowd, Masking, chosen_columns, quantiles
-from shoal.mask.shape import group_divergences, joint
+from shoal.mask.shape_divergence import group_divergences, joint
 from shoal.method import ReportText
 from shoal.params import ColumnNames, Help, Range, check
 

@@ -78,7 +78,7 @@ class DateShift:
     >>> import datetime as dt, polars as pl
     >>> from shoal.pseudonym import DateShift, ProjectKey
     >>> table = pl.DataFrame({"patient": [1, 1], "admitted": [dt.date(2024, 3, 1), dt.date(2024, 3, 8)]})
-    >>> moved, told = DateShift(key=ProjectKey(bytes(range(32))), scope="registry", weeks=26).apply(
+    >>> moved, shifted = DateShift(key=ProjectKey(bytes(range(32))), scope="registry", weeks=26).apply(
     ...     table, person="patient", columns=["admitted"])
     >>> moved["admitted"].diff()[1].days, moved["admitted"][0].weekday() == dt.date(2024, 3, 1).weekday()
     (7, True)
@@ -143,14 +143,14 @@ class DateShift:
         for name, (days, _) in dates.items():
             _check_dates(name, days, shifts, window)
         moved = {name: adopt(_moved(series(frame, name), days, shifts), frame) for name, (days, _) in dates.items()}
-        told = self._told(series(frame, person), shifts, [days for days, _ in dates.values()], window)
-        return leave(with_columns(frame, moved), like=table), told
+        shifted = self._shifted(series(frame, person), shifts, [days for days, _ in dates.values()], window)
+        return leave(with_columns(frame, moved), like=table), shifted
 
     def _shift(self, person: str | int) -> int:
         drawn = int.from_bytes(self.key.digest(self.scope, DATE_SHIFT, person), "big") % (2 * self.reach + 1)
         return self.unit_days * (drawn - self.reach)
 
-    def _told(
+    def _shifted(
         self, persons: pl.Series, shifts: pl.Series, dates: list[pl.Series], window: tuple[date, date] | None
     ) -> Shifted:
         long = pl.concat(

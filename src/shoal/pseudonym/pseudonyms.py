@@ -107,7 +107,7 @@ class Pseudonyms:
         frame = enter(table)
         problems = Problems()
         problems.each(lambda name: check_names_somebody(series(frame, name), "token", _EMPTY), schema.pseudonym)
-        problems.settle()
+        problems.raise_if_any()
         new = {name: self.of(series(frame, name), domain) for name, domain in schema.pseudonym.items()}
         return leave(with_columns(frame, {name: adopt(one, frame) for name, one in new.items()}), like=table)
 

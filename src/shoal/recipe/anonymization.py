@@ -35,7 +35,7 @@ from shoal.recipe.derived import again, without_derived
 from shoal.recipe.recipe import Made, ReadMethod, Recipe, Run, checked_methods, method_words
 from shoal.recipe.rules import blocks_of, breaking, check_rules, group_within, part_of, rule_caveats
 from shoal.recipe.spell import argument, preset_options
-from shoal.risk import matching, record_linkage
+from shoal.risk import record_linkage, reidentification_attack
 from shoal.rng import secret, stream
 from shoal.schema import Schema
 
@@ -421,7 +421,7 @@ def _measured(name: str, state: Masking, said: Sequence[Mapping[str, Any]] = ())
     return Step(
         name=name,
         details=dict(said[-1] if said else {}),
-        reidentification=matching.measure(pair, trials=1).expected,
+        reidentification=reidentification_attack.measure(pair, trials=1).expected,
         linkage=record_linkage.measure(pair).share,
     )
 

@@ -54,7 +54,7 @@ def without_derived(prepared: Prepared) -> Prepared:
         return prepared
     problems = Problems()
     problems.each(lambda column: _check(prepared, column), found)
-    problems.settle()
+    problems.raise_if_any()
     return replace(prepared, schema=prepared.schema.with_columns(replace(c, role="other") for c in found))
 
 

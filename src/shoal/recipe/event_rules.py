@@ -25,7 +25,7 @@ def check_events(schema: LinkedSchema, tables: Mapping[str, pl.DataFrame], metho
     """Refuse what tables of events can't have, and events that break a rule: all problems at once."""
     problems = [fault for table in schema.events for fault in _refused(table, _coarsened(table, methods))]
     broken = [fault for table in schema.events for fault in _broken(table, tables[table.name])]
-    Problems([*problems, *broken]).settle()
+    Problems([*problems, *broken]).raise_if_any()
 
 
 def require_event_rules(

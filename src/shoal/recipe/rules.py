@@ -44,7 +44,7 @@ __all__ = [
 def check_rules(prepared: Prepared) -> None:
     """Refuse a table that breaks its schema's rules: each such rule is named, with the number of rows."""
     columns, codes = _columns(prepared.frame, prepared.schema), codes_of_absence(prepared.schema)
-    Problems(_faults(prepared.schema.rules, columns, codes)).settle()
+    Problems(_faults(prepared.schema.rules, columns, codes)).raise_if_any()
 
 
 def _faults(rules: Sequence[Rule], columns: dict[str, pl.Series], codes: Codes) -> Iterator[InputError]:

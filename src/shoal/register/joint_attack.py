@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import AnyArray, IntArray
-from shoal.register.crossing import ABSENT, Side, aligned, candidates
-from shoal.register.invariance import common_values
-from shoal.register.past import Past, side_of, spread
-from shoal.register.people import Draft
+from shoal.register.earlier_release import Past, side_of, spread
+from shoal.register.intersection_attack import ABSENT, Side, aligned, candidates
+from shoal.register.m_invariance import common_values
+from shoal.register.person_marks import Draft
 
 __all__ = ["few_values", "found_beside"]
 

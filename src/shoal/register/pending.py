@@ -19,7 +19,7 @@ from shoal.errors import FileError, GuaranteeError
 from shoal.files.atomic import reporting, write_text
 from shoal.ledger.ledger import Ledger
 from shoal.ledger.tag import without_password
-from shoal.register.home import remember_ledger
+from shoal.register.own_ledger import remember_ledger
 
 __all__ = ["Pending"]
 

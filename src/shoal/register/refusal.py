@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from shoal.errors import GuaranteeError
-from shoal.register.beside import Beside
-from shoal.register.home import own_ledger
-from shoal.register.past import Past
+from shoal.register.beside_earlier import Beside
+from shoal.register.earlier_release import Past
+from shoal.register.own_ledger import own_ledger
 
 __all__ = ["CrossedError"]
 

@@ -2,14 +2,15 @@
 
 What is kept of a release: a number, date, recipient, scope and key id of its pseudonyms, columns with their levels, k,
 claims, ε, the hashes of its files; of each person 32 bytes that mean nothing without the register's key
-(`shoal.register.people`); of each class keyed marks of its sensitive values, where diversity was asked for. No
+(`shoal.register.person_marks`); of each class keyed marks of its sensitive values, where diversity was asked for. No
 identifier, seed, permutation or row is kept. It is entered in the ledger of the data set, in the chain of its journal.
 
 Before a release is written, it is held against every earlier one of the same people that it can be joined with:
 
-- the intersection attack is run (`shoal.register.crossing`), and people left with fewer than k candidates are counted;
+- the intersection attack is run (`shoal.register.intersection_attack`), and people left with fewer than k candidates
+  are counted;
 - where diversity was asked for, the sensitive values that all classes of a person have in common are counted
-  (`shoal.register.invariance`);
+  (`shoal.register.m_invariance`);
 - ε is added up by the account of the data set.
 
 What doesn't hold is refused, unless a person overrides it; the reason is kept, printed and released. `Register.plan`
@@ -35,15 +36,15 @@ from shoal.ledger.account_rows import new_name
 from shoal.ledger.engine import LedgerError
 from shoal.ledger.ledger import Ledger
 from shoal.ledger.tag import without_password
-from shoal.register.beside import Beside
-from shoal.register.home import other_ledgers, own_ledger
+from shoal.register.beside_earlier import Beside
+from shoal.register.earlier_release import Past, reached
+from shoal.register.identity import Known, Who, in_common, readable, sketch_of
 from shoal.register.joint_attack import few_values, found_beside
-from shoal.register.keeping import Kept, held_rows, kept_groups
-from shoal.register.past import Past, reached
+from shoal.register.own_ledger import other_ledgers, own_ledger
 from shoal.register.pending import Pending
-from shoal.register.people import BYTES, Draft, text_hashes, written_rows
+from shoal.register.person_marks import BYTES, Draft, text_hashes, written_rows
 from shoal.register.refusal import CrossedError
-from shoal.register.who import Known, Who, in_common, readable, sketch_of
+from shoal.register.same_groups import SameGroups, held_rows, plan_same_groups
 from shoal.schema import Schema
 
 __all__ = ["Register"]
@@ -77,7 +78,7 @@ class Register:
     >>> register.close(); folder.cleanup()
     """
 
-    book: Ledger
+    ledger: Ledger
     declared: str | None
     label: str
     recipient: str | None = None
@@ -97,7 +98,7 @@ class Register:
             The name or label of the data set, declared by a person. One that the ledger doesn't know is begun with its
             first release. None: the data set is recognised by its rows, or begun.
         ledger
-            The URL of a ledger, which must be there already. None: the user's own (`shoal.register.home`).
+            The URL of a ledger, which must be there already. None: the user's own (`shoal.register.own_ledger`).
         label
             What a data set is called that is begun without a name.
         """
@@ -108,7 +109,7 @@ class Register:
     def of(cls, book: Ledger, data: str | None, *, label: str | None = None) -> Register:
         """The register in a ledger that is open."""
         try:
-            found = cls(book=book, declared=data, label=(data or label or "data set")[:200])
+            found = cls(ledger=book, declared=data, label=(data or label or "data set")[:200])
             _ = found.data
         except BaseException:
             book.close()
@@ -118,12 +119,12 @@ class Register:
     @cached_property
     def key(self) -> bytes:
         """The key of every mark, which is never in the database."""
-        return self.book.register_key()
+        return self.ledger.register_key()
 
     @property
     def data(self) -> str | None:
         """The name of the data set; None where it will begin with its first release."""
-        return None if self.declared is None else _named(self.book, self.declared)
+        return None if self.declared is None else _named(self.ledger, self.declared)
 
     def to(self, recipient: str | None, *, despite: str | None = None) -> Register:
         """The same, with who gets the next release, and why it is made although it may not hold beside others."""
@@ -146,13 +147,13 @@ class Register:
 
     def close(self) -> None:
         """Give the connections back."""
-        self.book.close()
+        self.ledger.close()
 
     def releases(self) -> list[dict[str, Any]]:
         """What left this data set, oldest first, numbered from 1."""
         if self.data is None:
             return []
-        found = [{**words, "number": i} for i, words in enumerate(self.book.releases(self.data), start=1)]
+        found = [{**words, "number": i} for i, words in enumerate(self.ledger.releases(self.data), start=1)]
         return [words for words in found if self.only is None or words["release"] in self.only]
 
     def find(self, release: str) -> dict[str, Any]:
@@ -182,7 +183,7 @@ class Register:
         Parameters
         ----------
         sketch
-            Makes the sketch of the table's rows under the key of a register (`shoal.register.who`).
+            Makes the sketch of the table's rows under the key of a register (`shoal.register.identity`).
         """
         rows = sketch(self.key)
         if self.declared is not None:
@@ -198,7 +199,7 @@ class Register:
         return found, rows, said
 
     def _like(self, rows: tuple[str, ...]) -> tuple[Register, str]:
-        for words in reversed(self.book.releases()):
+        for words in reversed(self.ledger.releases()):
             if "sketch" in words and in_common(rows, words["sketch"]["rows"]) >= _SAME:
                 return replace(self, declared=words["data"]), f"recognised as '{self._called(words)}' by its rows"
         return self, ""
@@ -210,21 +211,21 @@ class Register:
         """
         if self.declared is not None or not who.is_identifier:
             return ""
-        for words in reversed([one for one in self.book.releases() if one["withdrawn"] is None]):
+        for words in reversed([one for one in self.ledger.releases() if one["withdrawn"] is None]):
             named = words.get("who")
             if named and Who.from_dict(named) == who and in_common(people, words["sketch"]["people"]) >= _SAME:
                 return self._called(words)
         return ""
 
     def _called(self, words: Mapping[str, Any]) -> str:
-        return self.book.balance("data", words["data"]).label or str(words["data"])
+        return self.ledger.balance("data", words["data"]).label or str(words["data"])
 
     def who(self) -> Who | None:
         """By what people of this data set are told apart; None where nobody was released yet."""
         named = [words["who"] for words in self.releases() if words.get("who")]
         return Who.from_dict(named[-1]) if named else None
 
-    def plan(self, known: Known, release: str, k: int, rng: Generator) -> Kept:
+    def plan(self, known: Known, release: str, k: int, rng: Generator) -> SameGroups:
         """The groups of an earlier release for the people who are still there, and who must be held back.
 
         Parameters
@@ -237,7 +238,7 @@ class Register:
             How many people a group has at least.
         """
         chosen = self.find(release)["release"]
-        return kept_groups(self._past(), chosen, known.marks, k, rng)
+        return plan_same_groups(self._past(), chosen, known.marks, k, rng)
 
     def held_back(self, known: Known, labels: IntArray, k: int, rng: Generator) -> BoolArray:
         """Which rows must be held back for classes that are what they are; `labels` are −1 for who is left out."""
@@ -277,7 +278,7 @@ class Register:
     @property
     def place(self) -> str:
         """Where the ledger is, without a password."""
-        return without_password(self.book.engine.url.render_as_string(hide_password=False))
+        return without_password(self.ledger.engine.url.render_as_string(hide_password=False))
 
     def nobodys(self) -> Beside:
         """What there is to say of a release whose rows are nobody's."""
@@ -294,13 +295,13 @@ class Register:
     def _epsilon(self) -> str | None:
         if self.data is None:
             return None
-        balance = self.book.balance("data", self.data)
+        balance = self.ledger.balance("data", self.data)
         return str(balance.committed.budget) if balance.spent else None
 
     def _past(self) -> list[Past]:
         """The earlier releases of people that are not withdrawn."""
         known = [words for words in self._standing() if self.despite is None or words["expired"] is None]
-        return [Past.of(self.book, words) for words in known]
+        return [Past.of(self.ledger, words) for words in known]
 
     def _standing(self) -> list[dict[str, Any]]:
         return [
@@ -354,7 +355,7 @@ class Register:
             people=people,
             values=values,
             after=beside.n_releases,
-            known=len(self.book.releases()),
+            known=len(self.ledger.releases()),
             replaces=self.replaces,
         )
 

@@ -74,7 +74,7 @@ def _registered(file: Path) -> dict[str, str]:
     """The user's own ledger and the data set of a file in it, where releases of the file were entered."""
     from shoal.ledger.account import fingerprint
     from shoal.ledger.ledger import Ledger
-    from shoal.register.home import own_ledger
+    from shoal.register.own_ledger import own_ledger
 
     url = own_ledger()
     if not Path(url.removeprefix("sqlite:///")).exists():

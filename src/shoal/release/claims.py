@@ -45,9 +45,9 @@ __all__ = [
     "Frequency",
     "attacker_risks",
     "cell_claims",
+    "checkable_rules",
     "class_claims",
     "k_anonymity",
-    "kept_rules",
     "promises",
     "proved_bound",
     "require_kept",
@@ -65,7 +65,7 @@ def promises(
     return (*hidden, _measured(risk.reidentification), *_measured_by_all(risk), *rules_claim(pair))
 
 
-def kept_rules(pair: Pair) -> tuple[Rule, ...]:
+def checkable_rules(pair: Pair) -> tuple[Rule, ...]:
     """The rules of the schema that a released row can obey or break: those without a coarsened column.
 
     An interval or set holds the true value, so it can't break a rule that the original obeys.
@@ -81,7 +81,7 @@ def _is_coarse(pair: Pair, name: str) -> bool:
 
 def rules_claim(pair: Pair) -> tuple[Claim, ...]:
     """No released row breaks a rule, counted."""
-    rules = kept_rules(pair)
+    rules = checkable_rules(pair)
     if not rules:
         return ()
     broken = int(breaking(pair.released, pair.schema, rules).sum())

@@ -2,10 +2,10 @@
 inside.
 
 What leaves is a function of the released rows, the schema, the recipe and a short list of figures. The figures compare
-the release with the records *that were kept* (`Pair.kept`): a record that was suppressed or left out has no part in
-them, so they can't tell of it. They have at most three significant digits; biases, which would give sums away, at most
-three decimals. Where single cells of kept records were blanked or pooled, and where rows are synthetic, no comparison
-with the original leaves at all.
+the release with the records *that were kept* (`Pair.without_left_out`): a record that was suppressed or left out has no
+part in them, so they can't tell of it. They have at most three significant digits; biases, which would give sums away,
+at most three decimals. Where single cells of kept records were blanked or pooled, and where rows are synthetic, no
+comparison with the original leaves at all.
 
 `measured` makes the figures, `figures` lists them for the manifest, and `outside` is what the report for everybody is
 drawn from. Nothing else writes to the folder that leaves.
@@ -119,13 +119,13 @@ def measured(release: Release) -> Measured | None:
     """The figures that may leave, or None where none does (`why_inside`)."""
     if why_inside(release) is not None:
         return None
-    pair = release.pair.kept()
+    pair = release.pair.without_left_out()
     if pair.original.n == release.prepared.n:
         return Measured(pair=pair, risk=release.risk, utility=release.utility)
     recipe = release.recipe
     risk = assess_risk(
         pair,
-        labels=None if recipe.perturbs else release.kept_labels,
+        labels=None if recipe.perturbs else release.outside_labels,
         k=recipe.k,
         seed=release.seed,
         exchangeable=recipe.is_blind,
@@ -134,9 +134,9 @@ def measured(release: Release) -> Measured | None:
     return Measured(pair=pair, risk=risk, utility=assess_utility(pair, seed=release.seed))
 
 
-def figures(kept: Measured) -> dict[str, Any]:
+def figures(found: Measured) -> dict[str, Any]:
     """What was measured, as the manifest may hold it."""
-    words = {"risk": rounded(kept.risk).to_dict(), "utility": rounded(kept.utility).to_dict()}
+    words = {"risk": rounded(found.risk).to_dict(), "utility": rounded(found.utility).to_dict()}
     listed: dict[str, Any] = _listed(words, FIGURES)
     return listed
 

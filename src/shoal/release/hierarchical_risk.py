@@ -46,9 +46,9 @@ def _households(release: Release) -> tuple[HouseholdRisk, HouseholdRisk]:
     columns = {name: adopt(series(pair.released, name), own) for name in shown}
     if not shown:
         columns = {_GROUP: adopt(pl.Series(release.labels[release.source_rows]), own)}
-    told = [replace(schema[name], levels=None, bounds=None) for name in (*shown, *kept)]
+    undeclared = [replace(schema[name], levels=None, bounds=None) for name in (*shown, *kept)]
     group = [] if shown else [Column(name=_GROUP, role="quasi", kind="nominal")]
-    return before, households(with_columns(own, columns), Schema((*group, *told)))
+    return before, households(with_columns(own, columns), Schema((*group, *undeclared)))
 
 
 def _original_events(release: Release) -> JointRisk | None:
@@ -57,7 +57,7 @@ def _original_events(release: Release) -> JointRisk | None:
     assert isinstance(schema, LinkedSchema)
     if not isinstance(given, dict) or release.linked.joint.n_events > _MOST_EVENTS:
         return None
-    return measure(Collection.of(given, schema), release.linked.joint.wanted)
+    return measure(Collection.of(given, schema), release.linked.joint.k_required)
 
 
 def _event_counts(release: Release) -> tuple[EventCount, ...]:

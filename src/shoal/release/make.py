@@ -34,7 +34,7 @@ from shoal.rng import fresh_key
 from shoal.schema import LinkedSchema, Schema
 
 if TYPE_CHECKING:
-    from shoal.register.beside import Beside
+    from shoal.register.beside_earlier import Beside
     from shoal.register.register import Register
     from shoal.release.on_engine.release import EngineRelease
     from shoal.synth import Synthesizer
@@ -107,8 +107,8 @@ def make(
     run = Run(seed=number, key=secret, seeded=seed is not None, progress=progress or quiet, **paying)
     rules = preset_for(preset, recipe)
     entering = Entering.of(register, same_groups_as, beside, given, schema, recipe, run)
-    if entering is not None and entering.kept is not None:
-        given, run = entering.table, replace(run, groups=entering.kept.groups[~entering.kept.held])
+    if entering is not None and entering.same_groups is not None:
+        given, run = entering.table, replace(run, groups=entering.same_groups.groups[~entering.same_groups.held])
     if isinstance(schema, LinkedSchema):
         _check_linked(recipe)
         check_codes(recipe, pseudonyms, rules)

@@ -29,8 +29,8 @@ from shoal.files.source import READING
 from shoal.frame import Frame, enter, series
 from shoal.pseudonym import ProjectKey, Pseudonyms
 from shoal.recipe import Progress, Recipe, read_recipe
-from shoal.register.beside import Beside
-from shoal.release.claims import kept_rules
+from shoal.register.beside_earlier import Beside
+from shoal.release.claims import checkable_rules
 from shoal.release.disclose import figures, why_inside
 from shoal.release.linked import read_input
 from shoal.release.make import make
@@ -115,7 +115,7 @@ def column_words(column: Column) -> dict[str, Any]:
 
 def _rules(release: Release) -> dict[str, Any]:
     """The rules that the rows are said to obey; they are public knowledge."""
-    rules = kept_rules(release.pair)
+    rules = checkable_rules(release.pair)
     return {"rules": [rule.to_dict() for rule in rules]} if rules else {}
 
 
@@ -130,9 +130,9 @@ def held_preset(preset: Preset | None, recipe: Recipe, facts: Sequence[Fact]) ->
 
 def _measures(release: Release) -> dict[str, Any]:
     """The figures that the gate lists, or why none leaves."""
-    if release.kept is None:
+    if release.outside_measures is None:
         return {"measures": f"kept inside: {why_inside(release)}"}
-    return figures(release.kept)
+    return figures(release.outside_measures)
 
 
 def replay_text(release: Release, *, file: str, sha256: str, key: str, created: str) -> str:

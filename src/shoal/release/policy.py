@@ -12,7 +12,7 @@ bounds or hierarchies is refused, not coded.
 
 A file may also hold people who were released before, next to new ones. With a register (`shoal.Register`) newcomers of
 a class are released by k or more, or wait; leavers who would be alone take others with them
-(`shoal.register.keeping`). Who is held back is not in the table, and is counted for inside.
+(`shoal.register.same_groups`). Who is held back is not in the table, and is counted for inside.
 
 The policy is JSON and holds a fixed list of entries (`ENTRIES`): roles and public domains from the schema, one step a
 column, and the conditions. No row, count, loss or level number is in it. Steps that would list the values of the table
@@ -32,7 +32,7 @@ import numpy as np
 
 from shoal.arrays import IntArray
 from shoal.coarsening import Generalize, Recode
-from shoal.coarsening.generated import follows_schema, ladder_for
+from shoal.coarsening.default_hierarchy import follows_schema, ladder_for
 from shoal.coarsening.steps import Bins, Keeping, Prefix, Star, Step, step_of
 from shoal.equivalence import classes_of
 from shoal.errors import FileError, GuaranteeError, InputError, ParameterError, SchemaError
@@ -47,8 +47,8 @@ from shoal.rng import fresh_key, secret
 from shoal.schema import Column, Schema
 
 if TYPE_CHECKING:
+    from shoal.register.identity import Known
     from shoal.register.register import Register
-    from shoal.register.who import Known
 
 __all__ = ["ENTRIES", "Policy", "fit"]
 

@@ -184,14 +184,14 @@ def require_held(preset: Preset, checks: Sequence[Check], *, accept: bool) -> No
     if failed and not accept:
         raise GuaranteeError(
             f"preset {preset.name}",
-            f"wants {'; '.join(_wants(check) for check in failed)}",
+            f"wants {'; '.join(_requirement(check) for check in failed)}",
             got="; ".join(check.words for check in failed),
             hint="Give the columns another role or coarsen them; allow those that merely look like identifiers "
             "(--allow), or accept the findings (--accept).",
         )
 
 
-def _wants(check: Check) -> str:
+def _requirement(check: Check) -> str:
     return check.rule if check.outcome is None else f"no {check.rule}"
 
 

@@ -35,7 +35,7 @@ from shoal.release.folders import MANIFEST, REPORT, is_parts
 from shoal.release.manifest import commitment, fingerprint, replay
 from shoal.release.on_engine.make import repeat_files
 from shoal.release.write import keeps_bound, write_evidence, write_released
-from shoal.report.signing import Decision
+from shoal.report.decision import Decision
 from shoal.risk.class_sizes import counted_contents, table_classes
 from shoal.schema import Column, Schema
 
@@ -103,7 +103,7 @@ def _beyond_classes(
     claim: Mapping[str, Any], table: pl.DataFrame, schema: Schema, recipe: Mapping[str, Any], unit: str | None
 ) -> Recount | None:
     if claim["kind"] == "rules kept":
-        return _obeyed(claim, table, schema)
+        return _rules_hold(claim, table, schema)
     return _risk(claim, table, schema, recipe) if unit == "records" else None
 
 
@@ -127,7 +127,7 @@ def _k(claim: Mapping[str, Any], table: pl.DataFrame, schema: Schema) -> Recount
     return _smallest(claim, table_classes(enter(table), schema).k if len(table) else 0)
 
 
-def _obeyed(claim: Mapping[str, Any], table: pl.DataFrame, schema: Schema) -> Recount:
+def _rules_hold(claim: Mapping[str, Any], table: pl.DataFrame, schema: Schema) -> Recount:
     """Which rows break one of the rules that the manifest lists."""
     named = {name for rule in schema.rules for name in rule.columns}
     if claim["value"] != len(schema.rules) or not named <= set(table.columns):

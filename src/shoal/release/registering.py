@@ -24,18 +24,18 @@ from shoal.files import sha256
 from shoal.frame import enter, leave, pick, series
 from shoal.linked import Collection
 from shoal.recipe import Recipe, Run
-from shoal.register.beside import Beside
-from shoal.register.people import Draft, row_hashes
+from shoal.register.beside_earlier import Beside
+from shoal.register.person_marks import Draft, row_hashes
 from shoal.release.folders import MANIFEST, place
 from shoal.release.release import Release
 from shoal.rng import secret
 from shoal.schema import LinkedSchema, Schema
 
 if TYPE_CHECKING:
-    from shoal.register.keeping import Kept
+    from shoal.register.identity import Known
     from shoal.register.pending import Pending
     from shoal.register.register import Register
-    from shoal.register.who import Known
+    from shoal.register.same_groups import SameGroups
 
 __all__ = [
     "Entering",
@@ -65,7 +65,7 @@ class Entry:
 
     def enter(self, stage: Path, target: Path, words: Mapping[str, Any], levels: Mapping[str, Any]) -> None:
         """Enter the release that lies in `stage` and is about to appear as `target`; `words` is its manifest."""
-        self.pending(target, words, levels).enter(self.register.book, sha256(stage / MANIFEST))
+        self.pending(target, words, levels).enter(self.register.ledger, sha256(stage / MANIFEST))
 
     def pending(self, target: Path, words: Mapping[str, Any], levels: Mapping[str, Any]) -> Pending:
         """What the register will be told of a release with the manifest `words` that appears as `target`."""
@@ -123,7 +123,7 @@ def register_of(source: Any, *, data: str | None = None, ledger: str | None = No
     tag = Tag.read(file.resolve()) if single else None
     if tag is None:
         found = Register.open(data, ledger=ledger, label=file.name)
-        return found.of_content(fingerprint(file, found.book)) if single else found
+        return found.of_content(fingerprint(file, found.ledger)) if single else found
     if data not in (None, tag.data):
         raise ParameterError("--data", "the file's tag names another data set", got=f"{data}, not {tag.data}")
     return Register.of(opened_by_tag(file.resolve(), tag, ledger), tag.data)
@@ -133,7 +133,7 @@ def old_ledger(source: Any) -> Path | None:
     """The ledger beside a file, or the user's own, if an earlier version made it: it is brought up to date."""
     from shoal.ledger.migration import bring_up_to_date
     from shoal.ledger.tag import Tag, embedded_place
-    from shoal.register.home import own_ledger
+    from shoal.register.own_ledger import own_ledger
 
     file = Path(source.path)
     tag = Tag.read(file.resolve()) if getattr(source, "single", False) and file.is_file() else None
@@ -159,7 +159,7 @@ class Entering:
     register: Register | None
     table: Any = None
     known: Known | None = None
-    kept: Kept | None = None
+    same_groups: SameGroups | None = None
     beside: Beside | None = None
 
     @classmethod
@@ -188,18 +188,18 @@ class Entering:
         if groups is None:
             return cls(register=found, table=table, known=known)
         _check_groups(recipe)
-        kept = found.plan(known, groups, recipe.k, secret(run.key, "held back"))
-        rest, mine = without_held(table, schema, known, kept.held)
-        return cls(register=found, table=rest, known=mine, kept=kept, beside=beside)
+        planned = found.plan(known, groups, recipe.k, secret(run.key, "held back"))
+        rest, mine = without_held(table, schema, known, planned.held)
+        return cls(register=found, table=rest, known=mine, same_groups=planned, beside=beside)
 
     def entered(self, release: Release) -> Release:
         """The release, held against the register and ready to be entered."""
         if self.beside is not None:
             return replace(release, beside=self.beside, facts=(*release.facts, *self.beside.facts))
         assert self.register is not None
-        if self.kept is None:
+        if self.same_groups is None:
             return held_against(release, self.register, self.known)
-        words: dict[str, Any] = {"same_groups_as": self.kept.release, "held": self.kept.people}
+        words: dict[str, Any] = {"same_groups_as": self.same_groups.release, "held": self.same_groups.people}
         return held_against(release, self.register, self.known, **words)
 
 

@@ -29,7 +29,7 @@ from shoal.pseudonym import Pseudonyms
 from shoal.reading import Reading
 from shoal.recipe import Linked, Progress, Recipe, quiet
 from shoal.record import html_table
-from shoal.register.beside import Beside
+from shoal.register.beside_earlier import Beside
 from shoal.release.claims import promises, rules_claim
 from shoal.release.disclose import Measured, measured
 from shoal.release.headlines import found_lines, keeps_lines, replicated_lines, variation_lines
@@ -208,18 +208,18 @@ class Release:
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
         """What is promised, each with its basis and assumptions."""
-        risk = self.risk if self.kept is None else self.kept.risk
+        risk = self.risk if self.outside_measures is None else self.outside_measures.risk
         return (*promises(self.recipe, self.pair, self.labels, risk, self.caveats), *self.earned)
 
     @property
     def outside_claims(self) -> tuple[Claim, ...]:
         """The claims that may leave: what was measured stays inside where comparisons do."""
-        if self.kept is not None:
+        if self.outside_measures is not None:
             return self.claims
         return tuple(claim for claim in self.claims if claim.basis != "measured")
 
     @cached_property
-    def kept(self) -> Measured | None:
+    def outside_measures(self) -> Measured | None:
         """What was measured over the records that were kept; None where no comparison may leave."""
         return measured(self)
 
@@ -235,13 +235,13 @@ class Release:
         return self.recipe.k if self.recipe.k > 1 else 5
 
     @property
-    def kept_pair(self) -> Pair:
+    def outside_pair(self) -> Pair:
         """Original and release over the records that were kept."""
-        return self.pair.kept()
+        return self.pair.without_left_out()
 
     @property
-    def kept_labels(self) -> IntArray:
-        """The group of each released person's record, in the order of `pair.kept()`: numbered as they first appear."""
+    def outside_labels(self) -> IntArray:
+        """The group of each released person's record, in the order of `outside_pair`: numbered as they first appear."""
         own = self.labels[self.prepared.rows]
         return own[distinct_numbers(self.pair.source_rows)]
 
@@ -333,7 +333,7 @@ class SyntheticRelease(Release):
         return False
 
     @property
-    def kept_pair(self) -> Pair:
+    def outside_pair(self) -> Pair:
         """No record is anybody's, so none was left out."""
         return self.pair
 

@@ -21,7 +21,7 @@ from shoal.release.manifest import read_manifest
 from shoal.release.minisign import PublicKey, SecretKey, Signature, fresh_comment
 from shoal.release.withdrawn import require_standing
 from shoal.release.write import manifest_text
-from shoal.report.signing import Decision, with_decision
+from shoal.report.decision import Decision, with_decision
 
 __all__ = ["require_signed", "sign", "sign_file", "signature_place", "today"]
 

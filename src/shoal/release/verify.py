@@ -37,7 +37,7 @@ from shoal.release.minisign import PublicKey, Signature
 from shoal.release.on_engine.preset import counts_of
 from shoal.release.recheck import Parts, Recount, Repeated, fits_input, recount, repeat, repeat_parts
 from shoal.release.sign import today
-from shoal.report.signing import Decision
+from shoal.report.decision import Decision
 from shoal.schema import Schema
 
 __all__ = ["Check", "Standing", "Verification", "verify"]

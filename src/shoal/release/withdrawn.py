@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import FileError, GuaranteeError, InputError
-from shoal.register.home import other_ledgers, own_ledger
+from shoal.register.own_ledger import other_ledgers, own_ledger
 from shoal.release.folders import MANIFEST, place, replay_of
 from shoal.release.manifest import read_manifest, read_replay
 

@@ -27,12 +27,12 @@ from shoal.release.folders import FORMATS, MANIFEST, MODEL, REPLAY, REPORT, insi
 from shoal.release.hierarchical_risk import hierarchy_of
 from shoal.release.linked import require_linked, table_words, write_linked
 from shoal.release.manifest import manifest, read_manifest, replay_text, versions
-from shoal.report.account import accounts_of
 from shoal.report.bands import Bands
 from shoal.report.correlation import Correlations
+from shoal.report.decision import Decision, with_decision
 from shoal.report.marginal import Marginal
-from shoal.report.signing import Decision, with_decision
-from shoal.report.standing import standing_of
+from shoal.report.what_was_done import accounts_of
+from shoal.report.who_stands_out import standing_of
 from shoal.risk.class_sizes import table_classes
 from shoal.rng import fresh_key, is_repeatable
 
@@ -258,17 +258,17 @@ def gathered(release: Release, words: Mapping[str, Any], digest: str) -> tuple[r
 
 
 def _outside(release: Release, inside: report.Evidence, common: Mapping[str, Any]) -> report.Evidence:
-    kept = release.kept
-    if kept is None:
+    found = release.outside_measures
+    if found is None:
         return _without_comparisons(release, _for_outside(release, inside))
-    same = kept.pair.original.n == release.prepared.n
-    whole = inside if same else _of_kept(release, kept, common)
-    return _rounded(_for_outside(release, whole), kept)
+    same = found.pair.original.n == release.prepared.n
+    whole = inside if same else _without_left_out(release, found, common)
+    return _rounded(_for_outside(release, whole), found)
 
 
-def _of_kept(release: Release, kept: Measured, common: Mapping[str, Any]) -> report.Evidence:
+def _without_left_out(release: Release, found: Measured, common: Mapping[str, Any]) -> report.Evidence:
     return report.gather(
-        kept.pair, claims=release.claims, risk=kept.risk, utility=kept.utility, steps=(), notes=(), **common
+        found.pair, claims=release.claims, risk=found.risk, utility=found.utility, steps=(), notes=(), **common
     )
 
 
@@ -286,11 +286,11 @@ def _for_outside(release: Release, evidence: report.Evidence) -> report.Evidence
     )
 
 
-def _rounded(evidence: report.Evidence, kept: Measured) -> report.Evidence:
+def _rounded(evidence: report.Evidence, found: Measured) -> report.Evidence:
     return replace(
         evidence,
-        risk=rounded(kept.risk),
-        utility=rounded(kept.utility),
+        risk=rounded(found.risk),
+        utility=rounded(found.utility),
         attackers=rounded(evidence.attackers),
         correlations=rounded(evidence.correlations),
         marginals=tuple(map(_with_round_shares, evidence.marginals)),
@@ -300,7 +300,7 @@ def _rounded(evidence: report.Evidence, kept: Measured) -> report.Evidence:
 
 
 def _without_comparisons(release: Release, evidence: report.Evidence) -> report.Evidence:
-    columns = accounts_of(release.kept_pair, evidence.recipe)
+    columns = accounts_of(release.outside_pair, evidence.recipe)
     none = Bands(bands=())
     withheld: Any = _Withheld()
     return replace(

@@ -19,11 +19,11 @@ from shoal.coarsening import SUPPRESSED
 from shoal.fact import Step
 from shoal.frame import series
 from shoal.pair import Pair
-from shoal.report.account import ColumnAccount, accounts_of, is_coarsened, known_limits, method_words
 from shoal.report.bands import Bands, SmallClasses, class_sizes, people_of, risk_bands
 from shoal.report.correlation import Correlations, correlations_of
 from shoal.report.marginal import Marginal, marginals_of
 from shoal.report.mosaic import Mosaic, mosaic_of
+from shoal.report.what_was_done import ColumnAccount, accounts_of, is_coarsened, known_limits, method_words
 from shoal.risk import Attackers, RiskReport
 from shoal.risk import attacker_models as models
 from shoal.utility import Quality, Usefulness, UtilityReport

@@ -81,14 +81,14 @@ _ALL: dict[tuple[str, Knows], str] = {
 def by_events(before: JointRisk | None, after: JointRisk) -> Html:
     """What known events give away of persons, on the tables joined."""
     was = {} if before is None else {(known.events, known.knows): known for known in before.by_events}
-    rows = [_row(known, was.get((known.events, known.knows)), after.wanted) for known in after.by_events]
+    rows = [_row(known, was.get((known.events, known.knows)), after.k_required) for known in after.by_events]
     words = (
         f"An intruder knows the class of a person (equal quasi-identifiers, or the group) and some of the person's "
-        f"events. Fits: how many of {count(after.n_persons)} persons could be the one; {after.wanted} or more are "
+        f"events. Fits: how many of {count(after.n_persons)} persons could be the one; {after.k_required} or more are "
         f"wanted. The tables hold {count(after.n_events)} events. Rows of a person can be counted too: as few as "
         f"{count(after.k_count)} of a class have equally many."
     )
-    head = ("Knows", f"Fewer than {after.wanted} fit, before", "After", "Fewest who fit", "Counted")
+    head = ("Knows", f"Fewer than {after.k_required} fit, before", "After", "Fewest who fit", "Counted")
     return section(
         "events",
         "Known events",
@@ -113,7 +113,13 @@ def _by_others(before: JointRisk | None, after: JointRisk) -> Html:
         )
         for one in after.third_parties
     ]
-    head = ("Knows whose it is", f"Fewer than {after.wanted} fit, before", "After", "Fewest who fit", "Of one person")
+    head = (
+        "Knows whose it is",
+        f"Fewer than {after.k_required} fit, before",
+        "After",
+        "Fewest who fit",
+        "Of one person",
+    )
     return rows_table("Persons found by pseudonyms of others", head, rows, numeric=(1, 2, 3, 4), quiet=True)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from shoal.errors import ParameterError
 from shoal.reading import Reading
+from shoal.report.decision import decision, expiry, recipient
 from shoal.report.evidence import Evidence
 from shoal.report.hierarchical_risk import hierarchy_sections
 from shoal.report.layout import shell
@@ -35,10 +36,9 @@ from shoal.report.sections import (
     rows_words,
     utility_withheld,
 )
-from shoal.report.signing import decision, expiry, recipient
-from shoal.report.standing import help_most, stands_out
 from shoal.report.summary import summary, synthetic_summary
 from shoal.report.utility import utility
+from shoal.report.who_stands_out import help_most, stands_out
 
 __all__ = ["Audience", "inside", "render"]
 

@@ -144,7 +144,7 @@ def _verbatim(evidence: Evidence, internal: bool) -> Html | None:
     """Combinations that stand in both tables; a share that may not be told is not in the table."""
     copies, n = evidence.risk.verbatim, evidence.risk.verbatim.n_rows
     shared = evidence.risk.reidentification.by_group is not None
-    told = {
+    texts = {
         "Released combinations that occur in the original": (
             copies.share,
             f"Of all quasi-identifiers together{'; they may belong to anyone in the group' if shared else ''}. The "
@@ -159,7 +159,7 @@ def _verbatim(evidence: Evidence, internal: bool) -> Html | None:
     }
     rows = [
         (name, guarded(share, n, evidence, internal=internal), count(n), join([_copied(share), f" {meaning}"]))
-        for name, (share, meaning) in told.items()
+        for name, (share, meaning) in texts.items()
         if may_tell(share, n, evidence, internal=internal)
     ]
     head = ("Combinations", "Share", "Of rows", "Reading")
@@ -313,9 +313,9 @@ def _attacker_table(evidence: Evidence, internal: bool) -> Html:
         tuple(getattr(side.prosecutor, figure) for side in sides) for figure in ("largest", "mean", "above_share")
     )
     may = all(may_tell(share, size, evidence, internal=internal) for share, size in zip(shares, n, strict=True))
-    told = [capped(risk, k, internal=internal) for risk in largest]
+    texts = [capped(risk, k, internal=internal) for risk in largest]
     rows: list[tuple[Child, ...]] = [
-        ("Prosecutor: largest", *_judged(largest, told, 1 / n[1], limits.get("prosecutor risk", hidden))),
+        ("Prosecutor: largest", *_judged(largest, texts, 1 / n[1], limits.get("prosecutor risk", hidden))),
         ("Prosecutor: mean", *_judged(means, [percent(mean) for mean in means], 1 / n[1])),
         *([(f"Prosecutor: records above {percent(1 / k)}", *_judged(shares, above, 0.0))] if may else []),
         (
@@ -340,9 +340,9 @@ def _by_register(
     """
     sides = evidence.attackers
     values = tuple(float(getattr(side.worst(figure), figure)) for side in sides)
-    told = [_told(value, figure, evidence.k, internal) for value in values]
+    texts = [_risk_shown(value, figure, evidence.k, internal) for value in values]
     chance = 1 / (sides[1].population or evidence.n_released)
-    before, after, *rest = _judged(values, told, chance, limit)
+    before, after, *rest = _judged(values, texts, chance, limit)
     ranges = [_range(side, figure, evidence.k, internal) for side in sides]
     return before if not internal else join([before, ranges[0]]), join([after, ranges[1]]), *rest
 
@@ -350,11 +350,11 @@ def _by_register(
 def _range(side: Attackers, figure: str, k: int, internal: bool) -> Child:
     """From the lowest to the highest model."""
     found = [float(getattr(model, figure)) for model in side.models]
-    low, high = (_told(end, figure, k, internal) for end in (min(found), max(found)))
+    low, high = (_risk_shown(end, figure, k, internal) for end in (min(found), max(found)))
     return None if low == high else tag("div", f"{low} to {high} by model", class_="spread")
 
 
-def _told(value: float, figure: str, k: int, internal: bool) -> str:
+def _risk_shown(value: float, figure: str, k: int, internal: bool) -> str:
     """The largest risk is of one class, and outside it doesn't tell one of fewer than k people."""
     return percent(value) if figure == "mean" else capped(value, k, internal=internal)
 
@@ -381,13 +381,13 @@ def _model_table(evidence: Evidence, internal: bool) -> Html | None:
 
 
 def _judged(
-    sides: tuple[float, ...], told: Sequence[str], chance: float, limit: float | None = None
+    sides: tuple[float, ...], texts: Sequence[str], chance: float, limit: float | None = None
 ) -> tuple[Child, ...]:
     """A risk before and after, what chance gives, its limit, and the verdict, which never tells more than they do."""
     before, after = sides
-    known = after if told[0] == told[1] else before
+    known = after if texts[0] == texts[1] else before
     read = Reading(name="", value=after, limit=limit, before=known, chance=chance)
-    return *told, percent(chance), percent(limit), verdict(read)
+    return *texts, percent(chance), percent(limit), verdict(read)
 
 
 def _attacker_note(evidence: Evidence) -> Html:
@@ -509,6 +509,6 @@ def _guess_rows(evidence: Evidence) -> list[tuple[Child, ...]]:
             shows="share" if is_share else "number",
             better="lower" if is_share else "higher",
         )
-        told = (guess.column, measure, shown(guess.value), interval, shown(guess.baseline), verdict(better))
-        rows.append(told)
+        texts = (guess.column, measure, shown(guess.value), interval, shown(guess.baseline), verdict(better))
+        rows.append(texts)
     return rows

@@ -10,13 +10,13 @@ from typing import Any
 
 from shoal.claim import Claim
 from shoal.fact import Step
-from shoal.report.account import ColumnAccount
 from shoal.report.evidence import Evidence
 from shoal.report.marginal import Marginal
 from shoal.report.markup import Child, Html, join, rows_table, section, tag
 from shoal.report.numbers import between, count, number, percent, plural
 from shoal.report.pieces import basis, bullets, is_share, moved_words
 from shoal.report.summary import left_out_words
+from shoal.report.what_was_done import ColumnAccount
 
 __all__ = [
     "claims",

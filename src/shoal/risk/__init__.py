@@ -16,27 +16,27 @@ if TYPE_CHECKING:
     from shoal.risk.assessment import RiskReport, assess
     from shoal.risk.attacker_models import AttackerRisk, Attackers, attackers
     from shoal.risk.attribute_inference import ColumnInference, Inference, inference
-    from shoal.risk.class_mixture import ClassMix, class_mix
+    from shoal.risk.class_disclosure import ClassMix, class_mix
     from shoal.risk.class_sizes import ClassReport, Diversity, classes
     from shoal.risk.column_contribution import ColumnContribution, Contribution, ValueContribution, contribution
     from shoal.risk.control_group import AttackRisk
-    from shoal.risk.copies import ReplicatedUniques, Verbatim, replicated_uniques, verbatim
     from shoal.risk.dependence import Dependence, dependences
     from shoal.risk.exposure import AggregateExposure, MethodExposure, NoisyExposure, aggregate_exposure
     from shoal.risk.household_risk import HouseholdRisk, households
     from shoal.risk.individual_risk import IndividualRisk, individual
     from shoal.risk.interval_disclosure import ColumnDisclosure, IntervalDisclosure, intervals
     from shoal.risk.joined_view import known_events
-    from shoal.risk.matching import GroupRisk, Reidentification, reidentification
+    from shoal.risk.k_map_and_presence import KMap, Presence, k_map, presence
+    from shoal.risk.linkability_and_inference import Guessing, guessing, linkability
     from shoal.risk.membership_attack import Membership, membership, shadow_membership
-    from shoal.risk.minimal_uniques import Combination, Suda, suda
-    from shoal.risk.neighbour_attacks import Guessing, guessing, linkability
-    from shoal.risk.population import PopulationUniques, Uniqueness, uniqueness
-    from shoal.risk.population_map import KMap, Presence, k_map, presence
-    from shoal.risk.predicate_attack import SinglingOut, singling_out
+    from shoal.risk.population_uniqueness import PopulationUniques, Uniqueness, uniqueness
     from shoal.risk.record_linkage import Linkage, linkage
-    from shoal.risk.single_changes import Change, WhatIf, what_if
+    from shoal.risk.reidentification_attack import GroupRisk, Reidentification, reidentification
+    from shoal.risk.singling_out_attack import SinglingOut, singling_out
+    from shoal.risk.suda_scores import Combination, Suda, suda
     from shoal.risk.unchanged import UnchangedColumnsAttack, unchanged_columns
+    from shoal.risk.verbatim_rows import ReplicatedUniques, Verbatim, replicated_uniques, verbatim
+    from shoal.risk.what_if_changes import Change, WhatIf, what_if
 
 __all__ = [
     "AggregateExposure",

@@ -12,14 +12,14 @@ from shoal.record import Record
 from shoal.risk import (
     attacker_models,
     attribute_inference,
-    class_mixture,
+    class_disclosure,
     class_sizes,
-    copies,
     interval_disclosure,
-    matching,
     record_linkage,
+    reidentification_attack,
+    verbatim_rows,
 )
-from shoal.risk import population as uniqueness
+from shoal.risk import population_uniqueness as uniqueness
 from shoal.risk.closest_record import ClosestRecord
 from shoal.risk.closest_record import measure as closest_to
 from shoal.risk.dependence import Dependence, determined_by_quasi
@@ -57,16 +57,16 @@ class RiskReport(Record):
     releasable: ClassVar[bool] = False
 
     classes: class_sizes.ClassReport
-    reidentification: matching.Reidentification
+    reidentification: reidentification_attack.Reidentification
     linkage: record_linkage.Linkage
     uniqueness: uniqueness.Uniqueness
     attackers: attacker_models.Attackers
     intervals: interval_disclosure.IntervalDisclosure
     inference: attribute_inference.Inference
-    verbatim: copies.Verbatim
+    verbatim: verbatim_rows.Verbatim
     unchanged: UnchangedColumnsAttack
     dependences: tuple[Dependence, ...] = ()
-    class_mix: tuple[class_mixture.ClassMix, ...] = ()
+    class_mix: tuple[class_disclosure.ClassMix, ...] = ()
     closest: ClosestRecord | None = None
     k: int | None = None
     small_share: float | None = None
@@ -118,13 +118,15 @@ def assess(
     tied = parts.done(determined_by_quasi(pair, seed=seed))
     return RiskReport(
         classes=classes,
-        reidentification=matching.measure(pair, seed=seed, labels=labels if exchangeable else None, matches=matches),
+        reidentification=reidentification_attack.measure(
+            pair, seed=seed, labels=labels if exchangeable else None, matches=matches
+        ),
         linkage=parts.done(record_linkage.measure(pair, seed=seed)),
         uniqueness=parts.done(uniqueness.measure(released, schema, population, found=found)),
         attackers=attacker_models.measure(released, schema, population, found=found),
         intervals=parts.done(interval_disclosure.measure(pair)),
         inference=parts.done(attribute_inference.measure(pair, matches=matches)),
-        verbatim=parts.done(copies.measure(pair)),
+        verbatim=parts.done(verbatim_rows.measure(pair)),
         unchanged=parts.done(attack_unchanged(pair, seed=seed, k=k or 1, tied=tied)),
         dependences=tied,
         class_mix=_class_mix(pair, labels),
@@ -146,7 +148,7 @@ class _Parts:
         return measured
 
 
-def _class_mix(pair: Pair, labels: Any) -> tuple[class_mixture.ClassMix, ...]:
+def _class_mix(pair: Pair, labels: Any) -> tuple[class_disclosure.ClassMix, ...]:
     """One column at a time: the classes of many columns together are nearly all different, and tell nothing."""
     names = class_names(pair.schema) if labels is not None else ()
-    return tuple(class_mixture.measure(pair.original, labels, (name,)) for name in names)
+    return tuple(class_disclosure.measure(pair.original, labels, (name,)) for name in names)

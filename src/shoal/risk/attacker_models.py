@@ -38,7 +38,7 @@ from shoal.record import Interval, Record
 from shoal.risk.class_sizes import table_classes
 from shoal.risk.individual_risk import expected_risks
 from shoal.risk.log_linear import LogLinear
-from shoal.risk.population import REDRAWS, fit_pitman, pitman_fits, redrawn
+from shoal.risk.population_uniqueness import REDRAWS, fit_pitman, pitman_fits, redrawn
 from shoal.schema import Schema
 
 __all__ = ["AttackerRisk", "Attackers", "ModelRisk", "attackers", "measure"]
@@ -201,7 +201,7 @@ def measure(
     found = table_classes(frame, schema) if found is None else found
     size = estimated_size(frame, schema, found, population)
     by_class = _models(frame, schema, found, size, keys, fitted)
-    models = {name: one.told(name, found, threshold) for name, one in by_class.items()}
+    models = {name: one.model_risk(name, found, threshold) for name, one in by_class.items()}
     named = [name for name in models if name != "log-linear"]
     chosen = models[max(named, key=lambda name: models[name].mean)]
     means = [model.mean for model in models.values()]
@@ -228,7 +228,7 @@ class _ByClass:
     fits: bool | None = None
     interval: Interval | None = None
 
-    def told(self, model: Model, found: Classes, threshold: float) -> ModelRisk:
+    def model_risk(self, model: Model, found: Classes, threshold: float) -> ModelRisk:
         n, matched = float(found.sizes.sum()), self.risks * found.sizes
         half = _NORMAL * float(np.sqrt((matched**2).sum())) / n  # class counts are Poisson
         mean = float(matched.sum()) / n

@@ -103,7 +103,7 @@ def households(
     frame = enter(table)
     require_keys(frame, schema)
     name = _column(frame, schema, household)
-    Problems(in_two_homes(frame, _with_home(schema, name))).settle()
+    Problems(in_two_homes(frame, _with_home(schema, name))).raise_if_any()
     home = combine([persons(series(frame, name))])
     found = table_classes(frame, schema)
     size = estimated_size(frame, schema, found, population)

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from shoal.pair import Pair
 from shoal.record import Record
-from shoal.risk import matching, record_linkage
+from shoal.risk import record_linkage, reidentification_attack
 from shoal.risk.assessment import RiskReport
 from shoal.risk.nearest import match_pair
 from shoal.risk.unchanged import measure as attack_unchanged
@@ -63,7 +63,7 @@ def tried_on_all(pair: Pair, measure: str, *, seed: int = 0, k: int = 1) -> Trie
     Cost: a search for each distinct row; of the attack with unchanged columns a second for every 2,000 people.
     """
     if measure == "reidentification":
-        found = matching.measure(pair, seed=seed, matches=match_pair(pair, seed=seed, everyone=True))
+        found = reidentification_attack.measure(pair, seed=seed, matches=match_pair(pair, seed=seed, everyone=True))
         return Tried(measure=measure, share=found.expected, n_tried=found.n_targets, n=found.n_records)
     if measure == "unchanged":
         attack = attack_unchanged(pair, seed=seed, k=k, everyone=True)

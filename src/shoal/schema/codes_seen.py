@@ -74,10 +74,10 @@ def question(seen: Mapping[str, int], *, listed: bool = False) -> str:
     """What to ask about them, and what to write if the answer is yes; `listed` says that they are among the levels."""
     if not seen:
         return ""
-    told = ", ".join(f"{value} ({n:,} cells)" for value, n in seen.items())
+    codes = ", ".join(f"{value} ({n:,} cells)" for value, n in seen.items())
     entry = ", ".join(f'"{value}" = "unknown"' for value in seen)
     levels = ", and take it out of the levels" if listed else ""
-    return f"Does {told} stand for an absence? If so: missing_codes = {{ {entry} }}{levels}"
+    return f"Does {codes} stand for an absence? If so: missing_codes = {{ {entry} }}{levels}"
 
 
 def _numbers(known: pl.Series) -> dict[str, int]:

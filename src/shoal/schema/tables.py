@@ -216,7 +216,7 @@ class LinkedSchema:
             raise SchemaError("tables", "must be one of persons, without a parent, and at least one of events")
         problems = Problems()
         problems.each(self._check_parent, self.tables)
-        problems.settle()
+        problems.raise_if_any()
 
     def _check_parent(self, table: LinkedTable) -> None:
         seen = [table.name]

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from shoal.score.explanation import Explanation
     from shoal.score.features import Features
     from shoal.score.model import RiskModel
+    from shoal.score.model_file import load
     from shoal.score.stable import StableForest, StableTree, distinct_alphas
-    from shoal.score.store import load
 
 __all__ = [
     "AlphaTree",

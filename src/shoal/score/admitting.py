@@ -7,7 +7,7 @@ from pathlib import Path
 
 from shoal.errors import InputError
 from shoal.ledger.admission import Admission
-from shoal.score.store import load
+from shoal.score.model_file import load
 
 __all__ = ["admission_of"]
 

@@ -317,7 +317,7 @@ class CertifiedForest(Certified, RiskModel):
             return [line for label, t in named for line in (f"class {label}", *t.lines(self.features_))]
         out = []
         for t, (tree, share) in enumerate(zip(self.model_, self._shares, strict=True)):
-            lines = tree.lines(self.features_, lambda node, share=share: self._told(share[node]))
+            lines = tree.lines(self.features_, lambda node, share=share: self._leaf_text(share[node]))
             out += [f"tree {t + 1} of {len(self.model_)}", *lines]
         return out
 

@@ -145,7 +145,7 @@ class CertifiedRegressor(CertifiedForest):
         """The name of the outcome."""
         return str(self.outcome_)
 
-    def _told(self, shares: FloatArray) -> str:
+    def _leaf_text(self, shares: FloatArray) -> str:
         return f"expected {float(self._values(shares[-1])):.4g}"
 
     def _body(self) -> dict[str, Any]:

@@ -124,7 +124,7 @@ class Certified:
     def _parts(self, cells: Sequence[int], place: int) -> tuple[float, FloatArray]:
         """Where the log-odds of a class start, and what each feature adds."""
 
-    def _told(self, shares: FloatArray) -> str:
+    def _leaf_text(self, shares: FloatArray) -> str:
         """The shares of the classes at a leaf, in words."""
         if len(shares) == 2:
             return f"risk {shares[1]:.2f} of class {self.classes_[1]}"
@@ -262,7 +262,7 @@ class CertifiedTree(Certified, RiskModel):
         return tree_importances([self.model_], len(self.features_))
 
     def _lines(self) -> list[str]:
-        return self.model_.lines(self.features_, lambda node: self._told(self._shares[node]))
+        return self.model_.lines(self.features_, lambda node: self._leaf_text(self._shares[node]))
 
     def _body(self) -> dict[str, Any]:
         return {"tree": self.model_.to_dict(), "leaf_scale": self.leaf_scale_}

@@ -387,7 +387,7 @@ class RiskModel(Classifier):
 
         A model that holds exact counts of the data is only written with ``internal=True``, and the file says so.
         """
-        from shoal.score.store import write
+        from shoal.score.model_file import write
 
         self._fitted()
         if not self.releasable and not internal:

@@ -127,8 +127,8 @@ class _Budgets:
         yield build
         if self._last_entry is not None:
             then = datetime.fromisoformat(self._last_entry)
-            told = "Seconds since the last entry of the ledger."
-            yield GaugeMetricFamily("shoal_ledger_age_seconds", told, (datetime.now(UTC) - then).total_seconds())
+            about = "Seconds since the last entry of the ledger."
+            yield GaugeMetricFamily("shoal_ledger_age_seconds", about, (datetime.now(UTC) - then).total_seconds())
         for word, about in _WORDS.items():
             said = f"{about}, in epsilon (rho where the limit is in rho)."
             gauge = GaugeMetricFamily(f"shoal_budget_{word}", said, labels=["kind", "name"])

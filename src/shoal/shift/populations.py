@@ -135,12 +135,12 @@ def check_codings(design: Design, people: People, others: Sequence[People], limi
             raise ColumnError(
                 factor.name,
                 f"must be coded in the {people.owner} as in the other tables",
-                got=f"{_told(strange, people)} in {share:.0%} of it{_against(factor.name, people, others)}",
+                got=f"{_levels_shown(strange, people)} in {share:.0%} of it{_against(factor.name, people, others)}",
                 hint="Recode one of the files, or declare the levels in the schema.",
             )
 
 
-def _told(levels: Sequence[str], people: People) -> str:
+def _levels_shown(levels: Sequence[str], people: People) -> str:
     return named(levels) if people.public else f"{len(levels)} other levels"
 
 

@@ -198,18 +198,18 @@ def run(
     """
     settings = _checked(settings or Settings())
     table, schema, name = _data(table, schema, name, settings)
-    bench = _Bench.of(prepare(table, schema), settings)
+    experiment = _Experiment.of(prepare(table, schema), settings)
     _warm_up(settings)
     return CampCrestStudy(
         settings=settings,
         data=name,
-        paper_data=_paper_data(bench.prepared, name),
-        n_records=bench.prepared.n,
-        quasi=bench.prepared.schema.quasi,
-        class_columns=class_names(bench.prepared.schema),
-        class_shares=tuple(float(share) for share in bench.classes.mean(axis=0)),
-        points=bench.all_points(progress),
-        parts=bench.part_points(),
+        paper_data=_paper_data(experiment.prepared, name),
+        n_records=experiment.prepared.n,
+        quasi=experiment.prepared.schema.quasi,
+        class_columns=class_names(experiment.prepared.schema),
+        class_shares=tuple(float(share) for share in experiment.classes.mean(axis=0)),
+        points=experiment.all_points(progress),
+        parts=experiment.part_points(),
     )
 
 
@@ -260,7 +260,7 @@ def simulated(n: int, seed: int) -> tuple[pl.DataFrame, Schema]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Bench:
+class _Experiment:
     """A file ready to be grouped and masked over and over; releases stay codes, in the original's row order."""
 
     prepared: Prepared
@@ -270,7 +270,7 @@ class _Bench:
     columns: tuple[str, ...]
 
     @classmethod
-    def of(cls, prepared: Prepared, settings: Settings) -> _Bench:
+    def of(cls, prepared: Prepared, settings: Settings) -> _Experiment:
         schema = prepared.schema
         if not schema.quasi or not class_names(schema):
             raise InputError("study", "needs quasi-identifiers and a nominal or ordinal sensitive column, the class")
@@ -308,7 +308,7 @@ class _Bench:
         return tuple(self._part(rows) for rows in np.array_split(order, n_parts)) if n_parts > 1 else ()
 
     def _part(self, rows: IntArray) -> tuple[Point, ...]:
-        part = _Bench.of(prepare(self.prepared.frame[np.sort(rows)], self.prepared.schema), self.settings)
+        part = _Experiment.of(prepare(self.prepared.frame[np.sort(rows)], self.prepared.schema), self.settings)
         sizes = list(group_sizes(len(rows), self.settings.growth))
         return tuple(p for grouping in ("CREST", *RIVALS) for p in part._sweep(grouping, sizes, ["published"], quiet))
 

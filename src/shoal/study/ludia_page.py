@@ -43,11 +43,11 @@ _TABLE_4_3 = (
 
 def _errors(study: LudiaStudy) -> list[dict[str, Any]]:
     """All errors on simulated tables, a row each."""
-    told = study.to_dict()
+    words = study.to_dict()
     return [
         {"part": part, **{name: cell for name, cell in row.items() if name != "runs"}}
         for part in ("few", "many", "knob")
-        for row in told[part]
+        for row in words[part]
     ]
 
 

@@ -34,8 +34,8 @@ from shoal.encode import Encoder
 from shoal.group import KMember
 from shoal.mask import BlindMask, Centroid, GaussianDither, Resample, ValueSets, pair_up
 from shoal.pair import Pair
-from shoal.risk.matching import measure
 from shoal.risk.nearest import match_pair
+from shoal.risk.reidentification_attack import measure
 from shoal.rng import stream
 from shoal.shift.models import least_squares, market_logit
 from shoal.shift.people import ratio, sums_by

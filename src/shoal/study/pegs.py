@@ -50,9 +50,9 @@ from shoal.study.pegs_measures import (
 from shoal.study.study import Flag, Progress, quiet
 from shoal.synth import MarginalBootstrap, PeGS, PerturbedImputation
 from shoal.synth.bootstrap import BootstrapModel
-from shoal.synth.by_row import RowModel
 from shoal.synth.domain import encode_table
-from shoal.synth.imputation import ImputationModel
+from shoal.synth.pegs_by_row import RowModel
+from shoal.synth.perturbed_imputation import ImputationModel
 
 __all__ = ["EPSILONS", "ROW_METHODS", "TABLE_METHODS", "PegsStudy", "Point", "Settings", "run"]
 
@@ -197,11 +197,11 @@ def run(
     check(settings)
     if table is None or schema is None:
         table, schema, name = discharge(settings.n, settings.seed), discharge_schema(), "simulated discharges"
-    bench = _Bench(table, schema, settings)
-    return bench.study(name, progress)
+    experiment = _Experiment(table, schema, settings)
+    return experiment.study(name, progress)
 
 
-class _Bench:
+class _Experiment:
     """The original, measured once, and the models that are fitted once for all ε."""
 
     def __init__(self, table: Any, schema: Schema, settings: Settings) -> None:

@@ -36,7 +36,7 @@ from shoal.group.ball import Ball, Scene
 from shoal.mask.aware import AwareMask, Masking
 from shoal.mask.flatten import Flatten
 from shoal.mask.push_back import PushBack
-from shoal.mask.shape import changed_shapes
+from shoal.mask.shape_divergence import changed_shapes
 from shoal.mask.shuffle import Shuffle
 from shoal.params import Help, Range, check
 from shoal.risk import linkage
@@ -156,24 +156,28 @@ def run(settings: Settings | None = None, progress: Progress = quiet) -> Quantiz
     chosen = settings or Settings()
     check(chosen)
     data = planted(chosen.n, share=chosen.share, seed=chosen.seed)
-    bench = _Bench.of(data, chosen)
+    experiment = _Experiment.of(data, chosen)
     steps = []
     for i, (name, masks) in enumerate(CHAINS.items()):
         progress(i, len(CHAINS) + 1)
-        steps.append(bench.step(name, masks))
+        steps.append(experiment.step(name, masks))
     progress(len(CHAINS), len(CHAINS) + 1)
     return QuantizeStudy(
         settings=chosen,
         toy=_toy_tables(chosen.seed),
-        radius=bench.radius,
-        found=tuple(bench.found(radius, shape) for shape in ("clique", "ball") for radius in (*RADII, bench.radius)),
+        radius=experiment.radius,
+        found=tuple(
+            experiment.found(radius, shape) for shape in ("clique", "ball") for radius in (*RADII, experiment.radius)
+        ),
         steps=tuple(steps),
-        mapped=tuple(_mapped(s, x, chosen.seed) for s, x in zip(bench.spaces, bench.positions.T, strict=True)),
+        mapped=tuple(
+            _mapped(s, x, chosen.seed) for s, x in zip(experiment.spaces, experiment.positions.T, strict=True)
+        ),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Bench:
+class _Experiment:
     """The simulated table, ready for one chain after another."""
 
     settings: Settings
@@ -186,7 +190,7 @@ class _Bench:
     radius: float
 
     @classmethod
-    def of(cls, data: Planted, settings: Settings) -> _Bench:
+    def of(cls, data: Planted, settings: Settings) -> _Experiment:
         prepared = prepare(data.table, data.schema)
         scene = Scene.of(prepared, settings.seed)
         ball = Ball(minimum=settings.minimum)

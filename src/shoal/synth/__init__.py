@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from shoal.synth.bootstrap import MarginalBootstrap
     from shoal.synth.combining import Combined, combine
     from shoal.synth.contingency import ContingencyTable
-    from shoal.synth.imputation import PerturbedImputation
-    from shoal.synth.multiple import MultipleImputation
+    from shoal.synth.multiple_imputation import MultipleImputation
     from shoal.synth.pegs import PeGS
+    from shoal.synth.perturbed_imputation import PerturbedImputation
     from shoal.synth.synthesizer import Model, Price, Synthesizer, load
 
 __all__ = [

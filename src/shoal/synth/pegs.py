@@ -43,13 +43,13 @@ from shoal.errors import ParameterError
 from shoal.method import ReportText
 from shoal.params import Help, Range
 from shoal.schema import Schema
-from shoal.synth.by_row import fit_by_row, row_price
 from shoal.synth.counts import Tabulated
 from shoal.synth.domain import EncodedTable, Missing, PublicTable, encode_table
 from shoal.synth.parents import Choose, Parents
+from shoal.synth.pegs_by_row import fit_by_row, row_price
 from shoal.synth.spend import SHARES, Purse, can_pay, charge, total_budget
 from shoal.synth.synthesizer import Model, Price, Synthesizer
-from shoal.synth.within import with_fine_tables
+from shoal.synth.within_bins import with_fine_tables
 
 __all__ = ["PeGS"]
 
@@ -103,7 +103,7 @@ class PeGS(Synthesizer):
         Bins of a numeric column that has bounds and no edges. More bins are finer and noisier.
     numbers
         How a number is drawn from its bin, with ``scope="dataset"``: ``"fine"`` buys one fine table of each numeric
-        column for a twelfth of the budget, so that spikes, heaps and the range stay (see `shoal.synth.within`);
+        column for a twelfth of the budget, so that spikes, heaps and the range stay (see `shoal.synth.within_bins`);
         ``"even"`` spreads numbers evenly.
     missing
         ``"level"``: a missing value is a cell of its own, in every column, whether or not the data have one;
@@ -214,8 +214,8 @@ class PeGS(Synthesizer):
 
     def fit_tabulated(self, encoded: Tabulated, schema: Schema, account: Any, rng: Generator) -> Model:
         """Fit to exact counts, wherever they were counted; the account is charged before any noise is drawn."""
-        from shoal.synth.by_graph import fit_graph
-        from shoal.synth.by_table import fit_chain_model, fit_conditionals
+        from shoal.synth.pegs_by_graph import fit_graph
+        from shoal.synth.pegs_by_table import fit_chain_model, fit_conditionals
 
         stated, unit = self.stated, self.unit(schema)
         purse = Purse(left=total_budget(self.epsilon, self.delta, unit))

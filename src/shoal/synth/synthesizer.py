@@ -392,10 +392,10 @@ def _read(path: Path) -> Any:
 
 def _kinds() -> dict[str, Any]:
     from shoal.synth.bootstrap import BootstrapModel
-    from shoal.synth.by_graph import GraphModel
-    from shoal.synth.by_row import RowModel
-    from shoal.synth.by_table import ChainModel, ConditionalsModel
     from shoal.synth.contingency import ContingencyModel
+    from shoal.synth.pegs_by_graph import GraphModel
+    from shoal.synth.pegs_by_row import RowModel
+    from shoal.synth.pegs_by_table import ChainModel, ConditionalsModel
 
     models = (ChainModel, ConditionalsModel, GraphModel, RowModel, BootstrapModel, ContingencyModel)
     return {model.kind: model for model in models}

@@ -15,7 +15,6 @@ from shoal.utility.usefulness import Trained, Usefulness, usefulness
 
 if TYPE_CHECKING:
     from shoal.utility.assessment import UtilityReport, assess
-    from shoal.utility.distinguish import EnergyDistance, Propensity, energy_distance, propensity
     from shoal.utility.intersection import (
         BootstrapIntersection,
         TotalVariation,
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     )
     from shoal.utility.marginal import Marginals, Ranks, marginals, ranks
     from shoal.utility.moment import Moments, moments
+    from shoal.utility.propensity_score import EnergyDistance, Propensity, energy_distance, propensity
     from shoal.utility.regress import Regression, regression
 
 __all__ = [

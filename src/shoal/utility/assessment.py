@@ -11,7 +11,6 @@ from shoal.pair import Pair
 from shoal.record import Record
 from shoal.rng import stream
 from shoal.utility.design import WIDEST, Code, design_width
-from shoal.utility.distinguish import EnergyDistance, Propensity, distinguish, spread_apart
 from shoal.utility.intersection import (
     BootstrapIntersection,
     TotalVariation,
@@ -22,6 +21,7 @@ from shoal.utility.intersection import (
 )
 from shoal.utility.marginal import Marginals, Ranks, agree, compare
 from shoal.utility.moment import Moments, moments_of
+from shoal.utility.propensity_score import EnergyDistance, Propensity, distinguish, spread_apart
 from shoal.utility.regress import Regression, regression_of, targets
 from shoal.utility.tables import Both, both_columns, grid, row_weights
 

@@ -70,7 +70,7 @@ def _name(low: int, high: int | None) -> str:
 
 def standing(frame: pl.DataFrame, schema: Schema) -> dict[str, Any]:
     """Through which columns people stand out, and the changes of one column that would help most."""
-    from shoal.report.standing import change_words
+    from shoal.report.who_stands_out import change_words
     from shoal.risk import contribution, what_if
 
     if not schema.quasi:

@@ -126,7 +126,7 @@ class Opened:
     notes: tuple[str, ...] = ()
     asked: Mapping[str, Any] = field(default_factory=dict)
     reading: Mapping[str, Any] = field(default_factory=dict)
-    kept: str | None = None
+    copy: str | None = None
     tables: Mapping[str, int] = field(default_factory=dict)
     previews: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
@@ -221,7 +221,7 @@ def open_file(
     source = read_source(file, codes=None, **asked)
     opened = _seen(source, file, stamp, asked, stage="full")
     check_unchanged(opened)
-    return _kept(_judged(opened, source), source, keep)
+    return _with_copy(_judged(opened, source), source, keep)
 
 
 def look_at(frame: pl.DataFrame, file: Path, *, table: str) -> Opened:
@@ -380,11 +380,11 @@ def _judged(opened: Opened, source: Source) -> Opened:
     )
 
 
-def _kept(opened: Opened, source: Source, keep: Path | None) -> Opened:
+def _with_copy(opened: Opened, source: Source, keep: Path | None) -> Opened:
     from shoal.web.table_reading import keep_table
 
     place = None if keep is None else keep_table(source, keep)
-    return replace(opened, kept=None if place is None else str(place))
+    return replace(opened, copy=None if place is None else str(place))
 
 
 def _texts(frame: pl.DataFrame) -> list[list[str]]:

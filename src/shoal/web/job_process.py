@@ -251,19 +251,19 @@ def release(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
     held = {"preset": words.get("preset"), "accept": words.get("accept", False)}
     say.expect(forecast(*_persons(source, schema), recipe))
     asked = words.get("register") or {}
-    with _account(source, recipe, words) as book, _register(source, book, words) as register:
+    with _account(source, recipe, words) as account, _register(source, account, words) as register:
         made = make(
             source,
             schema,
             recipe,
             seed=words.get("seed"),
-            account=book,
+            account=account,
             register=register,
             same_groups_as=asked.get("same_groups_as"),
             progress=say,
             **held,
         )
-        spent = None if book is None else _spent(book)
+        spent = None if account is None else _spent(account)
         out = postponed(made, folder / ENTRY)
         target = out.write(folder / "release", format=words.get("format") or _format(source), progress=say)
     say("drawing")
@@ -286,7 +286,7 @@ def measure(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
 
 
 @contextmanager
-def _register(source: Source, book: Account | None, words: Words) -> Iterator[Register | None]:
+def _register(source: Source, account: Account | None, words: Words) -> Iterator[Register | None]:
     """The register that a release is held against; none for a trial, or where none is asked."""
     from shoal.register.register import Register
     from shoal.release.registering import old_ledger, register_of
@@ -296,8 +296,8 @@ def _register(source: Source, book: Account | None, words: Words) -> Iterator[Re
         yield None
         return
     despite = asked.get("despite") or None
-    if book is not None:
-        yield Register.of(book.ledger, book.data_set).to(None, despite=despite)
+    if account is not None:
+        yield Register.of(account.ledger, account.data_set).to(None, despite=despite)
         return
     ledger = os.environ.get("SHOAL_LEDGER")
     if ledger is None:
@@ -402,8 +402,8 @@ def _limit(given: Any) -> float | None:
         raise ParameterError("limit", "must be a number", got=repr(given)[:40]) from None
 
 
-def _spent(book: Account) -> dict[str, str]:
-    return {"path": str(book.path), "spent": str(book.spent), "left": str(book.left)}
+def _spent(account: Account) -> dict[str, str]:
+    return {"path": str(account.path), "spent": str(account.spent), "left": str(account.left)}
 
 
 def _format(source: Source) -> str:

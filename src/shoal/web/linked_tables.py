@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["linked_column", "linked_exposure", "linked_source", "open_linked"]
 
-WANTED = 5  # candidates that everybody should keep when events are known
+K_REQUIRED = 5  # candidates that everybody should keep when events are known
 
 
 def open_linked(path: str | Path, *, keep: Path | None = None, **asked: Any) -> Opened:
@@ -54,14 +54,14 @@ def open_linked(path: str | Path, *, keep: Path | None = None, **asked: Any) -> 
             "schema": proposed.schema.to_dict(),
             "reasons": {name: dict(reasons) for name, reasons in proposed.reasons.items()},
         },
-        kept=None if keep is None else _kept(source.frame, keep / "kept"),
+        copy=None if keep is None else _copied(source.frame, keep / "kept"),
         scan={"findings": [_with_table(one, n) for n, view in views.items() for one in (view.scan or {})["findings"]]},
     )
     check_unchanged(opened)
     return opened
 
 
-def _kept(tables: Mapping[str, pl.DataFrame], folder: Path) -> str | None:
+def _copied(tables: Mapping[str, pl.DataFrame], folder: Path) -> str | None:
     """Copies of the tables; None where they can't be kept, which does no harm."""
     try:
         folder.mkdir(mode=0o700)
@@ -78,7 +78,7 @@ def linked_column(opened: Opened, table: str, name: str) -> pl.Series:
 
     check_unchanged(opened)
     try:
-        return pl.read_ipc(Path(str(opened.kept)) / f"{table}.arrow", columns=[name])[name]
+        return pl.read_ipc(Path(str(opened.copy)) / f"{table}.arrow", columns=[name])[name]
     except Exception:
         raise InputError(opened.name, "has no copy here any more", hint="Open it again.") from None
 
@@ -117,11 +117,11 @@ def linked_exposure(tables: Mapping[str, Any], schema: LinkedSchema) -> dict[str
     found |= exposure(persons, root.whole)
     found |= standing(persons, root.whole)
     try:
-        joined = measure(held, WANTED)
+        joined = measure(held, K_REQUIRED)
     except ShoalError:
         return found
     known = [one for one in joined.by_events if one.knows == "events" and one.below_share is not None]
-    return found | {"events": [(one.events, one.k, one.below_share) for one in known], "wanted": WANTED}
+    return found | {"events": [(one.events, one.k, one.below_share) for one in known], "k_required": K_REQUIRED}
 
 
 def _words(error: InputError) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import ParameterError, ShoalError
-from shoal.register.home import own_ledger
+from shoal.register.own_ledger import own_ledger
 
 if TYPE_CHECKING:
     from shoal.ledger.ledger import Ledger
@@ -59,20 +59,20 @@ class Left:
 
 def left_before() -> tuple[Left, ...]:
     """Every release in the register, the newest first; none where there is no register yet."""
-    with _book() as book:
-        if book is None:
+    with _own_ledger() as ledger:
+        if ledger is None:
             return ()
-        labels = {one.name: one.label or one.name for one in book.balances() if one.kind == "data"}
-        return tuple(_left(words, labels) for words in reversed(book.releases()))
+        labels = {one.name: one.label or one.name for one in ledger.balances() if one.kind == "data"}
+        return tuple(_left(words, labels) for words in reversed(ledger.releases()))
 
 
 def withdraw(release: str, because: str) -> None:
     """Note that a release never left, or was called back; it stays in the journal."""
     if not because.strip():
         raise ParameterError("withdrawal", "must have a reason", hint="Say why: it is kept in the journal.")
-    with _book() as book:
-        if book is not None:
-            book.withdraw(release, because.strip())
+    with _own_ledger() as ledger:
+        if ledger is not None:
+            ledger.withdraw(release, because.strip())
 
 
 def _left(words: dict[str, Any], labels: dict[str, str]) -> Left:
@@ -93,7 +93,7 @@ def _left(words: dict[str, Any], labels: dict[str, str]) -> Left:
 
 
 @contextmanager
-def _book() -> Iterator[Ledger | None]:
+def _own_ledger() -> Iterator[Ledger | None]:
     from shoal.ledger.ledger import Ledger  # SQLAlchemy takes a third of a second to load
 
     shared = os.environ.get("SHOAL_LEDGER")
@@ -102,11 +102,11 @@ def _book() -> Iterator[Ledger | None]:
         yield None
         return
     try:
-        book = Ledger.open(url, create=False, keep=False)
+        ledger = Ledger.open(url, create=False, keep=False)
     except ShoalError:  # made by an earlier version: a run brings it up to date
         yield None
         return
     try:
-        yield book
+        yield ledger
     finally:
-        book.close()
+        ledger.close()

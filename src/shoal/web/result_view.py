@@ -225,7 +225,7 @@ def _events(release: Release) -> list[dict[str, Any]]:
     known = {} if before is None else {(one.knows, one.events): one.below_share for one in before.by_events}
     return [
         {"knows": one.knows, "events": one.events, "before": known.get((one.knows, one.events)), "k": one.k}
-        | {"after": one.below_share, "wanted": after.wanted}
+        | {"after": one.below_share, "k_required": after.k_required}
         for one in after.by_events
     ]
 
@@ -262,6 +262,6 @@ def _found_by_events(release: Release) -> list[str]:
     share = joint.share_below("1")
     words = (
         f"Who knows one event of a person beside the row leaves {share:.0%} of the persons with fewer than "
-        f"{joint.wanted} candidates: exchanging events bounds what is learnt, coarsening them hides whose they are."
+        f"{joint.k_required} candidates: exchanging events bounds what is learnt, coarsening them hides whose they are."
     )
     return [words] if share > MUCH else []

@@ -148,7 +148,7 @@ class SessionControl:
         """The project file's text."""
         session = self.session(id)
         ran = [job for job in reversed(self.jobs_of(id)) if job.kind == "release"]
-        results = [*session.notes.get("ran", ()), *map(_told, ran)]
+        results = [*session.notes.get("ran", ()), *map(_run_summary, ran)]
         return json.dumps(project_words(session, results), indent=1, ensure_ascii=False)
 
     def _save(self, id: str) -> None:
@@ -209,7 +209,7 @@ def entry_of(what: str, command: str = "") -> Entry:
     return Entry(at=time.time(), who=_who(), what=what, command=command)
 
 
-def _told(job: Job) -> dict[str, Any]:
+def _run_summary(job: Job) -> dict[str, Any]:
     """What a project keeps of a run: recipe and state, manifest and measures of a finished one, and no row of it."""
     result = job.result or {}
     try:

@@ -143,11 +143,11 @@ def keep_table(source: Source, folder: Path) -> Path | None:
 
 def column_of(opened: Opened, name: str) -> pl.Series:
     """One column of an opened file, from its copy where there is one."""
-    if opened.kept is not None:
+    if opened.copy is not None:
         with suppress(Exception):  # gone or harmed: the file itself is still there
             check_unchanged(opened)
-            codes = _about(Path(opened.kept))["labels"] or {}
-            column = pl.read_ipc(Path(opened.kept) / _TABLE, columns=[name])[name]
+            codes = _about(Path(opened.copy))["labels"] or {}
+            column = pl.read_ipc(Path(opened.copy) / _TABLE, columns=[name])[name]
             return without_codes(column, codes.get("missing", {}).get(name, ()))
     return source_of(opened).frame[name]
 
@@ -167,9 +167,9 @@ def source_of(opened: Opened, coded: Collection[str] = ()) -> Source:
 
 def _copy(opened: Opened, coded: Collection[str]) -> Source | None:
     """The copy, which has all codes for an absence: None where one of them is not to come as it is."""
-    if opened.kept is None:
+    if opened.copy is None:
         return None
-    place = Path(opened.kept)
+    place = Path(opened.copy)
     try:
         words = _about(place)
         frame = pl.read_ipc(place / _TABLE)

@@ -131,7 +131,7 @@ def _held_to(engine: Engine, relation: Relation, schema: Schema) -> tuple[list[C
     _refuse_codes(columns)
     known = engine.known(relation, [c.name for c in columns])
     facts = problems.each(lambda c: _missing_fact(c, known[ROWS] - known[c.name]), columns)
-    problems.settle()
+    problems.raise_if_any()
     return columns, [fact for fact in facts if fact is not None]
 
 

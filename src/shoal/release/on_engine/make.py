@@ -17,7 +17,7 @@ from shoal.coarsening import Generalize, Mondrian, Suppress
 from shoal.engine import MARK, PART_FORMATS, ROWS, Engine, Inputs, Relation
 from shoal.errors import InputError, ParameterError
 from shoal.recipe import Anonymization, Coarsening, Progress, Recipe, Synthesis, quiet, read_recipe
-from shoal.register.beside import Beside
+from shoal.register.beside_earlier import Beside
 from shoal.release.folders import MODEL, staged
 from shoal.release.manifest import read_replay, recorded_pseudonyms
 from shoal.release.on_engine.anonymize import EngineMade, anonymize_relation
@@ -34,7 +34,7 @@ from shoal.release.on_engine.written_table import check_written, in_order
 from shoal.release.preset_rules import preset_for, read_preset, shown
 from shoal.release.pseudonyms import check_pseudonyms
 from shoal.release.registering import Entry
-from shoal.report.signing import Decision
+from shoal.report.decision import Decision
 from shoal.rng import branch_key
 from shoal.schema import Schema
 

@@ -19,8 +19,8 @@ from shoal.engine import PERSON, ROWS, Engine, Relation
 from shoal.errors import InputError
 from shoal.frame import enter
 from shoal.recipe import Recipe
-from shoal.register.people import Draft, persons_of, row_hashes, told_apart
-from shoal.register.who import SKETCH, Known, Who, sketch_of
+from shoal.register.identity import SKETCH, Known, Who, sketch_of
+from shoal.register.person_marks import Draft, persons_of, row_hashes, told_apart
 from shoal.release.registering import Entry
 from shoal.schema import Schema
 

@@ -15,9 +15,9 @@ from shoal.fact import sentences
 from shoal.method import FAMILIES
 from shoal.recipe import Recipe
 from shoal.release.on_engine.anonymize import EngineMade
-from shoal.report.account import ROLES, methods_in
-from shoal.report.aggregates import Aggregates, Distribution, merged
+from shoal.report.engine_page import Aggregates, Distribution, merged
 from shoal.report.evidence import FEW
+from shoal.report.what_was_done import ROLES, methods_in
 
 __all__ = ["aggregates_of"]
 

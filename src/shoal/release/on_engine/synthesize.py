@@ -42,7 +42,7 @@ from shoal.synth.pegs import PeGS
 from shoal.synth.spend import can_pay, total_budget
 from shoal.synth.synthesizer import Model
 from shoal.synth.tables import check_keys, keys, n_keys
-from shoal.synth.within import parts_of
+from shoal.synth.within_bins import parts_of
 
 __all__ = ["check_synthesis", "synthesize_relation"]
 

@@ -28,15 +28,15 @@ from shoal.release.preset_rules import preset_words
 from shoal.release.registering import Entry
 from shoal.release.release import checked_seed
 from shoal.release.write import manifest_text
-from shoal.report.aggregates import render_aggregates
-from shoal.report.signing import Decision, with_decision
+from shoal.report.decision import Decision, with_decision
+from shoal.report.engine_page import render_aggregates
 from shoal.rng import fresh_key
 from shoal.schema import Schema
 
 if TYPE_CHECKING:
     from shoal.compliance.presets import Preset
     from shoal.pseudonym import Pseudonyms
-    from shoal.register.beside import Beside
+    from shoal.register.beside_earlier import Beside
 
 __all__ = ["EngineRun", "FilesRelease", "Origin", "Stamp", "write_evidence"]
 

@@ -239,9 +239,9 @@ class Grid:
         asked = codes_asked(self.opened, name, words)
         if not asked:
             return []
-        told = ", ".join(f"“{code}” ({count(n)} cells)" for code, n in asked.items())
+        listed = ", ".join(f"“{code}” ({count(n)} cells)" for code, n in asked.items())
         presses = [remedy(meaning, {name: coded(words, asked, meaning)}) for meaning in MEANINGS]
-        return [tag("div", tag("span", f"Does {told} stand for an absence? Yes:"), *presses, class_="doubt")]
+        return [tag("div", tag("span", f"Does {listed} stand for an absence? Yes:"), *presses, class_="doubt")]
 
 
 def codes_asked(opened: Opened, name: str, words: Mapping[str, Any]) -> dict[str, int]:

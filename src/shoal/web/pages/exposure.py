@@ -30,7 +30,7 @@ def standing_now(found: Mapping[str, Any], *, current: bool) -> Html:
     )
     label = "Records by how many share their combination"
     bands = tag("ul", *(_band(*band) for band in found["sizes"]), class_="bands", aria_label=label)
-    events = tag("ul", *(_known(one, found["wanted"]) for one in found.get("events", ())), class_="plain note")
+    events = tag("ul", *(_known(one, found["k_required"]) for one in found.get("events", ())), class_="plain note")
     stale = None if current else tag("p", "Counting anew…", class_="note")
     return tag(
         "section",
@@ -50,11 +50,11 @@ def events_known(events: str) -> str:
     return named.get(events, f"{events} events")
 
 
-def _known(one: tuple[str, int | None, float], wanted: int) -> Html:
+def _known(one: tuple[str, int | None, float], k_required: int) -> Html:
     """What an intruder achieves who knows so many events of a person beside the row."""
     events, k, below = one
     which = events_known(events)
-    words = f"Knowing {which}: {percent(below)} have fewer than {wanted} candidates, some only {count(k or 0)}."
+    words = f"Knowing {which}: {percent(below)} have fewer than {k_required} candidates, some only {count(k or 0)}."
     return tag("li", words)
 
 

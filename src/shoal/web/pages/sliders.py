@@ -26,7 +26,7 @@ def draw_sliders(view: Mapping[str, Any], chosen: Mapping[str, int]) -> Html | N
         "section",
         tag("h2", "Try other levels"),
         tag("p", words, class_="note"),
-        tag("div", tag("div", *rows, class_="sliders"), _told(lattice, made, at), class_="two wide-left"),
+        tag("div", tag("div", *rows, class_="sliders"), _effect(lattice, made, at), class_="two wide-left"),
     )
 
 
@@ -50,7 +50,7 @@ def _slider(name: str, levels: list[int], at: int, made: int) -> Html:
     return tag("label", tag("span", name, class_="name"), bar, tag("span", f"{words}{moved}", class_="soft"))
 
 
-def _told(lattice: Mapping[str, Any], made: Mapping[str, int], at: Mapping[str, int]) -> Html:
+def _effect(lattice: Mapping[str, Any], made: Mapping[str, int], at: Mapping[str, int]) -> Html:
     before, now = (_node(lattice, levels) for levels in (made, at))
     if now is None:
         words = "This choice lies beyond those that were counted. Use it to count it."
