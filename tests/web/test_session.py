@@ -99,7 +99,6 @@ def test_a_restored_project_keeps_its_schema_when_its_file_is_read():
 def test_jobs_are_remembered_once():
     session = Session.new().with_job("a").with_job("b").with_job("a")
     assert session.job_ids == ("a", "b")
-    assert session.without_job("a").job_ids == ("b",)
 
 
 def test_a_reload_finds_the_bench(tmp_path):

@@ -128,10 +128,6 @@ class Budget:
 
     __rmul__ = __mul__
 
-    def minus(self, other: Budget) -> Budget:
-        """What is left after `other`; raises a GuaranteeError where that is more than there is."""
-        return self - other
-
     def covers(self, other: Budget) -> bool:
         """Whether `other` can be spent from this; a ρ budget is compared with a ρ budget only."""
         self._check_currency(other)

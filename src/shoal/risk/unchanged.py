@@ -91,11 +91,6 @@ class UnchangedColumnsAttack(Record):
     columns: tuple[str, ...]
     why: str | None
 
-    @property
-    def is_measured(self) -> bool:
-        """Whether the attack could be tried."""
-        return self.why is None
-
 
 def unchanged_columns(
     original: Any, released: Any, schema: Schema, source_rows: Any = None, seed: int = 0, k: int = 1

@@ -18,6 +18,7 @@ from shoal.web.access import Access
 from shoal.web.controller import Controller
 from shoal.web.jobs import Jobs
 from shoal.web.middleware import Guard
+from shoal.web.pages import add_pages
 from shoal.web.project import Recent
 from shoal.web.routes import add_routes
 from shoal.web.session_control import UPLOAD_LIMIT
@@ -62,8 +63,6 @@ class WebSettings:
 
 def create_web_app(settings: WebSettings, controller: Controller | None = None) -> FastAPI:
     """The application around a controller (None: one of its own); its workspace is removed when it stops."""
-    from shoal.web.pages import add_pages
-
     service = _service(settings)
     controller = _controller(settings) if controller is None else controller
 

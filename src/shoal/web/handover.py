@@ -11,6 +11,7 @@ from typing import Any
 from shoal.errors import FileError
 from shoal.files.atomic import sha256
 from shoal.release.folders import MANIFEST
+from shoal.release.minisign import new_key
 from shoal.web.controller import Controller
 from shoal.web.export import hand_over
 from shoal.web.job import ENTRY, Job
@@ -88,8 +89,6 @@ def sign_release(controller: Controller, session: str, job: Job, given: Mapping[
 
 def _key(controller: Controller, given: Mapping[str, str]) -> Path:
     """The key that was named; one is made where none is."""
-    from shoal.release.minisign import new_key
-
     text = given.get("key", "").strip()
     if not text:
         raise FileError("key", "must be named", hint=f"Enter its path, for example {default_key()}.")

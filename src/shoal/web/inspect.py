@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import FileError, InputError
+from shoal.files import Labels, read_source
 from shoal.files.atomic import check_readable, reporting
 from shoal.record import Record
 
@@ -208,7 +209,6 @@ def open_file(
     >>> opened.n_rows, [column.type for column in opened.columns], opened.proposal["schema"]["columns"]["age"]["role"]
     (90, ['whole number', 'whole number'], 'quasi')
     """
-    from shoal.files import read_source
     from shoal.web.table_reading import first_look, width
 
     file = Path(path)
@@ -365,7 +365,6 @@ def _without_codes(source: Source) -> pl.DataFrame:
 def _judged(opened: Opened, source: Source) -> Opened:
     """With the proposed schema, which has the codes that the file declares, and the findings of the scan."""
     from shoal.compliance.scan import scan
-    from shoal.files import Labels
     from shoal.schema.infer import propose
 
     frame, labels = source.frame, source.labels or Labels()

@@ -24,12 +24,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import ParameterError
+from shoal.files import read_source
+from shoal.files.column_types import with_dates
 from shoal.processes import follow_parent
 from shoal.progress import Pace, listening
+from shoal.schema import LinkedSchema, Schema
 from shoal.web.error_text import DISK_FULL, Failure, explain, is_disk_full, without_paths
 from shoal.web.inspect import Opened, check_unchanged, open_file
 from shoal.web.job import ALL_SHEETS, ENTRY, Job, read_job, write_job, write_result
-from shoal.web.linked_tables import open_linked
+from shoal.web.linked_tables import linked_exposure, linked_source, open_linked
 
 if TYPE_CHECKING:
     from shoal.dp import Account
@@ -206,7 +209,6 @@ def _run_query(words: Words) -> None:
     """The rows of a query as the file that is then opened; without a query every table, as files of a folder."""
     if "database" not in words:
         return
-    from shoal.files import read_source
     from shoal.files.linked import names_in
 
     base, place = words["database"], Path(words["path"])
@@ -224,9 +226,7 @@ def look(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
 
     The first is written as soon as it is there.
     """
-    from shoal.schema import LinkedSchema
     from shoal.web.exposure import exposure, problems, standing
-    from shoal.web.linked_tables import linked_exposure
 
     source, schema = _table(words, say)
     say("counting")
@@ -351,8 +351,6 @@ def _recipes(words: Words, source: Source, schema: Schema) -> list[Recipe]:
 
 def _persons(source: Any, schema: Any) -> tuple[int, Schema]:
     """How many rows a forecast is for, and what they are: those of the persons, where tables are linked."""
-    from shoal.schema import Schema
-
     if isinstance(schema, Schema):
         return len(source.frame), schema
     return len(source.frame[schema.persons.name]), schema.persons.whole
@@ -362,9 +360,6 @@ def _table(words: Words, say: Progress) -> tuple[Any, Any]:
     """The table with its schema, or linked tables with theirs."""
     from dataclasses import replace
 
-    from shoal.files.column_types import with_dates
-    from shoal.schema import LinkedSchema, Schema
-    from shoal.web.linked_tables import linked_source
     from shoal.web.table_reading import source_of
 
     say("reading")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import FileError
+from shoal.files import write_table
 from shoal.web.inspect import Opened
 from shoal.web.job import ALL_SHEETS, Job, to_open
 from shoal.web.project import ENDING, read_project
@@ -78,7 +79,6 @@ class Opening(SessionControl):
     def open_sample(self) -> Session:
         """A session for simulated people."""
         from shoal.datasets import health_survey
-        from shoal.files import write_table
 
         place = self.workspace.receive("health-survey.csv")
         write_table(health_survey(SAMPLE_ROWS, seed=1), place)

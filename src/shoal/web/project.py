@@ -17,6 +17,7 @@ from typing import Any
 
 from shoal.errors import FileError
 from shoal.files.atomic import write_text
+from shoal.schema import Schema
 from shoal.web.session import Session
 
 __all__ = ["ENDING", "Recent", "project_words", "read_project", "schema_text", "script_of"]
@@ -77,8 +78,6 @@ def script_of(session: Session) -> str:
 def schema_text(words: Mapping[str, Any]) -> str:
     """A schema's words, or those of linked tables, as the TOML file that the command line reads."""
     import tomli_w
-
-    from shoal.schema import Schema
 
     return tomli_w.dumps(dict(words)) if "tables" in words else Schema.from_dict(words).to_toml()
 

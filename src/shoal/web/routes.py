@@ -25,6 +25,7 @@ from shoal.web.export import bundle
 from shoal.web.forms import read_words
 from shoal.web.handover import entered
 from shoal.web.job import Job
+from shoal.web.pages.column_panel import hierarchy_rows
 from shoal.web.pages.jobs import RefusedPage
 from shoal.web.pages.page import shown
 from shoal.web.project import ENDING, schema_text, script_of
@@ -139,8 +140,6 @@ def _stem(controller: Controller, session: str) -> str:
 
 
 def _hierarchy(controller: Controller, session: str, name: str, table: str) -> str:
-    from shoal.web.pages.column_panel import hierarchy_rows
-
     opened, words = controller.opened(session), controller.session(session).columns(table)
     columns = opened.columns if opened else ()
     view = next((column for column in columns if (column.table, column.name) == (table, name)), None)

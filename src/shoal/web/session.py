@@ -186,10 +186,6 @@ class Session:
         """Remember a job."""
         return self if job_id in self.job_ids else replace(self, job_ids=(*self.job_ids, job_id))
 
-    def without_job(self, job_id: str) -> Session:
-        """Forget a job."""
-        return replace(self, job_ids=tuple(known for known in self.job_ids if known != job_id))
-
     def with_note(self, name: str, value: Any) -> Session:
         """Remember something by name."""
         return replace(self, notes={**self.notes, name: value})

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from shoal.errors import ShoalError
-from shoal.files import Labels, Source
+from shoal.files import Labels, Source, read_source
 from shoal.files.atomic import write_text
 from shoal.files.source import READING
 from shoal.schema.codes_seen import without_codes
@@ -87,8 +87,6 @@ def _beginning(file: Path) -> bytes:
 def _text(data: bytes, ending: str, file: Path, reading: Mapping[str, Any]) -> Source | None:
     from dataclasses import replace
 
-    from shoal.files import read_source
-
     lines = b"" if b"\x00" in data else whole_lines(data)
     if lines.count(b"\n") < 2:
         return None
@@ -101,8 +99,6 @@ def _text(data: bytes, ending: str, file: Path, reading: Mapping[str, Any]) -> S
 
 def _parquet(file: Path) -> Source | None:
     import polars as pl
-
-    from shoal.files import Source
 
     try:
         frame = pl.scan_parquet(file, glob=False, hive_partitioning=False).head(50).collect()
@@ -157,8 +153,6 @@ def source_of(opened: Opened, coded: Collection[str] = ()) -> Source:
 
     `coded` are the columns whose codes for an absence, where the file declares some, come as they are.
     """
-    from shoal.files import read_source
-
     check_unchanged(opened)
     source = _copy(opened, coded) or read_source(opened.path, codes=coded, **opened.asked)
     check_unchanged(opened)
