@@ -249,9 +249,9 @@ def promises(claims: Sequence[Mapping[str, Any]]) -> Html:
     return tag("section", tag("h2", "What is promised"), tag("ul", *items, class_="promises") if items else none)
 
 
-def _spelled(statement: str) -> str:
+def _spelled(words: str) -> str:
     """A statement with percentages spelled as on every screen; what is signed keeps its own spelling."""
-    return re.sub(r"(?<=\d) %", "%", statement)
+    return re.sub(r"(?<=\d) %", "%", words)
 
 
 def _assumptions(claim: Mapping[str, Any]) -> Html | None:
