@@ -162,7 +162,7 @@ def progress_of(job: Job) -> Html:
     step = tag("strong", (job.step or job.state).capitalize())
     left = f" · about {spoken(job.seconds_left)} left" if job.seconds_left else ""
     done = "" if job.step_share is None else f" · {job.step_share:.0%}"
-    words = tag("p", step, f"{done}{left}", class_="steps", role="status")
+    words = tag("p", step, f"{done}{left}", class_="step-now", role="status")
     return join([words, tag("progress", aria_label=f"Progress of {title_of(job)}", **share)])
 
 
