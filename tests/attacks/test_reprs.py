@@ -9,7 +9,9 @@ import shoal
 SECRET = "Zzyzx"
 
 
-@pytest.mark.parametrize("part", ["risk", "utility", "pair", "prepared", "claims", "recipe", "facts", "steps", "kept"])
+@pytest.mark.parametrize(
+    "part", ["risk", "utility", "pair", "prepared", "claims", "recipe", "facts", "steps", "outside_measures"]
+)
 def test_no_repr_shows_a_cell(part):
     rng = np.random.default_rng(1)
     table = pl.DataFrame({"town": [SECRET, *rng.choice(["Alba", "Boro"], 59)], "cost": [813_377, *range(59)]})

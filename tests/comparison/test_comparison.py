@@ -43,6 +43,10 @@ def test_a_regression_is_told(make):
     one = make(shoal.Mondrian(), 0.01, 0.9)
     one = replace(one, utilities={**one.utilities, "r_squared": 0.125, "r_squared_original": 0.25})
     assert "R² = 0.125 if fitted to the release and 0.25" in Comparison(outcomes=(one,)).recommendation()
+    useless = replace(one, utilities={**one.utilities, "r_squared_original": -30.0})
+    said = Comparison(outcomes=(useless,)).recommendation()
+    assert "R²" not in said
+    assert "no better than the mean" in said
 
 
 def test_copies_of_unique_rows_are_told(make):

@@ -61,6 +61,8 @@ def test_dealing_loosens_what_groups_do_not_share_and_the_page_says_so(tables, t
     release, kept = of(tables)
     assert abs(kept["born", "visits"].before) > 0.9
     assert abs(kept["born", "visits"].after) < abs(kept["born", "visits"].before)
+    assert kept["born", "visits"].reading.verdict == "watch"
+    assert kept["born", "visits"].reading.chance == pytest.approx(0.1 * (1 - kept["born", "visits"].before ** 2))
     release.write(tmp_path / "out")
     page = (tmp_path / "out.internal" / "report.html").read_text()
     assert "born and the number of visits" in page

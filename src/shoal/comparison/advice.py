@@ -125,7 +125,14 @@ def _rivals(done: Sequence[Outcome], chosen: Outcome, limit: float) -> Iterator[
 
 def _regression(chosen: Outcome) -> Iterator[str]:
     after, before = (chosen.utilities.get(name) for name in ("r_squared", "r_squared_original"))
-    if after is not None and before is not None:
+    if after is None or before is None:
+        return
+    if before <= 0:
+        yield (
+            "A regression of the first numeric sensitive column on the quasi-identifiers predicts no better than the "
+            "mean even if fitted to the original: it says nothing about the recipes."
+        )
+    else:
         yield (
             "A regression of the first numeric sensitive column on the quasi-identifiers, tested on the people of the "
             f"original, has R² = {number(after)} if fitted to the release and {number(before)} if fitted to the "

@@ -9,6 +9,7 @@ from shoal.linked import JointRisk
 from shoal.linked.joint import Known, Knows
 from shoal.report.markup import Child, Html, rows_table, section, tag
 from shoal.report.numbers import NOT_MEASURED, between, count, percent
+from shoal.report.readings import verdict
 from shoal.risk import HouseholdRisk
 from shoal.utility.event_counts import EventCount
 
@@ -148,14 +149,17 @@ def by_counts(*links: EventCount) -> Html:
             "correlation" if one.ordered else "correlation ratio",
             _strength(one.before),
             _strength(one.after),
-            _strength(None if one.before is None or one.after is None else one.after - one.before),
+            _strength(one.reading.value),
+            _strength(one.reading.chance),
+            verdict(one.reading),
         )
         for one in links
     ]
     words = (
         "How strongly a column of the persons goes with how many events they have. Equal before and after at best; an "
         "exchange of events within groups pulls it towards what the groups have in common, coarser columns towards 0. "
-        "Correlations lie from −1 to 1, correlation ratios (columns without an order) from 0 to 1."
+        "Correlations lie from −1 to 1, correlation ratios (columns without an order) from 0 to 1. Sampling "
+        "error: twice the standard error of a correlation among as many persons."
     )
     return section(
         "event_counts",
@@ -163,13 +167,13 @@ def by_counts(*links: EventCount) -> Html:
         tag("p", words),
         rows_table(
             "Columns against numbers of events",
-            ("", "", "Before", "After", "Change"),
+            ("", "", "Before", "After", "Changed by", "Sampling error", "Reading"),
             rows,
-            numeric=(2, 3, 4),
+            numeric=(2, 3, 4, 5),
             quiet=True,
         ),
     )
 
 
 def _strength(value: float | None) -> str:
-    return NOT_MEASURED if value is None else f"{value:.2f}".replace("-", "−")
+    return NOT_MEASURED if value is None else f"{round(value, 2) + 0.0:.2f}".replace("-", "−")

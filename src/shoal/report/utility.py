@@ -199,8 +199,10 @@ def _regression(evidence: Evidence) -> list[Child]:
 
 
 def _as_trained(value: float | None, original: float | None) -> Html:
-    reading = Reading(name="", value=value, chance=original, shows="number", better="higher", slack=0.02)
-    return verdict(reading)
+    """A model that explains nothing of the original is no yardstick."""
+    useful = original is not None and original > 0
+    chance = original if useful else None
+    return verdict(Reading(name="", value=value, chance=chance, shows="number", better="higher", slack=0.02))
 
 
 def _as_unbiased(value: float | None, original: float | None) -> Html:

@@ -20,6 +20,7 @@ import numpy as np
 from shoal.arrays import FloatArray, IntArray
 from shoal.encode import Coding
 from shoal.pair import Pair
+from shoal.reading import Reading
 from shoal.record import Record
 
 __all__ = ["EventCount", "event_counts"]
@@ -37,6 +38,8 @@ class EventCount(Record):
         Whether `before` and `after` are correlations, from −1 to 1, or correlation ratios, from 0 to 1.
     before, after
         In the original and in the release; None where it is not defined.
+    n
+        Persons of the release.
     """
 
     releasable: ClassVar[bool] = False
@@ -46,6 +49,16 @@ class EventCount(Record):
     ordered: bool
     before: float | None
     after: float | None
+    n: int
+
+    @property
+    def reading(self) -> Reading:
+        """By how much it changed, beside twice the standard error of a correlation among as many persons."""
+        if self.before is None or self.after is None:
+            return Reading(name=self.column, value=None, shows="number", meaning="One of them is not defined.")
+        chance = 2 * (1 - self.before**2) / self.n**0.5
+        changed = abs(self.after - self.before)
+        return Reading(name=self.column, value=changed, chance=chance, against="sampling error", shows="number")
 
 
 def event_counts(pair: Pair, before: Mapping[str, IntArray], after: Mapping[str, IntArray]) -> tuple[EventCount, ...]:
@@ -60,6 +73,7 @@ def event_counts(pair: Pair, before: Mapping[str, IntArray], after: Mapping[str,
             ordered=not coding.unordered,
             before=_strength(own, before[table], coding),
             after=_strength(new, after[table], coding),
+            n=len(pair.released),
         )
         for coding, own, new in _columns(pair)
         for table in before

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -240,18 +239,13 @@ def promises(claims: Sequence[Mapping[str, Any]]) -> Html:
             "li",
             tag("span", claim["basis"], class_=f"basis {claim['basis']}"),
             " ",
-            _spelled(claim["statement"]),
+            claim["statement"],
             _assumptions(claim),
         )
         for claim in claims
     ]
     none = tag("p", "Nothing is promised. A measurement is no promise.", class_="note")
     return tag("section", tag("h2", "What is promised"), tag("ul", *items, class_="promises") if items else none)
-
-
-def _spelled(statement: str) -> str:
-    """A statement with percentages spelled as on every screen; what is signed keeps its own spelling."""
-    return re.sub(r"(?<=\d) %", "%", statement)
 
 
 def _assumptions(claim: Mapping[str, Any]) -> Html | None:
