@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 import shoal
+from shoal.exports import declared
 
-PAGE = Path(__file__).parents[1] / "docs/reference/python.md"
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs/reference/python.md"
 MODULES = ("aggregate", "datasets", "dp", "risk", "score", "shift", "synth", "utility")
 HEAVY = (
     "opendp",
@@ -84,3 +86,12 @@ def test_a_release_loads_what_an_anonymisation_needs():
 
 def test_scores_load_no_ledger():
     assert not loaded_by("import shoal.score") & {"sqlalchemy", "sklearn", "shoal.ledger"}
+
+
+@pytest.mark.parametrize("package", sorted(path.parent.name for path in ROOT.glob("src/shoal/*/__init__.py")))
+def test_no_name_that_is_loaded_on_demand_is_also_a_modules(package):
+    """The module, once something else has loaded it, would take the name's place."""
+    import_module(f"shoal.{package}")
+    for name, home in declared(f"shoal.{package}").items():
+        is_module = (ROOT / f"src/shoal/{package}/{name}.py").exists()
+        assert not is_module or home == f"shoal.{package}", f"{package}.{name} is a name and a module"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.coarsening.default_hierarchy import default_hierarchy, ladder_for
+from shoal.coarsening.default_hierarchies import default_hierarchy, ladder_for
 from shoal.coarsening.hierarchy import Hierarchy, check_nested
 from shoal.errors import ColumnError, FileError, ParameterError
 from shoal.schema import Column, Schema

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shoal import Schema
 from shoal.coarsening import lattice
-from shoal.coarsening.default_hierarchy import ladder_for
+from shoal.coarsening.default_hierarchies import ladder_for
 from shoal.coarsening.lattice import search
 from shoal.coarsening.lattice_nodes import Counter
 from shoal.coarsening.loss import cell_losses

@@ -17,7 +17,7 @@ def prepared():
 
 
 def written(prepared, name, level):
-    from shoal.coarsening.default_hierarchy import ladder_for
+    from shoal.coarsening.default_hierarchies import ladder_for
     from shoal.frame import series
 
     return ladder_for(series(prepared.frame, name), prepared.schema[name]).written(level)

@@ -123,7 +123,7 @@ def test_synthesis_ends_with_a_summary_that_a_person_reads(tmp_path, method):
 def test_a_bound_above_one_in_k_says_why(tmp_path):
     import polars as pl
 
-    rows = pl.DataFrame({"person": [0] * 12 + list(range(1, 49)), "age": [40] * 12 + [20 + i for i in range(48)]})
+    rows = pl.DataFrame({"person": [100] * 12 + list(range(1, 49)), "age": [40] * 12 + [20 + i for i in range(48)]})
     rows.write_csv(tmp_path / "visits.csv")
     shoal_schema = 'columns.person.role = "unit"\n[columns.age]\nrole = "quasi"\nkind = "numeric"\n'
     (tmp_path / "schema.toml").write_text(shoal_schema)

@@ -57,7 +57,7 @@ def test_year_after_year(register, people, tmp_path):
     despite = masked(people, register.to(None, despite="a test"), shoal.KMember(k=5))
     despite.write(tmp_path / "three")
     assert [words["people"] for words in register.releases()] == [80, len(second.table), 80]
-    register.book.verify()
+    register.ledger.verify()
 
 
 def test_withdrawn_expired_and_overtaken(register, people, tmp_path):
@@ -67,22 +67,22 @@ def test_withdrawn_expired_and_overtaken(register, people, tmp_path):
         second.write(tmp_path / "two")
     assert not (tmp_path / "two").exists()
     name = register.releases()[0]["release"]
-    register.book.withdraw(name, "a trial")
+    register.ledger.withdraw(name, "a trial")
     with pytest.raises(GuaranteeError, match="withdrawn from the register"):
         shoal.handover(out, tmp_path / "one.zip")
     masked(people, register, shoal.KMember(k=5)).write(tmp_path / "three")
-    register.book.forget(register.releases()[1]["release"], "it is over")
+    register.ledger.forget(register.releases()[1]["release"], "it is over")
     with pytest.raises(GuaranteeError, match="were deleted"):
         masked(people, register)
-    register.book.verify()
+    register.ledger.verify()
 
 
 def test_marks_of_many_parts_come_back_whole(register):
     content = np.random.default_rng(1).bytes(32 * 600_000)  # more than one part
-    data = register.book.begin_data_set("large", limit=Budget(epsilon=1))
-    register.book.register(data, digest="ab" * 32, words={"release": "large"}, people=content)
-    [words] = register.book.releases(data)
-    assert register.book.released_marks(words, "people") == content
+    data = register.ledger.begin_data_set("large", limit=Budget(epsilon=1))
+    register.ledger.register(data, digest="ab" * 32, words={"release": "large"}, people=content)
+    [words] = register.ledger.releases(data)
+    assert register.ledger.released_marks(words, "people") == content
 
 
 def test_a_shared_database_needs_a_key_that_is_not_in_it(url, people, tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ from shoal.exports import on_demand
 if TYPE_CHECKING:
     from shoal.coarsening import counting, partition  # compiled
     from shoal.coarsening.coarsener import SUPPRESSED, Coarsened, Coarsener
-    from shoal.coarsening.default_hierarchy import default_hierarchy
+    from shoal.coarsening.default_hierarchies import default_hierarchy
     from shoal.coarsening.generalize import Generalize
     from shoal.coarsening.hierarchy import Hierarchy
     from shoal.coarsening.mondrian import Mondrian

@@ -22,7 +22,7 @@ import numpy as np
 
 from shoal.arrays import BoolArray, IntArray
 from shoal.coarsening.coarsener import Coarsened, Coarsener
-from shoal.coarsening.default_hierarchy import follows_schema, ladder_for
+from shoal.coarsening.default_hierarchies import follows_schema, ladder_for
 from shoal.coarsening.hierarchy import Ladder
 from shoal.coarsening.lattice import Found, search
 from shoal.coarsening.lattice_nodes import Counter, Node
@@ -68,11 +68,13 @@ class Generalize(Coarsener):
     seconds
         Time limit of the search; the best found by then is used. With a limit, a result may differ from run to run.
 
-    Notes ----- A column without a hierarchy gets one by its kind (`shoal.coarsening.default_hierarchy`). A missing
-    value is a level of its own up to the last level; a suppressed record is in no class. Where the schema names a unit,
-    k counts distinct persons. Survey weights are not used. Cost: each counted node takes time in the number of classes
-    of a finer node, at first of the distinct combinations of values; how many are counted depends on the data. Memory
-    is that of the distinct combinations, times a few.
+    Notes
+    -----
+    A column without a hierarchy gets one by its kind (`shoal.coarsening.default_hierarchy`). A missing value is a level
+    of its own up to the last level; a suppressed record is in no class. Where the schema names a unit, k counts
+    distinct persons. Survey weights are not used. Cost: each counted node takes time in the number of classes of a
+    finer node, at first of the distinct combinations of values; how many are counted depends on the data. Memory is
+    that of the distinct combinations, times a few.
 
     Examples
     --------

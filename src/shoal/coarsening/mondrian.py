@@ -36,7 +36,7 @@ import polars as pl
 from shoal import coarsening
 from shoal.arrays import BoolArray, FloatArray, IntArray, numbered
 from shoal.coarsening.coarsener import Coarsened, Coarsener
-from shoal.coarsening.default_hierarchy import ladder_for
+from shoal.coarsening.default_hierarchies import ladder_for
 from shoal.coarsening.hierarchy import Ladder
 from shoal.coarsening.loss import importance_of
 from shoal.coarsening.raise_k import within_limits

@@ -23,7 +23,7 @@ import polars as pl
 
 from shoal.arrays import BoolArray, Generator, IntArray
 from shoal.claim import Claim
-from shoal.coarsening.default_hierarchy import follows_schema, ladder_for
+from shoal.coarsening.default_hierarchies import follows_schema, ladder_for
 from shoal.coarsening.generalize import LEVELS_BY_VALUES
 from shoal.coarsening.hierarchy import Ladder
 from shoal.conform import kind_of

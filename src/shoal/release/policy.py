@@ -32,7 +32,7 @@ import numpy as np
 
 from shoal.arrays import IntArray
 from shoal.coarsening import Generalize, Recode
-from shoal.coarsening.default_hierarchy import follows_schema, ladder_for
+from shoal.coarsening.default_hierarchies import follows_schema, ladder_for
 from shoal.coarsening.steps import Bins, Keeping, Prefix, Star, Step, step_of
 from shoal.equivalence import classes_of
 from shoal.errors import FileError, GuaranteeError, InputError, ParameterError, SchemaError

@@ -203,7 +203,7 @@ def _steps(content: pl.Series, column: Column, key: Codes) -> Iterator[tuple[Act
 
 
 def _candidates(content: pl.Series, values: pl.Series, column: Column) -> Iterator[tuple[Action, Step]]:
-    from shoal.coarsening.default_hierarchy import hierarchy_for  # coarsening loads scipy
+    from shoal.coarsening.default_hierarchies import hierarchy_for  # coarsening loads scipy
     from shoal.coarsening.steps import Round
 
     if column.kind == "numeric" and content.dtype.is_numeric():

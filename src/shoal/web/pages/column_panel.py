@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.coarsening.default_hierarchy import ladder_for
+from shoal.coarsening.default_hierarchies import ladder_for
 from shoal.coarsening.hierarchy import Hierarchy, Ladder
 from shoal.coarsening.steps import as_text
 from shoal.errors import ParameterError, ShoalError
