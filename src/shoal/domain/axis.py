@@ -278,7 +278,8 @@ class Axis:
             rule = f"must hold only the public {'levels' if self.levels is not None else 'domain'}"
             hint = "Correct the values, or widen levels, bounds, edges or the rule for missing values."
         else:
-            rule, hint = "holds levels that the original does not have", "Compare tables that share their levels."
+            rule = "holds levels that the original does not have"
+            hint = "Declare all levels in the schema, or compare tables that share them."
         return ColumnError(self.name, rule, got=f"{count} values outside", hint=hint)
 
     # ---- from codes to values
