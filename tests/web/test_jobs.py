@@ -149,6 +149,19 @@ def test_a_file_that_changed_since(jobs, workspace, survey):
     assert str(job.error) == "survey.csv: has changed since it was opened. Open it again."
 
 
+def test_a_stopped_job_leaves_no_note_of_a_fault(children, survey):
+    """A library that is stopped in the middle may take it for a fault; the note could quote cells."""
+    new = children.start("release", to_release(*survey, MONDRIAN))
+    (children.get(new).folder / "fault.txt").write_text("SENTINEL")
+    children.cancel(new)
+    end = time.monotonic() + PATIENCE
+    while new in children._children:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert children.get(new).state == "cancelled"
+    assert left_in(children.get(new).folder) <= {"job.json", "request.json"}
+
+
 @pytest.mark.parametrize("moment", ["queued", "starting", "measuring risk"])
 def test_cancel_at_any_moment(children, survey, moment):
     words = to_release(*survey, MONDRIAN)

@@ -34,7 +34,8 @@ AT_ONCE = 2
 TO_SETTLE = 10.0  # seconds for the last records to be written
 
 _QUICK = ("open", "look")
-_KEPT = {"job.json", "request.json", "fault.txt"}
+_RECORD = {"job.json", "request.json"}
+_FAULT = "fault.txt"  # why a job failed; one that was stopped has nothing to explain
 
 
 def spawn_child() -> Child:
@@ -246,7 +247,7 @@ class Jobs:
     def _finish(self, job: Job) -> None:
         self._jobs[job.id] = job
         if job.state != "done":
-            _sweep(job.folder)
+            _sweep(job.folder, _RECORD if job.state == "cancelled" else {*_RECORD, _FAULT})
         with suppress(ShoalError):
             write_job(job)
 
@@ -261,10 +262,10 @@ def _remove_after(child: Child, folders: Iterable[Path]) -> None:
     _remove(folders)
 
 
-def _sweep(folder: Path) -> None:
+def _sweep(folder: Path, kept: set[str]) -> None:
     """Remove what a job that failed or was stopped had written so far."""
     for path in folder.iterdir() if folder.is_dir() else ():
-        if path.name in _KEPT:
+        if path.name in kept:
             continue
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
