@@ -42,7 +42,7 @@ class TokenRisk(Record):
     k
         The smallest number of persons of one class who have the same token; 0 where nobody has one.
     below_share
-        The share of persons with a token that fewer than the k_required k of their class have.
+        The share of the counted persons who have a token that fewer than k_required persons of their class have.
     """
 
     releasable: ClassVar[bool] = False

@@ -6,7 +6,7 @@
   (The rows of a class are equal and in random order, so no rule tells them apart.) With one row per person it is 1/k.
   Where persons have several rows, person u is hit with probability at most (rows of u)/(rows of u's group), and the
   claim is the largest of these; where a pseudonym ties a person's rows together, it is that of
-  `shoal.release.make`.
+  `shoal.release.pseudonyms`.
 - A chain that ends in an aware mask: the **group size**, verified, which limits nobody's risk by itself; where the mask
   changes single records whatever their groups are (noise, swapping, PRAM), not even that.
 - Always: the **re-identification** that the nearest-match attack really achieves, measured; and, where columns are
@@ -184,10 +184,10 @@ def _mixed(recipe: Recipe, pair: Pair, labels: IntArray) -> Iterator[Claim]:
     """
     records, own = _as_written(pair), labels[pair.original.rows][pair.source_rows]
     for method in recipe.methods:
-        wanted = {name: getattr(method, name, None) for name in ("diversity", "closeness")}
-        if not recipe.is_blind or all(words is None for words in wanted.values()):
+        asked = {name: getattr(method, name, None) for name in ("diversity", "closeness")}
+        if not recipe.is_blind or all(words is None for words in asked.values()):
             continue
-        conditions = Conditions.of(records, k=getattr(method, "k", 1), **wanted)
+        conditions = Conditions.of(records, k=getattr(method, "k", 1), **asked)
         worst = conditions.found(own, int(own.max()) + 1)
         for promise, found in zip(conditions.promises(), worst, strict=True):
             require_kept(promise, found)
