@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 EXTRAS := .[all]
+# Bytecode is written whatever the shell says: the tests start hundreds of processes, and each would compile all again.
+export PYTHONDONTWRITEBYTECODE =
 APT := (apt-get update -qq >/dev/null 2>&1 || true) && apt-get install -y -qq
 
 .PHONY: demo test test-full test-spark test-matrix test-newest check kernels postgres chromium minisign nginx bench bench-all docs dist sbom \

@@ -9,6 +9,7 @@ import importlib
 import inspect
 import json
 import re
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from shoal.params import parameters
 
 DOCS = Path(__file__).parent
 NUMBERS = DOCS.parent / "benchmarks/peers.json"
+SCALE = DOCS.parent / "benchmarks/scale/measured.json"
 PEERS = """# Numbers
 
 Speed and quality beside what one would otherwise take, both sides in one run on the same simulated data, one process.
@@ -75,6 +77,9 @@ def pages() -> dict[Path, str]:
     """Every generated page."""
     made = {"cli": commands_page(), "methods": methods_page(), "python": names_page()}
     numbers = {DOCS / "explanation/numbers.md": numbers_page(json.loads(NUMBERS.read_text(encoding="utf-8")))}
+    scale_page = runpy.run_path(str(DOCS / "scale_page.py"))["scale_page"]
+    scale = DOCS / "explanation/scale.md"
+    numbers[scale] = scale_page(scale.read_text(encoding="utf-8"), json.loads(SCALE.read_text(encoding="utf-8")))
     return numbers | {DOCS / f"reference/{name}.md": text for name, text in made.items()}
 
 

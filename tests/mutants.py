@@ -20,8 +20,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 ROOMS = {
     "claim": (["claim.py"], ["tests/test_claim.py"]),
-    "disclose": (["release/disclose.py"], ["tests/attacks/test_pooled.py", "tests/attacks/test_non_interference.py"]),
-    "dp": (["dp/budget.py", "dp/unit.py", "dp/zcdp.py"], ["tests/dp/test_budget.py", "tests/dp/test_unit.py"]),
+    "disclose": (["release/disclose.py"], ["tests/release/test_disclose.py"]),
+    "dp": (
+        ["dp/budget.py", "dp/unit.py", "dp/zcdp.py"],
+        ["tests/dp/test_budget.py", "tests/dp/test_unit.py", "tests/dp/test_zcdp.py"],
+    ),
     "ledger": (
         ["ledger/amount.py", "ledger/chain.py"],
         ["tests/ledger/test_amount.py", "tests/ledger/test_chain.py", "tests/ledger/test_tampering.py"],
@@ -84,15 +87,22 @@ def _tried(copy, files, tests, each, rng, ends):
 
 
 def _sites(tree):
-    """What can be changed: operators, comparisons, conditions, numbers and truth values."""
+    """What can be changed: operators, comparisons, conditions, numbers and truth values; not how a record is built
+    (`@dataclass(slots=True)`), which changes nothing that a caller sees.
+    """
+    shapes = {id(part) for node in ast.walk(tree) for deco in _decorators(node) for part in ast.walk(deco)}
     for node in ast.walk(tree):
-        if (
+        if id(node) not in shapes and (
             (isinstance(node, ast.BinOp | ast.BoolOp) and type(node.op) in SWAPS and not _is_type(node))
             or (isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in SWAPS)
             or (isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float))
             or isinstance(node, ast.If | ast.IfExp)
         ):
             yield node
+
+
+def _decorators(node):
+    return node.decorator_list if isinstance(node, ast.ClassDef) else []
 
 
 def _is_type(node):
@@ -115,7 +125,8 @@ def _change(node):
 
 def _fails(folder, tests):
     """Whether the tests notice; one that never ends is noticed too."""
-    env = os.environ | {"PYTHONPATH": str(folder), "HYPOTHESIS_PROFILE": "default", "PYTHONDONTWRITEBYTECODE": "1"}
+    env = os.environ | {"PYTHONPATH": str(folder), "HYPOTHESIS_PROFILE": "shoal", "PYTHONDONTWRITEBYTECODE": ""}
+    env["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")  # what did not change is compiled once
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-n0", "--timeout=120", *tests]
     try:
         return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, timeout=300).returncode != 0

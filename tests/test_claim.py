@@ -56,3 +56,17 @@ def test_a_refused_word_is_shown_but_not_at_any_length():
         Claim(kind="k-anonymity", value=1, scope="s", basis="x" * 500, statement="s")
     assert "x" * 59 in str(refused.value)
     assert "x" * 60 not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("basis", "kind", "shown"),
+    [
+        ("proved", "re-identification bound", "0.3334"),
+        ("measured", "re-identification frequency", "0.3333"),
+        ("verified", "entropy l-diversity", "0.3333"),
+    ],
+)
+def test_a_promised_probability_is_printed_rounded_up(basis, kind, shown):
+    claim = Claim(kind=kind, value=1 / 3, scope="s", basis=basis, statement="Said.")
+    assert f"{kind} {shown} " in str(claim)
+    assert f"{kind} {shown} " in claim._repr_html_()

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shoal.synth.junction import adjacency, fitting, junction
 from shoal.synth.tables import pair_counts
 
 __all__ = ["Aim", "Fit"]
@@ -245,13 +246,16 @@ class Aim:
             self.sigma, self.heat = self.sigma / 2, self.heat * 2
 
     def _fitting(self, megabytes):
-        """Margins with which the junction tree stays below the size."""
-        from mbi import Domain
-        from mbi.junction_tree import hypothetical_model_size
+        """Margins with which the junction tree stays below the size.
 
-        domain = Domain(list(range(len(self.sizes))), self.sizes)
-        have = sorted({r for r, _, _ in self.seen})
-        return [r for r in self.weight if r in have or hypothetical_model_size(domain, [*have, r]) <= megabytes]
+        All cliques of an elimination bound the tree's cells from above in compiled code; only where that is over the
+        limit the tree itself is made. Cliques are greedy by cells, as mbi's are.
+        """
+        limit, have = megabytes * 2**20 / 8, sorted({r for r, _, _ in self.seen})
+        pairs = [r for r in self.weight if len(r) == 2]
+        within = fitting(adjacency(len(self.sizes), have), self.sizes, np.array(pairs), limit)
+        small = {*have, *(r for r in self.weight if len(r) == 1), *itertools.compress(pairs, within)}
+        return [r for r in self.weight if r in small or junction(self.sizes, [*have, r]).n_cells <= limit]
 
     def _chosen(self, candidates):
         """The exponential mechanism with ε = `heat`; one record changes a score by at most the largest weight."""

@@ -106,6 +106,8 @@ def run_grid(given, tables):
     asked = itertools.product(range(given.runs), given.records, tables, given.epsilon, methods)
     for seed, n, name, epsilon, method in asked:
         every, sizes = tables[name]
+        if any(len(every) / 1.2 < fewer < n for fewer in given.records):
+            continue  # hardly more than the size before
         X = every[np.random.default_rng(1).permutation(len(every))[:n]]
         cell = {"table": name, "n": len(X), "M": len(sizes), "epsilon": epsilon, "method": method, "seed": seed}
         if tuple(cell[key] for key in KEYS) in done:
@@ -171,7 +173,8 @@ def _welch(a, b):
 def _words(by, gap, half):
     ours = f"{np.mean([line['pairs'] for line in by['graph']]):.3f}"
     peers = ", ".join(f"{np.mean([line['pairs'] for line in by[p]]):.3f}" if p in by else "–" for p in PEERS)
-    return f"{f'**{ours}**' if gap <= 0 else ours} ({peers}; {gap:+.3f} ± {half:.3f})"
+    beside = f"{gap:+.3f}".replace("-", "−") + (", one run" if math.isnan(half) else f" ± {half:.3f}")
+    return f"{f'**{ours}**' if gap <= 0 else ours} ({peers}; {beside})"
 
 
 def main():

@@ -1,6 +1,7 @@
 """Every figure of the page on scale, one job at a time, each in a process of its own; prints a table.
 
     python benchmarks/scale/all.py --work FOLDER [--only PART] [--minutes 60] [--most ROWS]
+    python benchmarks/scale/all.py --work FOLDER --keep "on idle cores"     what was measured, for the page on scale
 
 A job is what is done, the rows, the engine and, on Spark, where it runs. What has been measured stands in
 `FOLDER/measured.jsonl` and is not measured again, so a run that was stopped goes on where it was. A job that takes
@@ -8,8 +9,9 @@ longer than its minutes is ended and noted as such. The claims of `count.py` are
 (7 MB for a million rows); what a job spills and releases goes to `FOLDER` too and is removed after it.
 
 CPU seconds are those of the job's process and of all that it started, the Java machine and Python workers included:
-this process adopts what outlives its parent and waits for it. Memory is the largest of one process. Shuffled bytes are
-the sum over all tasks of Spark's own log.
+this process adopts what outlives its parent and waits for it. Memory is the largest of the job's process. Shuffled
+bytes are the sum over all tasks of Spark's own log. `--keep NOTE` writes `measured.json` beside this file, from which
+`make docs` makes the page; the note says what else ran on the machine.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ def run(what, rows, engine, master, work):
     claims = work / f"claims-{rows}"
     if what == "sql":
         count.by_hand(claims)
-        return
+        return []
     recipes = {
         "generalize": Coarsening.of(Generalize(k=5)),
         "mdav": Anonymization.of(MDAV(k=5), Centroid()),
@@ -69,10 +71,8 @@ def run(what, rows, engine, master, work):
                 steps.append((step, time.time(), time.process_time()))
 
             release_files(running, inputs, schema, recipes[what], work / "room" / "out", progress=noted)
-    if not steps:
-        return
     ends = [*steps[1:], ("", time.time(), time.process_time())]
-    print(json.dumps([[s, round(e[1] - w, 1), round(e[2] - c, 1)] for (s, w, c), e in zip(steps, ends, strict=True)]))
+    return [[s, round(e[1] - w, 1), round(e[2] - c, 1)] for (s, w, c), e in zip(steps, ends[: len(steps)], strict=True)]
 
 
 def opened(engine, master, room):
@@ -110,8 +110,7 @@ def measured(job, work, minutes):
         "failed": "too slow" if late else "" if process.returncode == 0 else f"exit {process.returncode}",
         "cpu": round(spent.ru_utime + spent.ru_stime - before.ru_utime - before.ru_stime, 1),
         "wall": round(time.time() - start, 1),
-        "gib": round(spent.ru_maxrss / 2**20, 2),
-        "steps": json.loads(output.splitlines()[-1]) if output.strip() and not late else [],
+        **(json.loads(output.splitlines()[-1]) if output.strip() and not late else {"gib": None, "steps": []}),
         "shuffled": shuffled(room / "log") if engine == "spark" else 0,
     }
     shutil.rmtree(room, ignore_errors=True)
@@ -162,6 +161,12 @@ def adopt_orphans():
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
 
 
+def largest():
+    """The largest memory of this process in GiB (ru_maxrss would include the process that started it)."""
+    held = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    return int(held.split()[1]) / 2**20
+
+
 def everybody_gone():
     end = time.time() + 60
     while time.time() < end:
@@ -191,21 +196,41 @@ def table(lines):
         print(f"| {what} | {rows:,} | {where} | {figures} | {line['wall']:.0f} | {line['gib']} | {told} | {moved} |")
 
 
+def keep(lines, note):
+    """Write what was measured, once for each job, with the machine and what else ran there."""
+    from importlib.metadata import version
+
+    where = {
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "cores": os.cpu_count(),
+        "note": note,
+        "versions": {name: version(name) for name in ("duckdb", "polars", "pyspark")},
+    }
+    jobs = {tuple(line["job"]): line for line in lines}
+    found = {"machine": where, "jobs": list(jobs.values())}
+    Path(__file__).with_name("measured.json").write_text(json.dumps(found, indent=1) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True, help="folder for claims, results and what is spilled")
     parser.add_argument("--only", default="", help="jobs whose words contain this, such as 'mdav' or 'spark'")
     parser.add_argument("--minutes", type=float, default=60, help="time limit of one job")
     parser.add_argument("--most", type=int, default=50 * MILLION, help="leave out jobs of more rows")
+    parser.add_argument("--keep", metavar="NOTE", help="write what was measured for the page; measure nothing")
     parser.add_argument("--job", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.job:
-        run(*json.loads(given.job), given.work)
+        steps = run(*json.loads(given.job), given.work)
+        print(json.dumps({"gib": round(largest(), 2), "steps": steps}))
         return
     given.work.mkdir(parents=True, exist_ok=True)
     adopt_orphans()
     notes = given.work / "measured.jsonl"
     lines = [json.loads(line) for line in notes.read_text().splitlines()] if notes.exists() else []
+    if given.keep:
+        keep(lines, given.keep)
+        return
     done = {tuple(line["job"]) for line in lines}
     for job in JOBS:
         if job not in done and given.only in " ".join(map(str, job)) and job[1] <= given.most:

@@ -21,7 +21,7 @@ from scipy.special import ndtr
 from shoal.conform import prepare
 from shoal.encode import Encoder
 from shoal.mask import GaussianDither, ValueSets
-from shoal.mask.dither_blocks import neighbourhoods
+from shoal.mask.dither import neighbourhoods
 from shoal.mask.mixture import components, draw, forward, merge
 from shoal.mask.rosenblatt import dimension_order, draw_cells, forward_cells, inverse, inverse_ranked, pick_members
 from shoal.mask.smoothed_inverse import inverse_smooth

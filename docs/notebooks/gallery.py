@@ -1,7 +1,8 @@
 # %% [markdown]
 # # Gallery
 #
-# Pictures as Shoal draws them, made while this page was built. The first ones are in the report of every release.
+# Pictures as Shoal draws them, made while this page was built. The first three are in the report of every release: how
+# likely each record is to be found.
 
 # %%
 import re
@@ -19,8 +20,14 @@ with TemporaryDirectory() as folder:
 pictures = re.findall(r"<svg role=.*?</svg>", report, re.DOTALL)
 pictures[0]
 
+# %% [markdown]
+# How many people share a combination of quasi-identifiers, before and after.
+
 # %%
 pictures[1]
+
+# %% [markdown]
+# One column, before (grey) and after (the line).
 
 # %%
 pictures[-1]

@@ -24,9 +24,8 @@ if TYPE_CHECKING:  # for editors and type checkers; a method that isn't here is 
     from shoal.files import read_table
     from shoal.group import MDAV, MST, Ball, Crest, KMember, TCloseMST
     from shoal.linked.coarsen_events import CoarsenEvents
-    from shoal.linked.exchange import DealContents, DealEvents, ExchangeBags
+    from shoal.linked.exchange import DealContents, DealEvents, ExchangeBags, ExchangeTrajectories
     from shoal.linked.shift_dates import ShiftDates
-    from shoal.linked.trajectories import ExchangeTrajectories
     from shoal.mask import (
         AddNoise,
         CellDither,

@@ -123,14 +123,19 @@ class Claim(Record):
 
     def __str__(self) -> str:
         spread = f" [{self.interval[0]:.4g}, {self.interval[1]:.4g}]" if self.interval else ""
-        return f"{self.kind} {self.value:.4g}{spread} ({self.basis}, {self.scope}): {self.statement}"
+        return f"{self.kind} {self.limit():.4g}{spread} ({self.basis}, {self.scope}): {self.statement}"
 
     def _repr_html_(self) -> str:
         """The claim as a notebook shows it: with its assumptions."""
-        return html_table(f"{self.kind} {self.value:.4g} ({self.basis}, {self.scope})", self._rows())
+        return html_table(f"{self.kind} {self.limit():.4g} ({self.basis}, {self.scope})", self._rows())
 
     def _rows(self) -> list[tuple[str, str]]:
         return [("says", self.statement), *(("assumes", text) for text in self.assumptions)]
+
+    def limit(self, digits: int = 4) -> float:
+        """The value as it may be printed: a probability that is promised is rounded up, or it would not hold."""
+        promised = self.is_probability and self.basis != "measured"
+        return rounded_up(self.value, digits) if promised else self.value
 
     @property
     def is_differential(self) -> bool:

@@ -29,11 +29,14 @@ __all__ = [
     "Prepared",
     "as_written",
     "check_columns",
+    "coded_as_text",
     "floats",
     "in_two_homes",
     "kind_of",
     "levels_like",
+    "names_of",
     "prepare",
+    "torn_home",
     "typed_by_input",
     "unit_numbers",
     "unit_rule",
@@ -114,7 +117,7 @@ def prepare(table: Any, schema: Schema) -> Prepared:
     if len(frame) == 0:
         problems.raise_if_any()
         raise InputError("table", "must have at least one row", got="0 rows")
-    problems.each(lambda named: _check_named(frame, *named), _names(schema))
+    problems.each(lambda named: _check_named(frame, *named), names_of(schema))
     frame = _dated(frame, schema, problems)
     here = [column for column in schema.columns if _is_used(column) and column.name in frame.columns]
     columns = problems.each(lambda column: _with_kind(series(frame, column.name), column), here)
@@ -177,19 +180,24 @@ def in_two_homes(frame: Frame, schema: Schema) -> list[InputError]:
         return []
     pairs = pl.DataFrame({"unit": series(frame, unit), "home": series(frame, home)}).drop_nulls().unique()
     n_torn = int((pairs["unit"].unique_counts() > 1).sum())
+    return [torn_home(home, got=f"{n_torn} persons in several")] if n_torn else []
+
+
+def torn_home(home: str, got: str = "") -> ColumnError:
+    """What is said of a person in two households."""
     rule, hint = "must be the same in all rows of a person", "Correct it, or give who moved a household of their own."
-    return [ColumnError(home, rule, got=f"{n_torn} persons in several", hint=hint)] if n_torn else []
+    return ColumnError(home, rule, got=got, hint=hint)
 
 
-def _names(schema: Schema) -> list[tuple[str, str]]:
-    """The columns by which rows count as one person's or one household's, and what they name."""
+def names_of(schema: Schema) -> list[tuple[str, str, str]]:
+    """The columns by which rows count as one person's or one household's, what they name, and what to do if not."""
     both = ((schema.unit, "person"), (schema.household, "household"))
-    return [(name, what) for name, what in both if name is not None]
+    remedy = "Leave these cells empty: each row then counts as a {} of its own."
+    return [(name, what, remedy.format(what)) for name, what in both if name is not None]
 
 
-def _check_named(frame: Frame, name: str, what: str) -> None:
+def _check_named(frame: Frame, name: str, what: str, remedy: str) -> None:
     if name in frame.columns:
-        remedy = f"Leave these cells empty: each row then counts as a {what} of its own."
         check_names_somebody(series(frame, name), what, remedy)
 
 
@@ -226,9 +234,13 @@ def typed_by_input(table: Any, schema: Schema) -> Frame:
 
     A column with a code that is a text is released as texts, whether or not anybody in the input has the code.
     """
-    frame = enter(table)
-    texts = {c.name for c in schema.columns if any(isinstance(code, str) for code in c.reasons.values())}
+    frame, texts = enter(table), coded_as_text(schema)
     return frame.select([name for name in frame.columns if name not in texts])
+
+
+def coded_as_text(schema: Schema) -> list[str]:
+    """The columns of numbers in which a text stands for an absence."""
+    return [c.name for c in schema.columns if any(isinstance(code, str) for code in c.reasons.values())]
 
 
 def _is_unread(frame: Frame, column: Column) -> bool:

@@ -22,7 +22,7 @@ summed in sorted order, so a permutation of the rows changes no bit of them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -177,9 +177,21 @@ class Encoder:
     codings: tuple[Coding, ...]
 
     @classmethod
+    def of(cls, prepared: Prepared, names: Sequence[str]) -> Encoder:
+        """The encoder of the columns `names`, shared by all who ask: a column is learnt when first asked for."""
+        new = [name for name in names if name not in _shared(prepared)]
+        if new:
+            cls.fit(prepared, new).share(prepared)
+        return cls(codings=tuple(_shared(prepared)[name] for name in names))
+
+    @classmethod
     def fit(cls, prepared: Prepared, names: Iterable[str]) -> Encoder:
         """Learn the codes, places and spreads of the columns `names`."""
-        return cls(codings=tuple(prepared.once(("coding", name), partial(_learnt, prepared, name)) for name in names))
+        return cls(codings=tuple(_learn(series(prepared.frame, name), prepared.schema[name]) for name in names))
+
+    def share(self, prepared: Prepared) -> None:
+        """Let all who ask for an encoder of `prepared` get these codings, wherever they were learnt."""
+        _shared(prepared).update((coding.name, coding) for coding in self.codings)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -244,6 +256,10 @@ class Encoder:
             )
 
 
+def _shared(prepared: Prepared) -> dict[str, Coding]:
+    return prepared.once("codings", dict)
+
+
 def coding_of_counts(values: pl.Series, counts: IntArray, column: Column) -> Coding:
     """The coding of a column of categories, from its different values and how often each occurs.
 
@@ -284,10 +300,6 @@ def palette(codings: Iterable[Coding]) -> pl.DataFrame:
     longest = 1 + max(map(len, columns), default=0)
     number = pl.Series("#level", range(longest))
     return pl.DataFrame([number, *(column.extend_constant(None, longest - len(column)) for column in columns)])
-
-
-def _learnt(prepared: Prepared, name: str) -> Coding:
-    return _learn(series(prepared.frame, name), prepared.schema[name])
 
 
 def _learn(content: pl.Series, column: Column) -> Coding:

@@ -18,14 +18,14 @@ A table has the worst value over its classes. Cost: O(n · columns) for the clas
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from shoal.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from shoal.errors import SchemaError
+from shoal.errors import Problems, SchemaError
 from shoal.frame import Frame, series
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "equal_rows",
     "persons",
     "ranks",
+    "require_columns",
 ]
 
 _LARGEST_KEY = 2**62
@@ -173,8 +174,9 @@ def classes_of(frame: Frame, names: Sequence[str], unit: str | Codes | None = No
     """The equivalence classes of `frame` over the columns `names`.
 
     With `unit`, the name of a column or the person of each row, sizes count distinct persons. Without any name, all
-    rows are one class. A column that isn't there raises a SchemaError that names it.
+    rows are one class. Columns that aren't there are all named in one error.
     """
+    require_columns(frame.columns, names)
     key = combine([_column_codes(frame, name) for name in names], n_rows=len(frame))
     if unit is None:
         return Classes(labels=key.values, sizes=np.bincount(key.values, minlength=key.n))
@@ -270,9 +272,15 @@ def _pandas_texts(frame: Frame, name: str) -> Codes | None:
     return Codes(values=np.where(absent, len(distinct), values), n=len(distinct) + bool(absent.any()))
 
 
+def require_columns(there: Collection[str], names: Sequence[str]) -> None:
+    """Hold a table that has the columns `there` to have `names`; all that it lacks are named at once."""
+    hint = "Correct its name, or remove its entry from the schema."
+    lacking = [name for name in names if name not in there]
+    Problems(SchemaError("table", f"must have the column '{name}'", hint=hint) for name in lacking).raise_if_any()
+
+
 def _column(frame: Frame, name: str) -> pl.Series:
-    if name not in frame.columns:
-        raise SchemaError("table", f"must have the column '{name}'")
+    require_columns(frame.columns, [name])
     return series(frame, name)
 
 

@@ -84,7 +84,7 @@ class Estimator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportText:
-    """What the report says of a method, whatever the data; what is empty is told by the method's name.
+    """What the report says of a method, whatever the data; what is empty is described by the method's name.
 
     Parameters
     ----------

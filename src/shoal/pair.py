@@ -88,7 +88,7 @@ class Pair:
         schema = prepared.schema
         _check_has(frame, schema)
         frame = with_codes(frame, schema.columns)
-        encoder = Encoder.fit(prepared, schema.quasi)
+        encoder = Encoder.of(prepared, schema.quasi)
         codes = encoder.own_codes(prepared)
         reading = read_release(frame, encoder, codes, positions)
         if classes is None and reading.is_coarse:
@@ -169,7 +169,7 @@ class Pair:
         if name in self.encoder.names:
             j = self.encoder.names.index(name)
             return self.encoder.codings[j], self.original_codes[:, j], self.released_codes[:, j]
-        coding = Encoder.fit(self.original, [name]).codings[0]
+        coding = Encoder.of(self.original, [name]).codings[0]
         own = coding.codes(series(self.original.frame, name))
         return coding, own, read_column(series(self.released, name), coding, own, self.source_rows)[0]
 

@@ -82,7 +82,7 @@ def _row(cells: Sequence[Any], kind: str) -> str:
 
 
 def _flattened(words: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
-    """Names and values, nested names with a dot. Lists may hold values of single records: only their length is told."""
+    """Names and values, nested names with a dot. Lists may hold values of single records: their length is shown."""
     for name, value in words.items():
         if isinstance(value, Mapping):
             yield from _flattened(value, f"{before}{name}.")

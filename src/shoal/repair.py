@@ -1,4 +1,4 @@
-"""Changes of a schema that settle what doesn't fit its table, and that nobody can regret.
+"""Safe changes of a schema: they mend what doesn't fit its table, and never reveal more.
 
 A change is safe if it never lets more be learnt: an entry for a column that isn't there goes; a column without a role
 becomes an identifier, a unit or a quasi-identifier (as proposed, or quasi, the cautious guess); a column of codes is

@@ -131,4 +131,4 @@ def test_a_rule_says_which_columns_it_did_not_look_at(there):
     told = [check for check in shoal.verify(there / "out").checks if check.name.startswith("safe-harbor")]
     assert len(told) == len(rules)
     for check in told:
-        assert "not looked at, on the publisher's word: age_group, gender, income" in check.detail
+        assert "not checked, on the publisher's word: age_group, gender, income" in check.detail

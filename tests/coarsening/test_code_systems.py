@@ -19,7 +19,17 @@ BY_HAND = [
     ("icd-10", "e119", ("E11", "E08-E14", "E00-E90")),
     ("icd-10", "H62", ("H62", "H60-H62", "H60-H95")),
     ("icd-10", "S72.001A"[:7], ("S72", "S70-S79", "S00-T98")),
-    ("icd-10", "C4A.9", ("C4A", "C4A", "C00-D49")),
+    ("icd-10", "C4A.9", ("C4A", "C43-C44", "C00-D49")),
+    ("icd-10", "C7A.00", ("C7A", "C7A", "C00-D49")),
+    ("icd-10", "D3A.010", ("D3A", "D3A", "C00-D49")),
+    ("icd-10", "I1A.0", ("I1A", "I10-I16", "I00-I99")),
+    ("icd-10", "M1A.00X0", ("M1A", "M00-M25", "M00-M99")),
+    ("icd-10", "O9A.211", ("O9A", "O94-O99", "O00-O99")),
+    ("icd-10", "Z3A.20", ("Z3A", "Z30-Z39", "Z00-Z99")),
+    ("icd-10", "QA0.01", ("QA0", "QA0", "Q00-Q99")),
+    ("icd-10", "U07.1", ("U07", "U00-U49", "U00-U99")),
+    ("icd-10", "B96.2!", ("B96", "B95-B98", "A00-B99")),
+    ("icd-10", "I10.-", ("I10", "I10-I16", "I00-I99")),
     ("icd-10", "C50.9", ("C50", "C50", "C00-D49")),
     ("icd-9", "V86.1", ("V86", "V86", "V01-V91")),
     ("icd-9", "209.36", ("209", "209", "140-239")),
@@ -29,11 +39,19 @@ BY_HAND = [
     ("icd-9", "V57", ("V57", "V50-V59", "V01-V91")),
     ("icd-9", "E909.1", ("E909", "E900-E909", "E000-E999")),
     ("atc", "A10BA02", ("A10BA", "A10B", "A10", "A")),
+    ("atc", "A10BA", ("A10BA", "A10B", "A10", "A")),
+    ("atc", "N02", ("N02", "N02", "N02", "N")),
+    ("zip", "00602", ("006", "PR", "Territories", "Territories")),
+    ("zip", "09012", ("090", "AE", "Armed Forces", "Armed Forces")),
     ("zip", "02139", ("021", "MA", "New England", "Northeast")),
     ("zip", "2139", ("021", "MA", "New England", "Northeast")),
     ("zip", "94110-1234", ("941", "CA", "Pacific", "West")),
     ("fips", "1001", ("AL", "East South Central", "South")),
+    ("fips", "72001", ("PR", "Territories", "Territories")),
+    ("fips", "6", ("CA", "Pacific", "West")),
     ("nuts", "DE212", ("DE21", "DE2", "DE")),
+    ("nuts", "EL303", ("EL30", "EL3", "EL")),
+    ("nuts", "UKI3", ("UKI3", "UKI", "UK")),
 ]
 
 
@@ -49,7 +67,7 @@ def test_codes_looked_up_by_hand(system, code, ancestors):
         ("icd-10", "heart"),
         ("icd-9", "heart"),
         ("icd-9", "E90"),
-        ("atc", "A10"),
+        ("atc", "A1"),
         ("zip", "00012"),
         ("fips", "99001"),
         ("nuts", "D"),
@@ -107,6 +125,15 @@ def test_a_default_by_name_and_form():
     assert kind("zip", ["02139", "94110"]) == {"kind": "codes", "system": "zip"}
     assert kind("zip", ["02139", "00012"])["kind"] == "prefix"
     assert kind("hospital", ["I21", "E11"]) == {"kind": "flat"}
+
+
+def test_places_by_numbers_and_lost_zeros():
+    place = Column(name="fips", role="quasi", kind="nominal")
+    assert default_hierarchy(pl.Series("fips", [1001, 72001]), place).to_dict() == {"kind": "codes", "system": "fips"}
+    assert default_hierarchy(pl.Series("zip", [602, 94110]), place).to_dict() == {"kind": "codes", "system": "zip"}
+    states = Hierarchy.codes("zip", ["state"])
+    assert states.climb(pl.Series("zip", [602, 2139, 94110])).written(1).to_list() == ["PR", "MA", "CA"]
+    assert states.climb(pl.Series("zip", ["602", "941"])).written(1).to_list() == ["IL", "CA"]
 
 
 def test_places_of_the_usa():

@@ -66,6 +66,9 @@ def test_presidio_replaces_what_has_a_form():
     assert left <= 1  # it overlooks one: what it promises is to count what it replaced
     assert sum(done.counts["note"].values()) >= N - left
     assert done.table["age"].equals(TABLE["age"])
+    import tldextract.tldextract
+
+    assert tldextract.tldextract.TLD_EXTRACTOR.suffix_list_urls == ()  # nothing is fetched
     with pytest.raises(ParameterError, match="spaCy model"):
         scrub(TABLE, ["note"], model="no_such_model")
     with pytest.raises(ColumnError, match="'age'"):

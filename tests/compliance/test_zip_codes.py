@@ -3,7 +3,7 @@
 import polars as pl
 
 from shoal.coarsening.us_places import STATE_OF_ZIP3
-from shoal.compliance.zip_codes import SMALL_ZIPS, three_digits
+from shoal.compliance.safe_harbor import SMALL_ZIPS, three_digits
 
 OF_2000 = {
     *("036", "059", "063", "102", "203", "556", "692", "790", "821"),

@@ -90,3 +90,13 @@ def test_an_account_says_what_is_spent(tmp_path):
     account.ledger.verify(head=spending.head)
     assert Spending.from_dict(spending.to_dict()) == spending
     assert str(spending) == f"Account {account.data_set}: ε = 0.5 spent of ε = 2 in 1 entries."
+
+
+@pytest.mark.parametrize(
+    ("rows", "text", "stay"), [(1, "one person with one row", "one was kept"), (3, "up to 3 rows", "3 were kept")]
+)
+def test_a_claim_says_how_many_rows_a_person_has(rows, text, stay):
+    unit = ProtectedUnit(rows=rows, held=True)
+    assert text in unit.statement
+    assert stay in unit.assumptions[1]
+    assert stay not in ProtectedUnit(rows=rows).assumptions[1]

@@ -5,16 +5,19 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from scipy.special import ndtr
 from tests.engines.conftest import coarsen_files, cut
 
 import shoal
-from shoal.engine import Inputs, open_engine
+from shoal.conform import prepare
+from shoal.engine import Inputs, duckdb, open_engine
 from shoal.engine.duckdb import DuckDBEngine
 from shoal.engine.memory import MemoryEngine
 from shoal.errors import ColumnError, GuaranteeError, InputError, ParameterError
+from shoal.frame import series
 from shoal.recipe import Anonymization
-from shoal.release.on_engine import cells, sampled_attack
-from shoal.release.on_engine.cells import CELL, GROUP, Plan, by_cells
+from shoal.release.on_engine import cells, conform, sampled_attack
+from shoal.release.on_engine.cells import CELL, GROUP, Learnt, Plan, by_cells
 from shoal.release.on_engine.cells import cut as cut_cells
 from shoal.release.on_engine.conform import prepare_relation
 from shoal.release.on_engine.make import release_files, repeat_files
@@ -125,7 +128,7 @@ def test_nothing_of_a_cell_is_in_the_release(engine, visits, tmp_path):
 def labelled(engine, table, schema, recipe, plan=PLAN):
     settled = prepare_relation(engine, engine.of(table), schema)
     placed = cut_cells(engine, settled, recipe.k, KEY, plan)
-    return engine.collect(by_cells(engine, settled, placed, recipe, 7, KEY)), placed
+    return engine.collect(by_cells(engine, Learnt.of(settled, None), placed, recipe, 7, KEY)), placed
 
 
 def test_persons_are_not_split_and_groups_hold_k_of_them(engine, visits):
@@ -156,7 +159,7 @@ def test_the_attack_on_everybody_is_that_of_one_machine(engine, visits, monkeypa
     table = visits.with_columns(pl.Series("rate", np.arange(len(visits)) * 1.0))  # no two rows are equal
     settled = prepare_relation(engine, engine.of(table), rules)
     placed = cut_cells(engine, settled, recipe.k, KEY, PLAN)
-    masked = engine.keep(by_cells(engine, settled, placed, recipe, 7, KEY))
+    masked = engine.keep(by_cells(engine, Learnt.of(settled, None), placed, recipe, 7, KEY))
     found = sampled_attack.attack(engine, settled, placed.relation, masked, cells.branch_key(KEY, "sample"))
     rows = engine.collect(masked).sort("rate")
     expected = shoal.risk.reidentification(table, rows.select(*rules.quasi, "cost", "rate"), rules)
@@ -168,7 +171,7 @@ def test_the_attack_on_a_sample_covers_everybodys_rate(visits, monkeypatch):
     rules, recipe, engine = SCHEMAS["rows"], RECIPES["k-member-dither"], MemoryEngine()
     settled = prepare_relation(engine, engine.of(visits), rules)
     placed = cut_cells(engine, settled, recipe.k, KEY, PLAN)
-    masked = by_cells(engine, settled, placed, recipe, 7, KEY)
+    masked = by_cells(engine, Learnt.of(settled, None), placed, recipe, 7, KEY)
     key = cells.branch_key(KEY, "sample")
     monkeypatch.setattr(sampled_attack, "TARGETS", 10_000)
     everybody = sampled_attack.attack(engine, settled, placed.relation, masked, key)
@@ -202,7 +205,6 @@ def test_csv_is_read_as_parquet_is(engine, visits, tmp_path):
 @pytest.mark.parametrize(
     ("schema", "recipe", "error", "rule"),
     [
-        (SCHEMAS["rows"], Anonymization.of(shoal.Crest(), shoal.Centroid()), ParameterError, "mix of the whole table"),
         (SCHEMAS["rows"], Anonymization.of(shoal.MDAV(), shoal.PushBack()), ParameterError, "own row"),
         (SCHEMAS["rows"], Anonymization.of(shoal.MDAV(k=4000), shoal.Centroid()), GuaranteeError, "at least k = 4000"),
         (shoal.Schema.of(quasi=["age"]), RECIPES["mdav-centroid"], InputError, "has no role"),
@@ -284,20 +286,66 @@ def test_a_lost_row_is_no_release(engine, visits, tmp_path, monkeypatch):
     assert not (tmp_path / "out").exists()
 
 
-def test_values_that_can_not_leave_their_cell_are_found_more_often(tmp_path):
-    """Rows on a line: the smaller the cells, the likelier a released value lands in the person's own group."""
-    table = pl.DataFrame({"x": np.sort(np.random.default_rng(0).normal(size=2000))})
-    schema, recipe = shoal.Schema.of(quasi=["x"]), Anonymization.of(shoal.MDAV(k=5), shoal.GaussianDither(alpha=1.0))
+def landing(x, n_cells, k=5, alpha=1 / 3):
+    """P(a dithered value lands in its own group), straight from the mixture of each cell: groups of k on a line."""
+    x = np.sort((x - x.mean()) / x.std())
+    total = 0.0
+    for cell in np.array_split(x, n_cells):
+        groups = cell[: len(cell) // k * k].reshape(-1, k)
+        center, spread = groups.mean(1), np.sqrt(groups.var(1) + alpha)
+        t = np.linspace(center.min() - 6, center.max() + 6, 4001)
+        mixture = ndtr((t[:, None] - center) / spread).mean(1)
+        edges = np.interp(np.arange(len(center) + 1) / len(center), mixture, t)
+        edges[0], edges[-1] = -np.inf, np.inf
+        total += k * (ndtr((edges[1:] - center) / spread) - ndtr((edges[:-1] - center) / spread)).sum()
+    return total / len(x)
+
+
+def test_values_that_can_not_leave_their_cell_are_found_more_often():
+    """Rows on a line: P(land) = .012, .018, .061, .26, 1 with 1, 4, 20, 100, 400 cells, and a hit is a fifth of it."""
+    x = np.random.default_rng(0).normal(size=2000)
+    assert [landing(x, n) for n in (1, 4, 20, 100, 400)] == pytest.approx([0.012, 0.018, 0.061, 0.26, 1.0], abs=0.003)
+    schema, recipe = shoal.Schema.of(quasi=["x"]), Anonymization.of(shoal.MDAV(k=5), shoal.GaussianDither(alpha=1 / 3))
     engine = MemoryEngine()
-    rates = []
-    for rows in (2000, 100, 10):
-        settled = prepare_relation(engine, engine.of(table), schema)
+    settled = prepare_relation(engine, engine.of(pl.DataFrame({"x": x})), schema)
+    for rows, n_cells in ((2000, 1), (100, 16), (14, 128)):
         placed = cut_cells(engine, settled, recipe.k, KEY, Plan(rows=rows, sample=2000))
-        masked = by_cells(engine, settled, placed, recipe, 7, KEY)
-        key = cells.branch_key(KEY, "sample")
-        rates.append(sampled_attack.attack(engine, settled, placed.relation, masked, key).expected)
-    assert rates[0] < rates[1] < rates[2] < 0.25
-    assert rates[2] > 5 * rates[1]
+        assert placed.n_cells == n_cells
+        masked = by_cells(engine, Learnt.of(settled, None), placed, recipe, 7, KEY)
+        found = sampled_attack.attack(engine, settled, placed.relation, masked, cells.branch_key(KEY, "sample"))
+        expected = landing(x, n_cells) / 5
+        assert found.expected == pytest.approx(expected, abs=4 * np.sqrt(expected / len(x)))
+
+
+@pytest.mark.parametrize("sums", ["whole numbers", "floats"])
+def test_what_is_learnt_of_numbers_is_the_same_to_the_last_bit(tmp_path, monkeypatch, sums):
+    """Scales decide who is near whom: sums of floats would depend on files, order and batches, and are not taken."""
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=4000) * 10.0 ** rng.integers(-3, 4, 4000)
+    if sums == "floats":
+        monkeypatch.setattr(conform, "_fixed", _by_floats)
+        monkeypatch.setattr(conform, "_sums", _float_sums)
+    found = set()
+    for seed, batch in ((1, 97), (2, 1000), (3, 100_000)):
+        monkeypatch.setattr(duckdb, "_BATCH", batch)
+        table = pl.DataFrame({"x": x}).sample(fraction=1, shuffle=True, seed=seed)
+        with DuckDBEngine(spill=tmp_path, threads=1) as engine:
+            inputs = Inputs.of(cut(table, tmp_path / f"in{seed}", seed))
+            (coding,) = prepare_relation(engine, engine.scan(inputs), shoal.Schema.of(quasi=["x"])).codings
+        found.add((coding.center.hex(), coding.scale.hex()))
+    assert (len(found) == 1) == (sums == "whole numbers")
+
+
+def _by_floats(name, center, unit, power):
+    return lambda rows: ((rows[name] - center) ** power).sum() / unit
+
+
+def _float_sums(engine, relation, functions):
+    """What must not be done: the sums of a batch, added up as they come."""
+    total = dict.fromkeys(functions, 0.0)
+    for batch in engine._batches(relation.plan):
+        total = {name: total[name] + of(batch) for name, of in functions.items()}
+    return total
 
 
 def test_a_duckdb_relation_comes_back_as_one(visits, tmp_path):
@@ -350,8 +398,6 @@ def test_mondrian_cuts_boxes_within_cells(visits, tmp_path, name):
     whole = shoal.coarsen(table, schema, shoal.Mondrian(k=5), seed=1).in_file_types()
     n_whole = whole.select("age", "zip", "ill").n_unique()
     assert frame.select("age", "zip", "ill").n_unique() > n_whole / 3  # cells cost some boxes, not most
-    with pytest.raises(ParameterError, match="takes k alone"):
-        coarsen_files(MemoryEngine(), inputs, schema, shoal.Mondrian(k=5, write="means"), tmp_path / "means", seed=7)
 
 
 def test_free_text_is_refused_on_an_engine_until_a_person_allows_it(visits, tmp_path, engine):
@@ -397,12 +443,14 @@ def test_suppress_blanks_within_cells(visits, tmp_path, name):
     assert share == blank > 0
 
 
-def test_suppress_takes_k_alone_on_an_engine(visits, tmp_path):
+def test_what_coarseners_do_not_take_on_an_engine(visits, tmp_path):
     inputs, schema = Inputs.of(cut(visits, tmp_path / "in", 1)), SCHEMAS["rows"]
-    with pytest.raises(ParameterError, match="suppress on an engine takes k alone"):
-        coarsen_files(MemoryEngine(), inputs, schema, shoal.Suppress(k=5, diversity=2), tmp_path / "out")
-    with pytest.raises(ParameterError, match="generalize, mondrian or suppress"):
-        coarsen_files(MemoryEngine(), inputs, schema, shoal.SafeHarbor(), tmp_path / "out")
+    with pytest.raises(ParameterError, match="suppress on an engine takes neither risk nor subsets"):
+        coarsen_files(MemoryEngine(), inputs, schema, shoal.Suppress(k=5, subsets=2), tmp_path / "out")
+    with pytest.raises(ParameterError, match="mondrian on an engine takes neither risk nor write=means"):
+        coarsen_files(MemoryEngine(), inputs, schema, shoal.Mondrian(k=5, write="means"), tmp_path / "out")
+    with pytest.raises(ParameterError, match="generalize, mondrian or suppress on an engine, alone or after"):
+        coarsen_files(MemoryEngine(), inputs, schema, [shoal.Suppress(), shoal.Mondrian()], tmp_path / "out")
 
 
 @pytest.mark.parametrize("missing", ["error", "level"])
@@ -439,14 +487,53 @@ def test_codes_for_an_absence_stay_apart_from_numbers(visits, tmp_path, engine, 
     assert out.drop_nulls().sort().to_list() == table["income"].drop_nulls().sort().to_list()
 
 
-def test_codes_that_are_texts_need_the_table_in_memory(visits, tmp_path):
-    table = visits.with_columns(income=pl.Series(["N" if i % 7 == 0 else str(i % 90) for i in range(len(visits))]))
+@pytest.mark.parametrize("kind", ["numeric", None])
+@pytest.mark.parametrize("method", ["mask", "mondrian", "suppress", "generalize"])
+def test_codes_that_are_texts_are_written_as_they_came(visits, tmp_path, engine, kind, method):
+    rng = np.random.default_rng(3)
+    spelled, number = rng.integers(0, 4, 3000), rng.integers(3, 30, 3000)
+    texts = [("N", "DK", f"{n}.0", str(n))[how] for how, n in zip(spelled, number, strict=True)]
+    table = visits.select("who", "age").with_columns(income=pl.Series(texts), debt=pl.Series(texts[::-1]))
     schema = shoal.Schema.of(
         identifier=["who"],
         quasi=["age", "income"],
-        kinds={"income": "numeric"},
-        missing_codes={"income": {"N": "none"}},
+        sensitive=["debt"],
+        kinds=dict.fromkeys(["income", "debt"], kind) if kind else {},
+        missing_codes={"income": {"N": "none", "DK": "unknown"}, "debt": {"N": "none", "DK": "unknown"}},
     )
-    inputs = Inputs.of(cut(table.select("who", "age", "income"), tmp_path / "in", 2))
-    with pytest.raises(ColumnError, match="income.*needs the table in memory"):
-        made(MemoryEngine(), inputs, schema, RECIPES["mdav-centroid"], tmp_path / "out")
+    inputs = Inputs.of(cut(table, tmp_path / "in", 2))
+    if method == "mask":
+        recipe = Anonymization.of(shoal.MDAV(k=5), shoal.Resample(replace=False))
+        made(engine, inputs, schema, recipe, tmp_path / "out")
+    else:
+        chosen = {"mondrian": shoal.Mondrian, "suppress": shoal.Suppress, "generalize": shoal.Generalize}[method]
+        coarsen_files(engine, inputs, schema, chosen(k=5), tmp_path / "out", plan=PLAN)
+    out = released(tmp_path / "out")
+    plain = sorted(text.removesuffix(".0") for text in texts)
+    assert method == "generalize" or sorted(out["debt"]) == plain
+    if method == "mask":
+        assert sorted(out["income"]) == plain  # permuted within groups, never averaged
+    elif method == "generalize":
+        expected = shoal.coarsen(table, schema, shoal.Generalize(k=5))
+        assert multiset(out).equals(multiset(expected.in_file_types()))
+    else:
+        assert not [text for text in out["income"] if "00000000" in text]  # no number that stands for a text
+        assert {"N", "DK"} <= set(out["income"])
+    assert shoal.verify(tmp_path / "out", engine=engine, original=tmp_path / "in").holds
+
+
+@pytest.mark.parametrize(("rule", "filled"), [("drop", None), ("median", 16.0), (7, 7.0)])
+def test_a_rule_for_missing_replaces_codes(visits, tmp_path, engine, rule, filled):
+    table = visits.select("who", "age").with_columns(income=pl.Series(["N", "-1", "12", "20"] * 750))
+    schema = shoal.Schema.of(
+        identifier=["who"],
+        quasi=["age", "income"],
+        missing={"income": rule},
+        missing_codes={"income": {"N": "none", -1: "unknown"}},
+    )
+    settled = prepare_relation(engine, engine.scan(Inputs.of(cut(table, tmp_path / "in", 2))), schema)
+    in_memory = prepare(table, schema)
+    found = engine.collect(engine.count(settled.relation, ["income"])).sort("income")
+    assert dict(found.select("income", "#rows").rows()) == dict(series(in_memory.frame, "income").value_counts().rows())
+    assert settled.facts == in_memory.facts
+    assert (filled in found["income"].cast(pl.Float64)) == (filled is not None)

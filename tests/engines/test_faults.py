@@ -7,12 +7,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.engines.conftest import cut
+from tests.engines.conftest import coarsen_files, cut
 
 import shoal
 from shoal.engine import Inputs, open_engine
 from shoal.engine.duckdb import DuckDBEngine
-from shoal.errors import FileError, InputError, ParameterError
+from shoal.errors import FileError, GuaranteeError, InputError, ParameterError
 
 
 def test_a_column_missing_in_one_file(tmp_path):
@@ -150,3 +150,14 @@ def test_a_release_from_files_that_differ_leaves_nothing(visits, tmp_path):
     with pytest.raises(InputError, match="column 'age' has another type"):
         shoal.synthesize(tmp_path / "in", shoal.Schema.of(quasi=["age"], bounds={"age": (0, 99)}), engine="duckdb")
     assert {path.name for path in tmp_path.iterdir()} == {"in"}
+
+
+def test_an_engine_that_failed_watches_the_old_files_no_more(visits, tmp_path):
+    schema = shoal.Schema.of(identifier=["who"], quasi=["age", "zip"], other=["rate", "ill", "cost"])
+    first, second = (Inputs.of(cut(visits, tmp_path / name, 1)) for name in ("first", "second"))
+    with DuckDBEngine(spill=tmp_path) as engine:
+        with pytest.raises(GuaranteeError):
+            coarsen_files(engine, first, schema, shoal.Mondrian(k=5000), tmp_path / "out")
+        visits.head(5).write_parquet(tmp_path / "first" / "0.parquet")
+        coarsen_files(engine, second, schema, shoal.Mondrian(k=5), tmp_path / "out")
+        assert engine._inputs == []

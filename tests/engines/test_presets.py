@@ -1,15 +1,17 @@
-"""Presets that only count, on an engine: the checks, facts and words of memory, counted over all rows."""
+"""Presets on an engine: the checks, facts and words of memory, counted over all rows."""
 
 import json
 
+import numpy as np
 import polars as pl
 import pytest
 from tests.engines.conftest import cut
 
 import shoal
 from shoal.engine import Inputs
-from shoal.errors import GuaranteeError, ParameterError
+from shoal.errors import ColumnError, GuaranteeError
 from shoal.recipe import Anonymization, Coarsening
+from shoal.release.on_engine import first_steps
 from shoal.release.on_engine.cells import Plan
 from shoal.release.on_engine.make import release_files
 
@@ -80,6 +82,85 @@ def test_a_written_table_that_breaks_a_rule_is_found(engine, table, tmp_path):
     assert check.holds is False
 
 
-def test_presets_that_look_at_every_cell_need_memory(engine, table, tmp_path):
-    with pytest.raises(ParameterError, match="safe-harbor looks at every cell and needs the table in memory"):
-        made(engine, table, GENERALIZE, tmp_path / "out", "safe-harbor")
+CLINIC = shoal.Schema.of(
+    identifier=["name"],
+    quasi=["age", "zip", "admitted", "sex"],
+    sensitive=["ill"],
+    other=["city", "cost", "birth_year"],
+    kinds={"zip": "nominal"},
+)
+
+
+@pytest.fixture
+def clinic():
+    rng, n = np.random.default_rng(2), 1500
+    return pl.DataFrame(
+        {
+            "name": [f"P{i}" for i in range(n)],
+            "age": rng.integers(60, 99, n),
+            "zip": rng.choice(["02139", "02140", "03601", "94110"], n).tolist(),
+            "admitted": pl.Series(rng.integers(18000, 18900, n)).cast(pl.Int32).cast(pl.Date),
+            "sex": rng.choice(["f", "m"], n).tolist(),
+            "ill": rng.choice(["flu", "none", "cancer"], n).tolist(),
+            "city": rng.choice(["Boston", "Reno"], n).tolist(),
+            "cost": rng.integers(0, 900, n) * 1.5,
+            "birth_year": rng.integers(1920, 1960, n),
+        }
+    )
+
+
+def harboured(engine, table, recipe, out, **given):
+    folder = out.parent / "in"
+    inputs = Inputs.of(folder if folder.exists() else cut(table, folder, 3))
+    return release_files(engine, inputs, CLINIC, recipe, out, plan=Plan(rows=700, sample=1500), **given)
+
+
+def released(folder):
+    return pl.concat([pl.read_parquet(path) for path in sorted(folder.glob("part-*.parquet"))])
+
+
+@pytest.mark.parametrize("more", [(), (shoal.Generalize(k=5, suppression=0.2),)])
+def test_safe_harbor_writes_what_memory_writes(engine, clinic, tmp_path, more):
+    methods = (shoal.SafeHarbor(year=2021), *more)
+    done = harboured(engine, clinic, Coarsening.of(methods), tmp_path / "out", preset="safe-harbor")
+    whole = shoal.coarsen(clinic, CLINIC, methods, preset="safe-harbor")
+    out, expected = released(tmp_path / "out"), whole.in_file_types()
+    assert out.sort(out.columns).equals(expected.sort(expected.columns))
+    assert of_preset(done.facts, "safe-harbor") == of_preset(whole.facts, "safe-harbor")
+    assert set(out["zip"]) <= {"021", "000", "941"} or more
+    assert [(c.kind, c.value) for c in done.claims] == [
+        (c.kind, c.value) for c in whole.claims if c.basis != "measured"
+    ]
+    found = shoal.verify(tmp_path / "out", engine=engine, original=tmp_path / "in")
+    assert found.holds
+    assert sum(check.name.startswith("safe-harbor") for check in found.checks) == 20
+
+
+def test_safe_harbor_before_groups_and_masks(engine, clinic, tmp_path):
+    preset = shoal.compliance.PRESETS["safe-harbor"].asked(year=2021, allow=["cost"])
+    harboured(engine, clinic, DITHER, tmp_path / "out", preset=preset, seed=3)
+    out = released(tmp_path / "out")
+    assert set(out["zip"]) <= {"021", "000", "941"}
+    assert set(out["city"]) == {"*"}
+    assert out["admitted"].is_between(2019, 2022).all()
+    assert out["birth_year"].min() >= 2021 - 90
+    assert shoal.verify(tmp_path / "out", engine=engine, original=tmp_path / "in").holds
+
+
+def test_what_names_a_person_outright_is_refused(engine, clinic, tmp_path):
+    table = clinic.with_columns(city=pl.Series([f"p{i}@b.org" for i in range(len(clinic))]))
+    for step in (shoal.SafeHarbor(year=2021), shoal.LimitedDataSet()):
+        with pytest.raises(GuaranteeError, match="e-mail addresses in 'city'"):
+            harboured(engine, table, Coarsening.of([step, shoal.Mondrian(k=5)]), tmp_path / "out")
+    with pytest.raises(GuaranteeError, match="could not be judged"):
+        harboured(engine, clinic, Coarsening.of(shoal.SafeHarbor()), tmp_path / "b" / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_column_of_too_many_values_needs_a_persons_look(engine, clinic, tmp_path, monkeypatch):
+    monkeypatch.setattr(first_steps, "_MOST_VALUES", 100)
+    recipe = Coarsening.of([shoal.LimitedDataSet(), shoal.Generalize(k=5)])
+    with pytest.raises(ColumnError, match="'admitted': must have at most 100 different values.*--allow"):
+        harboured(engine, clinic, recipe, tmp_path / "out")
+    allowed = shoal.LimitedDataSet(allow=("admitted", "cost"))
+    harboured(engine, clinic, Coarsening.of([allowed, shoal.Generalize(k=5)]), tmp_path / "out")

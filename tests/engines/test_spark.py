@@ -48,6 +48,23 @@ def test_spark_writes_the_bytes_of_memory(spark_engine, visits, tmp_path):
     assert (found.k, found.n_classes) == (expected.k, expected.n_classes)
 
 
+def test_mixes_and_codes_that_are_texts_on_spark(spark_engine, visits, tmp_path):
+    """Workers are told the mix of the whole table; a code that is a text comes back as one."""
+    table = visits.select("age", "ill").with_columns(income=pl.Series(["N", "12", "20", "33", "41"] * 600)).head(600)
+    schema = shoal.Schema.of(
+        quasi=["age", "income"],
+        sensitive=["ill"],
+        kinds={"income": "numeric"},
+        missing_codes={"income": {"N": "none"}},
+    )
+    inputs, method = Inputs.of(cut(table, tmp_path / "in", 2)), shoal.Mondrian(k=4, diversity=2, closeness=0.6)
+    asked = {"seed": 3, "key": KEY, "plan": Plan(rows=200, sample=600)}
+    found = coarsen_files(spark_engine, inputs, schema, method, tmp_path / "spark", **asked)
+    expected = coarsen_files(MemoryEngine(), inputs, schema, method, tmp_path / "memory", **asked)
+    assert found.parts == expected.parts
+    assert found.claims == expected.claims
+
+
 @pytest.mark.parametrize(("partitions", "adaptive", "batch"), [(7, False, 13)])
 def test_partitions_batches_and_the_optimiser_do_not_matter(
     spark_engine, visits, tmp_path, monkeypatch, partitions, adaptive, batch

@@ -127,8 +127,9 @@ def test_a_bound_above_one_in_k_says_why(tmp_path):
     rows.write_csv(tmp_path / "visits.csv")
     shoal_schema = 'columns.person.role = "unit"\n[columns.age]\nrole = "quasi"\nkind = "numeric"\n'
     (tmp_path / "schema.toml").write_text(shoal_schema)
-    done = shoal("anonymize", "visits.csv", "-s", "schema.toml", "--sample", "60", "--seed", "1", cwd=tmp_path)
+    done = shoal("anonymize", "visits.csv", "-s", "schema.toml", "--out", "out", "--seed", "1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+    assert "Somebody has" in (tmp_path / "out" / "report.html").read_text()
     bound = next(line for line in done.stdout.splitlines() if "re-identification bound" in line)
     assert "20%" not in bound
     assert "of the rows of their group: the bound isn't 1/5" in done.stdout
@@ -325,6 +326,20 @@ def test_centroid_release_is_k_anonymous_on_disk(room, tmp_path):
     assert "holds" in shoal("verify", out, cwd=room).stdout
 
 
+def test_a_release_is_a_folder(room, tmp_path):
+    done = shoal("anonymize", "people.csv", "-s", "schema.toml", "-o", "-", cwd=room)
+    assert (done.returncode, (room / "-").exists()) == (2, False)
+    assert "shoal export" in done.stderr
+
+
+def test_schema_infer_with_a_codebook(room, tmp_path):
+    (tmp_path / "book.csv").write_text("variable,label\ngender,Sex of the person\nshoe,Size of shoes\n")
+    done = shoal("schema", "infer", "people.csv", "--codebook", tmp_path / "book.csv", cwd=room)
+    assert "does not have: shoe." in done.stdout
+    refused = shoal("schema", "infer", "people.csv", "--codebook", tmp_path / "book.csv", "--linked", cwd=room)
+    assert refused.returncode == 2
+
+
 def test_schema_infer_then_check(room, tmp_path):
     done = shoal("schema", "infer", "people.csv", "-o", tmp_path / "s.toml", cwd=room)
     assert done.returncode == 0, done.stderr
@@ -356,7 +371,7 @@ BAD = [
     (["anonymize", "people.csv", "-s", "schema.toml", "-o", "x", "-k", "1"], 2, "at least 2"),
     (["anonymize", "people.csv", "-s", "schema.toml", "-o", "x", "-k", "9", "-g", "mdav:k=3"], 2, "must agree"),
     (["anonymize", "--replay", "release.internal/replay.toml", "-o", "x", "-k", "9"], 2, "--k"),
-    (["anonymize", "people.csv", "-s", "schema.toml", "-o", "x", "-k", "five"], 2, "integer"),
+    (["anonymize", "people.csv", "-s", "schema.toml", "-o", "x", "-k", "five"], 2, "not a valid int"),
     (["anonymize", "people.csv", "-s", "schema.toml", "-o", "x", "-m", "blur"], 2, "known method"),
     (["anonymize", "people.csv", "-s", "schema.toml", "-o", "x", "-f", "docx"], 2, "format"),
     (["anonymize", "people.csv", "-s", "schema.toml", "-o", "people.csv"], 2, "input"),
@@ -394,7 +409,7 @@ def test_bad_input_says_why_and_writes_nothing(room, words, code, said):
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_a_stopped_run_leaves_no_release(tmp_path, how):
-    health_survey(20_000, seed=1).write_csv(tmp_path / "people.csv")
+    health_survey(1_000, seed=1).write_csv(tmp_path / "people.csv")
     health_survey_schema().write(tmp_path / "schema.toml")
     words = ["anonymize", "people.csv", "-s", "schema.toml", "-o", "release"]
     process = subprocess.Popen([*SHOAL, *words], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

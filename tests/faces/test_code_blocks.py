@@ -92,7 +92,7 @@ def test_names_in_the_text_exist(name):
 def _named(dotted):
     """Whether ``shoal.a.b`` is a module, or a name in one; a file or an entry point of that name will do."""
     home, _, name = dotted.rpartition(".")
-    if dotted in ("shoal.methods", "shoal.cdx", "shoal.pub", "shoal.key") or find_spec_of(dotted):
+    if dotted in ("shoal.methods", "shoal.cdx", "shoal.pub", "shoal.key", "shoal.R") or find_spec_of(dotted):
         return True
     return hasattr(_module(home), name) if find_spec_of(home) else _named(home)
 

@@ -77,8 +77,9 @@ def test_the_unit_sets_what_the_service_reads_and_leaves_it_time_to_stop():
 # ---- containers: no engine is at hand, so the files are read, and their commands run without one
 
 
-def test_the_image_runs_as_nobody_and_knows_its_settings():
-    text = (DEPLOY / "Dockerfile").read_text()
+@pytest.mark.parametrize("file", ["Dockerfile", "workbench.Dockerfile"])
+def test_the_image_runs_as_nobody_and_knows_its_settings(file):
+    text = (DEPLOY / file).read_text()
     lines = [line for line in re.sub(r"\\\n\s*", " ", text).splitlines() if line and not line.startswith("#")]
     verbs = [line.split()[0] for line in lines]
     assert set(verbs) <= VERBS
@@ -103,7 +104,9 @@ def test_compose_starts_the_ledger_before_the_service_and_gives_it_no_more_than_
     assert services["ledger"]["depends_on"] == {"database": {"condition": "service_healthy"}}
     assert service["depends_on"] == {"ledger": {"condition": "service_completed_successfully"}}
     assert service["environment"]["SHOAL_LEDGER"].startswith("postgresql://shoal_service@")
-    for ours in (service, services["ledger"]):
+    assert services["workbench"]["ports"] == ["127.0.0.1:8137:8137"]
+    assert services["workbench"]["hostname"] == "localhost"  # the printed link has the host's name
+    for ours in (service, services["ledger"], services["workbench"]):
         assert (ours["read_only"], ours["cap_drop"]) == (True, ["ALL"])
         assert ours["security_opt"] == ["no-new-privileges:true"]
     assert "ports" not in service
@@ -187,6 +190,32 @@ def test_the_command_of_the_unit_serves_reloads_and_stops_and_the_images_health_
     finally:
         service.kill()
         service.wait()
+
+
+def test_the_command_of_the_workbenchs_image_asks_for_a_token_and_its_health_check_passes(tmp_path):
+    image, port = (DEPLOY / "workbench.Dockerfile").read_text(), free_port()
+    words = json.loads(re.search(r"^CMD (.+)$", image, re.MULTILINE)[1])
+    here = {"0.0.0.0": "127.0.0.2", "/data": str(tmp_path), "/var/lib/shoal": str(tmp_path)}
+    command, environment = shoal([*(here.get(word, word) for word in words), "--port", str(port)], {})
+    health = json.loads(re.search(r"CMD (\[\"python.+\])", image)[1])
+    check = [sys.executable, health[1], health[2].replace("8137", str(port)).replace("127.0.0.1", "127.0.0.2")]
+    log = tmp_path / "log"
+    with log.open("w") as stream:
+        workbench = subprocess.Popen(command, env=environment, cwd=tmp_path, stdout=stream, stderr=stream)
+    try:
+        until = time.monotonic() + 120
+        while subprocess.run(check, check=False, stderr=subprocess.DEVNULL).returncode and time.monotonic() < until:
+            time.sleep(0.2)
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(f"http://127.0.0.2:{port}/", timeout=10)
+        refused.value.close()
+        assert refused.value.code in (401, 403)
+        assert "token=" in log.read_text()
+        workbench.terminate()
+        workbench.wait(60)
+    finally:
+        workbench.kill()
+        workbench.wait()
 
 
 # ---- nginx

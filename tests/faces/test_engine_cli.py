@@ -77,9 +77,7 @@ def test_coarsen_and_verify(lake, tmp_path):
 @pytest.mark.parametrize(
     "words",
     [
-        ("--method", "safe-harbor"),
-        ("--method", "suppress", "--diversity", "2"),
-        ("--method", "generalize", "--preset", "safe-harbor"),
+        ("--method", "suppress", "--subsets", "2"),
         ("--method", "generalize", "--format", "sav"),
         ("--method", "generalize", "--subsets", "2"),
     ],
@@ -122,7 +120,7 @@ def test_auto_takes_memory_while_the_forecast_fits(lake, tmp_path):
     "words",
     [
         ("-m", "push-back"),
-        ("-g", "crest"),
+        ("-g", "ball:radius=1,minimum=5"),
         ("--sample", "100"),
         ("--format", "sav"),
         ("--target-linkage", "0.1"),

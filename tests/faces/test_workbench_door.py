@@ -1,5 +1,6 @@
 """Who may come into the workbench, and what goes in and out beside its pages; a real server, no browser."""
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -148,6 +149,16 @@ def test_a_page_changes_nothing_for_another_sites_form(client):
     assert client.post("/", json={"do": "sample"}).status_code == 403
     assert client.post("/", content=b"{", headers=OURS).status_code == 200  # nothing is done
     assert client.get("/", headers={"X-Shoal": "none"}).json()["parts"]["list"] == ""
+
+
+@pytest.mark.parametrize("broken", ["{", "[]"])
+def test_parts_that_a_browser_has_are_not_sent_again(client, broken):
+    first = client.get("/", headers={"X-Shoal": "none"}).json()
+    known = {"X-Shoal": "none", "X-Shoal-Marks": json.dumps(first["marks"])}
+    again = client.get("/", headers=known).json()
+    assert (again["parts"], again["marks"]) == ({}, first["marks"])
+    whole = client.get("/", headers={**known, "X-Shoal-Marks": broken}).json()
+    assert whole["parts"] == first["parts"]
 
 
 @pytest.mark.parametrize("page", ["columns", "method", "result", "result/0001-ab", "compare", "history"])

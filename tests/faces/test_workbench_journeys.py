@@ -22,6 +22,7 @@ from shoal.release.verify import verify
 
 READY = 240_000
 PLACES = ("What to watch", "Risk of every record", "What is promised", "Pairs of columns", "Decide, sign, write")
+CHOICES = 5  # by a person, and not by a driver: two presses to choose files, two for a role, one for a field
 COUNT = "addEventListener('click', () => { sessionStorage.n = 1 + Number(sessionStorage.n || 0); }, true)"
 
 pytestmark = pytest.mark.filterwarnings("default")  # the server's libraries warn in this process too
@@ -209,6 +210,8 @@ def test_linked_visits_are_one_release(page, tmp_path, serious, screenshot):
     folder.mkdir()
     for name, table in shoal.datasets.clinic(120, seed=3).items():
         table.write_csv(folder / f"{name}.csv")
+    page.context.add_init_script(COUNT)
+    page.evaluate(COUNT)
     page.set_input_files("#file", sorted(folder.iterdir()))  # several at once are linked tables
     page.get_by_role("heading", name="Columns", exact=True).wait_for(timeout=READY)
     sees(page, "One row for each person; told apart by patient.")
@@ -240,6 +243,7 @@ def test_linked_visits_are_one_release(page, tmp_path, serious, screenshot):
     screenshot(page, "result")
     signs(page, tmp_path)
     writes(page, tmp_path / "out")
+    assert int(page.evaluate("sessionStorage.n")) + CHOICES <= 25
     assert {"visits.csv", "prescriptions.csv"} <= {file.name for file in (tmp_path / "out").iterdir()}
     assert verify(tmp_path / "out", signer=tmp_path / "publisher.pub").exit_code == 0
 
@@ -331,3 +335,63 @@ def test_a_project_remembers_what_ran(page, at_hand, tmp_path, serious):
     assert serious(page) == []
     page.get_by_role("button", name="Run again").click()
     sees(page, "The release is ready")
+
+
+def coded(folder):
+    """A table whose names say nothing, and the codebook that does."""
+    rng = np.random.default_rng(5)
+    codes = {"v1": rng.integers(1, 3, 300), "v2": rng.integers(18, 90, 300), "v3": rng.integers(0, 2, 300)}
+    pl.DataFrame(codes).write_csv(folder / "people.csv")
+    labels = ["Sex of the respondent", "Age in years", "Ever diagnosed with HIV"]
+    values = ["1 = male; 2 = female", "", "0 = no; 1 = yes"]
+    book = {"variable": ["v1", "v2", "v3", "v9"], "label": [*labels, "Region"], "values": [*values, ""]}
+    pl.DataFrame(book).write_csv(folder / "codebook.csv")
+    (folder / "notes.csv").write_text("remark\nnothing of use\n")
+    return folder / "people.csv", folder / "codebook.csv", folder / "notes.csv"
+
+
+def test_a_codebook_beside_the_file_by_path(page, tmp_path, serious, screenshot):
+    file, book, notes = coded(tmp_path)
+    page.get_by_label("Or enter its path on this machine").fill(str(file))
+    by_path = page.locator("input[name=codebook]")
+    by_path.fill(str(notes))
+    page.keyboard.press("Enter")
+    sees(page, "must have a column with the names of the variables")
+    assert serious(page) == []
+    screenshot(page, "wrong-codebook")
+    assert page.get_by_label("Or enter its path on this machine").input_value() == str(file)
+    below = page.locator("form[data-do=open] .problem").bounding_box()["y"] - by_path.bounding_box()["y"]
+    assert 0 < below < 200  # where the eye is
+    by_path.fill(str(book))
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Columns", exact=True).wait_for(timeout=READY)
+    sees(page, "Proposed with the codebook codebook.csv, which describes 3 of 3 columns. There is no column for v9.")
+    assert page.get_by_label("role of v3", exact=True).input_value() == "sensitive"
+    assert page.get_by_label("public range or levels of v1", exact=True).input_value() == "1; 2"
+    assert serious(page) == []
+    screenshot(page, "codebook")
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_function("() => document.querySelector('[aria-label=\"role of v3\"]').value !== 'sensitive'")
+    page.get_by_role("button", name="Redo").click()
+    page.wait_for_function("() => document.querySelector('[aria-label=\"role of v3\"]').value === 'sensitive'")
+
+
+def test_a_codebook_is_uploaded_before_its_file(page, at_hand, tmp_path):
+    file, book, notes = coded(tmp_path)
+    uploads = at_hand[1].workspace.uploads
+    before = set(uploads.iterdir())
+    page.set_input_files("#codebook", notes)
+    page.set_input_files("#file", file)
+    sees(page, "must have a column with the names of the variables")
+    assert str(uploads) not in page.locator("body").inner_text()
+    assert set(uploads.iterdir()) == before  # neither is kept
+    page.set_input_files("#codebook", book)
+    page.set_input_files("#file", [file, notes])
+    sees(page, "codebook: must be omitted with linked tables")
+    page.set_input_files("#file", file)
+    page.get_by_role("heading", name="Columns", exact=True).wait_for(timeout=READY)
+    sees(page, "Proposed with the codebook codebook.csv")
+    assert page.get_by_label("role of v3", exact=True).input_value() == "sensitive"
+    session = page.url.split("/b/")[1].split("/")[0]
+    at_hand[1].forget(session)
+    assert set(uploads.iterdir()) == before

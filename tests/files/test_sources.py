@@ -11,7 +11,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from shoal.errors import ColumnError, FileError, InputError, ParameterError
-from shoal.files import read_source, read_table
+from shoal.files import read_source, read_table, write_table
 from shoal.files.column_types import forms_of
 from shoal.files.database import write_rows
 
@@ -380,3 +380,21 @@ def test_times_of_day_are_no_durations_and_the_type_duration_is_seconds(tmp_path
     assert forms_of(pl.Series(["07:30", "23:59"])) == ("HH:MM",)
     pl.DataFrame({"stay": [dt.timedelta(hours=30), None]}).write_parquet(tmp_path / "t.parquet")
     assert read_table(tmp_path / "t.parquet")["stay"].to_list() == [108000, None]
+
+
+def test_parts_of_a_second_are_kept(tmp_path):
+    pl.DataFrame({"stay": [dt.timedelta(milliseconds=1500), None]}).write_parquet(tmp_path / "t.parquet")
+    assert read_table(tmp_path / "t.parquet")["stay"].to_list() == [1.5, None]
+
+
+def test_moments_in_a_time_zone_are_written_as_universal_time(tmp_path):
+    moment = pl.Series([dt.datetime(2020, 7, 2, 3, 4, 5)]).dt.replace_time_zone("Europe/Berlin")
+    write_table(pl.DataFrame({"at": moment, "age": [1]}), tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text() == "at,age\n2020-07-02T01:04:05Z,1\n"
+    assert read_table(tmp_path / "t.csv")["at"].to_list() == [dt.datetime(2020, 7, 2, 1, 4, 5)]
+
+
+def test_times_of_day_come_back_from_sqlite(tmp_path):
+    rows = pl.DataFrame({"seen": [dt.time(7, 30), None, dt.time(23, 59, 1)]})
+    write_rows(rows, str(tmp_path / "t.sqlite"), "visits")
+    assert read_table(str(tmp_path / "t.sqlite"), sql="SELECT * FROM visits").equals(rows)

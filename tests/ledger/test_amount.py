@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shoal.dp import Budget
 from shoal.errors import ParameterError
-from shoal.ledger.amount import UNITS, cost_units, limit_units, price_of_pure, to_budget, to_text
+from shoal.ledger.amount import UNITS, Units, cost_units, limit_units, price_of_pure, to_budget, to_text
 
 
 def test_ten_tenths_are_one():
@@ -46,3 +46,9 @@ def test_a_pure_epsilon_costs_half_its_square_in_rho_and_at_most_itself_at_an_or
     at_order = Fraction(price_of_pure(amount, "epsilon", order), UNITS)
     exact = min(Fraction(amount, UNITS), order * half_square)
     assert exact <= at_order < exact + Fraction(1, UNITS)
+
+
+def test_a_budget_of_any_kind_comes_back_from_its_units():
+    assert Units(amount=UNITS).budget == Budget(epsilon=1)
+    for budget in (Budget(epsilon=0.3), Budget(epsilon=0.3, delta=1e-9), Budget.zcdp(0.2)):
+        assert Units.cost(budget).budget == Units.limit(budget).budget == budget

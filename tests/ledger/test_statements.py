@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.ledger import Ledger, LedgerError, settling
-from shoal.ledger.keyed import keyed_hash
+from shoal.ledger.chain import keyed_hash
 from shoal.ledger.statements import adding, insertion, lookup, run
 
 WORDS = {"name": "text", "value": "text"}

@@ -15,7 +15,7 @@ from shoal.conform import prepare
 from shoal.encode import Encoder
 from shoal.errors import ParameterError
 from shoal.mask import mixture as kernels
-from shoal.mask.dither_blocks import kd_blocks, neighbourhoods, usual_most
+from shoal.mask.dither import kd_blocks, neighbourhoods, usual_most
 from shoal.mask.mask import ValueSets
 from shoal.mask.mixture import Mixture, components, draw, forward, merge
 from shoal.mask.rosenblatt import dimension_order, inverse

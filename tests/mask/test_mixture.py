@@ -12,7 +12,7 @@ from scipy.special import ndtr
 
 from shoal.errors import ParameterError
 from shoal.mask import mixture as module
-from shoal.mask.dither_blocks import neighbourhoods
+from shoal.mask.dither import neighbourhoods
 from shoal.mask.mixture import Mixture, components, draw, forward, merge
 
 

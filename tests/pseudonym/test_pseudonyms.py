@@ -22,7 +22,7 @@ from shoal.files import read_source
 from shoal.frame import enter, series
 from shoal.pseudonym import ENVIRONMENT, ProjectKey, Pseudonyms
 from shoal.pseudonym.pseudonyms import digits_for, expected_collisions
-from shoal.release.claims import token_bound, unit_bound
+from shoal.release.reidentification_bound import token_bound, unit_bound
 
 KEY = ProjectKey(bytes(range(32)))
 NAMES = Pseudonyms(key=KEY, scope="release 1")

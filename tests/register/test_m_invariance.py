@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.register.intersection_attack import ABSENT
-from shoal.register.m_invariance import common_values, is_m_unique, same_signature
+from shoal.register.joint_attack import common_values, is_m_unique, same_signature
 
 FLU, HIV, CANCER = 0, 1, 2
 FIRST = [("ab", (FLU, HIV)), ("cd", (FLU, CANCER))]  # members, and the values that the group shows

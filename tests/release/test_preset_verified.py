@@ -38,4 +38,4 @@ def test_a_rule_left_out_of_the_manifest_is_missed(folder):
     words = json.loads((folder / "manifest.json").read_text())
     words["preset"]["holds"].popitem()
     (folder / "manifest.json").write_text(json.dumps(words))
-    assert any(check.detail == "is not told of" for check in rules_of(folder).values())
+    assert any(check.detail == "is missing in the manifest" for check in rules_of(folder).values())

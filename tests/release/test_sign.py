@@ -129,7 +129,7 @@ def test_a_failure_leaves_the_older_signature(there, monkeypatch):
 
 class TestPage:
     def test_markers_must_be_there_once(self):
-        with pytest.raises(InputError, match="room for a decision"):
+        with pytest.raises(InputError, match="a place for the decision"):
             with_decision("<html></html>", None)
 
     def test_what_looks_like_a_marker_in_a_decision_is_only_text(self, there):

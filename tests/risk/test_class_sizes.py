@@ -11,9 +11,10 @@ import pyarrow as pa
 import pytest
 
 from shoal import risk
-from shoal.errors import InputError, SchemaError
+from shoal.errors import InputError, ProblemsError, SchemaError
+from shoal.frame import enter
 from shoal.pair import Pair
-from shoal.risk.class_sizes import measure
+from shoal.risk.class_sizes import measure, table_classes
 from shoal.schema import Schema
 
 TABLE = {
@@ -131,3 +132,13 @@ def test_constant_quasi_columns_and_row_order_change_nothing():
     assert plain.histogram == wide.histogram == mixed.histogram
     assert plain.sensitive["s"].t == pytest.approx(wide.sensitive["s"].t, abs=1e-12)
     assert plain.sensitive["s"].t == pytest.approx(mixed.sensitive["s"].t, abs=1e-12)
+
+
+def test_all_columns_that_a_table_lacks_are_named_at_once():
+    schema = Schema.of(quasi={"age": "numeric", "sex": "nominal", "zip": "nominal"})
+    with pytest.raises(ProblemsError) as caught:
+        table_classes(enter(pl.DataFrame({"zip": ["a"]})), schema)
+    assert [problem.rule for problem in caught.value.problems] == [
+        "must have the column 'age'",
+        "must have the column 'sex'",
+    ]

@@ -137,6 +137,13 @@ def test_what_if_uses_the_schemas_hierarchy_and_says_nothing_of_flat_ones():
     assert found["zip", "coarsen"].n_freed == 3
 
 
+def test_what_if_takes_numbers_among_codes_that_are_texts():
+    codes = {"stay": {".a": "not applicable"}}
+    schema = Schema.of(quasi=["stay"], kinds={"stay": "numeric"}, missing={"stay": "level"}, missing_codes=codes)
+    found = risk.what_if(pl.DataFrame({"stay": ["5.1", ".a", "4.7", ".a", "10"]}), schema)
+    assert [change.action for change in found.changes] == ["drop"]
+
+
 def test_nothing_at_risk():
     table = pl.DataFrame({"a": [1, 1], "b": [2, 2]})
     found = risk.what_if(table, Schema.of(quasi=["a", "b"]))

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from shoal import encode, risk
 from shoal.pair import NOBODY, Pair
 from shoal.risk import nearest
-from shoal.risk.assessment import assess
-from shoal.risk.in_full import NAMES, sampled, tried_on_all
+from shoal.risk.assessment import NAMES, assess, sampled, tried_on_all
 from shoal.risk.nearest import match_pair
 from shoal.risk.reidentification_attack import measure
 from shoal.risk.uncertainty import chernoff, wilson

@@ -71,3 +71,9 @@ def test_the_question_says_to_take_a_listed_code_out_of_the_levels():
     assert "levels" not in unlisted
     with pytest.raises(SchemaError, match="Take them out of the levels"):
         Column(name="status", role="quasi", kind="nominal", levels=("a", "N"), missing_codes={"N": "unknown"})
+
+
+@pytest.mark.parametrize("cells", [[*range(20, 60), *[-9] * 12], [*map(str, "abcdefgh"), *["unknown"] * 12]])
+def test_a_column_may_be_called_count(cells):
+    assert codes_seen(look(pl.Series("count", cells))) == codes_seen(look(pl.Series("other", cells)))
+    assert codes_seen(look(pl.Series("count", cells)))

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import ColumnError, InputError
+from shoal.files import Labels
 from shoal.schema import Schema
 from shoal.schema.infer import propose
 
@@ -194,6 +195,7 @@ def test_toml_tells_to_check_and_gives_the_schema_back(people):
         "reasons": dict(proposal.reasons),
         "doubtful": {"education": {"none": 8}},
         "undecided": list(proposal.undecided),
+        "unused": [],
     }
     assert all("Undecided" in proposal.reasons[name] for name in proposal.undecided)
 
@@ -252,12 +254,12 @@ def test_reasons_quote_no_cell(cells):
 
 def test_codes_that_the_file_declares_are_proposed_and_taken_for_no_numbers():
     incomes = [*map(str, range(1000, 1040)), *[".a"] * 6, None]
-    codes = {"income": {".a": "not applicable"}}
-    proposal = propose(pl.DataFrame({"income": incomes}), codes)
+    labels = Labels(values={"income": {".a": "not applicable"}}, missing={"income": (".a",)})
+    proposal = propose(pl.DataFrame({"income": incomes}), labels)
     column = proposal.schema["income"]
     assert (column.kind, column.missing_codes) == ("numeric", {".a": "not applicable"})
-    assert "1 of 47 cells are missing" in proposal.reasons["income"]
-    assert "The file declares that .a stands for an absence." in proposal.reasons["income"]
+    assert "1 of 47 cells is missing" in proposal.reasons["income"]
+    assert "The file says that .a stands for an absence." in proposal.reasons["income"]
     assert Schema.from_dict(tomllib.loads(proposal.to_toml())) == proposal.schema
 
 

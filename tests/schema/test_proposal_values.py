@@ -1,8 +1,13 @@
 """The proposal looks at cells, not at names alone."""
 
+import tomllib
+
 import polars as pl
 import pytest
 
+from shoal.files import Labels
+from shoal.schema import Schema
+from shoal.schema.described import topic_of
 from shoal.schema.infer import propose
 
 N = 120
@@ -255,7 +260,86 @@ def test_labels_count_where_the_name_says_nothing():
     table = pl.DataFrame(
         {"Q12": [i % 9 for i in range(N)], "Q13": [i % 9 for i in range(N)], "sex": ["f", "m"] * (N // 2)}
     )
-    labels = {"Q12": "Ever told you had a stroke", "Q13": "Region of residence", "sex": "Had a stroke"}
-    proposal = propose(table, labels=labels)
+    said = {"Q12": "Ever told you had a stroke", "Q13": "Region of residence", "sex": "Had a stroke"}
+    proposal = propose(table, Labels(columns=said))
     assert [proposal.schema[name].role for name in table.columns] == ["sensitive", "quasi", "quasi"]
-    assert "label speaks of an illness" in proposal.reasons["Q12"]
+    assert 'The file says "Ever told you had a stroke": illness or health.' in proposal.reasons["Q12"]
+    assert 'The codebook says "Ever told' in propose(table, codebook=said).reasons["Q12"]
+
+
+BOOK = """variable,label,values,missing
+ZPER,Person identifier,,
+Q1,Age at diagnosis of diabetes,,-8; -9
+Q2,"Serum cholesterol (mg/100 ml), 1971",,
+Q3,Occupation of the respondent,"1=farmer; 2=clerk; 3=teacher; 9=refused",
+Q4,How often do you drink alcohol?,"1=never; 2=sometimes; 3=often; 7=don't know",
+Q5,Tobacco price in state of residence,,
+Q6,log of q5,,
+Q7,a design weight,,
+typo_Q2x,Nothing,,
+"""
+
+
+@pytest.fixture
+def described(tmp_path):
+    table = pl.DataFrame(
+        {
+            "zper": [i // 2 + 500 for i in range(N)],
+            "q1": [30 + i % 40 if i % 5 else -8 for i in range(N)],
+            "q2": [180.5 + i % 90 for i in range(N)],
+            "q3": [(1, 2, 3, 9)[i % 4] for i in range(N)],
+            "q4": [(1, 2, 3)[i % 3] for i in range(N)],
+            "q5": [1.5 + (i % 7) / 10 for i in range(N)],
+            "q6": [0.5 + (i % 7) / 9 for i in range(N)],
+            "q7": [0.5 + (i % 11) / 10 for i in range(N)],
+        }
+    )
+    (tmp_path / "book.csv").write_text(BOOK)
+    return table, tmp_path / "book.csv"
+
+
+def test_a_codebook_says_roles_kinds_levels_and_missing_codes(described):
+    table, book = described
+    proposal = propose(table, codebook=book)
+    roles = [column.role for column in proposal.schema.columns]
+    assert roles == ["unit", "quasi", "sensitive", "quasi", "sensitive", "quasi", "quasi", "weight"]
+    assert proposal.schema["q1"].missing_codes == {-8: "unknown", -9: "unknown"}
+    assert (proposal.schema["q3"].kind, proposal.schema["q3"].levels) == ("nominal", (1, 2, 3))
+    assert proposal.schema["q3"].missing_codes == {9: "refused"}
+    assert (proposal.schema["q4"].kind, proposal.schema["q4"].levels) == ("ordinal", (1, 2, 3))
+    assert "The codebook says that 9 stands for an absence." in proposal.reasons["q3"]
+    assert 'The codebook says "log of q5": it names q5, which is quasi.' in proposal.reasons["q6"]
+    assert proposal.unused == ("typo_Q2x",)
+    assert "does not have: typo_Q2x." in proposal.to_toml()
+    assert Schema.from_dict(tomllib.loads(proposal.to_toml())) == proposal.schema
+    assert Schema.infer(table, codebook=book) == proposal.schema
+
+
+def test_without_the_codebook_the_same_columns_are_undecided(described):
+    table, _ = described
+    assert set(propose(table).undecided) >= {"q2", "q3", "q4"}
+
+
+@pytest.mark.parametrize(
+    ("label", "role", "about"),
+    [
+        ("Age at first heart attack", "quasi", "age or birth"),
+        ("Depression score of children under age 18", "sensitive", "illness or health"),
+        ("Days to death or last contact", "quasi", "the time between two dates"),
+        ("The arrestee's race", "quasi", "origin"),
+        ("White blood cell count", "sensitive", "a finding, score or risk"),
+        ("Number of drinks in the past 12 months", "sensitive", "a habit"),
+        ("Uses birth control", "sensitive", "care, treatment, drugs or insurance"),
+        ("General happiness", None, None),
+        ("Owns a gun", None, None),
+    ],
+)
+def test_what_a_label_speaks_of(label, role, about):
+    said = topic_of(label)
+    assert (said and said.role, said and said.about) == (role, about)
+
+
+@pytest.mark.parametrize("name", ["radio", "calc_vol", "condomin", "national", "general_mood_x", "DISMETH"])
+def test_names_that_only_look_like_a_topic_are_no_reason(name):
+    reason = propose(pl.DataFrame({name: [1, 2] * 20})).reasons[name]
+    assert reason.startswith("Undecided") or "mood" in name

@@ -11,7 +11,7 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import chisquare, kstest, spearmanr
 
-from shoal.mask.dither_blocks import neighbourhoods
+from shoal.mask.dither import neighbourhoods
 from shoal.mask.mixture import components, draw, forward, merge
 from shoal.mask.rosenblatt import draw_cells, forward_cells, inverse, inverse_ranked, masses, pick_members
 

@@ -4,7 +4,7 @@ import ast
 import inspect
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pytest
 import typer
@@ -29,6 +29,7 @@ class Settings:
     shares: Annotated[tuple[float, ...] | None, Flag(commas=True), Help("Shares.")] = None
     age: Annotated[str | None, Help("A column; 'none' for none.")] = "age"
     workers: Annotated[int | None, Range(low=1), Help("Processes.")] = None
+    scale: Annotated[Literal["range", "raw"], Help("Unit.")] = "range"
 
 
 def run(
@@ -75,9 +76,9 @@ def call(tmp_path):
 def test_options_follow_from_the_settings(call, tmp_path):
     (tmp_path / "people.csv").write_text("a,b\n1,2\n")
     words = ("--rows", 7, "-k", 3, "-k", 4, "--shares", "0.2,0.8", "--age", "none", "--no-log", "--workers", 2)
-    result, found = call(*words, "--data", tmp_path / "people.csv")
+    result, found = call(*words, "--scale", "raw", "--data", tmp_path / "people.csv")
     assert result.exit_code == 0, result.output
-    assert found["settings"] == Settings(n=7, ks=(3, 4), shares=(0.2, 0.8), age=None, workers=2)
+    assert found["settings"] == Settings(n=7, ks=(3, 4), shares=(0.2, 0.8), age=None, workers=2, scale="raw")
     assert found["table"].shape == (1, 2)
     assert (found["log"], found["name"], found["schema"]) == (False, "people.csv", None)
     assert "- It <came> out." in result.output

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from shoal import Schema
 from shoal.dp import Budget
 from shoal.schema.constraint import Rule
-from shoal.synth import PeGS, load
+from shoal.synth import PeGS, graph_measure, levels, load
 from shoal.synth.domain import encode_table
 from shoal.synth.graph_measure import measure_graph
 from shoal.synth.graphical import Graphical, Sightings, fit_graphical
 from shoal.synth.junction import adjacency, blur, fitting, junction, planned, prices
+from shoal.synth.levels import believed_counts
 from shoal.synth.parents import Parents, all_pairs
 from shoal.synth.pegs_by_graph import loss, polished
 from shoal.synth.spend import Purse, total_budget
@@ -108,18 +109,33 @@ def test_the_fit_weighs_tables_by_their_noise():
     assert close.pair_tables()[0, 1] == pytest.approx(truth[0, 1], abs=0.3)
 
 
-def test_one_way_tables_of_noise_are_drawn_towards_equal_counts():
-    """Twenty even levels under heavy noise: a third of the squared error is left; a clear table is not touched."""
+def test_one_way_tables_of_noise_are_replaced_by_what_is_believed_of_them():
+    """Even levels under heavy noise: a tenth of the squared error is left; a clear table and pairs are not touched."""
     rng = np.random.default_rng(1)
-    noisy = [50 + rng.normal(0, 40, 20) for _ in range(200)]
-    seen = [Sightings(sizes=(20,), tables={(0,): y}, variance={(0,): 1600.0}) for y in noisy]
-    shrunk = [one.shrunk(1000.0).tables[0,] for one in seen]
-    assert np.mean([((y - 50) ** 2).sum() for y in shrunk]) < 0.4 * np.mean([((y - 50) ** 2).sum() for y in noisy])
-    clear = np.linspace(0, 500, 20)
-    exact = Sightings(sizes=(20,), tables={(0,): clear}, variance={(0,): 1600.0})
-    assert (exact.shrunk(float(clear.sum())).tables[0,] == clear).all()
-    pair = Sightings(sizes=(2, 3), tables={(0, 1): np.ones((2, 3))}, variance={(0, 1): 1e9})
-    assert (pair.shrunk(6.0).tables[0, 1] == 1).all(), "pairs are weighed by the model"
+    noisy = [50 + rng.normal(0, 40, 20) for _ in range(50)]
+    believed = [believed_counts(y, 1600.0, 1000.0) for y in noisy]
+    assert np.mean([((y - 50) ** 2).sum() for y in believed]) < 0.1 * np.mean([((y - 50) ** 2).sum() for y in noisy])
+    assert all(y.sum() == pytest.approx(1000) and (y >= 0).all() for y in believed)
+    clear = {(0,): np.linspace(0, 500, 20), (1, 2): np.ones((2, 3))}
+    exact = Sightings(sizes=(20, 2, 3), tables=clear, variance={(0,): 100.0, (1, 2): 1e9})
+    assert all((exact.believed(5000.0).tables[r] == y).all() for r, y in clear.items())
+
+
+def test_believed_counts_are_posterior_means():
+    """Beside draws from the prior weighed by their likelihood; a level that stands out stays."""
+    y, v, total = np.array([10.0, 60.0, -20.0, 150.0]), 1600.0, 200.0
+    rng, shapes = np.random.default_rng(2), np.array(levels._SHAPES)
+    draws = rng.gamma(shapes, 50 / shapes, (400_000, len(shapes)))
+    weight = [np.exp(-((c - draws) ** 2) / (2 * v)) for c in y]
+    evidence = np.array([w.mean(axis=0) for w in weight])
+    of_shape = evidence.prod(axis=0) / evidence.prod(axis=0).sum()
+    means = np.array([(w * draws).mean(axis=0) for w in weight]) / evidence @ of_shape
+    assert believed_counts(y, v, total) == pytest.approx(means * total / means.sum(), rel=0.02)
+    spike = np.array([2000.0, *rng.normal(10, 60, 30)])
+    kept = believed_counts(spike, 3600.0, 2300.0)
+    assert kept[0] == pytest.approx(2000, rel=0.05)
+    assert kept[1:].max() < 40, "levels that can't be seen share what is left"
+    assert np.isfinite(believed_counts(np.array([-1e16, 1e15, 3.0]), 1e30, 1.0)).all()
 
 
 def test_rows_follow_the_model():
@@ -237,6 +253,60 @@ def test_clear_ties_are_kept_and_said(delta, tmp_path):
     back = load(tmp_path / "model.json")
     assert (back.independent, back.total) == (False, model.total)
     assert back.sample(50, seed=3).height == 50
+
+
+class Plain(Purse):
+    """A purse that answers without noise."""
+
+    def apart(self, what, counts, prices):
+        for price in prices:
+            self._pay(price)
+        return [table.astype(np.int64) for table in counts], [100.0] * len(counts)
+
+    def choice(self, what, scores, sensitivity, price):
+        self._pay(price)
+        return int(np.argmax(scores))
+
+
+def test_a_full_tree_leaves_picks_to_pairs_outside_of_it(monkeypatch):
+    """a and b say the same, c and d too; the tree has room for neither pair, rows are to keep both."""
+    monkeypatch.setattr(graph_measure, "TREE_CELLS", 20)
+    a, c = np.random.default_rng(3).integers(0, 2, (2, 3000))
+    rows, budget = np.column_stack([a, a, c, c]), total_budget(0.2, 1e-9)
+    encoded = encode_table(frame(rows), SCHEMA, bins=2, missing="refuse", public=True, owner="test")
+    assert planned(blur([12, 6, 15, 8, 20, 10], 3000, budget), 4, "zcdp").kept == 0, "nothing is kept for all pairs"
+    pegs, purse = PeGS(epsilon=0.2, delta=1e-9, missing="refuse"), Plain(left=budget)
+    found, _ = measure_graph(pegs, encoded, Parents.of(pegs, encoded.domain), purse)
+    assert purse.left.empty
+    assert found.model.tree.n_cells <= 20
+    for pair in [(0, 1), (2, 3)]:
+        assert found.targets[pair][[0, 1], [0, 1]].sum() > 2700, "of 3,000 records, all of which have the same twice"
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=8, deadline=None)
+def test_choices_outside_the_tree_are_paid_and_moved_as_stated(seed):
+    rng = np.random.default_rng(seed)
+    rows = tied(int(rng.integers(4, 60)), seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(graph_measure, "TREE_CELLS", 30)
+        patch.setattr(graph_measure, "_CLEAR", -1.0)  # so that picks go on
+        one, other = (watched(codes, 1e-9, 30.0) for codes in (rows, rows[1:]))
+    assert len(one) == len(other) > 3, "more choices than the tree has room for"
+    for (_, scores, sensitivity), (_, others, _) in zip(one, other, strict=True):
+        assert np.abs(scores - others).max() <= sensitivity == 1
+
+
+def test_a_large_pair_of_few_cells_in_use_is_chosen():
+    """A code of 25 levels and its description: 625 cells, nearly all empty, so their noise is no reason against it."""
+    rng = np.random.default_rng(0)
+    share = 0.5 ** np.arange(25)
+    code = rng.choice(25, 3000, p=share / share.sum())
+    rows = {"code": code, "text": 24 - code} | {name: rng.integers(0, 3, 3000) for name in "xyz"}
+    schema = Schema.of(quasi=list(rows), levels={name: range(25 if len(name) > 1 else 3) for name in rows})
+    model = PeGS(epsilon=1.0, delta=1e-9, missing="refuse").fit(pl.DataFrame(rows), schema, seed=1)
+    drawn = model.sample(1000, seed=1)
+    assert (drawn["text"] == 24 - drawn["code"]).mean() > 0.8
 
 
 def test_nothing_clear_is_said_first(tmp_path):

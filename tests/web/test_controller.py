@@ -208,9 +208,9 @@ def test_a_job_begun_while_its_file_is_forgotten_is_not_kept(controller, sample,
         controller.workspace.sessions.save(replace(controller.session(sample), id="short", job_ids=()))
         before, start = {job.id for job in controller.jobs.all()}, Jobs.start
 
-        def begun(self, kind, words, start=start):
+        def begun(self, kind, words, start=start, **when):
             controller.workspace.sessions.remove("short")
-            return start(self, kind, words)
+            return start(self, kind, words, **when)
 
         monkeypatch.setattr(Jobs, "start", begun)
         controller.workspace.sessions.change(
@@ -221,6 +221,28 @@ def test_a_job_begun_while_its_file_is_forgotten_is_not_kept(controller, sample,
         monkeypatch.undo()
         assert {job.id for job in controller.jobs.all()} == before
         assert controller.find("short") is None
+
+
+def test_changes_in_quick_succession_are_counted_once(controller, sample, monkeypatch):
+    """A count that has not begun is of no use any more; the one before it is shown until the last one tells."""
+    monkeypatch.setattr("shoal.web.controller.PAUSE", 600.0)
+    first = controller.jobs.wait(controller.look(sample).id, PATIENCE)
+    counted = first.result
+    assert (first.state, first.kind, counted["records"]) == ("done", "look", 2000)
+    seen = []
+    for role in ("other", "sensitive", "other"):
+        controller.change_column(sample, "gender", {"role": role})
+        assert controller.exposure(sample) == (counted, False)
+        seen.append(controller.look(sample))
+    assert [job.state for job in seen] == ["queued"] * 3
+    assert [controller.job(job.id) is None for job in seen] == [True, True, False]
+    controller.jobs.remove(seen[-1].id)
+    for _ in range(3):
+        controller.undo(sample)
+    monkeypatch.setattr("shoal.web.controller.PAUSE", 0.01)
+    again = controller.jobs.wait(controller.look(sample).id, PATIENCE)
+    assert again.result["n_alone"] == counted["n_alone"]
+    assert controller.exposure(sample)[1]
 
 
 def test_a_job_that_joins_at_the_last_moment_is_forgotten_too(controller, sample, monkeypatch):

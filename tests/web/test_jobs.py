@@ -18,7 +18,7 @@ from shoal.processes import Child
 from shoal.recipe import Coarsening
 from shoal.release.verify import verify
 from shoal.web.inspect import stamp_of
-from shoal.web.job import Job, read_job, to_compare, to_open, to_release
+from shoal.web.job import ENTRY, Job, read_job, to_compare, to_look, to_open, to_release
 from shoal.web.job_process import Progress
 from shoal.web.jobs import Jobs, spawn_child
 from shoal.web.workspace import Workspace
@@ -81,6 +81,21 @@ def test_release_is_written_and_verified(released, survey):
     assert (released.step, released.step_share) == ("", 1.0)
     json.dumps(result)
     assert Job.from_dict(released.to_dict(), released.folder) == released
+
+
+def test_what_is_measured_is_measured_once(jobs, survey, monkeypatch):
+    """Also where a release is held against a register, and entered in it later."""
+    from shoal.release import release as module
+
+    asked = []
+    for name in ("assess_risk", "assess_utility"):
+        own = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *a, own=own, name=name, **b: asked.append(name) or own(*a, **b))
+    words = to_release(*survey, MONDRIAN, register={})
+    job = jobs.wait(jobs.start("release", words), PATIENCE)
+    assert job.state == "done", job.error
+    assert (job.folder / ENTRY).exists()
+    assert sorted(asked) == ["assess_risk", "assess_utility"]
 
 
 def test_synthesis_charges_the_account(jobs, survey, workspace):
@@ -267,20 +282,45 @@ def test_comparison_goes_on_where_it_was(jobs, survey, workspace):
     assert {path: path.stat().st_mtime_ns for path in before} == before
 
 
+def test_a_job_that_waits_a_while_can_be_taken_back(jobs, survey):
+    later = jobs.start("look", to_look(*survey), after=600.0)
+    assert jobs.get(later).state == "queued"
+    assert jobs.cancel(later).state == "cancelled"
+    jobs._line_up(later)  # its time has come: nothing happens
+    assert jobs.get(later).state == "cancelled"
+    soon = jobs.wait(jobs.start("look", to_look(*survey), after=0.01), PATIENCE)
+    assert soon.state == "done"
+
+
 def test_closing_stops_everything(tmp_path):
     workspace = Workspace.create(tmp_path)
     jobs = Jobs(workspace, spawn=lambda: Child.spawn([sys.executable, "-c", "import time; time.sleep(600)"]))
-    ready = jobs._spare
+    (ready,) = jobs._spares
     ids = [jobs.start("release", {"schema": {}}) for _ in range(4)]
     states = [jobs.get(one).state for one in ids]
     assert states.count("queued") == 2
     assert jobs._children[ids[0]] is ready
     opens = jobs.start("open", to_open("/nowhere.csv"))
     assert jobs.get(opens).state != "queued"  # a lane of its own
-    children = [*jobs._children.values(), jobs._spare]
+    children = [*jobs._children.values(), *jobs._spares]
     workspace.close()
     assert not any(child.is_alive for child in children)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_child_that_has_looked_is_used_again(tmp_path, survey):
+    opened, schema = survey
+    with Workspace.create(tmp_path) as workspace:
+        jobs = Jobs(workspace)
+        (first,) = jobs._spares
+        done = [jobs.wait(jobs.start("look", to_look(opened, schema)), PATIENCE) for _ in range(2)]
+        assert [(job.state, job.result["records"]) for job in done] == [("done", 300)] * 2
+        assert jobs._spares == [first]
+        stopped = jobs.start("look", to_look(opened, schema))
+        jobs.remove(stopped)
+        first.wait()
+        assert jobs.wait(jobs.start("look", to_look(opened, schema)), PATIENCE).state == "done"
+    assert not first.is_alive
 
 
 def test_children_end_with_the_workbench(tmp_path, survey):
@@ -308,6 +348,7 @@ def test_child_without_a_job_ends_quietly():
     child = spawn_child()
     child._process.stdin.close()
     assert child.wait() == 0
+    child.close()
 
 
 def test_a_job_that_counts_its_parts_never_falls_behind_them(tmp_path):

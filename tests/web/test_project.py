@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from workbench_here import Here
 
 import shoal
-from shoal.errors import FileError
+from shoal.errors import FileError, ParameterError
 from shoal.release.verify import verify
 from shoal.web.access import Access
 from shoal.web.controller import Controller
@@ -149,6 +149,9 @@ def test_signed_and_written_it_verifies_and_the_script_repeats_it(worked, home, 
     controller, session, _, job = worked
     given = {"decision": "May be published.", "by": "R. Roe", "recipient": "ward", "key": str(tmp_path / "p.key")}
     target = write_release(controller, session, job, str(tmp_path / "out"))
+    with pytest.raises(ParameterError, match="who decides"):
+        sign_release(controller, session, job, {**given, "by": " "})
+    assert not (tmp_path / "p.key").exists()
     sign_release(controller, session, job, {**given, "expires": "", "password": ""})
     assert verify(target, signer=tmp_path / "p.pub").exit_code == 0
     assert json.loads((target / "manifest.json").read_text())["decision"]["by"] == "R. Roe"
@@ -157,12 +160,15 @@ def test_signed_and_written_it_verifies_and_the_script_repeats_it(worked, home, 
     assert notes["decisions"][job.id]["recipient"] == "ward"
     assert notes["written"] == {job.id: str(target)}
 
+    controller.choose_goal(session, "fixed-bands")
+    controller.jobs.wait(controller.run(session), PATIENCE)
     script = tmp_path / "again.sh"
     script.write_text(script_of(controller.session(session)))
     lines = [line for line in script.read_text().splitlines() if line.startswith("shoal ")]
     assert [line.split()[1] for line in lines] == ["coarsen", "sign"]
+    assert "# not kept: shoal coarsen" in script.read_text()  # tried afterwards, to another folder, and left here
     folder = tmp_path / "again"
     folder.mkdir()
-    text = script.read_text().replace("\nshoal ", f"\n{sys.executable} -m shoal ").replace(str(target), "release")
+    text = script.read_text().replace("\nshoal ", f"\n{sys.executable} -m shoal ")
     subprocess.run(["sh", "-c", text], cwd=folder, check=True, capture_output=True)
     assert verify(folder / "release", signer=tmp_path / "p.pub").exit_code == 0

@@ -77,6 +77,8 @@ def test_the_accepted_risk_is_held_against_what_is_found_and_a_stricter_limit_st
     assert (held_to(found, 0.01).basis, held_to(found, 0.01).verdict) == ("accepted", "bad")
     assert held_to(found, 0.5).basis == "proved"
     assert held_to({"name": "kept", "value": 0.5, "better": "higher", "first": True}, 0.05).limit is None
+    closer = held_to({"name": "closer", "value": 0.48, "chance": 0.5, "against": "new rows", "first": True}, 0.05)
+    assert (closer.limit, closer.verdict) == (None, "good")
 
 
 def test_nobody_stands_beside_synthetic_rows(table, schema):

@@ -27,7 +27,13 @@ class Here:
         self._ended.wait()
         return self._code
 
+    def reply(self, limit):
+        return None, False  # it does one job
+
     def stop(self):
+        pass
+
+    def close(self):
         pass
 
     def _do(self, folder):

@@ -16,15 +16,18 @@ from typing import TYPE_CHECKING
 from shoal.exports import on_demand
 
 if TYPE_CHECKING:
-    from shoal.aggregate.crossed import CrossedRegression, held_out_error
     from shoal.aggregate.cudia import Cudia
-    from shoal.aggregate.ecological import EcologicalRegression, PseudoInverse, RidgeEcological
+    from shoal.aggregate.ecological import (
+        CrossedRegression,
+        EcologicalRegression,
+        PseudoInverse,
+        RidgeEcological,
+        held_out_error,
+    )
     from shoal.aggregate.king import King, MeanBounds, mean_bounds
-    from shoal.aggregate.learning import Learnt, learn
     from shoal.aggregate.ludia import Ludia
-    from shoal.aggregate.noise import NoiseAdvice, noise_for_means
-    from shoal.aggregate.published import Aggregate
-    from shoal.aggregate.reconstruction import CAUTION, Reconstruction, Reconstructor
+    from shoal.aggregate.published import Aggregate, NoiseAdvice, noise_for_means
+    from shoal.aggregate.reconstruction import CAUTION, Learnt, Reconstruction, Reconstructor, learn
 
 __all__ = [
     "CAUTION",

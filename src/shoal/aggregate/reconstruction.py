@@ -10,6 +10,15 @@ For one set of groups one step is exact: v_i s_g / mean_g(v). Stacked sets take 
 until no mean is off, or until the turns stop helping because the sets contradict each other.
 
 What stands against trusting a reconstruction, said in words and counts, never in a cell's value.
+
+Train on reconstructed targets, predict for new people (4.5.2).
+
+1. rebuild the masked column from aggregates and individual covariates,
+2. train any scikit-learn regressor on covariates and rebuilt column,
+3. predict for new rows with the same covariates.
+
+A linear model trained on a linear reconstruction can only learn that reconstruction's slope, blurred by the group
+offsets: look at the reconstruction's warnings before the model's predictions.
 """
 
 from __future__ import annotations
@@ -22,15 +31,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.aggregate.covariates import covariates
+from shoal.aggregate.covariates import Coding, covariates
 from shoal.aggregate.problem import Problem, pose
 from shoal.aggregate.published import Aggregate, Groups
 from shoal.arrays import FloatArray, Generator
 from shoal.errors import ParameterError
+from shoal.extras import need
 from shoal.params import check, to_dict
 from shoal.rng import stream
 
-__all__ = ["CAUTION", "Fit", "Reconstruction", "Reconstructor"]
+__all__ = ["CAUTION", "Fit", "Learnt", "Reconstruction", "Reconstructor", "learn"]
 
 CAUTION = (
     "Aggregates can't tell how people differ inside a group. If groups differ in something that the covariates lack, "
@@ -286,3 +296,57 @@ def _about_units(problem: Problem) -> Iterator[str]:
 def _ratio(a: float, b: float) -> float:
     low, high = sorted((abs(a), abs(b)))
     return high / low if low > 0 else (1.0 if high == 0 else np.inf)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learnt:
+    """A model trained on reconstructed targets, with the reconstruction and the coding of covariates."""
+
+    model: Any
+    reconstruction: Reconstruction
+    coding: Coding
+
+    def predict(self, X: Any) -> FloatArray:
+        """Predict for rows that have the training table's columns; unknown levels count as the first one."""
+        return np.asarray(self.model.predict(self.coding.matrix(X)), dtype=np.float64)
+
+
+def learn(
+    model: Any,
+    X: Any,
+    aggregates: Sequence[Aggregate],
+    *,
+    method: Reconstructor,
+    weights: Any = None,
+    log: bool = False,
+    seed: int = 0,
+) -> Learnt:
+    """Rebuild the target by `method` and train a copy of `model` on it.
+
+    Parameters
+    ----------
+    model
+        Any scikit-learn regressor or pipeline; it is cloned, not changed.
+    X, aggregates, weights, log, seed
+        As for `Reconstructor.reconstruct`. With weights the model is trained with them if it takes `sample_weight`.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from shoal.aggregate import Aggregate, EcologicalRegression, learn
+    >>> groups = Aggregate(by=[0, 0, 1, 1], mean=[1.5, 4.0])
+    >>> learnt = learn(LinearRegression(), [[0.0], [1.0], [2.0], [4.0]], [groups], method=EcologicalRegression())
+    >>> learnt.predict([[10.0]]).round(6).tolist()
+    [11.0]
+    """
+    need("sklearn", "learn")
+    from sklearn.base import clone
+    from sklearn.utils.validation import has_fit_parameter
+
+    if not (hasattr(model, "fit") and hasattr(model, "predict")):
+        raise ParameterError("learn", "model must have fit and predict", got=type(model).__name__)
+    coded = covariates(X)
+    found = method.reconstruct(X, aggregates, weights=weights, log=log, seed=seed)
+    extra = {"sample_weight": weights} if weights is not None and has_fit_parameter(model, "sample_weight") else {}
+    trained = clone(model).fit(coded.matrix, found.values, **extra)
+    return Learnt(model=trained, reconstruction=found, coding=coded.coding)

@@ -10,7 +10,7 @@ import typer
 
 from shoal.cli.console import steps
 from shoal.cli.options import EngineOptions, File, Reading, SomeSchema, grouped, required
-from shoal.cli.release_on_engine import release_lake, repeat_lake
+from shoal.cli.release_on_engine import release_on_engine, replay_on_engine
 from shoal.cli.releasing import (
     Events,
     PresetOptions,
@@ -88,7 +88,8 @@ def anonymize(
         typer.Option(help="Raise k until an attacker's risk is at most: prosecutor:0.1, journalist:0.05/q95:0.01."),
     ] = None,
     population: Annotated[
-        float | None, typer.Option(help="Persons the table was drawn from, for --risk; omit it if weights tell.")
+        float | None,
+        typer.Option(help="Size of the population, for --risk. [default: sum of the weights, or the table itself]"),
     ] = None,
     same_groups_as: Annotated[
         str | None,
@@ -98,7 +99,7 @@ def anonymize(
     to: TrialOptions,
     rules: PresetOptions,
     pseudonym: PseudonymOptions,
-    book: RegisterOptions,
+    registering: RegisterOptions,
     engine: EngineOptions,
     reading: Reading,
 ) -> None:
@@ -106,7 +107,7 @@ def anonymize(
 
     With the default mask, the released table preserves the distribution of the quasi-identifiers. It is read back
     and measured before anything appears under --out; if a claim fails, nothing is written and the exit code is 3.
-    So it is where people lose their cover beside an earlier release of FILE.
+    The same goes for a release that, beside an earlier one of FILE, exposes people.
     """
     to.check("anonymize")
     _check_replay(
@@ -143,14 +144,14 @@ def anonymize(
         target = required(to.out, "--out FOLDER", "anonymize")
         if recipe is None:
             again = {"overwrite": to.overwrite, "project_key": _project_key(pseudonym)}
-            repeat_lake(required(replay, "--replay FILE", "anonymize"), file, target, engine, **again)
+            replay_on_engine(required(replay, "--replay FILE", "anonymize"), file, target, engine, **again)
             return
         roles = Schema.read(required(schema, "--schema FILE", "anonymize"))
         words: dict[str, Any] = {"delimiter": reading.delimiter, "overwrite": to.overwrite, "format": to.format}
         words |= {"seed": seed, "pseudonyms": pseudonym.of(roles), **held}
         path = required(file, "FILE", "anonymize")
-        with book.opened_for(path, to) as register:
-            release_lake(path, roles, recipe, target, engine, **words, register=register)
+        with registering.opened_for(path, to) as register:
+            release_on_engine(path, roles, recipe, target, engine, **words, register=register)
         return
     with steps() as step, ExitStack() as stack:
         if recipe is None:
@@ -162,7 +163,7 @@ def anonymize(
             given: dict[str, Any] = {"seed": seed, "progress": step, "pseudonyms": pseudonym.of(roles), **held}
             whole = for_schema(recipe, roles, read_events(events))
             limit = _limit(risk, population, target_linkage)
-            register = stack.enter_context(book.opened(source, to))
+            register = stack.enter_context(registering.opened(source, to))
             release = _released(source, roles, whole, target_linkage, limit, given, register, same_groups_as)
         to.write(release, step, replay)
     to.tell(release)

@@ -30,14 +30,14 @@ def apply(
     *,
     to: Destination,
     pseudonym: PseudonymOptions,
-    book: RegisterOptions,
+    registering: RegisterOptions,
     reading: Reading,
 ) -> None:
     """Release the new rows of FILE by a policy that `shoal coarsen --policy` wrote.
 
     Values are written at the levels of the policy, and k is counted again. Where it no longer holds, nothing is
-    written and the exit code is 3. FILE may hold people who were released before (say so: --data): newcomers to a class
-    are released by k or more, and otherwise wait.
+    written and the exit code is 3. FILE may hold people who were released before (name their data set with --data):
+    newcomers to a class are released in groups of k or more, and held back until then.
     """
     check_target(required(to.out, "--out FOLDER", "apply"), overwrite=to.overwrite)
     rules = Policy.read(policy)
@@ -45,7 +45,7 @@ def apply(
     with steps() as step:
         step("reading")
         source = reading.source(file, "apply", rules.schema)
-        with book.opened(source, to) as register:
+        with registering.opened(source, to) as register:
             release = rules.apply(source, pseudonyms=pseudonyms, register=register, progress=step)
             to.write(release, step)
     to.tell(release)

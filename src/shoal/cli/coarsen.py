@@ -13,7 +13,7 @@ from shoal.cli.console import out as screen
 from shoal.cli.console import steps
 from shoal.cli.options import EngineOptions, File, Reading, SomeSchema, grouped, required
 from shoal.cli.output import answer
-from shoal.cli.release_on_engine import release_lake
+from shoal.cli.release_on_engine import release_on_engine
 from shoal.cli.releasing import (
     Events,
     PresetOptions,
@@ -77,7 +77,8 @@ def coarsen(
         typer.Option(help="Largest risk of an attacker: prosecutor:0.1, journalist:0.05/marketer:0.01, q95:0.05."),
     ] = None,
     population: Annotated[
-        float | None, typer.Option(help="Persons the table was drawn from, for --risk; omit it if weights tell.")
+        float | None,
+        typer.Option(help="Size of the population, for --risk. [default: sum of the weights, or the table itself]"),
     ] = None,
     suppression: Annotated[
         float | None,
@@ -115,7 +116,7 @@ def coarsen(
     to: TrialOptions,
     held: PresetOptions,
     pseudonym: PseudonymOptions,
-    book: RegisterOptions,
+    registering: RegisterOptions,
     engine: EngineOptions,
     reading: Reading,
 ) -> None:
@@ -154,8 +155,8 @@ def coarsen(
         engine.refuse(given, reading)
         rules = _with_hierarchies(Schema.read(required(schema, "--schema FILE", "coarsen")), hierarchies)
         path, target = required(file, "FILE", "coarsen"), required(to.out, "--out FOLDER", "coarsen")
-        with book.opened_for(path, to) as register:
-            release_lake(
+        with registering.opened_for(path, to) as register:
+            release_on_engine(
                 path,
                 rules,
                 recipe,
@@ -177,7 +178,7 @@ def coarsen(
         expect(step, source, rules, recipe)
         whole = for_schema(recipe, rules, read_events(events))
         asked: dict[str, Any] = {"pseudonyms": pseudonym.of(rules), "seed": seed, "progress": step, **held.held}
-        with book.opened(source, to) as register:
+        with registering.opened(source, to) as register:
             release = make(source, rules, whole, register=register, **asked)
             chosen = None if policy is None else Policy.of(release)
             to.write(release, step)

@@ -214,7 +214,9 @@ def print_claims(claims: Sequence[Claim]) -> None:
     """Each claim with its basis and its assumptions."""
     out.print("[bold]Claims[/]")
     for claim in claims:
-        _indented(2, f"[bold]{_escape(claim.kind)}[/] {claim.value:.4g} [cyan]{claim.basis}[/], {_escape(claim.scope)}")
+        _indented(
+            2, f"[bold]{_escape(claim.kind)}[/] {claim.limit():.4g} [cyan]{claim.basis}[/], {_escape(claim.scope)}"
+        )
         _indented(4, _escape(claim.statement))
         for assumption in claim.assumptions:
             _indented(4, f"[dim]assumes: {_escape(assumption)}[/]")

@@ -1,7 +1,10 @@
-"""`shoal demo`: the main job on built-in data."""
+"""`shoal demo`: the main job on built-in data, a simulated health survey protected in nine ways, side by side."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,10 +13,14 @@ import typer
 from shoal.cli.console import out as screen
 from shoal.cli.console import print_table, steps
 from shoal.cli.output import answer
-from shoal.demo import SHOWN, Trial, recipes, trials
+from shoal.coarsening import Generalize, Mondrian
+from shoal.datasets import health_survey, health_survey_schema
+from shoal.group import Ball, KMember
+from shoal.mask import CellDither, Centroid, GaussianDither, PushBack, Resample, Shuffle
+from shoal.release import Release, anonymize, coarsen
 from shoal.release.folders import check_target
 
-__all__ = ["EXAMPLES", "demo"]
+__all__ = ["EXAMPLES", "SHOWN", "Trial", "demo", "recipes", "trials"]
 
 EXAMPLES = """Examples:
 
@@ -82,3 +89,54 @@ def _baseline(trial: Trial) -> str:
     regression = trial.release.utility.regression
     fit = regression.trained_on_original.r_squared if regression else None
     return "not available" if fit is None else f"{fit:.3f}"
+
+
+SHOWN = "gaussian-dither"
+"""The trial whose release is written to look at."""
+
+Make = Callable[[Any, Any, int], Release]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One method tried on the survey."""
+
+    name: str
+    release: Release
+    seconds: float
+
+
+def recipes(k: int) -> Mapping[str, Make]:
+    """The methods of the demonstration by name."""
+    masks = {
+        "centroid": Centroid(),
+        "resample": Resample(),
+        "resample, replace=false": Resample(replace=False),
+        "cell-dither": CellDither(),
+        SHOWN: GaussianDither(),
+        "gaussian-dither, exact": GaussianDither(exact=True),
+    }
+    ball = Ball(radius=0.4, minimum=k)
+    return {
+        **{name: _masked(KMember(k=k), mask) for name, mask in masks.items()},
+        "ball, push-back, shuffle": _masked(ball, [PushBack(), Shuffle()]),
+        "mondrian": lambda table, schema, seed: coarsen(table, schema, Mondrian(k=k), seed=seed),
+        "generalize": lambda table, schema, seed: coarsen(table, schema, Generalize(k=k), seed=seed),
+    }
+
+
+def trials(n: int, k: int, seed: int, progress: Callable[[str], None]) -> list[Trial]:
+    """Release the survey once with every method."""
+    table, schema = health_survey(n, seed), health_survey_schema()
+    done = []
+    for name, make in recipes(k).items():
+        progress(name)
+        start = time.perf_counter()
+        release = make(table, schema, seed)
+        done.append(Trial(name=name, release=release, seconds=time.perf_counter() - start))
+        _ = release.risk, release.utility
+    return done
+
+
+def _masked(group: Any, mask: Any) -> Make:
+    return lambda table, schema, seed: anonymize(table, schema, group=group, mask=mask, seed=seed)

@@ -41,9 +41,9 @@ def export(
     table: Annotated[
         str | None, typer.Option(help="Name of the table in the database. [default: the tables' own names]")
     ] = None,
-    workbook: Annotated[Path | None, typer.Option(help="Write a new workbook FILE.xlsx, one sheet a table.")] = None,
+    workbook: Annotated[Path | None, typer.Option(help="Write a new workbook FILE.xlsx, one sheet per table.")] = None,
     fhir: Annotated[
-        Path | None, typer.Option(help="Write FHIR resources (NDJSON) to this folder, one file a table.")
+        Path | None, typer.Option(help="Write FHIR resources (NDJSON) to this folder, one file per table.")
     ] = None,
     format: Annotated[str, typer.Option("--format", "-f", help="On standard output: csv or arrow.")] = "csv",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace tables of these names.")] = False,

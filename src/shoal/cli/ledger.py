@@ -1,4 +1,4 @@
-"""`shoal ledger`: the one book of a data set. What was spent on what, limits, copies, and whether it is in order."""
+"""`shoal ledger`: the one ledger of a data set. What was spent on what, limits, copies, and whether it is in order."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def releases(
     data: Annotated[str | None, typer.Option(help="Data set, by name or label. [default: all]")] = None,
     ledger: OwnLedger = None,
 ) -> None:
-    """List what left: when, to whom, how many people, k, and how it holds beside earlier releases."""
+    """List the releases: when, to whom, how many people, k, and how each holds up beside earlier ones."""
     with _own(ledger) as book:
         labels = {one.name: one.label or one.name for one in book.balances() if one.kind == "data"}
         wanted = [words for words in book.releases() if data in (None, words["data"], labels[words["data"]])]
@@ -171,12 +171,12 @@ def withdraw(
         list[str],
         typer.Argument(help="Releases, as `shoal ledger releases` lists them, or the folders they were written to."),
     ],
-    because: Annotated[str, typer.Option(help="Why; kept in the journal.")],
+    because: Annotated[str, typer.Option(help="The reason; recorded in the journal.")],
     ledger: OwnLedger = None,
 ) -> None:
-    """Withdraw releases that never left, or were called back: nothing is held against them any more.
+    """Withdraw releases that were never handed over, or were recalled; later ones are not checked against them.
 
-    A folder may be gone. What is withdrawn is neither signed nor handed over any more.
+    Their folders need not exist any more. A withdrawn release can't be signed or handed over.
     """
     with _own(ledger) as book:
         known = book.releases()
@@ -210,10 +210,10 @@ def _beware(words: dict[str, Any]) -> str:
 @app.command(epilog=_EXPIRE)
 def expire(
     release: Annotated[str, typer.Argument(help="Release, as `shoal ledger releases` lists it.")],
-    because: Annotated[str, typer.Option(help="Why; kept in the journal.")],
+    because: Annotated[str, typer.Option(help="The reason; recorded in the journal.")],
     ledger: OwnLedger = None,
 ) -> None:
-    """Delete the marks of a release's people; later releases can't be checked beside it, and say so."""
+    """Delete the marks of a release's people; later releases can't be checked against it, and say so."""
     with _own(ledger) as book:
         book.forget(release, because)
     answer(expired=release)
@@ -290,7 +290,7 @@ def restore(
 @app.command("archive", epilog=_ARCHIVE)
 def archive_entries(
     file: Annotated[Path, typer.Argument(help="File for the archive (JSON lines); must not exist yet.")],
-    days: Annotated[float, typer.Option(min=0, help="Keep the charges of the last so many days.")] = 400.0,
+    days: Annotated[float, typer.Option(min=0, help="Keep the charges of this many days.")] = 400.0,
     ledger: LedgerUrl = "sqlite:///ledger.db",
 ) -> None:
     """Move old charges and their answers to a file. What was spent stays spent, and the chain stays verifiable.

@@ -135,10 +135,10 @@ class EngineOptions:
     engine: Annotated[
         str,
         typer.Option(
-            help="memory; duckdb for files that don't fit; spark; auto: memory while the forecast fits, else duckdb."
+            help="memory, duckdb (files larger than memory), spark, or auto (memory if the forecast fits, else duckdb)."
         ),
     ] = "auto"
-    memory: Annotated[str | None, typer.Option(help="Memory limit of the engine, as 4GB.")] = None
+    memory: Annotated[str | None, typer.Option(help="Memory limit of the engine, such as 4GB.")] = None
     spill: Annotated[Path | None, typer.Option(help="Folder for what exceeds the memory limit (duckdb).")] = None
     master: Annotated[
         str | None, typer.Option(help="Where Spark runs: local[4], spark://HOST:7077, yarn, sc://HOST.")

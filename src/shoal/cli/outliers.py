@@ -38,7 +38,7 @@ def outliers(
             help="Neighbourhood radius: 0 to 1 in mapped units, or column=radius/...; repeatable. [default: suggested]"
         ),
     ] = None,
-    minimum: Annotated[int, typer.Option(help="Smaller groups count as small.", min=2)] = 5,
+    minimum: Annotated[int, typer.Option(help="Groups of fewer people count as small.", min=2)] = 5,
     shape: Annotated[
         str, typer.Option(help="clique: every pair within the radius. ball: all within the radius of the seed.")
     ] = "clique",

@@ -35,13 +35,14 @@ def pseudonymize(
     file: File = None,
     schema: SomeSchema = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write; must not exist yet.")] = None,
-    shift: Annotated[list[str] | None, typer.Option(help="Column of dates to shift. Repeat.")] = None,
-    weeks: Annotated[int | None, typer.Option(help="Shift by whole weeks, at most so many either way.")] = None,
-    days: Annotated[int | None, typer.Option(help="Shift by days, at most so many either way.")] = None,
+    shift: Annotated[list[str] | None, typer.Option(help="Column of dates to shift. Repeatable.")] = None,
+    weeks: Annotated[int | None, typer.Option(help="Shift by whole weeks, up to this many either way.")] = None,
+    days: Annotated[int | None, typer.Option(help="Shift by days, up to this many either way.")] = None,
     window: Annotated[
-        str | None, typer.Option(help="FIRST:LAST day of the study, as everybody knows: counts the shifts left.")
+        str | None,
+        typer.Option(help="FIRST:LAST day of the study, if publicly known: counts the shifts that remain possible."),
     ] = None,
-    ids_as_text: Annotated[bool, typer.Option("--ids-as-text", help="Take 7 and '7' for one identifier.")] = False,
+    ids_as_text: Annotated[bool, typer.Option("--ids-as-text", help="Treat 7 and '7' as the same identifier.")] = False,
     new_key: Annotated[Path | None, typer.Option(help="Write a new project key to this file and exit.")] = None,
     *,
     pseudonym: PseudonymOptions,
@@ -50,7 +51,7 @@ def pseudonymize(
     """Replace identifiers of FILE by keyed pseudonyms, and shift each person's dates.
 
     Columns with pseudonym = true get pseudonyms, other identifiers are removed. The result links a person's rows and
-    is still personal data: it is what a release is made from, no release itself.
+    is still personal data: a release can be made from it, but it is not one itself.
     """
     if new_key is not None:
         _make_key(new_key)

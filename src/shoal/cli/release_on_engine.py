@@ -17,10 +17,10 @@ from shoal.recipe import Recipe
 from shoal.release.folders import check_target, inside_of, place
 from shoal.schema import Schema
 
-__all__ = ["account_place", "release_lake", "repeat_lake"]
+__all__ = ["account_place", "release_on_engine", "replay_on_engine"]
 
 
-def release_lake(
+def release_on_engine(
     path: Path, schema: Schema, recipe: Recipe, target: Path, engine: EngineOptions, **given: Any
 ) -> release.FilesRelease:
     """Make the release of the table that `path` names, write it to `target` and print what was released."""
@@ -34,7 +34,7 @@ def release_lake(
     return made
 
 
-def repeat_lake(replay: Path, path: Path | None, target: Path, engine: EngineOptions, **given: Any) -> None:
+def replay_on_engine(replay: Path, path: Path | None, target: Path, engine: EngineOptions, **given: Any) -> None:
     """Repeat the run that a replay file records and print what was released."""
     with steps() as step, engine.open() as opened:
         made = release.repeat_files(opened, replay, target, input=path, **given, progress=step)
@@ -48,7 +48,7 @@ def account_place(path: Path) -> Path:
     folders = {file.parent for file in Inputs.of(path).files}
     if len(folders) > 1:
         rule = "keeps an account of one file or folder, not of several"
-        raise ParameterError("synthesize", rule, hint="Name --no-account if the budget is kept elsewhere.")
+        raise ParameterError("synthesize", rule, hint="Pass --no-account if the budget is accounted for elsewhere.")
     return path if path.is_file() else folders.pop()
 
 

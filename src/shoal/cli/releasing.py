@@ -89,6 +89,9 @@ class TrialOptions(Destination):
 
     def check(self, command: str) -> None:
         """A folder must be named, but for a trial."""
+        if self.out == Path("-"):
+            hint = "`shoal export FOLDER` writes the table of a release to standard output."
+            raise ParameterError("--out", "must be a folder, as a release is a table with its evidence", hint=hint)
         if self.sample is None:
             required(self.out, "--out FOLDER", command)
         elif self.out is not None:
@@ -164,15 +167,15 @@ class PseudonymOptions:
 class RegisterOptions:
     """The register of releases that a release is held against and entered in."""
 
-    recipient: Annotated[str | None, typer.Option(help="Who gets the release; kept in the register.")] = None
+    recipient: Annotated[str | None, typer.Option(help="Who receives the release; recorded in the register.")] = None
     despite: Annotated[
         str | None,
-        typer.Option(help="Release although people lose their cover beside an earlier release; give the REASON."),
+        typer.Option(help="Release although an earlier release exposes people beside this one; give the REASON."),
     ] = None
     register: Annotated[
         bool,
         typer.Option(
-            help="Check against earlier releases of the same people, and enter this one; --no-register: for a trial."
+            help="Check against earlier releases of the same people, and record this one; --no-register for a trial."
         ),
     ] = True
     data: Annotated[str | None, typer.Option(help="Data set that FILE belongs to. [default: recognised by rows]")] = (
@@ -232,7 +235,7 @@ Events = Annotated[
     list[str] | None,
     typer.Option(
         "--events",
-        help="What is done to the events of linked tables: {events}; parameters follow a colon, as in "
+        help="Methods for the events of linked tables: {events}; parameters follow a colon, as in "
         "coarsen-events:k=5,m=2; repeat to chain.",
     ),
 ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,11 +20,12 @@ from shoal.files.atomic import reporting
 from shoal.ledger import Ledger
 from shoal.ledger.amount import to_text
 from shoal.ledger.chain import now
+from shoal.params import Parameter, parameters
 from shoal.release.minisign import PublicKey
+from shoal.service.settings import Settings
 
 if TYPE_CHECKING:  # an extra that may not be installed
     from shoal.service.models import Catalogue, Served
-    from shoal.service.settings import Settings
 
 __all__ = ["EXAMPLES", "serve"]
 
@@ -53,7 +56,28 @@ def _configure(context: typer.Context, file: Path | None) -> Path | None:
     return file
 
 
+def _with_settings(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with an option for each of the `Settings` that it does not name itself, before its last two."""
+    signature = inspect.signature(command, eval_str=True)
+    own = list(signature.parameters.values())[:-1]
+    options = [_option(p) for p in parameters(Settings) if p.name not in signature.parameters]
+    shown = [*own[:-2], *options, *own[-2:]]
+    command.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in shown}
+    return command
+
+
+def _option(p: Parameter) -> inspect.Parameter:
+    """A setting as an option, and as a variable of the environment."""
+    option = typer.Option(envvar=f"SHOAL_{p.name.upper()}", help=p.help)
+    return inspect.Parameter(
+        p.name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[p.type, option], default=p.default
+    )
+
+
+@_with_settings
 def serve(
+    *,
     models: Annotated[
         Path, typer.Option(envvar="SHOAL_MODELS", help="Folder of model files (*.json), made by `shoal score fit`.")
     ],
@@ -70,84 +94,17 @@ def serve(
         str, typer.Option(envvar="SHOAL_LEDGER", help="Database URL: sqlite:///FILE or postgresql://...")
     ] = "sqlite:///ledger.db",
     host: Annotated[
-        str, typer.Option(envvar="SHOAL_HOST", help="Address to listen on; any other needs a TLS proxy.")
+        str, typer.Option(envvar="SHOAL_HOST", help="Address to listen on; any but the default needs a TLS proxy.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(envvar="SHOAL_PORT", min=0, max=65535, help="Port to listen on.")] = 8000,
     workers: Annotated[
         int, typer.Option(envvar="SHOAL_WORKERS", min=1, max=64, help="Number of worker processes.")
     ] = 1,
-    data_epsilon: Annotated[
-        float | None,
-        typer.Option(
-            envvar="SHOAL_DATA_EPSILON",
-            help="Epsilon reserved for answers in each data set's limit. [default: as in the ledger]",
-        ),
-    ] = None,
-    model_epsilon: Annotated[
-        float | None,
-        typer.Option(
-            envvar="SHOAL_MODEL_EPSILON",
-            help="Limit of each model over all clients. [default: as in the ledger, or none]",
-        ),
-    ] = None,
-    rate: Annotated[
-        float, typer.Option(envvar="SHOAL_RATE", help="Requests per second and client in each worker; 0 for no limit.")
-    ] = 100.0,
-    burst: Annotated[
-        float | None,
-        typer.Option(envvar="SHOAL_BURST", help="Requests of a client allowed at once. [default: twice the rate]"),
-    ] = None,
-    wrong_keys: Annotated[
-        float,
-        typer.Option(envvar="SHOAL_WRONG_KEYS", help="Wrong keys per second and address before 429; 0 for no limit."),
-    ] = 1.0,
-    wrong_keys_burst: Annotated[
-        float, typer.Option(envvar="SHOAL_WRONG_KEYS_BURST", help="Wrong keys of an address allowed at once.")
-    ] = 20.0,
-    key_seconds: Annotated[
-        float,
-        typer.Option(envvar="SHOAL_KEY_SECONDS", help="Seconds to trust a key for free models before looking again."),
-    ] = 2.0,
-    max_body: Annotated[int, typer.Option(envvar="SHOAL_MAX_BODY", help="Largest request body in bytes.")] = 65_536,
-    max_batch: Annotated[
-        int, typer.Option(envvar="SHOAL_MAX_BATCH", help="Largest number of people in a batch.")
-    ] = 1_000,
-    max_batch_body: Annotated[
-        int, typer.Option(envvar="SHOAL_MAX_BATCH_BODY", help="Largest body of a batch in bytes.")
-    ] = 4_194_304,
-    header_seconds: Annotated[
-        float, typer.Option(envvar="SHOAL_HEADER_SECONDS", help="Seconds allowed to receive the headers.")
-    ] = 10.0,
-    body_seconds: Annotated[
-        float, typer.Option(envvar="SHOAL_BODY_SECONDS", help="Seconds allowed to receive the body.")
-    ] = 10.0,
-    max_connections: Annotated[
-        int, typer.Option(envvar="SHOAL_MAX_CONNECTIONS", help="Connections of each worker.")
-    ] = 1_000,
-    deadline: Annotated[
-        float, typer.Option(envvar="SHOAL_DEADLINE", help="Seconds to wait for the ledger before replying 503.")
-    ] = 5.0,
-    shutdown: Annotated[
-        float, typer.Option(envvar="SHOAL_SHUTDOWN", help="Seconds allowed for a graceful shutdown.")
-    ] = 20.0,
     signer: Annotated[
-        Path | None,
-        typer.Option(envvar="SHOAL_SIGNER", help="Public key: only models signed with it are served."),
+        Path | None, typer.Option(envvar="SHOAL_SIGNER", help="Public key: only models signed with it are served.")
     ] = None,
-    check_seconds: Annotated[
-        float, typer.Option(envvar="SHOAL_CHECK_SECONDS", help="Seconds between checks of the ledger while serving.")
-    ] = 3600.0,
-    proxies: Annotated[
-        str, typer.Option(envvar="SHOAL_PROXIES", help="Addresses of proxies whose X-Forwarded-For header is trusted.")
-    ] = "",
-    log: Annotated[
-        bool, typer.Option(envvar="SHOAL_LOG", help="Log each request as a line of JSON to standard error.")
-    ] = True,
-    traces: Annotated[
-        bool,
-        typer.Option(envvar="SHOAL_TRACES", help="Send OpenTelemetry traces to OTEL_EXPORTER_OTLP_ENDPOINT."),
-    ] = False,
     check: Annotated[bool, typer.Option("--check", help="Check configuration, models and ledger, and exit.")] = False,
+    **limits: Any,
 ) -> None:
     """Serve the models of a folder; clients need a key from `shoal keys add`.
 
@@ -157,32 +114,8 @@ def serve(
     """
     for module in ("fastapi", "uvicorn"):
         need(module, "shoal serve")
-    from shoal.service.settings import Settings
-
-    settings = Settings(
-        models=str(models.resolve()),
-        ledger=ledger,
-        data_epsilon=data_epsilon,
-        model_epsilon=model_epsilon,
-        rate=rate,
-        burst=max(2 * rate, 1.0) if burst is None else burst,
-        wrong_keys=wrong_keys,
-        wrong_keys_burst=wrong_keys_burst,
-        key_seconds=key_seconds,
-        max_body=max_body,
-        max_batch=max_batch,
-        max_batch_body=max_batch_body,
-        header_seconds=header_seconds,
-        body_seconds=body_seconds,
-        max_connections=max_connections,
-        deadline=deadline,
-        shutdown_seconds=shutdown,
-        signer="" if signer is None else str(signer.resolve()),
-        check_seconds=check_seconds,
-        proxies=proxies,
-        log=log,
-        traces=traces,
-    )
+    key = "" if signer is None else str(signer.resolve())
+    settings = Settings(models=str(models.resolve()), ledger=ledger, signer=key, **limits)
     catalogue, served = _read(settings)
     _tell(served, host, port)
     models_served = [{"model": one.name, "epsilon": to_text(one.amount), "data": one.data} for one in served]

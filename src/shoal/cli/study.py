@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, ClassVar, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -108,6 +108,8 @@ def _kind(p: Parameter) -> tuple[Any, Any]:
         return Path | None, None
     if _flag(p).commas:
         return str | None, None
+    if get_origin(first) is Literal:
+        return str, p.default  # the settings know the choices, and name them
     if get_origin(first) is not None:
         return list[get_args(first)[0]] | None, None  # type: ignore[misc]
     return (first | None if p.default is None else first), p.default

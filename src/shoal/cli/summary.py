@@ -18,6 +18,7 @@ from shoal.reading import Reading
 from shoal.release.folders import REPORT, inside_of
 from shoal.release.release import Release
 from shoal.report.numbers import number, percent
+from shoal.report.pieces import weak_bound
 from shoal.report.readings import reading_lines, reading_words, shown
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ __all__ = ["places", "registered", "summary", "tell", "written_to"]
 
 _MOST = 15
 _MOST_CLAIMS = 4
-_ROUNDING = 1e-9
 
 
 def tell(release: Release, target: Path | None, *, verbose: bool = False, account: Any = None) -> None:
@@ -149,7 +149,7 @@ def _promised(claims: Sequence[Claim], most: int) -> Iterator[str]:
     shown = firm if len(firm) <= most else firm[: max(1, most - 1)]
     for claim in shown:
         where = f" of {claim.column}" if claim.column else ""
-        value = percent(claim.value) if claim.is_probability else number(claim.value)
+        value = percent(claim.limit(3)) if claim.is_probability else number(claim.value)
         yield f"{claim.basis:<9} {claim.kind} {value}{where}, {claim.scope}"
     if len(firm) > len(shown):
         yield f"          and {len(firm) - len(shown)} more"
@@ -165,19 +165,10 @@ def _figures(release: Release) -> list[Reading]:
 def _watch(release: Release, most: int) -> list[str]:
     tied = [] if release.model is not None else [f"watch     {found.finding}" for found in release.risk.dependences]
     notes = [f"note      {text}" for text in release.notes if text not in release.warnings]
-    said = [*_weak_bound(release), *tied, *notes]
+    weak = weak_bound(release.claims, release.recipe.k)
+    said = [*([f"watch     {weak}"] if weak else []), *tied, *notes]
     if len(said) <= most:
         return said
     shown = said[: max(0, most - 1)]
     more = f"          and {len(said) - len(shown)} more" if shown else f"watch     {len(said)} points"
     return [*shown, f"{more} in the report"][:most]
-
-
-def _weak_bound(release: Release) -> list[str]:
-    """A bound that is above 1/k, and why: people with several rows in their group."""
-    k = release.recipe.k
-    bounds = [c.value for c in release.claims if c.kind == "re-identification bound" and c.value * k > 1 + _ROUNDING]
-    if k < 2 or not bounds:
-        return []
-    share = percent(max(bounds))
-    return [f"watch     somebody has {share} of the rows of their group: the bound isn't 1/{k}"]

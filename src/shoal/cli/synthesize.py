@@ -13,7 +13,7 @@ from shoal.cli.console import out as screen
 from shoal.cli.console import steps
 from shoal.cli.options import AccountOptions, EngineOptions, File, Reading, grouped, required
 from shoal.cli.output import answer
-from shoal.cli.release_on_engine import account_place, release_lake
+from shoal.cli.release_on_engine import account_place, release_on_engine
 from shoal.cli.releasing import PresetOptions, TrialOptions, expect, open_input, tried
 from shoal.errors import ParameterError
 from shoal.files import read_table
@@ -63,9 +63,9 @@ def synthesize(
     ] = "pegs",
     control: Annotated[
         Path | None,
-        typer.Option(help="Table of people who take no part in FILE: the internal report tests against them."),
+        typer.Option(help="Table of people who are not in FILE, as a baseline for the attacks in the internal report."),
     ] = None,
-    recipient: Annotated[str | None, typer.Option(help="Who gets the release; kept in the register.")] = None,
+    recipient: Annotated[str | None, typer.Option(help="Who receives the release; recorded in the register.")] = None,
     price: Annotated[bool, typer.Option("--price", help="Print the price and exit.")] = False,
     *,
     to: TrialOptions,
@@ -98,7 +98,7 @@ def synthesize(
         source, roles = open_input(file, schema, to, reading, step, "synthesize")
         charged = budget.account and to.sample is None  # what isn't written doesn't leave
         if charged and not source.single:
-            hint = "Save the rows to one file first, or name --no-account if the budget is kept elsewhere."
+            hint = "Save the rows to one file first, or pass --no-account if the budget is accounted for elsewhere."
             rule = "keeps an account of one file, not of a folder, pipe or query"
             raise ParameterError("synthesize", rule, hint=hint)
         source = tried(source, roles, to.sample, None)
@@ -131,7 +131,7 @@ def _on_engine(
             words["register"] = _register(account, recipient)
         elif recipient is not None:
             raise ParameterError("--recipient", "is for the register", hint="Omit it, or --no-account.")
-        release_lake(file, roles, recipe, target, engine, account=account, **words)
+        release_on_engine(file, roles, recipe, target, engine, account=account, **words)
         if account is not None:
             answer(account={"path": account.path, "summary": account.summary})
             screen.print(f"Account: {account.summary}", markup=False)

@@ -57,7 +57,7 @@ def web(
     ] = None,
     upload_limit: Annotated[float, typer.Option(min=0.001, help="Largest file that can be uploaded, in GB.")] = 2.0,
     register: Annotated[
-        bool, typer.Option(help="Check against earlier releases of the same people, and enter those that leave.")
+        bool, typer.Option(help="Check against earlier releases of the same people, and record those that leave.")
     ] = True,
     browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
     models: Annotated[Path | None, typer.Option(help="Folder of score models for the score page.")] = None,

@@ -5,27 +5,28 @@ system   codes                                    levels
 ======== ======================================== ==========================================================
 icd-10   ``I21.4``, ``I214``                      category ``I21``, block ``I20-I25``, chapter ``I00-I99``
 icd-9    ``250.83``, ``25083``, ``V57``, ``E909`` category ``250``, block ``249-259``, chapter ``240-279``
-atc      ``A10BA02``                              ``A10BA``, ``A10B``, ``A10``, ``A``
+atc      ``A10BA02``, ``A10BA``, ``A10``          ``A10BA``, ``A10B``, ``A10``, ``A``
 zip      ``02139``, 2139                          ``021``, state ``MA``, division ``New England``, region
-fips     ``25017``, 25017                         state ``MA``, division, region
-nuts     ``DE212``                                ``DE21``, ``DE2``, ``DE``
+fips     ``25017``, 25017, ``25``                 state ``MA``, division, region
+nuts     ``DE212``, ``DE21``, ``DE``              ``DE21``, ``DE2``, ``DE``
 ======== ======================================== ==========================================================
 
 Blocks and chapters are those of WHO's ICD-10, with room for the categories that ICD-10-CM adds, and those of ICD-9-CM.
-A category in no block stands for itself there. Places are those of `shoal.coarsening.us_places`.
+A category in no block stands for itself there, and so does a short code of ATC or NUTS on finer levels. Places are
+those of `shoal.coarsening.us_places`.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-from shoal.coarsening.us_places import REGIONS, STATE_OF_FIPS, STATE_OF_ZIP3, STATES
+from shoal.coarsening.us_places import ARMED_FORCES, REGIONS, STATE_OF_FIPS, STATE_OF_ZIP3, STATES
 
 __all__ = ["SYSTEMS", "CodeSystem", "System"]
 
@@ -55,6 +56,14 @@ class CodeSystem:
     about: str
     levels: tuple[str, ...]
     ancestors: Callable[[str], tuple[str, ...] | None]
+
+    def look_up(self, codes: Sequence[str]) -> list[tuple[str, ...] | None]:
+        """What each code of one column lies in.
+
+        Three digits are the area of a ZIP code, but beside longer codes a whole one that lost its zeros: 602 is 00602.
+        """
+        lost = self.name == "zip" and any(len(code.strip()) > 3 for code in codes)
+        return [self.ancestors(code.strip().zfill(5) if lost else code) for code in codes]
 
 
 _ICD10 = """
@@ -110,6 +119,9 @@ E000-E999: E000-E000 E001-E030 E800-E807 E810-E819 E820-E825 E826-E829 E830-E838
 V01-V91: V01-V09 V10-V19 V20-V29 V30-V39 V40-V49 V50-V59 V60-V69 V70-V82 V83-V84 V85-V85 V86-V86 V87-V87 V88-V88
   V89-V89 V90-V90 V91-V91
 """
+# Categories of ICD-10-CM with a letter within: each shares the block of another, or is one of its own in its chapter.
+_LETTERED = {"C4A": "C43", "I1A": "I16", "M1A": "M10", "O9A": "O99", "Z3A": "Z39"}
+_ALONE = {"C7A": "C76", "C7B": "C76", "D3A": "D36", "QA0": "Q99"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +158,12 @@ def _diagnosis(text: str, category: str) -> tuple[str, ...] | None:
 
 
 def _icd10(code: str) -> tuple[str, ...] | None:
-    found = re.fullmatch(r"([A-Z]\d[0-9A-Z])(?:\.?[0-9A-Z]{1,4})?[+*†]?", code.strip().upper())
-    return None if found is None else _diagnosis(_ICD10, found[1])
+    found = re.fullmatch(r"([A-Z]\d[0-9A-Z]|QA0)(?:\.?[0-9A-Z]{1,4}|\.[0-9A-Z]?-)?[+*†!]?", code.strip().upper())
+    if found is None:
+        return None
+    category = found[1]
+    lies = _diagnosis(_ICD10, _LETTERED.get(category) or _ALONE.get(category) or category)
+    return None if lies is None else (category, category if category in _ALONE else lies[1], lies[2])
 
 
 def _icd9(code: str) -> tuple[str, ...] | None:
@@ -160,11 +176,13 @@ def _icd9(code: str) -> tuple[str, ...] | None:
 
 def _atc(code: str) -> tuple[str, ...] | None:
     text = code.strip().upper()
-    whole = re.fullmatch(r"[A-DGHJLMNPRSV]\d\d[A-Z][A-Z]\d\d", text)
-    return (text[:5], text[:4], text[:3], text[:1]) if whole else None
+    known = re.fullmatch(r"[A-DGHJLMNPRSV]\d\d(?:[A-Z](?:[A-Z](?:\d\d)?)?)?", text)
+    return (text[:5], text[:4], text[:3], text[:1]) if known else None
 
 
 def _state(postal: str) -> tuple[str, ...]:
+    if postal not in STATES:
+        return postal, ARMED_FORCES, ARMED_FORCES
     division = STATES[postal]
     return postal, division, REGIONS[division]
 
@@ -176,14 +194,14 @@ def _zip(code: str) -> tuple[str, ...] | None:
 
 
 def _fips(code: str) -> tuple[str, ...] | None:
-    found = re.fullmatch(r"\d{4,5}", code.strip())
-    two = found[0].zfill(5)[:2] if found else ""
+    found = re.fullmatch(r"(\d{1,2})(\d{3})?", code.strip())
+    two = found[1].zfill(2) if found else ""
     return _state(STATE_OF_FIPS[two]) if two in STATE_OF_FIPS else None
 
 
 def _nuts(code: str) -> tuple[str, ...] | None:
     text = code.strip().upper()
-    return (text[:4], text[:3], text[:2]) if re.fullmatch(r"[A-Z]{2}[0-9A-Z]{3}", text) else None
+    return (text[:4], text[:3], text[:2]) if re.fullmatch(r"[A-Z]{2}[0-9A-Z]{0,3}", text) else None
 
 
 SYSTEMS: Mapping[str, CodeSystem] = MappingProxyType(
@@ -194,8 +212,8 @@ SYSTEMS: Mapping[str, CodeSystem] = MappingProxyType(
             ("icd-9", "diagnoses of ICD-9-CM", "category block chapter", _icd9),
             ("atc", "drugs of ATC", "chemical-subgroup pharmacological-subgroup therapeutic-subgroup group", _atc),
             ("zip", "ZIP codes of the USA", "three-digits state division region", _zip),
-            ("fips", "counties of the USA by FIPS", "state division region", _fips),
-            ("nuts", "regions of NUTS 3", "nuts-2 nuts-1 country", _nuts),
+            ("fips", "counties or states of the USA by FIPS", "state division region", _fips),
+            ("nuts", "regions of NUTS", "nuts-2 nuts-1 country", _nuts),
         )
     }
 )

@@ -4,7 +4,7 @@
   steps of 1, 2 or 5 times a power of ten;
 - ordinal levels: neighbours merged by twos, fours and so on;
 - dates: year and month, quarter, year, decade;
-- diagnoses, drugs and ZIP codes, by name and form: what they lie in (`shoal.coarsening.code_systems`);
+- diagnoses, drugs, ZIP codes and places, by name and form: what they lie in (`shoal.coarsening.code_systems`);
 - texts of digits of one length (other codes): ever shorter prefixes;
 - other nominal levels: the value or ``*``, since nothing says which levels are alike.
 
@@ -82,18 +82,21 @@ _NAMED: tuple[tuple[System, tuple[str, ...]], ...] = (
     ("icd-9", ("icd", "diag", "dx", "diagnosis", "icd9")),
     ("atc", ("atc", "drug", "medication")),
     ("zip", ("zip", "zipcode")),
+    ("fips", ("fips",)),
     ("nuts", ("nuts",)),
 )
+_OF_DIGITS = ("zip", "fips")
 
 
 def _system_of(content: pl.Series) -> System | None:
-    """The code system that the name of a column of texts speaks for, if every value is a code of it."""
-    if content.dtype not in (pl.String, pl.Categorical, pl.Enum):
+    """The code system that the name of a column of codes speaks for, if every value is a code of it."""
+    if content.dtype not in (pl.String, pl.Categorical, pl.Enum) and not content.dtype.is_integer():
         return None
     said = {word.rstrip("0123456789") for word in words_in(content.name)} | set(words_in(content.name))
     known = content.cast(pl.String).drop_nulls().unique()
-    for system, words in _NAMED:
-        if said & set(words) and len(known) and all(SYSTEMS[system].ancestors(code) is not None for code in known):
+    systems = [(name, words) for name, words in _NAMED if name in _OF_DIGITS or not content.dtype.is_integer()]
+    for system, words in systems:
+        if said & set(words) and len(known) and None not in SYSTEMS[system].look_up(known.to_list()):
             return system
     return None
 

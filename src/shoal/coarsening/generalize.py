@@ -21,15 +21,13 @@ from typing import Annotated, Any
 import numpy as np
 
 from shoal.arrays import BoolArray, IntArray
-from shoal.coarsening.coarsener import Coarsened, Coarsener
+from shoal.coarsening.coarsener import Coarsened, Coarsener, within_limits
 from shoal.coarsening.default_hierarchies import follows_schema, ladder_for
 from shoal.coarsening.hierarchy import Ladder
 from shoal.coarsening.lattice import Found, search
 from shoal.coarsening.lattice_nodes import Counter, Node
 from shoal.coarsening.loss import LossName, cell_losses, importance_of
-from shoal.coarsening.raise_k import within_limits
-from shoal.condition.conditions import Conditions, smallest_in_subsets
-from shoal.condition.counted import Counted
+from shoal.condition.conditions import Conditions, Counted, smallest_in_subsets
 from shoal.conform import Prepared
 from shoal.equivalence import Codes
 from shoal.errors import GuaranteeError, ParameterError, SchemaError

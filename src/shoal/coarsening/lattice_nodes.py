@@ -19,8 +19,7 @@ from shoal import coarsening
 from shoal.arrays import AnyArray, BoolArray, FloatArray, IntArray, distinct_numbers
 from shoal.coarsening.hierarchy import Ladder
 from shoal.coarsening.loss import CellLoss
-from shoal.condition.conditions import Conditions
-from shoal.condition.counted import Counted
+from shoal.condition.conditions import Conditions, Counted
 from shoal.equivalence import Codes, combine
 
 __all__ = ["Combinations", "Count", "Counter", "Node", "usable_levels"]

@@ -35,11 +35,10 @@ import polars as pl
 
 from shoal import coarsening
 from shoal.arrays import BoolArray, FloatArray, IntArray, numbered
-from shoal.coarsening.coarsener import Coarsened, Coarsener
+from shoal.coarsening.coarsener import Coarsened, Coarsener, within_limits
 from shoal.coarsening.default_hierarchies import ladder_for
 from shoal.coarsening.hierarchy import Ladder
 from shoal.coarsening.loss import importance_of
-from shoal.coarsening.raise_k import within_limits
 from shoal.coarsening.steps import as_text
 from shoal.coarsening.written_cells import Axis, Boxes, axes_of, one_zero
 from shoal.condition.conditions import Conditions
@@ -53,7 +52,7 @@ from shoal.params import Help, Range, check
 from shoal.rng import stream
 from shoal.schema import Column
 
-__all__ = ["Mondrian", "TreeAxis"]
+__all__ = ["TIGHTER", "Mondrian", "TreeAxis"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +151,7 @@ class Mondrian(Coarsener):
         """
         items = _items(axes, conditions, seed, each_row=self.relaxed)
         points = items.points(axes, importance)
-        for share in (1.0,) if _is_plain(conditions) else _TIGHTER:
+        for share in (1.0,) if _is_plain(conditions) else TIGHTER:
             labels = self._partition(points, items, _stricter(conditions, share))
             if _is_plain(conditions) or self._holds(axes, labels, conditions):
                 return labels
@@ -197,7 +196,8 @@ class Mondrian(Coarsener):
         return f"numbers are written as {numbers}, levels as its range or set; missing is a level of its own"
 
 
-_TIGHTER = (1.0, 0.95, 0.9, 0.75, 0.5, 0.25)
+TIGHTER = (1.0, 0.95, 0.9, 0.75, 0.5, 0.25)
+"""Shares of a closeness that are tried in turn where classes change the mix that they are compared with."""
 
 
 def _is_plain(conditions: Conditions) -> bool:

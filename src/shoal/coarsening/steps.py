@@ -336,7 +336,7 @@ class CodeLevel(Step):
         system = SYSTEMS[self.system]
         texts, place = as_text(content), system.levels.index(self.level)
         known = texts.drop_nulls().unique()
-        found = [system.ancestors(code) for code in known]
+        found = system.look_up(known.to_list())
         if None in found:
             raise ColumnError(
                 content.name,

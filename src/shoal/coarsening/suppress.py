@@ -28,9 +28,8 @@ import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.coarsening.cell_search import Suppression, suppress_cells
-from shoal.coarsening.coarsener import SUPPRESSED, Coarsened, Coarsener
+from shoal.coarsening.coarsener import SUPPRESSED, Coarsened, Coarsener, within_limits
 from shoal.coarsening.loss import importance_of
-from shoal.coarsening.raise_k import within_limits
 from shoal.coarsening.written_cells import one_zero
 from shoal.condition.conditions import Conditions, smallest_in_subsets
 from shoal.conform import Prepared

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-__all__ = ["DIVISIONS", "REGIONS", "STATES", "STATE_NAMES", "STATE_OF_FIPS", "STATE_OF_ZIP3"]
+__all__ = ["ARMED_FORCES", "DIVISIONS", "REGIONS", "STATES", "STATE_NAMES", "STATE_OF_FIPS", "STATE_OF_ZIP3"]
 
 _BY_DIVISION = {
     "New England": "CT 09 Connecticut, ME 23 Maine, MA 25 Massachusetts, NH 33 New Hampshire, RI 44 Rhode Island, "
@@ -49,6 +49,9 @@ STATE_OF_FIPS: Mapping[str, str] = MappingProxyType({fips: postal for postal, fi
 """The postal code of each state, by its two digits of FIPS."""
 DIVISIONS = tuple(_BY_DIVISION)[:-1]
 
+ARMED_FORCES = "Armed Forces"
+"""Where post of the armed forces lies, which is in no state, instead of a division and region."""
+
 _ZIPS = (
     "MA 010-027 055, RI 028-029, NH 030-038, ME 039-049, VT 050-054 056-059, CT 060-069, NJ 070-089, "
     "NY 005 100-149, PA 150-196, DE 197-199, DC 200 202-205 569, VA 201 220-246, MD 206-212 214-219, WV 247-268, "
@@ -59,7 +62,7 @@ _ZIPS = (
     "KS 660-662 664-679, NE 680-681 683-693, LA 700-701 703-708 710-714, AR 716-729, OK 730-731 734-741 743-749, "
     "TX 733 750-770 772-799 885, CO 800-816, WY 820-831, ID 832-838, UT 840-847, AZ 850-853 855-857 859-860 863-865, "
     "NM 870-875 877-884, NV 889-891 893-895 897-898, CA 900-908 910-928 930-961, HI 967-968, GU 969, OR 970-979, "
-    "WA 980-986 988-994, AK 995-999, PR 006-007 009, VI 008"
+    "WA 980-986 988-994, AK 995-999, PR 006-007 009, VI 008, AE 090-099, AA 340, AP 962-966"
 )
 
 
@@ -74,4 +77,6 @@ def _zip3() -> dict[str, str]:
 
 
 STATE_OF_ZIP3: Mapping[str, str] = MappingProxyType(_zip3())
-"""The state of the first three digits of a ZIP code. A few areas lie in two states; the larger part counts."""
+"""The state of the first three digits of a ZIP code, or AE, AA and AP for the post of the armed forces.
+
+A few areas lie in two states; the larger part counts."""

@@ -234,7 +234,7 @@ class Axis:
 
 def axes_of(prepared: Prepared, names: Sequence[str]) -> tuple[Axis, ...]:
     """The columns `names` of a prepared table as axes."""
-    encoder = Encoder.fit(prepared, names)
+    encoder = Encoder.of(prepared, names)
     codes = encoder.own_codes(prepared)
     return tuple(_axis(c, codes[:, j], prepared.schema[c.name].reasons) for j, c in enumerate(encoder.codings))
 

@@ -1,4 +1,4 @@
-"""Many recipes on one table: one risk-utility map, and which of them keeps most at a risk that can be borne.
+"""Many recipes on one table: one risk-utility map, and which of them preserves most at an acceptable risk.
 
 `compare` runs every recipe in worker processes, measures all of them alike, and gives a `Comparison`. Names are
 loaded when first used.

@@ -11,9 +11,8 @@ from typing import Any, ClassVar
 import polars as pl
 
 from shoal.comparison.advice import advice, best, front
-from shoal.comparison.outcome import RISK, UTILITY, Outcome
+from shoal.comparison.outcome import RISK, UTILITY, Outcome, readings_of
 from shoal.comparison.page import chart_of, map_of, read, write
-from shoal.comparison.readings import readings_of
 from shoal.errors import ParameterError
 from shoal.frame import Backend
 from shoal.reading import Reading

@@ -1,18 +1,25 @@
-"""What came of one recipe: whether it could be run, what was measured, what is promised."""
+"""What came of one recipe: whether it could be run, what was measured, what is promised.
+
+The figures of a comparison with their readings: found, guessed and kept, each beside what it is held against.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
 from shoal.claim import Claim
 from shoal.errors import ParameterError
+from shoal.reading import Reading
 from shoal.recipe import Recipe, command_line, read_recipe
 from shoal.record import Record
 from shoal.report.numbers import percent
 
-__all__ = ["RISK", "UTILITY", "Outcome", "State"]
+if TYPE_CHECKING:
+    from shoal.comparison.comparison import Comparison
+
+__all__ = ["RISK", "UTILITY", "Outcome", "State", "readings_of"]
 
 State = Literal["done", "refused", "failed", "out of time"]
 Numbers: TypeAlias = Mapping[str, float | None]
@@ -136,3 +143,36 @@ class Outcome(Record):
 
 def _number(value: float | None) -> float:
     return float("nan") if value is None else float(value)
+
+
+_SLACK = 0.02  # of what is kept: as good as another sample
+
+
+def readings_of(comparison: Comparison, one: Outcome, limit: float) -> tuple[Reading, Reading, Reading]:
+    """What an outcome was measured to have found, guessed and kept.
+
+    Before is the table published unchanged. Chance is a blind guess; of what is kept, another sample of the same size.
+    The limit is the risk that is accepted.
+    """
+    before = comparison.reference
+    found = Reading(
+        name="found",
+        value=one.risks.get("found"),
+        before=None if one.is_counted else before.get("found"),
+        chance=1 / comparison.n_records if comparison.n_records else None,
+        limit=limit,
+        basis="asked for",
+        n=comparison.n_records or None,
+    )
+    guessed = Reading(
+        name="guessed", value=one.risks.get("guessed"), before=before.get("guessed"), chance=0.0, slack=_SLACK
+    )
+    kept = Reading(
+        name="kept",
+        value=one.utilities.get("kept"),
+        chance=before.get("second_sample"),
+        against="another sample",
+        better="higher",
+        slack=_SLACK,
+    )
+    return found, guessed, kept

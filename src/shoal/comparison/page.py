@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.comparison.advice import advice, kept
-from shoal.comparison.outcome import Outcome
-from shoal.comparison.readings import readings_of
+from shoal.comparison.outcome import Outcome, readings_of
 from shoal.errors import FileError, ShoalError
 from shoal.files import write_table, write_text
 from shoal.files.atomic import Contents, check_target, staged

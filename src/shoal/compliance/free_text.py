@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeAlias
@@ -128,6 +129,7 @@ def _finder(model: str | None, language: str, least: float) -> Callable[[str], l
     """What recognises people in a text: Presidio's patterns, and names where there is a model."""
     need("presidio_analyzer", "scrub")
     presidio, nlp, spacy = (import_module(n) for n in ("presidio_analyzer", "presidio_analyzer.nlp_engine", "spacy"))
+    _stay_offline()
     engine = nlp.SpacyNlpEngine(models=[{"lang_code": language, "model_name": model or "blank"}])
     engine.nlp = {language: _pipeline(spacy, model, language)}
     analyzer = presidio.AnalyzerEngine(nlp_engine=engine, supported_languages=[language])
@@ -137,6 +139,12 @@ def _finder(model: str | None, language: str, least: float) -> Callable[[str], l
         return [(one.start, one.end, one.entity_type, one.score) for one in results]
 
     return find
+
+
+def _stay_offline() -> None:
+    """Addresses are judged by the list of domain suffixes that is installed: Presidio would fetch the newest one."""
+    with suppress(ImportError):
+        import_module("tldextract.tldextract").TLD_EXTRACTOR.suffix_list_urls = ()
 
 
 def _pipeline(spacy: Any, model: str | None, language: str) -> Any:

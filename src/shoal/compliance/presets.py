@@ -36,7 +36,7 @@ from shoal.arrays import IntArray
 from shoal.coarsening.coarsener import Coarsener
 from shoal.compliance.identifiers import AGES, DATES, FREE_TEXT, GEOGRAPHIC, IDENTIFIERS, OTHER_CODES, named
 from shoal.compliance.safe_harbor import LimitedDataSet, SafeHarbor, outright
-from shoal.compliance.scan import Scan, scan
+from shoal.compliance.scan import Scan, scan, scan_counted
 from shoal.equivalence import classes_of
 from shoal.errors import ParameterError
 from shoal.frame import Frame, enter, series
@@ -98,6 +98,8 @@ class Finished:
         The proved bound on finding a person's row, where there is one.
     persons
         Of a table of events: whose row each is.
+    counted
+        Of a table that is not held: its columns' different values with their rows, for a scan; its frame has no rows.
     """
 
     frame: Frame
@@ -107,9 +109,13 @@ class Finished:
     removed: Mapping[str, Sequence[str]] = field(default_factory=dict)
     bound: float | None = None
     persons: IntArray | None = None
+    counted: Mapping[str, pl.DataFrame] | None = None
 
     def scanned(self) -> Scan:
         """What a scan of the released columns finds."""
+        if self.counted is not None:
+            known = {name: self.counted[name].drop_nulls("value") for name in self.columns}
+            return scan_counted(known, year=self.year)
         return scan(self.frame, columns=self.columns, year=self.year)
 
     @property
@@ -198,8 +204,8 @@ class Preset:
 
     @property
     def counts_only(self) -> bool:
-        """Whether it has no steps of its own, and its rules look at counts alone."""
-        return not self.first and set(self.checks) <= {_classes, _small_cells}
+        """Whether its rules look at counts of classes and levels alone, and not at what values are like."""
+        return set(self.checks) <= {_classes, _small_cells}
 
     def counted_findings(self, counts: Counts) -> tuple[Check, ...]:
         """The same for a table of which only counts are known."""
@@ -350,7 +356,7 @@ def _rare_levels(finished: Finished, name: str, k: int) -> int:
         return 0
     held = pl.DataFrame({"level": column, "person": finished.persons}) if finished.persons is not None else None
     once = column if held is None else held.unique()["level"]
-    counts = once.drop_nulls().value_counts()["count"].to_numpy()
+    counts = once.drop_nulls().alias("level").value_counts(name="n")["n"].to_numpy()
     return int(np.sum(counts < k))
 
 
@@ -367,8 +373,10 @@ def _risk(name: str, k: int, risk: str, source: str, *, inside: bool = False) ->
 
 _EL_EMAM = "K. El Emam, Guide to the De-Identification of Personal Health Information, 2013: cell sizes in use"
 _ONTARIO = "Information and Privacy Commissioner of Ontario, De-identification Guidelines for Structured Data, 2016"
-_EMA = "European Medicines Agency, external guidance on Policy 0070, EMA/90915/2016: risk threshold 0.09"
-_CANADA = "Health Canada, Guidance on Public Release of Clinical Information, 2019: risk threshold 0.09"
+_EMA = (
+    "European Medicines Agency, external guidance on Policy 0070, EMA/90915/2016: threshold 0.09, as quoted by others"
+)
+_CANADA = "Health Canada, Guidance on Public Release of Clinical Information, 2019: threshold 0.09, as quoted by others"
 
 PRESETS: Mapping[str, Preset] = MappingProxyType(
     {
@@ -396,7 +404,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
                 name="cms",
                 about="The small-cell rule of CMS: no count of 1 to 10 shown or derivable.",
                 k=11,
-                source="Centers for Medicare and Medicaid Services, cell size suppression policy: no cell of 1 to 10",
+                source="Centers for Medicare and Medicaid Services, cell size policy of 2024: no cell of 1 to 10",
                 limits=(
                     "Counts that somebody makes of several columns, or over several releases, are not checked.",
                     _CLASSES,

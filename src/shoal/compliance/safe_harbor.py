@@ -6,7 +6,7 @@ they are dropped) or says that they are something else; free text, which may hol
 rewritten in every released column, whatever its role:
 
 - ZIP codes become their first three digits, or ``000`` where 20,000 people or fewer live in all ZIP codes with these
-  digits (`shoal.compliance.zip_codes`; what isn't a ZIP code becomes ``000``, too);
+  digits (see below; what isn't a ZIP code becomes ``000``, too);
 - dates, by name or by value, become years; a year of birth that shows an age over 89 in the year of the data becomes
   the latest such year;
 - ages over 89 become 90, which stands for 90 and over;
@@ -21,6 +21,14 @@ addresses count as names do.
 Promised: what the scan of `shoal.compliance.scan` recognises as such is rewritten or refused. Not promised: that
 nothing else is there, or that nobody can be told apart (k is 1). The rule also asks that nobody who releases the data
 *knows* how to identify a person in it; that is for people to say.
+
+ZIP codes, three digits or 000 where few people live, follow 45 CFR 164.514(b)(2)(i)(B).
+
+The rule keeps the first three digits where more than 20,000 people live in all ZIP codes that begin with them,
+"according to the current publicly available data from the Bureau of the Census". The list is that of the census of 2020
+(Demographic and Housing Characteristics, table P1, ZIP Code Tabulation Areas summed by their first three digits); the
+17 areas of the guidance of 2012 are those of the census of 2000, which it says not to rely on once newer counts exist.
+Digits with no area in the census (military mail, boxes, unassigned ranges) have nobody counted in them: 000, too.
 """
 
 from __future__ import annotations
@@ -35,17 +43,35 @@ import polars as pl
 from shoal.coarsening.coarsener import SUPPRESSED, Coarsened, Coarsener
 from shoal.compliance.dates import year_of
 from shoal.compliance.identifiers import AGES, DATES, FREE_TEXT, GEOGRAPHIC, OTHER_CODES
-from shoal.compliance.scan import OLDEST, Finding, Scan, lower_ends, scan, speaks_of_age, speaks_of_birth
-from shoal.compliance.zip_codes import CENSUS, SMALL_ZIPS, is_zip, three_digits
+from shoal.compliance.scan import (
+    OLDEST,
+    Finding,
+    Scan,
+    counted_cells,
+    lower_ends,
+    scan_counted,
+    speaks_of_age,
+    speaks_of_birth,
+)
 from shoal.conform import Prepared
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.fact import Fact
 from shoal.frame import series
 from shoal.method import ReportText
 from shoal.params import ColumnNames, Help, Range, check
+from shoal.schema import Schema
 from shoal.schema.infer import words_in
 
-__all__ = ["LimitedDataSet", "SafeHarbor", "outright"]
+__all__ = [
+    "CENSUS",
+    "SMALL_ZIPS",
+    "LimitedDataSet",
+    "SafeHarbor",
+    "is_zip",
+    "outright",
+    "released_names",
+    "three_digits",
+]
 
 _REWRITTEN = {GEOGRAPHIC, DATES, AGES}
 _FOR_PEOPLE = {OTHER_CODES, FREE_TEXT}  # named after the release, for a person to judge
@@ -111,18 +137,42 @@ class SafeHarbor(Coarsener):
 
     def apply(self, prepared: Prepared, seed: int) -> Coarsened:
         """Rewrite what the rule lets stand in part; refuse what it doesn't let stand at all."""
+        frame = prepared.frame
+        counted = {name: counted_cells(series(frame, name)) for name in released_names(prepared.schema, self.allow)}
+        found = self.judged(counted)
+        made = {name: self._column(series(frame, name), found, counted[name]) for name in counted}
+        columns = {name: _levels(column, prepared.schema) for name, column in made.items() if column is not None}
+        return Coarsened(
+            columns=columns, kept=np.ones(prepared.n, dtype=np.bool_), facts=self.facts, outside=_held(found, columns)
+        )
+
+    def apply_counted(
+        self, schema: Schema, counted: Mapping[str, pl.DataFrame]
+    ) -> tuple[dict[str, pl.DataFrame], dict[str, list[str]]]:
+        """What is written for each of the different values of a column, and which columns held what.
+
+        `counted` has the values (``value``) of each released column with their rows (``count``), missing ones too; the
+        tables have columns ``from`` and ``to``. What is refused is what `apply` refuses of the rows themselves.
+        """
+        known = {name: cells.drop_nulls("value") for name, cells in counted.items()}
+        found = self.judged(known)
+        made = {name: self._column(cells["value"].alias(name), found, cells) for name, cells in counted.items()}
+        columns = {name: _levels(column, schema) for name, column in made.items() if column is not None}
+        maps = {name: pl.DataFrame({"from": counted[name]["value"], "to": new}) for name, new in columns.items()}
+        return maps, _held(found, columns)
+
+    def judged(self, counted: Mapping[str, pl.DataFrame]) -> Scan:
+        """What the columns hold, once nothing in them must be refused."""
         check(self)
         _check_zips(self.small_zips or ())
-        found = _released(prepared, self.allow, self.year)
-        _refuse(type(self).__name__, _direct(found), _unclear(found, self._born(prepared)))
-        made = {name: self._column(prepared, found, name) for name in _names(prepared, self.allow)}
-        columns = {name: _levels(column, prepared) for name, column in made.items() if column is not None}
-        return Coarsened(
-            columns=columns,
-            kept=np.ones(prepared.n, dtype=np.bool_),
-            facts=tuple(Fact(says=rule, outside=True) for rule in self._rules()),
-            outside=_rewritten(found, columns),
-        )
+        found = scan_counted(counted, year=self.year)
+        _refuse(type(self).__name__, _direct(found), _unclear(found, self._born(counted)))
+        return found
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """What the rules do."""
+        return tuple(Fact(says=rule, outside=True) for rule in self._rules())
 
     def _rules(self) -> tuple[str, ...]:
         list_of = CENSUS if self.small_zips is None else "a list that was given"
@@ -132,17 +182,20 @@ class SafeHarbor(Coarsener):
             "places smaller than a state are suppressed",
         )
 
-    def _born(self, prepared: Prepared) -> list[Finding]:
+    def _born(self, counted: Mapping[str, pl.DataFrame]) -> list[Finding]:
         """Dates of birth, once they are years, of people who may be over 89; none where the year is given."""
         if self.year is not None:
             return []
-        dates = [name for name in _names(prepared, self.allow) if speaks_of_birth(name)]
-        years = [year_of(series(prepared.frame, name)).alias(name) for name in dates]
-        return [finding for column in years for finding in scan(column.to_frame()).of(AGES)]
+        years = {
+            name: cells.with_columns(year_of(cells["value"]).alias("value")).drop_nulls("value")
+            for name, cells in counted.items()
+            if speaks_of_birth(name)
+        }
+        return list(scan_counted(years).of(AGES))
 
-    def _column(self, prepared: Prepared, found: Scan, name: str) -> pl.Series | None:
+    def _column(self, column: pl.Series, found: Scan, counted: pl.DataFrame) -> pl.Series | None:
         """What is written instead of a column, if anything."""
-        column = series(prepared.frame, name)
+        name = column.name
         titles = {finding.identifier for finding in found.findings if finding.column == name}
         if DATES in titles or (AGES in titles and not speaks_of_age(name)):
             return self._years(column)
@@ -151,7 +204,7 @@ class SafeHarbor(Coarsener):
         if GEOGRAPHIC in titles:
             return (
                 three_digits(column, SMALL_ZIPS if self.small_zips is None else self.small_zips)
-                if is_zip(column)
+                if is_zip(counted["value"].alias(name), counted["count"])
                 else _blank(column)
             )
         return None
@@ -163,7 +216,7 @@ class SafeHarbor(Coarsener):
         return years.alias(column.name)
 
 
-def _rewritten(found: Scan, columns: Mapping[str, pl.Series]) -> dict[str, list[str]]:
+def _held(found: Scan, columns: Mapping[str, pl.Series]) -> dict[str, list[str]]:
     """The columns that were rewritten, by what they held; what is written there shows it."""
     held = {name: next(f.identifier for f in found.findings if f.column == name) for name in columns}
     return {title: [name for name, other in held.items() if other == title] for title in dict.fromkeys(held.values())}
@@ -214,11 +267,28 @@ class LimitedDataSet(Coarsener):
 
     def apply(self, prepared: Prepared, seed: int) -> Coarsened:
         """Refuse direct identifiers and street addresses; everything else stays."""
+        frame, names = prepared.frame, released_names(prepared.schema, self.allow)
+        self.judged({name: counted_cells(series(frame, name)) for name in names})
+        return Coarsened(columns={}, kept=np.ones(prepared.n, dtype=np.bool_), facts=self.facts)
+
+    def apply_counted(
+        self, schema: Schema, counted: Mapping[str, pl.DataFrame]
+    ) -> tuple[dict[str, pl.DataFrame], dict[str, list[str]]]:
+        """Refuse what `apply` refuses, of the different values of each column with their rows; nothing is rewritten."""
+        self.judged({name: cells.drop_nulls("value") for name, cells in counted.items()})
+        return {}, {}
+
+    def judged(self, counted: Mapping[str, pl.DataFrame]) -> Scan:
+        """What the columns hold, once nothing in them must be refused."""
         check(self)
-        found = _released(prepared, self.allow)
+        found = scan_counted(counted)
         _refuse(type(self).__name__, [*outright(found), *found.of(FREE_TEXT)])
-        note = "dates, cities, ZIP codes and ages are as they were"
-        return Coarsened(columns={}, kept=np.ones(prepared.n, dtype=np.bool_), facts=(Fact(says=note, outside=True),))
+        return found
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """What stays."""
+        return (Fact(says="dates, cities, ZIP codes and ages are as they were", outside=True),)
 
 
 def outright(found: Scan) -> list[Finding]:
@@ -227,14 +297,10 @@ def outright(found: Scan) -> list[Finding]:
     return [*named, *(finding for finding in found.of(GEOGRAPHIC) if _speaks_of_street(finding.column))]
 
 
-def _names(prepared: Prepared, allow: Iterable[str]) -> list[str]:
+def released_names(schema: Schema, allow: Iterable[str]) -> list[str]:
     """The released columns that nobody has vouched for."""
-    released = prepared.schema.released
-    return [column.name for column in released.columns if column.role != "weight" and column.name not in set(allow)]
-
-
-def _released(prepared: Prepared, allow: Iterable[str], year: int | None = None) -> Scan:
-    return scan(prepared.frame, columns=_names(prepared, allow), year=year)
+    vouched, columns = set(allow), schema.released.columns
+    return [column.name for column in columns if column.role != "weight" and column.name not in vouched]
 
 
 def _direct(found: Scan) -> list[Finding]:
@@ -269,7 +335,7 @@ _DROP = (
     "Give these columns the role identifier to drop them, or allow them (--allow) if you have looked and they are not "
     "identifiers."
 )
-_YEAR = "Give the year of the data (--year), so that ages over 89 can be told from years of birth."
+_YEAR = "Give the year of the data (--year), so that years of birth show who is over 89."
 
 
 def _check_zips(zips: tuple[str, ...]) -> None:
@@ -282,9 +348,9 @@ def _check_zips(zips: tuple[str, ...]) -> None:
         )
 
 
-def _levels(column: pl.Series, prepared: Prepared) -> pl.Series:
+def _levels(column: pl.Series, schema: Schema) -> pl.Series:
     """Years of a quasi-identifier as texts where some are missing: a level may be missing, a number may not."""
-    gaps = prepared.schema[column.name].role == "quasi" and column.dtype.is_numeric() and column.null_count() > 0
+    gaps = schema[column.name].role == "quasi" and column.dtype.is_numeric() and column.null_count() > 0
     return column.cast(pl.String) if gaps else column
 
 
@@ -303,3 +369,46 @@ def _blank(column: pl.Series) -> pl.Series:
 
 def _speaks_of_street(name: str) -> bool:
     return any(word.startswith(_STREET) for word in words_in(name))
+
+
+CENSUS = "the census of 2020"
+
+_FEW_PEOPLE = "036 059 102 202 203 204 205 369 556 692 753 772 821 823 878 879 884 893"
+_NO_AREA = (
+    "000-005 008 055 090-099 192 213 269 311 332 340 343 345 348 353 375 399 419 428-429 459 509 517-519 529 533 536 "
+    "552 555 568-569 578-579 589 621 632 642-643 649 659 663 682 694-699 702 709 715 732-733 742 771 817-819 839 842 "
+    "848-849 854 858 861-862 866-869 872 876 885-889 892 896 899 901 909 929 938 942 962-966 969 987"
+)
+
+
+def _spelled(ranges: str) -> tuple[str, ...]:
+    ends = [part.partition("-")[::2] for part in ranges.split()]
+    return tuple(f"{number:03d}" for low, high in ends for number in range(int(low), int(high or low) + 1))
+
+
+SMALL_ZIPS = tuple(sorted({*_spelled(_FEW_PEOPLE), *_spelled(_NO_AREA)} - {"000"}))
+"""First three digits of ZIP codes with 20,000 people or fewer by the census of 2020: 18 areas, and 105 without any."""
+
+
+def is_zip(column: pl.Series, counts: pl.Series | None = None) -> bool:
+    """Whether a column holds ZIP codes, by its name or because most of its cells have nine digits with a dash.
+
+    With `counts`, the column has different values, and that many rows have each.
+    """
+    named = any(word.startswith("zip") or word in ("postal", "postcode") for word in words_in(column.name))
+    rows = pl.repeat(1, len(column), eager=True) if counts is None else counts
+    cells = pl.DataFrame({"text": column.cast(pl.String), "n": rows}).drop_nulls("text")
+    n = int(cells.filter(pl.col("text").str.contains(r"^\d{5}-\d{4}$"))["n"].sum())
+    return named or n > 0.5 * int(cells["n"].sum())
+
+
+def three_digits(column: pl.Series, small: Sequence[str]) -> pl.Series:
+    """The first three digits, or 000 where these are among `small` or the value is no ZIP code."""
+    text = column.cast(pl.String).str.strip_chars()
+    digits = text.str.extract(r"^(\d{1,5})(?:-?\d{4})?(?:\.0)?$", 1)
+    damaged = digits.str.len_chars() < (5 if column.dtype.is_numeric() else 3)  # numbers lose their leading zeros
+    damaged |= digits.str.len_chars() == 4
+    padded = pl.select(pl.when(damaged).then(digits.str.zfill(5)).otherwise(digits)).to_series()
+    three = padded.str.slice(0, 3).fill_null("000")
+    three = three.set(three.is_in(list(small)), "000")
+    return three.set(column.is_null(), None).alias(column.name)

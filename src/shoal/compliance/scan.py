@@ -16,7 +16,7 @@ which year the data are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar
@@ -47,9 +47,11 @@ __all__ = [
     "OLDEST",
     "Finding",
     "Scan",
+    "counted_cells",
     "is_free_text",
     "lower_ends",
     "scan",
+    "scan_counted",
     "speaks_of_age",
     "speaks_of_birth",
 ]
@@ -154,8 +156,15 @@ def scan(
     """
     frame = enter(table)
     names = list(frame.columns if columns is None else columns)
-    found = [finding for name in names for finding in _look(series(frame, name), sample, year)]
-    return Scan(findings=tuple(found), n_rows=len(frame), n_columns=len(names), n_looked_at=sample)
+    found = scan_counted({name: counted_cells(series(frame, name), sample) for name in names}, year=year)
+    return replace(found, n_rows=len(frame), n_looked_at=sample)
+
+
+def scan_counted(counted: Mapping[str, pl.DataFrame], *, year: int | None = None) -> Scan:
+    """The same of columns of which the different values (``value``) with their rows (``count``) are known."""
+    found = [finding for name, distinct in counted.items() for finding in _look(name, distinct, year)]
+    n_rows = max((int(distinct["count"].sum()) for distinct in counted.values()), default=0)
+    return Scan(findings=tuple(found), n_rows=n_rows, n_columns=len(counted))
 
 
 def speaks_of_age(name: str) -> bool:
@@ -175,24 +184,23 @@ _AGE = {"age", "ages", "agep", "agelast", "ageyears", "ageatdeath", "agegroup", 
 _BORN_OTHERWISE = {"birthweight", "birthwt", "birthplace", "birthcountry", "birthstate", "births", "birthorder"}
 
 
-def _look(column: pl.Series, sample: int | None, year: int | None) -> list[Finding]:
+def _look(column: str, distinct: pl.DataFrame, year: int | None) -> list[Finding]:
     """What one column holds: by values, else by name; and what its numbers or its length say."""
-    by_name = named(words_in(column.name))
-    distinct = _distinct(column, sample)
+    by_name = named(words_in(column))
     n = int(distinct["count"].sum())
-    counts = {i.title: (i, c) for i in IDENTIFIERS if (c := _matching(i, column, distinct)) > i.least_share * n}
+    counts = {i.title: (i, c) for i in IDENTIFIERS if (c := _matching(i, distinct)) > i.least_share * n}
     if NAMES in counts and not _mostly_different(distinct):  # "United States" has the form of a name, too
         del counts[NAMES]
-    found = [_finding(column.name, i, c, n, by_name) for i, c in counts.values()]
+    found = [_finding(column, i, c, n, by_name) for i, c in counts.values()]
     if by_name is not None and by_name.title not in counts and (c := _by_name_alone(by_name, column, distinct)):
         judged = by_name.title != DATES or _are_parts_of_dates(distinct["value"])
-        found.insert(0, _finding(column.name, by_name, c, n, by_name, by_values=False, judged=judged))
+        found.insert(0, _finding(column, by_name, c, n, by_name, by_values=False, judged=judged))
     if is_free_text(distinct):
-        found.append(_plain(column.name, "", FREE_TEXT, n, n))
+        found.append(_plain(column, "", FREE_TEXT, n, n))
     return found or _others(column, distinct, n, year)
 
 
-def _distinct(column: pl.Series, sample: int | None) -> pl.DataFrame:
+def counted_cells(column: pl.Series, sample: int | None = None) -> pl.DataFrame:
     """The different values with their counts, without missing ones."""
     if column.dtype in (pl.Categorical, pl.Enum):
         column = column.cast(pl.String)
@@ -203,7 +211,7 @@ def _distinct(column: pl.Series, sample: int | None) -> pl.DataFrame:
     return counted
 
 
-def _matching(identifier: Identifier, column: pl.Series, distinct: pl.DataFrame) -> int:
+def _matching(identifier: Identifier, distinct: pl.DataFrame) -> int:
     """How many cells have the form of an identifier."""
     values = distinct["value"]
     if values.dtype.is_temporal() and values.dtype not in (pl.Time, pl.Duration):
@@ -228,7 +236,7 @@ def _mostly_different(distinct: pl.DataFrame) -> bool:
     return len(distinct) >= max(_FEWEST, 0.3 * int(distinct["count"].sum()))
 
 
-def _by_name_alone(identifier: Identifier, column: pl.Series, distinct: pl.DataFrame) -> int:
+def _by_name_alone(identifier: Identifier, column: str, distinct: pl.DataFrame) -> int:
     """How many cells to count where only the name speaks; none where the values contradict it."""
     values, count = distinct["value"], distinct["count"]
     n = int(count.sum())
@@ -236,7 +244,7 @@ def _by_name_alone(identifier: Identifier, column: pl.Series, distinct: pl.DataF
         return 0
     if identifier.title == NAMES and values.dtype != pl.String:
         return 0
-    if identifier.title == GEOGRAPHIC and any(word.startswith("zip") for word in words_in(column.name)):
+    if identifier.title == GEOGRAPHIC and any(word.startswith("zip") for word in words_in(column)):
         return int(count.filter(values.cast(pl.String).str.contains(r"^\d{4,}")).sum())  # three digits may stay
     if identifier.title == DATES:
         return 0 if are_years(values) else n
@@ -305,19 +313,19 @@ def is_free_text(distinct: pl.DataFrame) -> bool:
     return float(values.str.len_chars().mean() or 0.0) >= LONG  # type: ignore[arg-type]
 
 
-def _others(column: pl.Series, distinct: pl.DataFrame, n: int, year: int | None) -> list[Finding]:
+def _others(column: str, distinct: pl.DataFrame, n: int, year: int | None) -> list[Finding]:
     """Ages over 89, places of unknown size, codes that differ from person to person."""
     values = distinct["value"]
-    if speaks_of_age(column.name):
-        return _old(column.name, values, distinct["count"], n)
-    if speaks_of_birth(column.name) and are_years(values):
-        return _born_long_ago(column.name, _earliest(distinct), n, year)
-    if n and PLACES_OF_ANY_SIZE & set(words_in(column.name)) and not _says_whether(values):
-        places = [] if _is_state_or_larger(values) else [_plain(column.name, "B", GEOGRAPHIC, n, n, by_name=True)]
+    if speaks_of_age(column):
+        return _old(column, values, distinct["count"], n)
+    if speaks_of_birth(column) and are_years(values):
+        return _born_long_ago(column, _earliest(distinct), n, year)
+    if n and PLACES_OF_ANY_SIZE & set(words_in(column)) and not _says_whether(values):
+        places = [] if _is_state_or_larger(values) else [_plain(column, "B", GEOGRAPHIC, n, n, by_name=True)]
         return [replace(place, by_values=False, judged=False) for place in places]
     codes = values.dtype == pl.String or values.dtype.is_integer()
     if codes and len(values) == n >= _FEWEST:
-        return [_plain(column.name, "R", OTHER_CODES, n, n)]
+        return [_plain(column, "R", OTHER_CODES, n, n)]
     return []
 
 

@@ -20,6 +20,8 @@ Entropy, recursive diversity and closeness can be lost by merging with a class t
 merged class meets them (entropy is concave; r_1 and the sum of the l − 1 largest counts are subadditive; both distances
 are convex with the table's mix fixed), thus only where no record is left out, and only while a class counts records:
 persons with rows in two classes are counted once in the merged one, and the argument breaks.
+
+A table of distinct combinations in the place of the rows that have them.
 """
 
 from __future__ import annotations
@@ -31,14 +33,14 @@ from itertools import combinations
 import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
-from shoal.condition.counted import Counted
+from shoal.condition.overall import OverallMix
 from shoal.condition.requirements import Closeness, Diversity, Promise, closeness_promise, diversity_promise
 from shoal.conform import Prepared, levels_like
 from shoal.equivalence import Classes, Codes, Contents, codes, combine, contents_of, ranks
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
 from shoal.frame import series
 
-__all__ = ["Closeness", "Conditions", "Diversity", "Promise", "Sensitive", "smallest_in_subsets"]
+__all__ = ["Closeness", "Conditions", "Counted", "Diversity", "Promise", "Sensitive", "smallest_in_subsets"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +55,21 @@ class Sensitive:
         Its values as numbers from 0 to `n_values` − 1: dense ranks where `ordered`, missing last; all of them occur.
     ordered
         Whether closeness is the earth mover's distance over these ranks rather than total variation.
+    overall
+        Of a part of a table, how many records of the whole table have each value; None where these are all.
     """
 
     name: str
     values: IntArray
     n_values: int
     ordered: bool
+    overall: IntArray | None = None
+
+    def contents(self, found: Classes, rows: IntArray) -> Contents:
+        """The values in each class of `rows`."""
+        if self.overall is None:
+            return contents_of(found, _again_dense(self, rows))
+        return replace(contents_of(found, Codes(values=self.values[rows], n=self.n_values)), overall=self.overall)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +162,7 @@ class Conditions:
         chosen, rows, found = self._classes(labels)
         good = found.sizes >= self.k
         for column in self.sensitive if len(rows) else ():
-            contents = contents_of(found, _again_dense(column, rows))
+            contents = column.contents(found, rows)
             if self.diversity is not None:
                 good &= self.diversity.holds(self.diversity.found(contents))
             if self.closeness is not None:
@@ -195,7 +206,7 @@ class Conditions:
         _, rows, found = self._classes(labels)
         out: list[float] = [found.k]
         for column in self.sensitive:
-            contents = contents_of(found, _again_dense(column, rows)) if len(rows) else None
+            contents = column.contents(found, rows) if len(rows) else None
             if self.diversity is not None:
                 out.append(0.0 if contents is None else float(self.diversity.found(contents).min()))
             if self.closeness is not None:
@@ -280,6 +291,10 @@ def _sensitive_column(prepared: Prepared, name: str, close: Closeness | None) ->
             hint="Use 'equal', or declare the column ordinal with its levels.",
             parameter="closeness",
         )
+    overall = OverallMix.told(prepared, name)
+    if overall is not None:
+        values, n = overall.codes(content), len(overall.counts)
+        return Sensitive(name=name, values=values, n_values=n, ordered=ordered, overall=overall.counts)
     count: Callable[..., Codes] = codes if column.kind == "nominal" else ranks
     levels = [levels_like(content, column)] if column.kind == "ordinal" and column.levels is not None else []
     found = _dense(count(content, *levels))
@@ -309,3 +324,29 @@ def _check_values(column: Sensitive, required: Diversity | None) -> None:
             got=f"{column.n_values} different values",
             hint=f"Ask for at most {column.n_values}, or give the column another role.",
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """How many rows and persons the items of a table of distinct combinations stand for.
+
+    Parameters
+    ----------
+    rows
+        Rows of each item.
+    item, group, persons
+        Which items the persons of each group have, as pairs sorted by group, and how many persons that group has (in
+        each of its pairs); None where each row is a person. Persons don't add over items; over such groups they do.
+    """
+
+    rows: IntArray
+    item: IntArray | None = None
+    group: IntArray | None = None
+    persons: IntArray | None = None
+
+    @property
+    def n_persons(self) -> int:
+        """Number of persons."""
+        if self.group is None or self.persons is None:
+            return int(self.rows.sum())
+        return int(self.persons[np.flatnonzero(np.diff(self.group, prepend=-1))].sum())

@@ -5,7 +5,20 @@ disk. What a step computes doesn't depend on the engine: counts are exact intege
 engine, no verb depends on the order of rows, on files, threads or batches, and the tests run one suite over both.
 """
 
-from shoal.engine.engine import GROUPED, MARK, PERSON, PERSONS, ROWS, Batch, Engine, Part, Relation, Types, open_engine
+from shoal.engine.engine import (
+    GROUPED,
+    MARK,
+    PERSON,
+    PERSONS,
+    ROWS,
+    Batch,
+    Engine,
+    Part,
+    Relation,
+    Types,
+    open_engine,
+    scanned,
+)
 from shoal.engine.inputs import Inputs
 from shoal.engine.parts import PART_FORMATS
 
@@ -23,4 +36,5 @@ __all__ = [
     "Relation",
     "Types",
     "open_engine",
+    "scanned",
 ]

@@ -13,7 +13,7 @@ The tree holds values of people of the sample: it is for inside only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,8 +90,12 @@ class CellTree:
         )
 
 
-def hosts(persons: Mapping[str, int], minimum: int) -> dict[str, str]:
+def hosts(
+    persons: Mapping[str, int], minimum: int, holds: Callable[[Sequence[str]], bool] | None = None
+) -> dict[str, str]:
     """For each cell the one that its rows go to: itself, or, with fewer than `minimum` persons, the leaf next to it.
+
+    So does a cell, made of some paths, of which something must hold that doesn't (`holds`).
 
     The smallest cell joins first; from side 0 of its last cut it joins the least path of the other side, from side 1
     the greatest. Each time there is one cell less, so this ends, at the latest with one cell.
@@ -102,18 +106,27 @@ def hosts(persons: Mapping[str, int], minimum: int) -> dict[str, str]:
     >>> hosts({"0": 3, "10": 40, "11": 50}, 5)
     {'0': '10', '10': '10', '11': '11'}
     """
-    left, host = dict(persons), {path: path for path in persons}
+    left, size = {path: [path] for path in persons}, dict(persons)
+    good: dict[str, bool] = {}
+
+    def stays(path: str) -> bool:
+        if path not in good:
+            good[path] = size[path] >= minimum and (holds is None or holds(left[path]))
+        return good[path]
+
     while len(left) > 1:
-        smallest = min(left, key=lambda path: (left[path], path))
-        if left[smallest] >= minimum:
+        worst = next((path for path in sorted(left, key=lambda path: (size[path], path)) if not stays(path)), None)
+        if worst is None:
             break
-        joined = _neighbour(smallest, left)
-        left[joined] += left.pop(smallest)
-        host = {path: joined if own == smallest else own for path, own in host.items()}
-    return host
+        joined = _neighbour(worst, left)
+        left[joined] += left.pop(worst)
+        size[joined] += size.pop(worst)
+        good.pop(joined, None)
+    host = {path: own for own, paths in left.items() for path in paths}
+    return {path: host[path] for path in persons}
 
 
-def _neighbour(path: str, left: Mapping[str, int]) -> str:
+def _neighbour(path: str, left: Iterable[str]) -> str:
     """The leaf that adjoins the last cut above `path` which has others on its far side."""
     for end in range(len(path), 0, -1):
         side = path[end - 1]

@@ -84,10 +84,6 @@ class DuckDBEngine(SqlEngine):
         )
         return self._relation(f"SELECT {self._names(inputs.columns)} FROM {source}")
 
-    def forget(self, inputs: Inputs) -> None:
-        """No longer hold the files to be unchanged."""
-        self._inputs.remove(inputs)
-
     def keep(self, relation: Relation) -> Relation:
         """The rows in a table of the work database."""
         table = self._new()

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeAlias
@@ -35,6 +36,7 @@ __all__ = [
     "Types",
     "check_types",
     "open_engine",
+    "scanned",
 ]
 
 ROWS, PERSONS, GROUPED = "#rows", "#persons", "#grouped"
@@ -190,6 +192,15 @@ class Engine(Protocol):
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *error: object) -> None: ...
+
+
+@contextmanager
+def scanned(engine: Engine, inputs: Inputs) -> Iterator[Relation]:
+    """The rows of files, which must not change until the block ends, whichever way it does."""
+    try:
+        yield engine.scan(inputs)
+    finally:
+        engine.forget(inputs)
 
 
 def check_types(types: Types) -> None:

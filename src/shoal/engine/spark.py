@@ -102,10 +102,6 @@ class SparkEngine(SqlEngine):
         self._inputs.append(inputs)
         return self._spark.read.option("recursiveFileLookup", "true")
 
-    def forget(self, inputs: Inputs) -> None:
-        """No longer hold the files to be unchanged."""
-        self._inputs.remove(inputs)
-
     def of_frame(self, frame: Any) -> Relation:
         """A Spark DataFrame of the session as a relation."""
         view = self._view(frame)

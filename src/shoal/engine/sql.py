@@ -34,6 +34,8 @@ class SqlEngine(ABC):
     semi: ClassVar[str] = "SEMI JOIN"
     first: ClassVar[str]
     """The value of ``{0}`` where ``{1}`` is least."""
+    _inputs: list[Inputs]
+    """The files that must not change."""
 
     @abstractmethod
     def scan(self, inputs: Inputs) -> Relation:
@@ -42,10 +44,6 @@ class SqlEngine(ABC):
     @abstractmethod
     def texts(self, inputs: Inputs) -> Relation:
         """The rows of files of delimited text, each cell as it is."""
-
-    @abstractmethod
-    def forget(self, inputs: Inputs) -> None:
-        """These files are read no more."""
 
     @abstractmethod
     def keep(self, relation: Relation) -> Relation:
@@ -86,6 +84,11 @@ class SqlEngine(ABC):
     @abstractmethod
     def _stored(self, frame: pl.DataFrame) -> str:
         """The name of a table that holds a frame of the driver."""
+
+    def forget(self, inputs: Inputs) -> None:
+        """No longer hold the files to be unchanged."""
+        if inputs in self._inputs:
+            self._inputs.remove(inputs)
 
     def of(self, frame: pl.DataFrame) -> Relation:
         """A frame of the driver as a relation."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
+import re
 import secrets
 import shutil
 import zipfile
@@ -32,6 +33,7 @@ __all__ = [
     "FilePath",
     "check_readable",
     "check_target",
+    "final_place",
     "replacing",
     "reporting",
     "roll_back",
@@ -210,6 +212,11 @@ def _left_over(target: Path) -> list[Path]:
 
 def _stage(target: Path, pid: str) -> Path:
     return target.parent / f".{target.name}.partial-{pid}"
+
+
+def final_place(file: Path) -> str:
+    """Where a file of a hidden folder will be in the end, for what is said about it."""
+    return re.sub(r"\.([^/\\]+)\.partial-\w+", r"\1", str(file))
 
 
 def _old(stage: Path) -> Path:

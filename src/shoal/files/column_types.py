@@ -206,8 +206,14 @@ _SMALLEST_MONTH = 100_001  # YYYYMM
 
 
 def in_seconds(frame: pl.DataFrame) -> pl.DataFrame:
-    """The table with columns of the type duration as whole seconds."""
-    return frame.with_columns(pl.col(pl.Duration).dt.total_seconds())
+    """The table with columns of the type duration as seconds: whole numbers, unless a column has parts of a second."""
+    return frame.with_columns(_seconds(column) for column in frame if column.dtype == pl.Duration)
+
+
+def _seconds(column: pl.Series) -> pl.Series:
+    parts = column.dt.total_nanoseconds() if column.dtype == pl.Duration("ns") else column.dt.total_microseconds()
+    unit = 10**9 if column.dtype == pl.Duration("ns") else 10**6
+    return parts // unit if (parts % unit == 0).all() else parts / unit
 
 
 def with_dates(frame: pl.DataFrame, formats: Mapping[str, str]) -> pl.DataFrame:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -24,6 +25,7 @@ from sqlalchemy.exc import ArgumentError
 
 from shoal.errors import FileError, InputError, ParameterError
 from shoal.extras import need
+from shoal.files.column_types import in_seconds
 from shoal.files.source import DUCKDB, Source, check_names
 
 __all__ = ["read_query", "table_names", "write_rows", "write_tables"]
@@ -39,7 +41,9 @@ def read_query(database: str, sql: str) -> Source:
     names, columns = _duckdb_rows(url, owner, sql) if _is_duckdb(url) else _sql_rows(url, owner, sql)
     check_names(owner, names)
     made = [_series(owner, name, values) for name, values in zip(names, columns, strict=True)]
-    frame = pl.DataFrame([_dated(column) for column in made] if url.get_backend_name() == "sqlite" else made)
+    frame = in_seconds(
+        pl.DataFrame([_dated(column) for column in made] if url.get_backend_name() == "sqlite" else made)
+    )
     if not len(frame):
         raise InputError(owner, "query must return at least one row", got="none", hint="Check its conditions.")
     digest = hashlib.sha256(frame.write_csv().encode()).hexdigest()
@@ -88,6 +92,9 @@ def _url(database: str) -> Any:
         url = make_url(database)
     except ArgumentError:
         raise ParameterError("--database", "must be a file or a URL", hint=_EXAMPLES) from None
+    if "@" in (url.host or ""):
+        hint = "Write an @ in the user's name or password as %40."
+        raise ParameterError("--database", "must have one @, before the host", hint=hint)
     if url.drivername in ("postgresql", "postgres"):
         return url.set(drivername="postgresql+psycopg")
     if url.get_backend_name() not in ("sqlite", "postgresql", "duckdb"):
@@ -156,7 +163,7 @@ def _series(owner: str, name: str, values: Sequence[Any] | pl.Series) -> pl.Seri
 
 
 def _dated(column: pl.Series) -> pl.Series:
-    """A column of ISO texts as dates or times: SQLite has no type for them, and keeps them as texts."""
+    """A column of ISO texts as dates, moments or times of day: SQLite has no type for them, and keeps them as texts."""
     known = column.drop_nulls()
     if column.dtype != pl.String or not len(known):
         return column
@@ -164,6 +171,8 @@ def _dated(column: pl.Series) -> pl.Series:
         made = column.str.to_date("%Y-%m-%d", strict=False)
     elif known.str.contains(r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(\.\d+)?$").all():
         made = column.str.replace("T", " ").str.to_datetime("%Y-%m-%d %H:%M:%S%.f", strict=False)
+    elif known.str.contains(r"^\d{2}:\d{2}:\d{2}(\.\d+)?$").all():
+        made = column.str.to_time("%H:%M:%S%.f", strict=False)
     else:
         return column
     return made if made.null_count() == column.null_count() else column
@@ -229,7 +238,7 @@ def _sql_type(dtype: pl.DataType) -> Any:
         (dtype == pl.Boolean, sa.Boolean),
         (dtype == pl.Date, sa.Date),
         (dtype == pl.Time, sa.Time),
-        (dtype == pl.Datetime, sa.DateTime),
+        (dtype == pl.Datetime, partial(sa.DateTime, timezone=getattr(dtype, "time_zone", None) is not None)),
     ):
         if known:
             return kind()
@@ -303,7 +312,8 @@ def _complaining(owner: str) -> Iterator[None]:
         kind = type(origin).__name__
         if _is_out_of_reach(error, origin):
             hint = "Check the address, name and permissions, or try again; nothing was changed."
-            raise FileError(owner, f"database must be accessible ({kind})", hint=hint) from None
+            reason = _about_the_connection(origin)
+            raise FileError(owner, f"database must be accessible ({kind})", got=reason, hint=hint) from None
         hint = "Try the query in the database's own client; nothing was changed."
         raise InputError(owner, f"database must complete the query ({kind})", hint=hint) from None
 
@@ -316,6 +326,16 @@ def _about_the_query(origin: BaseException) -> str:
         return message
     grammar = type(origin).__module__ == "sqlite3" and re.match(r"no such|near |ambiguous|incomplete", message)
     return message if grammar else ""
+
+
+def _about_the_connection(origin: BaseException) -> str:
+    """Why a server could not be reached, in its own words: a refused password, no such database, no such host.
+
+    Nothing was asked yet, so that they can quote no cell; the client library never quotes a password.
+    """
+    message = str(origin).splitlines()[0] if str(origin) else ""
+    found = re.match(r"connection failed: .*? failed: (?:FATAL: +)?(.+)|(failed to resolve host .+)", message)
+    return (found[1] or found[2]) if found else ""
 
 
 def _is_out_of_reach(error: BaseException, origin: BaseException) -> bool:

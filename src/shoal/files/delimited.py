@@ -78,14 +78,21 @@ def read_delimited(file: Path, ending: str, data: bytes, options: TextOptions) -
 
 
 def delimited(frame: pl.DataFrame, ending: str, delimiter: str | None) -> bytes:
-    """Return `frame` as delimited text in UTF-8."""
+    """Return `frame` as delimited text in UTF-8; moments in a time zone as universal time, marked with a Z."""
     separator = delimiter or ("\t" if ending.startswith("tsv") else ",")
     # In a table of one column an empty cell would be an empty line, which readers skip.
     null = '""' if frame.width == 1 else ""
-    letters = without_nan(frame).write_csv(
+    letters = without_nan(_in_universal_time(frame)).write_csv(
         separator=separator, null_value=null, line_terminator="\n", time_format="%H:%M:%S%.f"
     )
     return gzip.compress(letters.encode(), mtime=0) if ending.endswith(".gz") else letters.encode()
+
+
+def _in_universal_time(frame: pl.DataFrame) -> pl.DataFrame:
+    zoned = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.Datetime) and dtype.time_zone]
+    return frame.with_columns(
+        pl.col(name).dt.convert_time_zone("UTC").dt.strftime("%Y-%m-%dT%H:%M:%S%.fZ") for name in zoned
+    )
 
 
 def _unpacked(file: Path, ending: str, data: bytes) -> bytes:

@@ -21,7 +21,7 @@ _INDEX_HINT = "A nameless first column is often a row number: remove it, or name
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labels:
-    """What the columns and their codes mean, as a statistical file says it.
+    """What the columns and their codes mean, as a statistical file or a codebook says it.
 
     Parameters
     ----------
@@ -32,11 +32,29 @@ class Labels:
     missing
         Column name to the codes that stand for an absence: those that an SPSS file declares, the marks ``.a`` to ``.z``
         of Stata and SAS files.
+    identifiers
+        Columns that a codebook marks as identifying.
+    codebook
+        Columns of which a codebook says it, not the file itself.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
     missing: Mapping[str, tuple[Level, ...]] = field(default_factory=dict)
+    identifiers: frozenset[str] = frozenset()
+    codebook: frozenset[str] = frozenset()
+
+    def over(self, other: Labels | None) -> Labels:
+        """These, and what `other` says where these say nothing."""
+        if other is None:
+            return self
+        return Labels(
+            columns={**other.columns, **self.columns},
+            values={**other.values, **self.values},
+            missing={**other.missing, **self.missing},
+            identifiers=self.identifiers | other.identifiers,
+            codebook=self.codebook | other.codebook,
+        )
 
     @property
     def absences(self) -> dict[str, dict[Level, str]]:

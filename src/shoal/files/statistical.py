@@ -14,6 +14,7 @@ import polars.selectors as cs
 
 from shoal.errors import FileError
 from shoal.extras import need
+from shoal.files.atomic import final_place
 from shoal.files.column_types import without_nan
 from shoal.files.missing_marks import (
     MARK,
@@ -117,7 +118,7 @@ def write_statistical(frame: pl.DataFrame, file: Path, temporary: Path, ending: 
             write(table, str(temporary), column_labels=named, **more)
     except Exception:  # the library's message may quote cells
         hint = "Names must be letters, digits and underscores, at most 32. Try .parquet or .csv."
-        raise FileError(str(file), f"table must fit the limits of .{ending} files", hint=hint) from None
+        raise FileError(final_place(file), f"table must fit the limits of .{ending} files", hint=hint) from None
     if ending == "xpt" and marks:
         mark_transport(temporary, marks)
     _stop_clock(temporary, ending)
@@ -156,7 +157,9 @@ def _flags(column: pl.Series, codes: Sequence[Level], file: Path) -> list[Any]:
         if not values.is_between(run[0], run[-1]).any():
             return [{"lo": run[0], "hi": run[-1]}, *alone]
     rule = f"column '{column.name}' has more codes for an absence than an SPSS file can declare"
-    raise FileError(str(file), rule, got=f"{len(numbers)} codes", hint="Pool some of them, or write .dta or .csv.")
+    raise FileError(
+        final_place(file), rule, got=f"{len(numbers)} codes", hint="Pool some of them, or write .dta or .csv."
+    )
 
 
 def _reader(library: ModuleType, ending: str) -> Callable[..., Any]:
@@ -222,7 +225,7 @@ def _check_numbers(frame: pl.DataFrame, file: Path, ending: str) -> None:
     for column in frame:
         if column.dtype.is_numeric() and not _fits(column, ending):
             rule = f"column '{column.name}' holds numbers too big or small for .{ending}"
-            raise FileError(str(file), rule, hint="Try .parquet.")
+            raise FileError(final_place(file), rule, hint="Try .parquet.")
 
 
 def _check_blanks(frame: pl.DataFrame, file: Path, ending: str) -> None:
@@ -231,7 +234,7 @@ def _check_blanks(frame: pl.DataFrame, file: Path, ending: str) -> None:
     names = [column.name for column in texts if column.str.ends_with(" ").any()]
     if names:
         rule = f"columns hold texts that end in blanks, which .{ending} files don't keep: {', '.join(names)}"
-        raise FileError(str(file), rule, hint="Strip the blanks in the input, or write .dta, .parquet or .csv.")
+        raise FileError(final_place(file), rule, hint="Strip the blanks in the input, or write .dta, .parquet or .csv.")
 
 
 def _fits(numbers: pl.Series, ending: str) -> bool:

@@ -19,7 +19,7 @@ Who stands out: how many persons `Ball` would leave in small groups, without cha
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -35,6 +35,7 @@ from shoal.group.grouper import Grouper, Grouping, canonical_order
 from shoal.group.points import Points
 from shoal.method import ReportText
 from shoal.params import Help, Range, check
+from shoal.record import Record
 from shoal.rng import stream
 from shoal.schema import Schema
 
@@ -217,7 +218,7 @@ class Scene:
         names = prepared.schema.quasi
         if not names:
             raise SchemaError("schema", "must name at least one quasi-identifier to group by")
-        encoder = Encoder.fit(prepared, names)
+        encoder = Encoder.of(prepared, names)
         codes = encoder.own_codes(prepared)
         spaces, units = Spaces.fit(prepared.schema, encoder, codes), prepared.units()
         persons = person_positions(spaces.positions(codes), spaces, units)
@@ -262,7 +263,7 @@ def _spell(radius: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outliers:
+class Outliers(Record):
     """How many persons stand out at one radius.
 
     Parameters
@@ -280,6 +281,7 @@ class Outliers:
     """
 
     releasable: ClassVar[bool] = False
+    derived: ClassVar[tuple[str, ...]] = ("outlier_share",)
 
     radius: str
     radii: dict[str, float | None]
@@ -294,10 +296,6 @@ class Outliers:
     def outlier_share(self) -> float:
         """Share of the persons that stand out."""
         return self.n_outliers / self.n_persons
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as JSON-safe words."""
-        return {**asdict(self), "outlier_share": self.outlier_share}
 
 
 def outliers(

@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -28,6 +28,7 @@ from shoal.group.greedy import kmember, mdav
 from shoal.group.points import Points, distinct, on_grid
 from shoal.group.seams import Limit, cells, mend
 from shoal.progress import advance
+from shoal.record import Record
 
 __all__ = ["Kernel", "Plan", "block_points", "by_blocks", "exact_points", "improved", "partition"]
 
@@ -52,7 +53,7 @@ _UNCOMPILED: Mapping[str, Kernel] = {"kmember": all_rows.kmember, "mdav": all_ro
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Record):
     """How a partition was found: exactly, or block by block."""
 
     strategy: Literal["exact", "blocks"]
@@ -64,10 +65,6 @@ class Plan:
         """Describe blocks; `block_rows` is the size of the largest."""
         strategy: Literal["exact", "blocks"] = "exact" if len(blocks) == 1 else "blocks"
         return cls(strategy=strategy, n_blocks=len(blocks), block_rows=max(map(len, blocks)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-safe form."""
-        return asdict(self)
 
 
 def partition(points: Points, k: int, method: Literal["kmember", "mdav"]) -> tuple[IntArray, dict[str, Any]]:

@@ -106,7 +106,8 @@ class Crest(ClassGrouper):
             tree = composite_tree(points, mix, self.alpha, self.k if self.neighbours is None else self.neighbours)
         return cut_tree(tree, mix, self.k, "divergence"), {}
 
-    def _classes(self) -> Classes:
+    def how_counted(self) -> Classes:
+        """Whether several class columns count together or each for itself."""
         return self.classes
 
 

@@ -147,7 +147,7 @@ def response_points(prepared: Prepared, weight: float) -> Points:
 
 
 def _encoded(prepared: Prepared, names: Any) -> Points:
-    encoder = Encoder.fit(prepared, names)
+    encoder = Encoder.of(prepared, names)
     if prepared.schema.unit is not None:
         encoder.check_width(len(prepared.frame))
     return Points.encoded(encoder, encoder.own_codes(prepared))

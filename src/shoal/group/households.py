@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from shoal.equivalence import Codes, combine, persons, ranks
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
 from shoal.frame import series
 from shoal.group.grouper import Grouper, Grouping, canonical_order, quasi_points
-from shoal.group.mixed import grouper_of, merge
+from shoal.group.mixed import OfAnother, merge
 from shoal.group.points import Points
 from shoal.method import ReportText
 from shoal.params import Help, Range, check
@@ -42,7 +42,7 @@ __all__ = ["Households", "n_households", "pools"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Households(Grouper):
+class Households(OfAnother):
     """Group households, or persons of different households, by another grouper.
 
     Parameters
@@ -82,29 +82,12 @@ class Households(Grouper):
         ),
     )
     rank = 9
-    size_parameter: ClassVar[str] = "minimum"
 
-    of: Annotated[str | Mapping[str, Any] | Grouper, Help("the other grouper, by its name")] = "k-member"
     minimum: Annotated[int | None, Range(low=2), Help("fewest households in a group; none: the other grouper's k")] = (
         None
     )
     keep: Annotated[Literal["whole", "apart"], Help("groups of whole households, or of persons apart")] = "whole"
     order: Annotated[str | None, Help("column that gives members their places in the household")] = None
-
-    @property
-    def k(self) -> int:  # type: ignore[override]
-        """How many households each group holds at least."""
-        return self.other.k
-
-    @property
-    def other(self) -> Grouper:
-        """The grouper that does the grouping."""
-        return grouper_of(self.of, self, self.minimum)
-
-    @property
-    def uses_response(self) -> bool:
-        """Whether the other grouper looks at sensitive numbers."""
-        return self.other.uses_response
 
     def group(self, prepared: Prepared, seed: int) -> Grouping:
         """Group a prepared table."""

@@ -19,11 +19,24 @@ from shoal.encode import Encoder
 from shoal.errors import ColumnError, GuaranteeError, InputError, SchemaError
 from shoal.group.grouper import Grouper, Grouping, canonical_order, require_sizes, unit_points
 from shoal.group.points import Points
+from shoal.group.whole_classes import WholeClasses
 from shoal.params import check
 from shoal.rng import stream
 from shoal.schema import Schema
 
-__all__ = ["ClassGrouper", "Classes", "Mix", "class_codes", "class_names", "jensen_shannon", "require_two_groups"]
+__all__ = [
+    "ClassGrouper",
+    "Classes",
+    "Mix",
+    "check_classes",
+    "check_counts",
+    "class_codes",
+    "class_names",
+    "compound",
+    "jensen_shannon",
+    "require_two_groups",
+    "required_classes",
+]
 
 Classes = Literal["compound", "each"]
 
@@ -42,7 +55,8 @@ class Mix(NamedTuple):
     rows
         Number of rows that each kind brings.
     overall
-        Number of rows of each class in the table; the classes of several columns lie end to end.
+        Number of rows of each class in the table (of which these persons may be a part); the classes of several columns
+        lie end to end.
     columns
         The classes of column j are `columns[j]` to `columns[j + 1]`.
     total
@@ -68,9 +82,10 @@ class Mix(NamedTuple):
         return cls.of(np.zeros((n, 0), dtype=np.int64), np.arange(n))
 
     @classmethod
-    def of(cls, codes: IntArray, units: IntArray) -> Mix:
-        """Count class codes (one column per class column, numbered from 0 without gaps) by person."""
-        columns = np.concatenate(([0], np.cumsum(codes.max(axis=0) + 1))).astype(np.int64)
+    def of(cls, codes: IntArray, units: IntArray, whole: WholeClasses | None = None) -> Mix:
+        """Count class codes by person: one column per class column, numbered from 0 without gaps or as in `whole`."""
+        sizes = codes.max(axis=0) + 1 if whole is None else whole.sizes
+        columns = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
         held = np.zeros((int(units.max()) + 1, 1 + int(columns[-1])), dtype=np.int64)
         held[:, 0] = np.bincount(units)
         for j in range(codes.shape[1]):
@@ -83,9 +98,9 @@ class Mix(NamedTuple):
             codes=code,
             counts=table[:, 1:][kind, code],
             rows=table[:, 0].copy(),
-            overall=held[:, 1:].sum(axis=0),
+            overall=held[:, 1:].sum(axis=0) if whole is None else whole.overall,
             columns=columns,
-            total=len(codes),
+            total=len(codes) if whole is None else whole.total,
         )
 
 
@@ -97,7 +112,7 @@ class ClassGrouper(Grouper):
         check(self)
         units = prepared.units()
         self._check_size(int(units.max()) + 1)
-        mix = _read(prepared, units, self._classes(), type(self).__name__)
+        mix = _read(prepared, units, self.how_counted(), type(self).__name__)
         points = unit_points(self._points(prepared).values, units)
         order = canonical_order(np.column_stack((points, mix.kinds)), stream(seed, "order"))
         partition, notes = self._divide(np.ascontiguousarray(points[order]), mix.take(order))
@@ -110,8 +125,13 @@ class ClassGrouper(Grouper):
     def _divide(self, points: FloatArray, mix: Mix) -> tuple[IntArray, Mapping[str, Any]]:
         """Labels 0..c-1 for persons in canonical order, and how they were found."""
 
-    def _classes(self) -> Classes:
+    def how_counted(self) -> Classes:
+        """Whether several class columns count together or each for itself."""
         return "each"
+
+    def required_closeness(self) -> float | None:
+        """The largest total variation between a group's classes and the table's; None where nothing is required."""
+        return None
 
     def _partition(self, points: Points) -> tuple[IntArray, Mapping[str, Any]]:
         raise NotImplementedError(f"{type(self).__name__} looks at classes: see _divide")
@@ -127,7 +147,7 @@ def class_names(schema: Schema) -> tuple[str, ...]:
 
 def class_codes(prepared: Prepared, names: tuple[str, ...]) -> IntArray:
     """The classes of each row, one column per class column, numbered from 0 without gaps."""
-    codes = Encoder.fit(prepared, names).own_codes(prepared).astype(np.int64)
+    codes = Encoder.of(prepared, names).own_codes(prepared).astype(np.int64)
     columns = [np.unique(column, return_inverse=True)[1].reshape(-1) for column in codes.T]
     return np.column_stack(columns).astype(np.int64)
 
@@ -165,7 +185,25 @@ def require_two_groups(grouper: Grouper, n_persons: int) -> None:
 
 
 def _read(prepared: Prepared, units: IntArray, classes: Classes, owner: str) -> Mix:
-    names = class_names(prepared.schema)
+    names = required_classes(prepared.schema, owner)
+    whole = WholeClasses.told(prepared)
+    if whole is not None:
+        codes, n_classes = whole.codes(prepared), len(whole.overall)
+    else:
+        codes = class_codes(prepared, names)
+        for name, column in zip(names, codes.T, strict=True):
+            check_classes(name, int(column.max()) + 1)
+        codes = compound(codes) if classes == "compound" else codes
+        n_classes = int((codes.max(axis=0) + 1).sum())
+    check_counts(owner, len(units), n_classes)
+    mix = Mix.of(codes, units, whole)
+    check_counts(owner, len(units), len(mix.rows))
+    return mix
+
+
+def required_classes(schema: Schema, owner: str) -> tuple[str, ...]:
+    """The class columns; an error where there is none."""
+    names = class_names(schema)
     if not names:
         raise SchemaError(
             owner,
@@ -173,22 +211,22 @@ def _read(prepared: Prepared, units: IntArray, classes: Classes, owner: str) -> 
             got="none",
             hint="Give a column the role sensitive, and declare it nominal or ordinal if it holds numbers.",
         )
-    codes = class_codes(prepared, names)
-    for j, name in enumerate(names):
-        if codes[:, j].max() == 0:
-            raise ColumnError(
-                name, "is a class column and must have at least two classes", got="one class",
-                hint="Give it another role, or group by distance alone (MST, MDAV, KMember).",
-            )  # fmt: skip
-    if classes == "compound":
-        codes = compound(codes)
-    _check_counts(owner, len(units), int((codes.max(axis=0) + 1).sum()))
-    mix = Mix.of(codes, units)
-    _check_counts(owner, len(units), len(mix.rows))
-    return mix
+    return names
 
 
-def _check_counts(owner: str, n: int, n_classes: int) -> None:
+def check_classes(name: str, n_classes: int) -> None:
+    """A column of one class has nothing to mix."""
+    if n_classes < 2:
+        raise ColumnError(
+            name,
+            "is a class column and must have at least two classes",
+            got="one class",
+            hint="Give it another role, or group by distance alone (MST, MDAV, KMember).",
+        )
+
+
+def check_counts(owner: str, n: int, n_classes: int) -> None:
+    """Refuse more counts than can be held."""
     if n * n_classes > _MOST_COUNTS:
         raise InputError(
             owner,

@@ -32,14 +32,39 @@ from shoal.group.points import Points
 from shoal.method import ReportText, find
 from shoal.params import Help, Range, build, check
 
-__all__ = ["Mix", "Mixed", "grouper_of", "merge"]
+__all__ = ["Mix", "Mixed", "OfAnother", "grouper_of", "merge"]
 
 _FEW = 12  # nearest groups, the failing one itself among them, of which the partner is chosen by the mix
 _BINS = 16  # of a sensitive column with more values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mixed(Grouper):
+class OfAnother(Grouper):
+    """A grouper that starts from the groups of another one."""
+
+    size_parameter: ClassVar[str] = "minimum"
+
+    of: Annotated[str | Mapping[str, Any] | Grouper, Help("the other grouper, by its name")] = "k-member"
+    minimum: Annotated[int | None, Range(low=2), Help("smallest group size; none: the other grouper's")] = None
+
+    @property
+    def k(self) -> int:  # type: ignore[override]
+        """How many each group holds at least: the other grouper's k."""
+        return self.other.k
+
+    @property
+    def other(self) -> Grouper:
+        """The grouper that does the grouping."""
+        return grouper_of(self.of, self, self.minimum)
+
+    @property
+    def uses_response(self) -> bool:
+        """Whether the other grouper looks at sensitive numbers."""
+        return self.other.uses_response
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mixed(OfAnother):
     """Group by another grouper, and merge groups until each is diverse, or close to the table.
 
     Parameters
@@ -95,10 +120,7 @@ class Mixed(Grouper):
         ),
     )
     rank = 8
-    size_parameter: ClassVar[str] = "minimum"
 
-    of: Annotated[str | Mapping[str, Any] | Grouper, Help("the other grouper, by its name")] = "k-member"
-    minimum: Annotated[int | None, Range(low=2), Help("smallest group size; none: the other grouper's")] = None
     diversity: Annotated[int | str | None, Help("l-diversity of every sensitive column in each group")] = None
     closeness: Annotated[float | str | None, Help("t-closeness of every sensitive column in each group")] = None
     failing: Annotated[Literal["merge", "reject"], Help("what happens to a group that fails")] = "merge"
@@ -106,24 +128,9 @@ class Mixed(Grouper):
     suppression: Annotated[float, Range(low=0, high=1), Help("largest share of records left out by reject")] = 0.05
 
     @property
-    def k(self) -> int:  # type: ignore[override]
-        """How many persons each group holds at least."""
-        return self.other.k
-
-    @property
-    def other(self) -> Grouper:
-        """The grouper whose groups are merged."""
-        return grouper_of(self.of, self, self.minimum)
-
-    @property
     def leaves_out(self) -> bool:
         """Whether failing groups are rejected."""
         return self.failing == "reject"
-
-    @property
-    def uses_response(self) -> bool:
-        """Whether the other grouper looks at sensitive numbers."""
-        return self.other.uses_response
 
     def group(self, prepared: Prepared, seed: int) -> Grouping:
         """Group a prepared table."""

@@ -152,6 +152,10 @@ class TCloseMST(ClassGrouper):
     def _divide(self, points: FloatArray, mix: Mix) -> tuple[IntArray, Mapping[str, Any]]:
         return cut_tree(spanning_tree(points), mix, self.k, "close", t=self.t), {}
 
+    def required_closeness(self) -> float | None:
+        """The largest total variation between a group's classes and the table's."""
+        return self.t
+
 
 class Tree(NamedTuple):
     """Edges of a tree over rows 0..n-1, sorted by (low, high).
@@ -184,7 +188,7 @@ def range_points(prepared: Prepared) -> FloatArray:
     """The quasi-identifiers as points, each column on the scale 0..1."""
     if not prepared.schema.quasi:
         raise SchemaError("schema", "must name at least one quasi-identifier to group by")
-    encoder = Encoder.fit(prepared, prepared.schema.quasi)
+    encoder = Encoder.of(prepared, prepared.schema.quasi)
     codes = encoder.own_codes(prepared)
     encoder.check_width(len(codes))
     blocks = [_block(coding, codes[:, j]) for j, coding in enumerate(encoder.codings)]

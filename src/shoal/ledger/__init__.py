@@ -1,4 +1,4 @@
-"""The one book of a data set: what synthesis, fits and answers have spent, exactly and durably.
+"""The one ledger of a data set: what synthesis, fits and answers have spent, exactly and durably.
 
 `Ledger` keeps data sets, clients, models, charges and admissions in SQLite or PostgreSQL, `Keys` the API keys of the
 clients, and `Account` is the account of a data file, in a small ledger beside it or in a shared one. See

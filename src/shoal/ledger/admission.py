@@ -16,12 +16,13 @@ from sqlalchemy import Connection, select
 
 from shoal.ledger.chain import Head, append, entry, lock_head
 from shoal.ledger.tables import JOURNAL
+from shoal.record import Record
 
 __all__ = ["Admission", "admissions", "admit", "is_admitted"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Admission:
+class Admission(Record):
     """A model file that may be served.
 
     Parameters
@@ -47,11 +48,6 @@ class Admission:
     spent: dict[str, Any] | None
     claims: tuple[dict[str, Any], ...]
     by: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The admission as JSON-safe words."""
-        words = {"digest": self.digest, "model": self.model, "data": self.data, "cost": self.cost}
-        return {**words, "spent": self.spent, "claims": list(self.claims), "by": self.by}
 
     @classmethod
     def from_dict(cls, words: dict[str, Any]) -> Admission:

@@ -26,9 +26,8 @@ from sqlalchemy import Connection, delete, func, insert, select
 
 from shoal.errors import FileError, GuaranteeError, InputError, ParameterError
 from shoal.files.atomic import replacing, reporting
-from shoal.ledger.chain import Head, broken_at, lock_head, now, read_head, refuse_break, spelled
+from shoal.ledger.chain import Head, broken_at, keyed_hash, lock_head, now, read_head, refuse_break, spelled
 from shoal.ledger.checkpoint import Checkpoint, Held
-from shoal.ledger.keyed import keyed_hash
 from shoal.ledger.tables import ANSWER, ARCHIVE, CHECKPOINT, GUARDS, JOURNAL, REQUEST
 
 if TYPE_CHECKING:

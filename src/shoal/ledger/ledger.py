@@ -1,4 +1,4 @@
-"""The ledger: the one book of a data set. No use without a charge, no charge above a limit, no charge twice.
+"""The ledger of a data set. No use without a charge, no charge above a limit, no charge twice.
 
 What is promised, for any number of threads, processes and machines on one database:
 
@@ -41,9 +41,8 @@ from shoal.errors import InputError
 from shoal.ledger import account_rows, checkpoint, released, verification
 from shoal.ledger import admission as admitting
 from shoal.ledger.admission import Admission
-from shoal.ledger.chain import Anchor, Head, append, lock_head, read_head
+from shoal.ledger.chain import Anchor, Head, append, keyed_hash, lock_head, read_head
 from shoal.ledger.engine import Founded, LedgerError, Lines, begin, file_of, open_engine, read_founded, reporting
-from shoal.ledger.keyed import keyed_hash
 from shoal.ledger.records import Balance, Kind, Order, Outcome
 from shoal.ledger.replay import journal_rows
 from shoal.ledger.settling import settle
@@ -275,7 +274,7 @@ class Ledger:
         values: bytes = b"",
         after: int | None = None,
     ) -> Head:
-        """Enter a release in the book: the SHA-256 of its manifest, and what to say of it; costs nothing.
+        """Enter a release: the SHA-256 of its manifest, and what to say of it; costs nothing.
 
         Parameters
         ----------
@@ -298,7 +297,7 @@ class Ledger:
         return self._note_release(release, "withdrawal", reason)
 
     def forget(self, release: str, reason: str) -> Head:
-        """Delete the marks of the people of a release; what was released stays in the book."""
+        """Delete the marks of the people of a release; what was released stays in the ledger."""
         return self._note_release(release, "expiry", reason)
 
     def _note_release(self, release: str, purpose: str, reason: str) -> Head:

@@ -54,7 +54,7 @@ def check_last(connection: Connection, data: str, after: int | None) -> None:
 def noted(connection: Connection, release: str, purpose: str, reason: str) -> dict[str, Any]:
     """The entry that takes a release back, or deletes its marks."""
     if not isinstance(reason, str) or not reason.strip():
-        raise ParameterError("register", "a reason must be given, which is kept in the journal")
+        raise ParameterError("register", "a reason must be given; it is recorded in the journal")
     known = [words for words in listed(connection) if words["release"] == release]
     if not known:
         raise InputError("register", f"there is no release '{release}' in this ledger")
@@ -119,7 +119,7 @@ def _key_file(connection: Connection) -> Path:
         return Path(named)
     database = connection.engine.url.database
     if connection.dialect.name != "sqlite" or not database:
-        rule = "must name the file with the key of the register, which is never kept in a shared database"
+        rule = "must name the file with the key of the register, which is never stored in a shared database"
         raise ParameterError(KEY_FILE, rule)
     return Path(f"{database}.register.key")
 

@@ -22,8 +22,7 @@ from typing import Any, cast
 from sqlalchemy import Connection
 
 from shoal.ledger.amount import price_of_pure
-from shoal.ledger.chain import LOCKED_HEAD, Head, entry, linked, now, seal
-from shoal.ledger.keyed import keyed_hash
+from shoal.ledger.chain import LOCKED_HEAD, Head, entry, keyed_hash, linked, now, seal
 from shoal.ledger.records import (
     Answer,
     Batch,

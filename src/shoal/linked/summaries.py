@@ -49,7 +49,7 @@ def _summarised(collection: Collection, table: LinkedTable, summary: Summary) ->
 
 def _codes(column: pl.Series, person: np.ndarray, n: int) -> list[FloatArray]:
     """The square root of how often each of the commonest codes occurs."""
-    common = column.drop_nulls().value_counts(sort=True).head(_MOST_CODES)[column.name].to_list()
+    common = column.drop_nulls().alias("code").value_counts(sort=True, name="n").head(_MOST_CODES)["code"].to_list()
     return [np.sqrt(np.bincount(person[(column == code).fill_null(False).to_numpy()], minlength=n)) for code in common]
 
 

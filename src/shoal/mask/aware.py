@@ -214,7 +214,7 @@ def ordered_columns(owner: str, columns: Sequence[str] | None, state: Masking) -
 
 def _hint(unknown: Sequence[str], state: Masking) -> str:
     if unknown and unknown[0] in state.prepared.schema.sensitive:
-        return "A sensitive column is released as it is; one value per group would only give it away."
+        return "No mask writes a sensitive column. If it must change, declare it a quasi-identifier."
     return f"Choose among: {', '.join(state.encoder.names)}."
 
 

@@ -8,7 +8,7 @@ in common. `domain` says what is named (patient, doctor), so that patient 7 and 
 Promised: equal identifiers get equal pseudonyms, different ones different pseudonyms (checked for every column; a
 collision is refused, and never mended by a counter, which would depend on who came first). Whoever has no key can't
 compute one. Not promised: anonymity. A pseudonym is a token that ties a person's rows together, and rows that are tied
-together tell more than rows that are not; `shoal.release.claims` says what then holds.
+together tell more than rows that are not; `shoal.release.reidentification_bound` says what then holds.
 
 With n persons and b bits, n (n − 1) / 2^(b+1) pairs collide on average: hex has 128 bits, uuid 122, d digits 3.32 d.
 """
@@ -24,7 +24,7 @@ from typing import Any
 import polars as pl
 
 from shoal.errors import GuaranteeError, ParameterError, Problems, SchemaError
-from shoal.frame import adopt, enter, leave, series, with_columns
+from shoal.frame import Frame, adopt, enter, leave, series, with_columns
 from shoal.pseudonym.project_key import ProjectKey, each_identifier
 from shoal.schema import Schema
 from shoal.schema.placeholder_ids import check_names_somebody
@@ -36,7 +36,7 @@ DATE_SHIFT = "date shift"
 
 _DIGITS = re.compile(r"digits:([1-9][0-9]?)")
 _FEWEST_DIGITS, _MOST_DIGITS = 6, 36
-_EMPTY = "Leave these cells empty: what is missing stays missing."
+EMPTY_TOKENS = "Leave these cells empty: what is missing stays missing."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,10 +106,14 @@ class Pseudonyms:
             )
         frame = enter(table)
         problems = Problems()
-        problems.each(lambda name: check_names_somebody(series(frame, name), "token", _EMPTY), schema.pseudonym)
+        problems.each(lambda name: check_names_somebody(series(frame, name), "token", EMPTY_TOKENS), schema.pseudonym)
         problems.raise_if_any()
+        return leave(self.replaced(frame, schema), like=table)
+
+    def replaced(self, frame: Frame, schema: Schema) -> Frame:
+        """The same of some rows of a table whose identifiers are known to name somebody."""
         new = {name: self.of(series(frame, name), domain) for name, domain in schema.pseudonym.items()}
-        return leave(with_columns(frame, {name: adopt(one, frame) for name, one in new.items()}), like=table)
+        return with_columns(frame, {name: adopt(one, frame) for name, one in new.items()})
 
     def to_dict(self) -> dict[str, Any]:
         """What may be told: scope, format and the key's id; never the key."""

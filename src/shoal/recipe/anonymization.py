@@ -175,7 +175,7 @@ class Anonymization(Recipe):
         prepared = canonical(prepare(table, schema))
         check_rules(prepared)
         seen = without_derived(prepared)
-        encoder = Encoder.fit(seen, seen.schema.quasi)
+        encoder = Encoder.of(seen, seen.schema.quasi)
         grouping, chained = self._obedient(seen, encoder, run)
         stays = np.flatnonzero(grouping.labels >= 0)
         order = run.order(len(stays))

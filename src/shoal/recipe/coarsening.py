@@ -288,7 +288,7 @@ def _made(table: Any, schema: Schema, state: _State, run: Run) -> Made:
     roles = own.with_columns(replace(own[c.name], role=c.role) for c in schema.columns if c.derived)
     return Made(
         frame=_retyped(pick(frame.select(keep), order), table, state),
-        prepared=replace(state.first, schema=roles),
+        prepared=state.first if roles == own else replace(state.first, schema=roles),
         labels=labels,
         source_rows=state.rows[order],
         facts=state.facts,

@@ -3,31 +3,40 @@
 Persons are grouped once, on their own quasi-identifiers and on the declared summaries of their events; the table of
 persons is masked or coarsened as any table is. Then the events are exchanged or coarsened within the groups of persons,
 keys are replaced, and the rows of every table are shuffled.
+
+Rules, derived columns and codes for an absence in tables of events: held to where they can be, refused elsewhere.
+
+A rule between columns of one event is counted before anything is done, and again on the events as they are released:
+methods that hand whole events on keep it, one that exchanges contents may not, and then nothing is released. Coarsened
+values hold the true one and break nothing. Columns that follow from others are recomputed for persons only. A number
+with codes for an absence travels as it is, but is neither summed up over a person's events nor put into intervals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+import polars as pl
+
 from shoal.canonical import plain
-from shoal.errors import ParameterError
+from shoal.errors import ColumnError, GuaranteeError, InputError, ParameterError, Problems, SchemaError
 from shoal.fact import Fact
 from shoal.frame import adopt, enter, series, with_columns
 from shoal.linked import Collection, EventMethod, JointRisk, summaries_of
+from shoal.linked.collection import released_tables, with_new_keys
 from shoal.linked.dates import time_columns
 from shoal.linked.joint import assess_collection
-from shoal.linked.keys import released_tables, with_new_keys
 from shoal.method import Method
-from shoal.recipe.event_rules import check_events, require_event_rules
 from shoal.recipe.recipe import Made, ReadMethod, Recipe, Run, checked_methods, method_words
+from shoal.recipe.rules import breaking
 from shoal.recipe.spell import argument
 from shoal.rng import secret
-from shoal.schema import LinkedSchema, Schema
+from shoal.schema import Column, LinkedSchema, LinkedTable, Schema
 from shoal.schema.tables import Summary
 
-__all__ = ["Linked", "LinkedRecipe", "for_schema"]
+__all__ = ["Linked", "LinkedRecipe", "check_events", "for_schema", "require_event_rules"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,3 +242,51 @@ def for_schema(
         hint = "Give a LinkedSchema and a mapping of tables."
         raise ParameterError("events", "are those of linked tables, and one table was given", hint=hint)
     return recipe
+
+
+def check_events(schema: LinkedSchema, tables: Mapping[str, pl.DataFrame], methods: Sequence[EventMethod]) -> None:
+    """Refuse what tables of events can't have, and events that break a rule: all problems at once."""
+    problems = [fault for table in schema.events for fault in _refused(table, _coarsened(table, methods))]
+    broken = [fault for table in schema.events for fault in _broken(table, tables[table.name])]
+    Problems([*problems, *broken]).raise_if_any()
+
+
+def require_event_rules(
+    schema: LinkedSchema, tables: Mapping[str, pl.DataFrame], methods: Sequence[EventMethod]
+) -> None:
+    """Refuse to release events that break a rule of their table; coarsened columns hold the true values."""
+    for table in schema.events:
+        for fault in _broken(table, tables[table.name].drop(_coarsened(table, methods), strict=False)):
+            hint = "Hand whole events on (exchange-bags, deal-events), or take the rule out of the schema."
+            raise GuaranteeError(fault.owner, fault.rule, got=fault.got, hint=hint)
+
+
+def _coarsened(table: LinkedTable, methods: Sequence[EventMethod]) -> tuple[str, ...]:
+    """The columns that may be written less exactly."""
+    return table.known if any(method.widens for method in methods) else ()
+
+
+def _refused(table: LinkedTable, coarsened: Sequence[str]) -> Iterator[InputError]:
+    summed = {summary.column for summary in table.summaries if summary.kind not in ("count", "codes")}
+    for column in table.columns.columns:
+        if column.derived:
+            rule = f"of table '{table.name}' follows from others, which is kept for the table of persons only"
+            yield ColumnError(column.name, rule, hint='Take derived out, or drop the column: role = "identifier".')
+        if _has_reasons(column) and column.name in {*summed, *coarsened}:
+            rule = f"of table '{table.name}' holds numbers or reasons, which can be neither summarised nor coarsened"
+            yield ColumnError(column.name, rule, hint="Leave its summary out, or declare it nominal.")
+
+
+def _has_reasons(column: Column) -> bool:
+    return bool(column.missing_codes) and column.kind in (None, "numeric")
+
+
+def _broken(table: LinkedTable, frame: pl.DataFrame) -> Iterator[InputError]:
+    there = [rule for rule in table.columns.rules if set(rule.columns) <= set(frame.columns)]
+    for rule in there:
+        n = int(breaking(enter(frame), table.columns, [rule]).sum())
+        if n:
+            names = ", ".join(dict.fromkeys(rule.columns))
+            says = f"rule ({names}) must hold in every row"
+            hint = "Correct the rows, or the rule."
+            yield SchemaError(f"table '{table.name}'", says, got=f"{n:,} rows that break it", hint=hint)

@@ -193,7 +193,7 @@ _SAID: Mapping[str, Any] = {"allow": [], "year": None}
 
 
 def step_options(step: Coarsener) -> list[str]:
-    """What the step of a preset was told: columns that stay, and the year of the data."""
+    """What the step of a preset was given: columns that stay, and the year of the data."""
     year = getattr(step, "year", None)
     allowed = [part for column in getattr(step, "allow", ()) for part in ("--allow", column)]
     return [*allowed, *([] if year is None else ["--year", str(year)])]

@@ -48,7 +48,7 @@ class Past:
 
     @classmethod
     def of(cls, book: Ledger, words: Mapping[str, Any]) -> Past:
-        """Read it from its entry in the book."""
+        """Read it from its entry in the ledger."""
         values = np.frombuffer(book.released_marks(words, "values"), dtype="<u8").reshape(-1, 3)
         return cls(
             release=words["release"],

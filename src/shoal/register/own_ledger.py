@@ -1,4 +1,4 @@
-"""Where the register is kept if nobody says: one ledger for each user, found from every folder.
+"""Where the register lies by default: one ledger for each user, found from every folder.
 
 A book beside each file would begin anew with each copy of it. ``SHOAL_LEDGER`` names a shared one. Other ledgers that
 the user entered releases in are remembered, so that a copy of a file is looked for there too.

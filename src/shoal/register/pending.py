@@ -29,7 +29,7 @@ _WORDS, _PEOPLE, _VALUES = "entry.json", "people.bin", "values.bin"
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Pending:
-    """What the book is told of a release.
+    """What the ledger records of a release.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Pending:
         return replace(self, words={**self.words, "recipient": recipient or None, "folder": folder})
 
     def enter(self, book: Ledger, digest: str) -> None:
-        """Enter it in the book, which is open; `digest` is the SHA-256 of the manifest that leaves."""
+        """Enter it in the ledger, which is open; `digest` is the SHA-256 of the manifest that leaves."""
         if self.is_new:
             book.begin_data_set(self.label, limit=LIMIT, name=self.data, content=self.content)
         book.register(

@@ -10,7 +10,7 @@ Before a release is written, it is held against every earlier one of the same pe
 - the intersection attack is run (`shoal.register.intersection_attack`), and people left with fewer than k candidates
   are counted;
 - where diversity was asked for, the sensitive values that all classes of a person have in common are counted
-  (`shoal.register.m_invariance`);
+  (`shoal.register.joint_attack`);
 - ε is added up by the account of the data set.
 
 What doesn't hold is refused, unless a person overrides it; the reason is kept, printed and released. `Register.plan`

@@ -19,12 +19,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol, cast
 
-import numpy as np
 import polars as pl
 
 from shoal.arrays import IntArray
 from shoal.canonical import plain
-from shoal.claim import Claim, Kind, Unit, rounded_up
+from shoal.claim import Claim, Kind, Unit
 from shoal.condition import Conditions
 from shoal.condition.attackers import RiskLimit, risk_limits, worst_risks
 from shoal.condition.requirements import MINIMALITY, Promise
@@ -36,12 +35,12 @@ from shoal.pair import Pair
 from shoal.recipe import Recipe
 from shoal.recipe.rules import breaking
 from shoal.release.disclose import significant
+from shoal.release.reidentification_bound import ALONE, bound_claim, bound_of, has_token, minimality, tied
 from shoal.risk import RiskReport
 from shoal.schema import Column, Rule, Schema
 from shoal.schema import Kind as ColumnKind
 
 __all__ = [
-    "ALONE",
     "Frequency",
     "attacker_risks",
     "cell_claims",
@@ -49,10 +48,8 @@ __all__ = [
     "class_claims",
     "k_anonymity",
     "promises",
-    "proved_bound",
     "require_kept",
     "rules_claim",
-    "unit_bound",
     "unit_of",
 ]
 
@@ -106,11 +103,11 @@ def _hidden(recipe: Recipe, pair: Pair, labels: IntArray, risk: RiskReport, cave
     if recipe.perturbs:
         return
     if recipe.collapses or (not recipe.is_blind and risk.classes.k >= recipe.k):
-        yield k_anonymity(recipe.k, unit_of(pair.schema), assumptions=(*_minimality(recipe), *_several(pair.schema)))
+        yield k_anonymity(recipe.k, unit_of(pair.schema), assumptions=(*minimality(recipe), *_several(pair.schema)))
     yield from _mixed(recipe, pair, labels)
     yield from _limited(recipe, pair, labels)
     if recipe.is_blind:
-        yield _bound(recipe, pair, labels, caveats)
+        yield bound_of(recipe, pair, labels, caveats)
     else:
         yield _group_size(recipe.k, pair, caveats)
 
@@ -124,9 +121,9 @@ def class_claims(
     """
     bound = max(1 / recipe.k, largest_share)
     return (
-        k_anonymity(recipe.k, unit_of(schema), assumptions=_minimality(recipe)),
+        k_anonymity(recipe.k, unit_of(schema), assumptions=minimality(recipe)),
         *(_mix_claim(promise, unit_of(schema), shows=True) for promise in mixes),
-        _bound_claim(recipe, schema, bound, (), measured=False),
+        bound_claim(recipe, schema, bound, (), measured=False),
     )
 
 
@@ -140,19 +137,7 @@ def cell_claims(
     """What an anonymization cell by cell claims; `largest_share` is the most of a group that one person holds."""
     bound = max(1 / recipe.k, largest_share)
     hidden = [k_anonymity(recipe.k, unit_of(schema))] if recipe.collapses else []
-    return (*hidden, _bound_claim(recipe, schema, bound, caveats, measured=False), _measured(found))
-
-
-def unit_bound(labels: IntArray, units: IntArray) -> float:
-    """The largest share of a group's rows that one person holds; rows labelled −1 are in no group."""
-    labels, units = labels[labels >= 0], units[labels >= 0]
-    sizes = np.bincount(labels)
-    n_units = int(units.max(initial=0)) + 1
-    pairs, held = np.unique(labels * n_units + units, return_counts=True)
-    return float(np.max(held / sizes[pairs // n_units]))
-
-
-ALONE = "This is the only release of these people: two releases together can single out who is hidden in each."
+    return (*hidden, bound_claim(recipe, schema, bound, caveats, measured=False), _measured(found))
 
 
 def unit_of(schema: Schema) -> Unit:
@@ -208,7 +193,7 @@ def _limited(recipe: Recipe, pair: Pair, labels: IntArray) -> Iterator[Claim]:
         for limit, value in zip(limits, attacker_risks(limits, pair, labels, population), strict=True):
             if not limit.holds(value):
                 raise GuaranteeError("release", limit.statement.rstrip("."), got=f"{value:.4g}")
-            claim = _limit_claim(limit, pair.schema, population, _minimality(recipe))
+            claim = _limit_claim(limit, pair.schema, population, minimality(recipe))
             yield (
                 claim
                 if recipe.collapses
@@ -229,7 +214,7 @@ def attacker_risks(
     return worst_risks(limits, pick(pair.original.frame, pair.source_rows), pair.schema, found, population)
 
 
-def _limit_claim(limit: RiskLimit, schema: Schema, population: float | None, minimality: Sequence[str]) -> Claim:
+def _limit_claim(limit: RiskLimit, schema: Schema, population: float | None, assumed: Sequence[str]) -> Claim:
     kind = cast(Kind, f"{limit.attacker} risk")  # checked by the claim itself
     return Claim(
         kind=kind,
@@ -238,7 +223,7 @@ def _limit_claim(limit: RiskLimit, schema: Schema, population: float | None, min
         basis="verified",
         unit=unit_of(schema),
         statement=limit.statement,
-        assumptions=(*_of_model(limit, schema, population), *minimality, ALONE),
+        assumptions=(*_of_model(limit, schema, population), *assumed, ALONE),
     )
 
 
@@ -306,11 +291,6 @@ _GROUPS = (
 )
 
 
-def _minimality(recipe: Recipe) -> tuple[str, ...]:
-    """What a coarsener that looks at the data assumes of an intruder who knows how it works."""
-    return (MINIMALITY,) if recipe.is_minimal else ()
-
-
 def _group_size(k: int, pair: Pair, caveats: Sequence[str]) -> Claim:
     unit = unit_of(pair.schema)
     return Claim(
@@ -329,109 +309,9 @@ def _group_size(k: int, pair: Pair, caveats: Sequence[str]) -> Claim:
     )
 
 
-def _bound(recipe: Recipe, pair: Pair, labels: IntArray, caveats: Sequence[str]) -> Claim:
-    bound = _largest(recipe, pair.original, pair.schema, labels[pair.original.rows])
-    return _bound_claim(recipe, pair.schema, bound, caveats)
-
-
-def proved_bound(recipe: Recipe, prepared: Prepared, labels: IntArray) -> float | None:
-    """The bound on finding a person's row that is proved of groups `labels` (one for each prepared row), if any."""
-    return _largest(recipe, prepared, prepared.schema, labels) if recipe.is_blind and recipe.k > 1 else None
-
-
-def _largest(recipe: Recipe, prepared: Prepared, schema: Schema, labels: IntArray) -> float:
-    units = prepared.units()
-    token = token_bound(labels, units) if _has_token(schema) else 0
-    return max(1 / recipe.k, unit_bound(labels, units), token)
-
-
-def _bound_claim(
-    recipe: Recipe, schema: Schema, bound: float, caveats: Sequence[str], *, measured: bool = True
-) -> Claim:
-    return Claim(
-        kind="re-identification bound",
-        value=bound,
-        scope="per person",
-        basis="proved",
-        unit="persons",
-        statement=(
-            "By any rule that uses the released quasi-identifiers alone, an intruder who knows a person's true "
-            f"quasi-identifiers finds that person's {'pseudonym' if _has_token(schema) else 'record'} with probability "
-            f"at most {rounded_up(bound, 4):.4g}."
-        ),
-        assumptions=(*_bound_assumptions(recipe, schema, bound > 1 / recipe.k, measured), *caveats),
-    )
-
-
-def _bound_assumptions(recipe: Recipe, schema: Schema, has_heavy_unit: bool, measured: bool) -> list[str]:
-    tokens = [name for name in schema.pseudonym if name != schema.unit]
-    kept = [name for name in (*schema.sensitive, *schema.time, *schema.other, schema.weight, *tokens) if name]
-    said = [
-        "The intruder picks a row by its released quasi-identifiers and by nothing else.",
-        "The secret key and everything else in the inside folder stay inside.",
-        ALONE,
-        *_minimality(recipe),
-    ]
-    if kept:
-        said.append(
-            f"The columns published unchanged ({', '.join(kept)}) are not used. Everybody sees them, and where they "
-            f"depend on the quasi-identifiers, or are known, they tell more: "
-            + ("that is measured, not bounded." if measured else "that is not bounded, and was not measured.")
-        )
-    if recipe.groups_by_response and schema.sensitive:
-        said.append(
-            "Numeric sensitive columns took part in the grouping, so members of a group resemble each other there."
-        )
-    said += _tied(schema)
-    if kept and schema.unit is not None and not _has_token(schema):
-        said.append(
-            "Rows of one person are not put together. A column published unchanged that is the same in all rows of a "
-            "person puts them together, and each row may hide among k while the person hides among nobody: "
-            + ("that is measured too." if measured else "that was not measured.")
-        )
-    if has_heavy_unit and _has_token(schema):
-        said.append(
-            "Some persons can be told by how many rows they have in each group; the bound is that of the person who "
-            "shares this with the fewest others (1: with nobody)."
-        )
-    elif has_heavy_unit:
-        said.append(
-            "Some persons have several rows of their group; the bound is the largest share that one person holds."
-        )
-    return said
-
-
-def _has_token(schema: Schema) -> bool:
-    """Whether the release ties the rows of a person together by a pseudonym."""
-    return schema.unit is not None and schema.unit in schema.pseudonym
-
-
-def token_bound(labels: IntArray, units: IntArray) -> float:
-    """The largest of 1 / (persons with equally many rows in each group); rows labelled −1 are in no group.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> token_bound(np.zeros(5, dtype=int), np.array([0, 1, 2, 2, 2]))
-    1.0
-    >>> token_bound(np.zeros(4, dtype=int), np.arange(4))
-    0.25
-    """
-    rows = pl.DataFrame({"unit": units[labels >= 0], "label": labels[labels >= 0]}).sort("unit", "label")
-    pattern = rows.group_by("unit").agg(pl.col("label").cast(pl.String).str.join(","))
-    smallest = pattern.group_by("label").len()["len"].min()
-    return 1 / int(smallest)  # type: ignore[arg-type]
-
-
-def _tied(schema: Schema) -> list[str]:
-    """What a pseudonym assumes of an intruder."""
-    over = "No other table of the same project key and scope is used: pseudonyms join them."
-    return [over] if schema.pseudonym else []
-
-
 def _several(schema: Schema) -> list[str]:
     rows = "The rows of a person carry one pseudonym: k counts each row's combination, not what several show together."
-    return [*_tied(schema), *([rows] if _has_token(schema) else [])]
+    return [*tied(schema), *([rows] if has_token(schema) else [])]
 
 
 class Frequency(Protocol):
@@ -457,7 +337,7 @@ def _measured(found: Frequency) -> Claim:
         unit="records",
         statement=(
             f"Matching {_matched(found)} to the nearest released one, ties at random, finds the right person in "
-            f"{100 * value:.3g} % of cases."
+            f"{100 * value:.3g}% of cases."
         ),
         assumptions=("This is one attack on this release; another attack may do better.",),
         interval=(significant(found.interval[0]), significant(found.interval[1])),
@@ -483,8 +363,8 @@ def _measured_by_all(risk: RiskReport) -> tuple[Claim, ...]:
             basis="measured",
             unit="persons",
             statement=(
-                f"An attack that also uses the columns published unchanged ({names}) finds {100 * value:.3g} % of the "
-                f"people{tried}."
+                f"An attack that also uses the columns published unchanged ({names}) finds {100 * value:.3g}% of the "
+                f"kept people{tried}."
             ),
             assumptions=(
                 "This is one attack on this release; another attack may do better.",

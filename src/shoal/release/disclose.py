@@ -14,7 +14,6 @@ drawn from. Nothing else writes to the folder that leaves.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -180,10 +179,8 @@ def _rounded_record(value: Any, digits: Any) -> Any:
 
 def significant(value: float) -> float:
     """A number with at most three significant digits."""
-    if value == 0 or not math.isfinite(value):
-        return value
     return float(f"{value:.{DIGITS}g}")
 
 
 def _decimals(value: float) -> float:
-    return significant(round(value, DIGITS)) if math.isfinite(value) else value
+    return significant(round(value, DIGITS))

@@ -11,7 +11,7 @@ import polars as pl
 from shoal.coarsening import SUPPRESSED
 from shoal.frame import Frame, series
 from shoal.reading import Reading
-from shoal.risk.in_full import NAMES
+from shoal.risk.assessment import NAMES
 from shoal.utility import Quality, Usefulness, UtilityReport
 from shoal.utility.regress import Regression
 
@@ -83,8 +83,8 @@ def _found(release: Release) -> list[Reading]:
             limit=limit,
             basis=basis,
             n=found.n_records,
-            meaning="Share of people that somebody who knows their quasi-identifiers finds by the nearest row, ties at "
-            f"random, in this release.{tried}",
+            meaning=f"Share of {_whom(release)} that somebody who knows their quasi-identifiers finds by the nearest "
+            f"row, ties at random, in this release.{tried}",
         )
     ]
     if found.by_group is not None:
@@ -107,6 +107,12 @@ def _found(release: Release) -> list[Reading]:
     return lines
 
 
+def _whom(release: Release) -> str:
+    """Of whom a share is told here; what is claimed outside is of the kept people alone."""
+    some = len(release.source_rows) < release.prepared.n
+    return "all people, those left out among them," if some else "people"
+
+
 def _tried(sampled: bool, n: int, of: int) -> str:
     return f" Tried on {n:,} of {of:,} records, drawn at random." if sampled else ""
 
@@ -124,8 +130,8 @@ def _by_unchanged(release: Release) -> Reading:
         before=_before(release),
         chance=1 / found.n_records,
         n=found.n_records,
-        meaning="Share of people found by their quasi-identifiers and by what unchanged columns say of them; no proof "
-        f"limits it.{_tried(found.sampled, found.n_targets, found.n_records)}",
+        meaning=f"Share of {_whom(release)} found by their quasi-identifiers and by what unchanged columns say of "
+        f"them; no proof limits it.{_tried(found.sampled, found.n_targets, found.n_records)}",
     )
 
 

@@ -25,8 +25,7 @@ from shoal.pseudonym import Pseudonyms
 from shoal.recipe import Anonymization, Coarsening, LinkedRecipe, Made, Mask, Progress, Recipe, Run, Synthesis, quiet
 from shoal.recipe.linked import for_schema
 from shoal.release.linked import read_input
-from shoal.release.linked_presets import tables_after
-from shoal.release.preset_rules import Rewritten, first_steps, free_text, held_to, preset_for
+from shoal.release.preset_rules import Rewritten, first_steps, free_text, held_to, preset_for, tables_after
 from shoal.release.pseudonyms import check_codes, check_pseudonyms, under_pseudonyms
 from shoal.release.registering import Entering
 from shoal.release.release import Release, SyntheticRelease, checked_seed

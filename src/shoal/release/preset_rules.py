@@ -3,17 +3,26 @@
 A chain of coarseners holds the steps of its preset itself. Before groups and masks they are applied to the table, so
 everything that follows, and every measure, sees the rewritten table. A synthesizer draws from the public domain that
 the schema declares: that domain, and then the drawn rows, are held to the rules; the private table has no part in it.
+
+Linked tables under a preset: its steps and its rules go over all tables, and k is asked for on the joined view.
+
+The steps of a preset (ZIP codes to three digits, dates to years) rewrite every table before persons are grouped. The
+rules about identifiers and small cells are held against every released table; small cells of events count persons, not
+rows. A preset that asks for k asks it twice: of the persons' quasi-identifiers, and of whoever knows one event of a
+person, which `CoarsenEvents` answers. New keys are numbers in a secret order, which follow from nobody's data; keyed
+pseudonyms do, and Safe Harbor lets none stand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from shoal.claim import Claim
 from shoal.coarsening import Coarsener
 from shoal.compliance import preset as find_preset
 from shoal.compliance.free_text import check_free_text
@@ -22,25 +31,38 @@ from shoal.conform import Prepared, check_columns
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.fact import Fact, Step
 from shoal.frame import adopt, enter, leave, series, with_columns
+from shoal.linked import Collection
 from shoal.method import Method
 from shoal.recipe import Recipe, read_recipe, written_column
 from shoal.recipe.recipe import method_words
-from shoal.release.claims import proved_bound
+from shoal.release.linked import JOINT
+from shoal.release.reidentification_bound import proved_bound
 from shoal.release.release import Release
 from shoal.schema import Column, LinkedSchema, LinkedTable, Schema
 
+if TYPE_CHECKING:
+    from shoal.release.release import Release
+
 __all__ = [
+    "MEASURED",
     "Rewritten",
+    "RewrittenTables",
     "after_step",
+    "checks_of_events",
+    "event_checks",
     "first_steps",
     "free_text",
+    "given_year",
     "held_to",
+    "not_looked_at",
     "preset_facts",
     "preset_for",
     "preset_words",
     "read_preset",
     "require_held",
+    "shared_events",
     "shown",
+    "tables_after",
 ]
 
 
@@ -123,12 +145,13 @@ def after_step(now: Rewritten, step: Coarsener) -> Rewritten:
     return Rewritten(
         table=leave(with_columns(frame, new), like=now.table),
         schema=now.schema.with_columns(columns),
-        facts=(*now.facts, *made.facts, *([_MEASURED] if new else [])),
+        facts=(*now.facts, *made.facts, *([MEASURED] if new else [])),
         steps=(*now.steps, Step(name=step.name, details=made.details, outside=made.outside)),
     )
 
 
-_MEASURED = Fact(says="risk and utility are measured against the table after the preset's own steps", outside=True)
+MEASURED = Fact(says="risk and utility are measured against the table after the preset's own steps", outside=True)
+"""What is said where a preset rewrote the table before anything else."""
 
 
 def _check_domain(preset: Preset, schema: Schema) -> None:
@@ -138,7 +161,7 @@ def _check_domain(preset: Preset, schema: Schema) -> None:
         check
         for column, values in domains
         if values is not None
-        for check in preset.findings(values.to_frame(), Schema((column,)), year=_given_year(preset.first))
+        for check in preset.findings(values.to_frame(), Schema((column,)), year=given_year(preset.first))
         if check.outcome == "found"
     ]
     if failed:
@@ -158,13 +181,11 @@ def _domain(column: Column) -> pl.Series | None:
 
 def held_to(release: Release, preset: Preset, *, accept: bool) -> Release:
     """Hold a release to the rules of a preset; what was found is among its facts."""
-    from shoal.release.linked_presets import checks_of_events, not_looked_at
-
     methods = (*preset.first, *release.recipe.methods)
     allowed = {name for method in methods for name in getattr(method, "allow", ())}
     unseen = allowed if release.linked is None else not_looked_at(release.linked.schema.persons, allowed)
     own = release.labels[release.prepared.rows]
-    year = _given_year(methods)
+    year = given_year(methods)
     found = preset.findings(
         release.frame,
         Schema(tuple(column for column in release.schema.columns if column.name not in unseen)),
@@ -195,7 +216,8 @@ def _requirement(check: Check) -> str:
     return check.rule if check.outcome is None else f"no {check.rule}"
 
 
-def _given_year(methods: Iterable[Method]) -> int | None:
+def given_year(methods: Iterable[Method]) -> int | None:
+    """The year of the data, where a method was told it."""
     years = (getattr(method, "year", None) for method in methods)
     return next((year for year in years if year is not None), None)
 
@@ -211,7 +233,7 @@ def _removed(release: Release) -> dict[str, list[str]]:
     return removed
 
 
-def preset_facts(preset: Preset, checks: Sequence[Check], allowed: Collection[str] = ()) -> list[Fact]:
+def preset_facts(preset: Preset, checks: Sequence[Check], allowed: Sequence[str] | set[str] = ()) -> list[Fact]:
     """What the rules found on the released table, what nobody looked at, and what the preset doesn't do."""
     found = [
         Fact(
@@ -244,3 +266,122 @@ def read_preset(words: Mapping[str, Any] | str | None) -> Preset | None:
     preset = find_preset(words["name"])
     steps = read_recipe({"coarsen": words["first"]}).methods if words.get("first") else preset.first
     return replace(preset, first=tuple(step for step in steps if isinstance(step, Coarsener)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewrittenTables:
+    """Linked tables after the first steps of their preset, with their schema and what was done."""
+
+    tables: Mapping[str, Any]
+    schema: LinkedSchema
+    facts: tuple[Fact, ...] = ()
+    steps: tuple[Step, ...] = ()
+
+
+def tables_after(tables: Any, schema: LinkedSchema, preset: Preset | None, recipe: Recipe) -> RewrittenTables:
+    """The tables as the recipe gets them; the persons' are left to a chain of coarseners that holds the steps."""
+    if preset is None or not preset.first:
+        return RewrittenTables(tables=tables, schema=schema)
+    Collection.of(tables, schema)  # dates before birth are found while they are dates
+    held = {method.name for method in recipe.methods}
+    made = {
+        table.name: _table_after(
+            tables[table.name], table, _own(preset, table, held if table.parent is None else set())
+        )
+        for table in schema.tables
+    }
+    _check_dates(schema, tables, made, recipe)
+    said = [fact for one in made.values() for fact in one.facts]
+    return RewrittenTables(
+        tables={name: one.table for name, one in made.items()},
+        schema=LinkedSchema(tuple(replace(table, columns=made[table.name].schema) for table in schema.tables)),
+        facts=tuple(fact for i, fact in enumerate(said) if fact not in said[:i]),
+        steps=tuple(step for one in made.values() for step in one.steps),
+    )
+
+
+def _check_dates(
+    schema: LinkedSchema, tables: Mapping[str, Any], made: Mapping[str, Rewritten], recipe: Recipe
+) -> None:
+    """Refuse to move the days of dates that have become years."""
+    moving = [method.name for method in recipe.methods if getattr(method, "moves_dates", False)]
+    for table in schema.events if moving else ():
+        before, after = (enter(one).schema for one in (tables[table.name], made[table.name].table))
+        rewritten = [name for name in table.columns.time if before[name] != after[name]]
+        if rewritten:
+            hint = "Leave the method out, or choose expert determination and a preset that lets dates stand."
+            rule = f"has no days to move: the preset writes '{rewritten[0]}' of {table.name} as years"
+            raise ParameterError(moving[0], rule, hint=hint)
+
+
+def _own(preset: Preset, table: LinkedTable, held: set[str]) -> list[Any]:
+    """The steps for one table: columns may be allowed by their name or as ``TABLE.COLUMN``."""
+    steps = [step for step in preset.first if step.name not in held]
+    prefix = f"{table.name}."
+    return [replace(step, allow=tuple(name.removeprefix(prefix) for name in step.allow)) for step in steps]  # type: ignore[attr-defined,type-var]
+
+
+def _table_after(given: Any, table: LinkedTable, steps: list[Any]) -> Rewritten:
+    """One table after the steps: keys and links are not theirs to judge, as they are replaced."""
+    frame = enter(given)
+    done = Rewritten(
+        table=frame.select([name for name in frame.columns if name in table.columns]), schema=table.columns
+    )
+    try:
+        for step in steps:
+            done = after_step(done, step)
+    except GuaranteeError as error:
+        raise GuaranteeError(
+            f"table '{table.name}', {error.owner}", error.rule, got=error.got, hint=error.hint
+        ) from None
+    new = {name: done.table[name] for name in done.table.columns}
+    return replace(done, table=leave(with_columns(frame, new), like=given))
+
+
+def shared_events(claims: tuple[Claim, ...] | list[Mapping[str, Any]], schema: LinkedSchema, k: int) -> int:
+    """How many persons share each event that may be known, as claimed; `k` where none may be known."""
+    if not any(table.known for table in schema.events):
+        return k
+    words = [claim.to_dict() if isinstance(claim, Claim) else claim for claim in claims]
+    joint = [w["value"] for w in words if w.get("kind") in JOINT and (w.get("known") or 0) >= 1]
+    return int(max(joint, default=0))
+
+
+def checks_of_events(release: Release, preset: Preset, *, year: int | None, allowed: set[str]) -> list[Check]:
+    """The rules of a preset on the tables of events of a release; none where it has no such tables."""
+    if release.linked is None:
+        return []
+    schema = release.linked.schema.released
+    collection = Collection.of({**release.linked.tables, schema.persons.name: release.frame}, schema)
+    shared = shared_events(release.earned, schema, preset.k)
+    return list(event_checks(preset, collection, shared=shared, year=year, allowed=allowed))
+
+
+def not_looked_at(table: LinkedTable, allowed: set[str]) -> set[str]:
+    """What no rule looks at: columns that a person allowed, as ``COLUMN`` or ``TABLE.COLUMN``, and keys."""
+    return {name.removeprefix(f"{table.name}.") for name in allowed} | set(table.own_keys)
+
+
+def event_checks(
+    preset: Preset, collection: Collection, *, shared: int, year: int | None, allowed: set[str]
+) -> Iterator[Check]:
+    """The rules of a preset, held against the released tables of events; each names its table."""
+    for table in collection.schema.events:
+        unseen = not_looked_at(table, allowed)
+        looked_at = Schema(tuple(column for column in table.columns.columns if column.name not in unseen))
+        frame, persons = collection.tables[table.name], collection.persons[table.name]
+        checks = preset.event_findings(frame, looked_at, persons, year=year)
+        listed = [check for check in checks if check.outcome is not None]
+        if listed:
+            yield _merged(table.name, listed)
+        yield from (replace(check, rule=f"{table.name}: {check.rule}") for check in checks if check.outcome is None)
+    known = preset.known_events(shared)
+    if known is not None:
+        yield known
+
+
+def _merged(table: str, checks: list[Check]) -> Check:
+    """The rules about single identifiers as one: what fails is named."""
+    failed = [f"{check.rule} {check.words}" for check in checks if not check.holds]
+    rule = f"{table}: none of the identifiers that the rule lists, and no free text"
+    return Check(rule=rule, holds=not failed, words="; ".join(failed) or checks[0].words)

@@ -2,9 +2,9 @@
 
 A pseudonym ties the released rows of a person together. Persons of a group whose rows are handed out one by one can be
 told apart by how many they have: with 1, 1 and 3 rows, the token with three is the third person's, where without one a
-row is theirs with probability 3/5. What still holds (proved, `shoal.release.claims.token_bound`): persons with equally
-many rows in each group can be exchanged without a trace, so each is found with probability at most 1 / (number of such
-persons).
+row is theirs with probability 3/5. What still holds (proved, `shoal.release.reidentification_bound`): persons with
+equally many rows in each group can be exchanged without a trace, so each is found with probability at most 1 / (number
+of such persons).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A release and the register: who is in it, what it gives away beside earlier ones, and its entry in the book.
+"""A release and the register: who is in it, what it gives away beside earlier ones, and its entry in the ledger.
 
 Rows of two releases are joined by what both carry unchanged: every released column but the quasi-identifiers, as far as
 no mask that starts from a record's own row rewrote it; and quasi-identifiers that came through such a mask as they
@@ -25,6 +25,7 @@ from shoal.frame import enter, leave, pick, series
 from shoal.linked import Collection
 from shoal.recipe import Recipe, Run
 from shoal.register.beside_earlier import Beside
+from shoal.register.own_ledger import own_ledger
 from shoal.register.person_marks import Draft, row_hashes
 from shoal.release.folders import MANIFEST, place
 from shoal.release.release import Release
@@ -55,7 +56,7 @@ _NONE = np.empty((0, 3), dtype=np.uint64)
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Entry:
-    """What the register is told when the release is written."""
+    """What the register records when the release is written."""
 
     register: Register
     known: Known | None
@@ -133,7 +134,6 @@ def old_ledger(source: Any) -> Path | None:
     """The ledger beside a file, or the user's own, if an earlier version made it: it is brought up to date."""
     from shoal.ledger.migration import bring_up_to_date
     from shoal.ledger.tag import Tag, embedded_place
-    from shoal.register.own_ledger import own_ledger
 
     file = Path(source.path)
     tag = Tag.read(file.resolve()) if getattr(source, "single", False) and file.is_file() else None

@@ -101,7 +101,7 @@ class Release:
     beside
         What it gives away beside earlier releases of the same people, where a register was given.
     entry
-        What the register is told when the release is written.
+        What the register records when the release is written.
     """
 
     table: Any
@@ -135,7 +135,7 @@ class Release:
 
     def _repr_html_(self) -> str:
         """The release as a notebook shows it: what it promises, and what was measured; it measures, if need be."""
-        promised = [(claim.basis, f"{claim.kind} {claim.value:.4g}", claim.statement) for claim in self.claims]
+        promised = [(claim.basis, f"{claim.kind} {claim.limit():.4g}", claim.statement) for claim in self.claims]
         measured = [
             ("inside", f"{line.name}: {shown(line, line.value)}", f"{line.meaning} {reading_words(line)}".strip())
             for line in self._lines()

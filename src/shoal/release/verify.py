@@ -12,7 +12,7 @@ and the inside files the run is repeated, and table, manifest and report must co
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
@@ -31,10 +31,10 @@ from shoal.record import Record
 from shoal.release.contents import faults, files_of, parts_of
 from shoal.release.folders import FORMER, MANIFEST, REPORT, SIGNATURE, is_parts, is_table, place, replay_of
 from shoal.release.linked import JOINT, WrittenTables, linked_files, readable
-from shoal.release.linked_presets import event_checks, not_looked_at, shared_events
 from shoal.release.manifest import read_manifest, read_replay
 from shoal.release.minisign import PublicKey, Signature
-from shoal.release.on_engine.preset import counts_of
+from shoal.release.on_engine.preset import findings_on
+from shoal.release.preset_rules import event_checks, not_looked_at, shared_events
 from shoal.release.recheck import Parts, Recount, Repeated, fits_input, recount, repeat, repeat_parts
 from shoal.release.sign import today
 from shoal.report.decision import Decision
@@ -351,7 +351,7 @@ def _preset(
         rules[check.rule] = check
     for check in _of_events(PRESETS[preset["name"]], words, linked, allowed):
         rules[check.rule] = check
-    unseen = f"; not looked at, on the publisher's word: {', '.join(sorted(allowed))}" if allowed else ""
+    unseen = f"; not checked, on the publisher's word: {', '.join(sorted(allowed))}" if allowed else ""
     checks = [
         Check(
             name=f"{preset['name']}: {rule}",
@@ -362,7 +362,9 @@ def _preset(
         for rule, says in preset["holds"].items()
     ]
     missing = [rule for rule, check in rules.items() if check.outside and rule not in preset["holds"]]
-    lost = [Check(name=f"{preset['name']}: {rule}", holds=False, detail="is not told of") for rule in missing]
+    lost = [
+        Check(name=f"{preset['name']}: {rule}", holds=False, detail="is missing in the manifest") for rule in missing
+    ]
     return [*checks, *lost]
 
 
@@ -371,10 +373,7 @@ def _findings(
 ) -> Sequence[RuleCheck]:
     if isinstance(table, pl.DataFrame):
         return preset.findings(table, schema, **known)
-    if not preset.counts_only:
-        return ()
-    counts = counts_of(table.engine, table.relation, schema, preset)
-    return preset.counted_findings(replace(counts, bound=known["bound"]))
+    return findings_on(table.engine, table.relation, schema, preset, known)
 
 
 def _unseen(linked: WrittenTables | None, allowed: set[str]) -> set[str]:

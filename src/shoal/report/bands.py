@@ -23,12 +23,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, IntArray, distinct_numbers
 from shoal.pair import NOBODY, Pair
+from shoal.record import Record
 from shoal.report.numbers import count, percent
 
 __all__ = [
@@ -68,27 +69,19 @@ class Bands:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SmallClasses:
+class SmallClasses(Record):
     """Exact numbers of combinations held by few people, before and after: never to be published.
 
     `sizes` are 1, 2, ... up to k; `before` and `after` count combinations of exactly that many people.
     """
+
+    releasable: ClassVar[bool] = False
 
     sizes: tuple[int, ...]
     before: tuple[int, ...]
     after: tuple[int, ...]
     smallest: tuple[int, int]
     n_classes: tuple[int, int]
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-safe words."""
-        return {
-            "sizes": list(self.sizes),
-            "before": list(self.before),
-            "after": list(self.after),
-            "smallest": list(self.smallest),
-            "n_classes": list(self.n_classes),
-        }
 
 
 def class_sizes(pair: Pair, k: int) -> tuple[Bands, SmallClasses]:

@@ -63,7 +63,7 @@ def with_decision(page: str, decided: Decision | None) -> str:
     for name, made in _SECTIONS.items():
         begin, end = _marks(name)
         if page.count(begin) != 1 or page.count(end) != 1:
-            raise InputError("report", "must be a page with room for a decision", got=f"none for '{name}'")
+            raise InputError("report", "must have a place for the decision", got=f"none for '{name}'")
         head, _, rest = page.partition(begin)
         page = f"{head}{made(decided)}{rest.partition(end)[2]}"
     return page

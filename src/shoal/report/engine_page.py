@@ -162,7 +162,7 @@ def _sections(shown: Aggregates) -> dict[str, Html]:
 def _summary(shown: Aggregates) -> Html:
     released = sum(1 for *_, out in shown.columns if out)
     size = f"{plural(shown.n_rows, 'row')} and {plural(released, 'column')} in {plural(shown.n_files, 'file')}"
-    lines = [f"{claim.kind} {claim.value:.4g}, {claim.basis}: {claim.statement}" for claim in shown.claims]
+    lines = [f"{claim.kind} {claim.limit():.4g}, {claim.basis}: {claim.statement}" for claim in shown.claims]
     words = f"The released table has {size}. It was made where the rows lie, without holding them together."
     return section(
         "summary", "At a glance", tag("p", words), bullets(lines), tag("p", f"Not measured: {shown.unmeasured}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shoal.claim import Claim, rounded_up
+from shoal.claim import Claim
 from shoal.reading import Reading
 from shoal.report.evidence import Evidence
 from shoal.report.marginal import Marginal
@@ -24,7 +24,10 @@ __all__ = [
     "people",
     "proved_bound",
     "too_few",
+    "weak_bound",
 ]
+
+ROUNDING = 1e-9
 
 
 def basis(name: str) -> Html:
@@ -64,8 +67,16 @@ def is_share(claim: Claim) -> bool:
 
 def proved_bound(evidence: Evidence) -> float | None:
     """The proved limit of re-identification, where the release carries such a claim: rounded up, so that it is one."""
-    proved = [c.value for c in evidence.claims if c.basis == "proved" and c.kind == "re-identification bound"]
-    return rounded_up(min(proved), 3) if proved else None
+    proved = [c.limit(3) for c in evidence.claims if c.basis == "proved" and c.kind == "re-identification bound"]
+    return min(proved, default=None)
+
+
+def weak_bound(claims: Sequence[Claim], k: int) -> str:
+    """Why a bound is above 1/k, where it is: people with several rows in their group."""
+    bounds = [c for c in claims if c.kind == "re-identification bound" and c.value * k > 1 + ROUNDING]
+    if k < 2 or not bounds:
+        return ""
+    return f"somebody has {percent(max(c.limit(3) for c in bounds))} of the rows of their group: the bound isn't 1/{k}"
 
 
 def found_before(evidence: Evidence) -> str:

@@ -55,7 +55,7 @@ def verdict(reading: Reading) -> Html:
 
 
 def reading_table(caption: str, readings: Sequence[Reading], *, quiet: bool = True) -> Html:
-    """Figures on a page, each with its yardsticks; how many people are counted is told, not how many were found."""
+    """Figures on a page, each with its yardsticks; how many people are counted is shown, not how many were found."""
     used = (True, True, *(any(getattr(one, name) is not None for one in readings) for name in _YARDSTICKS), True)
     places = [place for place, told in enumerate(used) if told]
     rows = [[row[place] for place in places] for row in map(_row, readings)]

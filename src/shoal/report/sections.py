@@ -122,7 +122,7 @@ def claims(evidence: Evidence) -> Html:
 def _claim_row(claim: Claim) -> tuple[Child, ...]:
     style = percent if is_share(claim) else number
     spread = between(claim.interval, "percent" if is_share(claim) else "number")
-    value = join([style(claim.value), tag("div", spread, class_="spread") if spread else None])
+    value = join([style(claim.limit(3)), tag("div", spread, class_="spread") if spread else None])
     assumptions = tag("ul", *(tag("li", text) for text in claim.assumptions), class_="assumptions")
     words = join([claim.statement, tag("div", "Assumes:", assumptions) if claim.assumptions else None])
     return claim.kind, value, basis(claim.basis), claim.scope, words

@@ -9,7 +9,7 @@ from shoal.claim import Claim
 from shoal.report.evidence import Evidence
 from shoal.report.markup import Child, Html, join, section, tag
 from shoal.report.numbers import count, number, percent, plural
-from shoal.report.pieces import basis, found_before, is_share, proved_bound
+from shoal.report.pieces import basis, found_before, is_share, proved_bound, weak_bound
 
 __all__ = ["summary", "synthetic_summary"]
 
@@ -153,7 +153,12 @@ def _promised(evidence: Evidence) -> Child:
                 " is no promise.",
             ]
         )
-    return join([_claim_list(promises[:MOST_CLAIMS]), _more(len(promises))])
+    return join([_claim_list(promises[:MOST_CLAIMS]), _more(len(promises)), _weak(evidence)])
+
+
+def _weak(evidence: Evidence) -> Child:
+    weak = weak_bound(evidence.claims, evidence.hidden)
+    return tag("p", f"{weak[0].upper()}{weak[1:]}.", class_="more") if weak else None
 
 
 def _more(n: int) -> Child:
@@ -217,4 +222,4 @@ def _deciding() -> Html:
 
 
 def _value(claim: Claim) -> str:
-    return percent(claim.value) if is_share(claim) else number(claim.value)
+    return percent(claim.limit(3)) if is_share(claim) else number(claim.value)

@@ -25,7 +25,7 @@ import polars as pl
 from shoal.arrays import IntArray
 from shoal.conform import kind_of, levels_like
 from shoal.engine import GROUPED, PERSONS, ROWS, Engine, Relation
-from shoal.equivalence import Classes, Codes, Contents, classes_of, codes, combine, contents_of, ranks
+from shoal.equivalence import Classes, Codes, Contents, classes_of, codes, combine, contents_of, ranks, require_columns
 from shoal.errors import ColumnError, InputError, SchemaError
 from shoal.frame import Frame, enter, series
 from shoal.record import Record
@@ -231,9 +231,7 @@ _PAIRS_AT_ONCE = 2_000_000
 def counted_classes(engine: Engine, relation: Relation, schema: Schema) -> ClassReport:
     """Count the classes of a relation as `shoal.risk.classes` counts those of a table."""
     require_plain(schema)
-    for name in schema.quasi:
-        if name not in relation.types:
-            raise SchemaError("table", f"must have the column '{name}'")
+    require_columns(list(relation.types), schema.quasi)
     unit = schema.unit if schema.unit in relation.types else None
     sensitive = [name for name in schema.sensitive if name in relation.types]
     used = engine.select(relation, [*schema.quasi, *sensitive, *([unit] if unit else [])])

@@ -8,10 +8,21 @@ The risk of a record is E(1/F | f): f persons of the table share its quasi-ident
   its sampling fraction here too;
 - ``"census"``: the table is the population, r = 1/f, the worst case; taken where nothing says how large it is.
 
-A missing key is a level of its own, or a wildcard that fits every value (`shoal.risk.wildcards`).
+A missing key is a level of its own, or a wildcard that fits every value (see below).
 
 The file's risk is the sum over records (expected re-identifications) and their mean; neither shows the tail, so the
 largest and the number above a threshold stand beside them.
+
+Missing keys as wildcards: a record may be anybody whose known values it doesn't contradict.
+
+A missing quasi-identifier is a level of its own everywhere else, which is right where the gap itself can be known (a
+question that was not asked). Where a value was suppressed, the gap fits every value: record i then has
+
+    f_i = Σ_m c_im,   F_i = Σ_m c_im w_m,   m over all records that agree with i wherever both have a value,
+
+with c = 1 for its own class (the same values, the same gaps) and for complete records, and α for other incomplete ones
+(sdcMicro's α). Records with the same gaps are compared with those of every other pattern of gaps, so the cost is O(n)
+for each pattern that occurs.
 """
 
 from __future__ import annotations
@@ -23,8 +34,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from shoal import frequency as posterior
-from shoal.arrays import FloatArray, IntArray
-from shoal.equivalence import Classes, Codes
+from shoal.arrays import BoolArray, FloatArray, IntArray
+from shoal.equivalence import Classes, Codes, combine
 from shoal.errors import ParameterError
 from shoal.frame import Frame, enter
 from shoal.frequency import drawn_alike, estimated_size, person_weights, row_weights, sampling_fractions
@@ -32,10 +43,9 @@ from shoal.record import Record
 from shoal.risk.class_sizes import table_classes
 from shoal.risk.keys import coded_keys, missing_keys
 from shoal.risk.log_linear import Fit, LogLinear, fit_log_linear
-from shoal.risk.wildcards import wildcard_counts
 from shoal.schema import Schema
 
-__all__ = ["IndividualRisk", "Model", "expected_risks", "individual", "measure"]
+__all__ = ["IndividualRisk", "Model", "expected_risks", "individual", "measure", "wildcard_counts"]
 
 Model = Literal["negative binomial", "log-linear", "census"]
 _SPARSE = 0.1  # share of unique records from which the log-linear model is taken
@@ -293,3 +303,38 @@ def _check(model: object, threshold: float) -> None:
         raise ParameterError("individual", f"model must be one of {', '.join(known)}", got=repr(model)[:60])
     if not 0 <= threshold <= 1:
         raise ParameterError("individual", "threshold must be a number from 0 to 1", got=repr(threshold)[:60])
+
+
+def wildcard_counts(
+    keys: Sequence[Codes], missing: BoolArray, weights: FloatArray | None = None, alpha: float = 1.0
+) -> tuple[FloatArray, FloatArray]:
+    """f and F of each row; F is f where there are no weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shoal.equivalence import Codes
+    >>> town = Codes(values=np.array([0, 0, 1, 2]), n=3)  # 2 stands for a gap
+    >>> wildcard_counts([town], np.array([[False], [False], [False], [True]]))[0].tolist()
+    [3.0, 3.0, 2.0, 4.0]
+    """
+    n = len(missing)
+    counts = np.ones((n, 1)) if weights is None else np.column_stack([np.ones(n), weights])
+    patterns, which = np.unique(missing, axis=0, return_inverse=True)
+    rows = [np.flatnonzero(which.reshape(-1) == p) for p in range(len(patterns))]
+    total = np.zeros_like(counts)
+    for a, mine in enumerate(rows):
+        for b, theirs in enumerate(rows):
+            share = 1.0 if a == b or not patterns[b].any() else alpha
+            shared = [key for key, gap in zip(keys, patterns[a] | patterns[b], strict=True) if not gap]
+            total[mine] += share * _agreeing(shared, mine, theirs, counts)
+    return total[:, 0], total[:, -1]
+
+
+def _agreeing(keys: Sequence[Codes], mine: IntArray, theirs: IntArray, counts: FloatArray) -> FloatArray:
+    """For each row of `mine` the sum of `counts` over the rows of `theirs` that have the same keys."""
+    both = np.concatenate([mine, theirs])
+    key = combine([Codes(values=key.values[both], n=key.n) for key in keys], n_rows=len(both))
+    held = [np.bincount(key.values[len(mine) :], weights=column[theirs], minlength=key.n) for column in counts.T]
+    found: FloatArray = np.column_stack(held).astype(np.float64)
+    return found[key.values[: len(mine)]]

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray
-from shoal.equivalence import Codes, codes, combine
+from shoal.equivalence import Codes, codes, combine, require_columns
 from shoal.errors import InputError, SchemaError
 from shoal.frame import Frame, series
 from shoal.schema import Schema
@@ -20,9 +20,7 @@ def require_keys(frame: Frame, schema: Schema) -> tuple[str, ...]:
         raise InputError("table", "must have at least one row", got="0 rows")
     if not schema.quasi:
         raise SchemaError("schema", "must name at least one quasi-identifier")
-    for name in schema.quasi:
-        if name not in frame.columns:
-            raise SchemaError("table", f"must have the column '{name}'")
+    require_columns(frame.columns, schema.quasi)
     return schema.quasi
 
 

@@ -18,9 +18,9 @@ The weights of these signs are learnt from half of the persons (`learn`) and use
 round, so that nobody's own row teaches how to find it. Two plain rules compete with the learnt one, and the
 best on the half that teaches is used on the other: nearest match, and, where columns are a function of the
 quasi-identifiers, the nearest of the rows that show the values which follow from x. Where persons have several rows,
-one more attack is tried, on all rows of a person at once (`shoal.risk.linked_rows`), and the better of the two is told.
-The result is a lower bound of what an intruder may reach: a better model of P(s | x), or knowing values of s, finds
-more.
+one more attack is tried, on all rows of a person at once (`shoal.risk.linked_rows`), and the better of the two
+is reported. The result is a lower bound of what an intruder may reach: a better model of P(s | x), or knowing values of
+s, finds more.
 """
 
 from __future__ import annotations

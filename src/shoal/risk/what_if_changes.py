@@ -21,6 +21,8 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import IntArray
+from shoal.coarsening.default_hierarchies import hierarchy_for
+from shoal.coarsening.steps import Cap, Round
 from shoal.conform import kind_of
 from shoal.equivalence import Classes, Codes, ranks
 from shoal.errors import ShoalError
@@ -203,10 +205,9 @@ def _steps(content: pl.Series, column: Column, key: Codes) -> Iterator[tuple[Act
 
 
 def _candidates(content: pl.Series, values: pl.Series, column: Column) -> Iterator[tuple[Action, Step]]:
-    from shoal.coarsening.default_hierarchies import hierarchy_for  # coarsening loads scipy
-    from shoal.coarsening.steps import Round
-
-    if column.kind == "numeric" and content.dtype.is_numeric():
+    if column.kind == "numeric" and not content.dtype.is_numeric():
+        return  # numbers among codes that are texts, of which no step is known to be good
+    if column.kind == "numeric":
         base = _base(values)
         if base is not None:
             yield "round", Round(base=base)
@@ -230,8 +231,6 @@ def _base(values: pl.Series) -> float | None:
 
 
 def _caps(content: pl.Series) -> Iterator[tuple[Action, Step]]:
-    from shoal.coarsening.steps import Cap
-
     low, high = (content.quantile(share, "nearest") for share in (_TAIL, 1 - _TAIL))
     if low is None or high is None or not low < high:
         return

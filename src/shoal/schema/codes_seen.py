@@ -81,8 +81,8 @@ def question(seen: Mapping[str, int], *, listed: bool = False) -> str:
 
 
 def _numbers(known: pl.Series) -> dict[str, int]:
-    counted = known.value_counts().sort(known.name)
-    values, counts = counted[known.name].cast(pl.Float64).to_numpy(), counted["count"].to_numpy()
+    counted = _counted(known)
+    values, counts = counted["value"].cast(pl.Float64).to_numpy(), counted["n"].to_numpy()
     ends = _ends(values)
     rest = np.delete(values, ends)
     if len(rest) < 2:
@@ -134,8 +134,8 @@ def words_among_numbers(fact: Facts) -> dict[str, int]:
     """
     if fact.cells.dtype != pl.String:
         return {}
-    counted = fact.cells.drop_nulls().value_counts().sort(fact.name)
-    texts = counted[fact.name].str.strip_chars()
+    counted = _counted(fact.cells.drop_nulls())
+    texts = counted["value"].str.strip_chars()
     is_word = texts.str.to_lowercase().is_in(list(ABSENT_WORDS))
     numbers = texts.filter(~is_word)
     plain = numbers.str.contains(r"^-?(?:0|[1-9]\d*)(?:\.\d+)?$")
@@ -145,9 +145,14 @@ def words_among_numbers(fact: Facts) -> dict[str, int]:
 
 
 def _texts(known: pl.Series) -> dict[str, int]:
-    counted = known.value_counts().sort(known.name)
-    words = counted.filter(counted[known.name].str.strip_chars().str.to_lowercase().is_in(list(ABSENT_WORDS)))
+    counted = _counted(known)
+    words = counted.filter(counted["value"].str.strip_chars().str.to_lowercase().is_in(list(ABSENT_WORDS)))
     if len(words) == len(counted):
         return {}
-    common = words.filter(pl.col("count") >= FEWEST_PEOPLE)
+    common = words.filter(pl.col("n") >= FEWEST_PEOPLE)
     return {str(value): int(n) for value, n in common.iter_rows()}
+
+
+def _counted(known: pl.Series) -> pl.DataFrame:
+    """The distinct values in their order, and how many cells hold each; a column may itself be called "count"."""
+    return known.alias("value").value_counts(name="n").sort("value")

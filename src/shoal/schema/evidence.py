@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 
@@ -29,6 +29,7 @@ from shoal.arrays import IntArray
 from shoal.errors import ColumnError
 from shoal.files.column_types import forms_of
 from shoal.record import Record
+from shoal.value import Level
 
 __all__ = [
     "UUID",
@@ -43,6 +44,7 @@ __all__ = [
     "number_marks",
     "personal_patterns",
     "states",
+    "states_among",
     "words_in",
 ]
 
@@ -57,7 +59,10 @@ class Facts:
     n_known: int
     n_distinct: int
     n_coded: int = 0  # cells whose code for an absence was taken out
-    label_words: tuple[str, ...] = ()  # of the label that its file gives it
+    label: str = ""  # what its file or a codebook says that it holds
+    meanings: Mapping[Level, str] = field(default_factory=dict)  # of its codes, but those for an absence
+    said_by: str = "file"
+    marked: bool = False  # as an identifier, by a codebook
 
     @property
     def text(self) -> bool:
@@ -91,12 +96,18 @@ class Facts:
         """Whether one of `words` is in the name."""
         return any(word in words for word in self.words)
 
+    @property
+    def quoted(self) -> str:
+        """What is said of it, in a few words, as a reason quotes it."""
+        words = " ".join(self.label.split()).replace('"', "'")
+        return f'The {self.said_by} says "{words if len(words) <= 70 else words[:67].rstrip() + "..."}"'
+
     def share(self, pattern: str) -> float:
         """The share of different texts that fit a pattern."""
         return float(self.values.str.contains(pattern).mean() or 0.0) if self.text and len(self.values) else 0.0  # type: ignore[arg-type]
 
 
-def look(column: pl.Series, n_coded: int = 0, label: str = "") -> Facts:
+def look(column: pl.Series, n_coded: int = 0) -> Facts:
     """Count a column, of which `n_coded` cells had a code for an absence; one that holds lists or bytes is an error."""
     if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Duration):
         rule = "must hold values of one simple type (numbers, text, dates or true/false)"
@@ -110,7 +121,6 @@ def look(column: pl.Series, n_coded: int = 0, label: str = "") -> Facts:
         n_known=len(known),
         n_distinct=known.n_unique(),
         n_coded=n_coded,
-        label_words=tuple(re.findall(r"[a-z]+", label.lower())),
     )
 
 
@@ -139,7 +149,7 @@ _CLINICAL = {  # what it is, its shape, and the share of values that must have i
     "tests of LOINC": (r"^\d{3,5}-\d$", 0.8),
     "drugs of NDC": (r"^\d{4,5}-\d{3,4}-\d{1,2}$", 0.8),
     "procedures of ICD-10-PCS": (r"^[0-9BCDFGHX][0-9A-HJ-NP-Z]{6}$", 0.95),
-    "diagnoses of CCSR": (r"^[A-Z]{3}\d{3}$", 0.9),
+    "codes of CCSR": (r"^[A-Z]{3}\d{3}$", 0.9),
     "illnesses or operations": (
         r"(?i)(?:itis|osis|emia|oma|opathy|algia|ectomy|plasty|oscopy|uria|plegia|failure|disease|disorder|syndrome|"
         r"infection|fracture|cancer|neoplasm|diabetes|hypertension|pneumonia|stroke|asthma|sepsis|injury|pregnancy)\b",
@@ -213,9 +223,13 @@ def states(fact: Facts) -> str | None:
     """What the different texts say of a person, if at least two of them do, and half of all that are no absence."""
     if not fact.text or fact.n_distinct > 12:
         return None
-    texts = fact.values.str.to_lowercase()
+    return states_among(fact.values.str.to_lowercase().to_list())
+
+
+def states_among(texts: Sequence[str]) -> str | None:
+    """What texts in small letters say of a person, if at least two of them and half of all do."""
     for what, words in _STATES.items():
-        n = int(texts.str.contains(f"^(?:{words})$").sum())
+        n = sum(re.fullmatch(words, text) is not None for text in texts)
         if n >= 2 and n >= 0.5 * len(texts):
             return what
     return None

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from shoal.schema import Role
+from shoal.schema.described import is_number_of_person, is_survey_weight, names_a_person, topic_of
 from shoal.schema.evidence import (
     UUID,
     Dependency,
@@ -23,6 +24,7 @@ from shoal.schema.evidence import (
     like_names,
     personal_patterns,
     states,
+    states_among,
 )
 from shoal.schema.name_words import (
     BODY,
@@ -55,6 +57,7 @@ __all__ = ["Guess", "guess_roles", "says_the_same"]
 
 
 _ROLES: tuple[tuple[Role, tuple[Topic, ...]], ...] = (("quasi", QUASI), ("sensitive", SENSITIVE))
+_NUMBERED = "The name speaks of a number of persons or records"
 _BATTERY, _FEW_ANSWERS = 4, 11  # columns of one battery, and the most answers that a question has
 _CLINICAL = 3  # columns whose names speak plainly of findings, from which on short names do too
 
@@ -74,13 +77,13 @@ def guess_roles(facts: Sequence[Facts], found: Sequence[Dependency]) -> dict[str
     beside = frozenset(word for fact in facts for word in fact.words)
     clinical = sum(_speaks_of_findings(fact) for fact in facts) >= _CLINICAL
     guesses = {fact.name: _not_amount(fact, _role(fact, beside, clinical), facts) for fact in facts}
-    return _one_each(_with_codes(facts, _in_batteries(facts, guesses), found))
+    return _one_each(_with_codes(facts, _in_batteries(facts, _by_reference(facts, guesses)), found))
 
 
 def _role(fact: Facts, beside: frozenset[str], clinical: bool) -> Guess:
     """The first rule that decides; `beside` holds the words of all names, `clinical` says whether findings abound."""
     short = (_by_short_name,) if clinical else ()
-    names = (_by_pattern, _by_key, _by_number, _by_name, _by_code, _by_date, _by_topic, _by_label)
+    names = (_by_mark, _by_pattern, _by_key, _by_number, _by_name, _by_code, _by_date, _by_topic, _by_label)
     rules = (*names, *short, _by_states, _by_difference, _by_length)
     weight = _by_weight(fact, beside)
     for rule in rules:
@@ -125,12 +128,18 @@ def _by_number(fact: Facts) -> Guess | None:
         return None  # too few for a number of persons, whatever it is called
     if person and not fact.all_distinct and fact.n_known > 1:
         rows = fact.n_known / fact.n_distinct
-        return Guess(role="unit", reason=f"The name speaks of a person's number, and it repeats: {rows:.1f} rows each")
+        return Guess(role="unit", reason=f"{_NUMBERED}, and it repeats: {rows:.1f} rows each")
     if person:
-        return Guess(role="identifier", reason="The name speaks of a person's number")
+        return Guess(role="identifier", reason=_NUMBERED)
     if any(a in EVENT and b in NUMBER for a, b in pairs):
         return Guess(role="identifier", reason="The name speaks of a record's number")
-    if fact.has(*NUMBER) and fact.distinct_share >= 0.5 and fact.n_known >= 20 and (fact.whole or fact.text):
+    if (
+        fact.words[:-1][-1:]
+        and fact.words[-2] in NUMBER
+        and fact.distinct_share >= 0.5
+        and fact.n_known >= 20
+        and (fact.whole or fact.text)
+    ):
         share = f"{fact.distinct_share:.0%}"
         return Guess(role="identifier", reason=f"The name speaks of a number, and {share} of its values differ")
     return None
@@ -145,7 +154,7 @@ def _ends_as_number(fact: Facts) -> bool:
 def _by_name(fact: Facts) -> Guess | None:
     if _has_decimals(fact):  # MEDREIMB_IP: an amount, no address
         return None
-    named = any(word.endswith(("name", "names")) for word in fact.words)
+    named = any(word.endswith(("name", "names")) for word in fact.words if word not in ("rowname", "rownames"))
     if named and not any(word.startswith(tuple(PLACE_OR_THING)) for word in fact.words):
         return Guess(role="identifier", reason="The name speaks of a name")
     if fact.has(*NAME_PARTS) and like_names(fact):
@@ -164,6 +173,8 @@ def _by_name(fact: Facts) -> Guess | None:
 def _by_weight(fact: Facts, beside: frozenset[str]) -> Guess | None:
     if not fact.cells.dtype.is_numeric() or not fact.n_known or fact.cells.min() < 0:  # type: ignore[operator]
         return None
+    if fact.label and is_survey_weight(fact.label):
+        return Guess(role="weight", reason=f"{fact.quoted}: a survey weight")
     if any(WEIGHTS.covers(word) for word in fact.words):
         return Guess(role="weight", reason="The name speaks of a survey weight")
     weighs = fact.has("weight", "weights", "wt", "wts", "wgt", "wght") or any(
@@ -208,21 +219,56 @@ def _by_date(fact: Facts) -> Guess | None:
 def _by_topic(fact: Facts) -> Guess | None:
     # Quasi first: if a name speaks of both ("age at diagnosis"), masking is the cautious guess.
     if _has_decimals(fact) and not fact.has(*COORDINATES):  # max_wall_area: a size, no place
-        return _first(fact, NOT_PLACES, "quasi") or _first(fact, SENSITIVE, "sensitive") or _by_parts(fact)
-    return _first(fact, QUASI, "quasi") or _first(fact, SENSITIVE, "sensitive") or _by_parts(fact)
+        found = _first(fact, SENSITIVE, "sensitive") or _by_parts(fact)
+        return _first(fact, NOT_PLACES, "quasi") or _unless_quasi(fact, found)
+    return _first(fact, QUASI, "quasi") or _unless_quasi(fact, _first(fact, SENSITIVE, "sensitive") or _by_parts(fact))
+
+
+def _unless_quasi(fact: Facts, guess: Guess | None) -> Guess | None:
+    """A name that speaks of something sensitive, unless the label plainly speaks of what others can know."""
+    said = topic_of(fact.label) if guess is not None and guess.role == "sensitive" else None
+    if said is None or said.role != "quasi":
+        return guess
+    again = any(word in fact.words for word in re.findall(r"[a-z]+", fact.label.lower()))
+    if said.phrase or (said.strong and not again):
+        return Guess(role="quasi", reason=f"{fact.quoted}: {said.about}")
+    return guess
 
 
 def _by_label(fact: Facts) -> Guess | None:
-    for role, topics in _ROLES:
-        about = next((topic.about for topic in topics for word in fact.label_words if topic.covers(word)), None)
-        if about is not None:
-            return Guess(role=role, reason=f"Its label speaks of {about}")
-    return None
+    """What the label speaks of, or else the meanings of the codes."""
+    found = topic_of(fact.label)
+    if found is not None:
+        return Guess(role=found.role, reason=f"{fact.quoted}: {found.about}")
+    about = next((said.about for said in map(topic_of, fact.meanings.values()) if said and said.role == "quasi"), None)
+    if about is not None:
+        return Guess(role="quasi", reason=f"The {fact.said_by} says what its codes mean, and they speak of {about}")
+    about = states_among([meaning.lower() for meaning in fact.meanings.values()])
+    reason = f"The {fact.said_by} says what its codes mean, and they speak of {about}"
+    return None if about is None else Guess(role="sensitive", reason=reason)
+
+
+def _by_mark(fact: Facts) -> Guess | None:
+    """An identifier by what a codebook says: marked as one, or described as a number of persons or a name."""
+    if fact.marked:
+        return Guess(role="identifier", reason="The codebook marks it as an identifier")
+    if not fact.label or (fact.n_distinct < 20 and not fact.all_distinct) or _has_decimals(fact):
+        return None
+    if names_a_person(fact.label):
+        return Guess(role="identifier", reason=f"{fact.quoted}: a name, a way to reach a person, or free text")
+    if not is_number_of_person(fact.label) or fact.distinct_share < 0.02:
+        return None
+    if fact.all_distinct:
+        return Guess(role="identifier", reason=f"{fact.quoted}: a number of persons or records")
+    rows = fact.n_known / fact.n_distinct
+    return Guess(
+        role="unit", reason=f"{fact.quoted}: a number of persons or records, and it repeats, {rows:.1f} rows each"
+    )
 
 
 def _by_parts(fact: Facts) -> Guess | None:
     """What a name in one piece speaks of when it is taken apart (``totmed``)."""
-    parts = [part for word in fact.words[:-1] for part in parts_of(word)]
+    parts = [part for word in fact.words[:-1] for part in parts_of(word) if part not in COORDINATES]
     for role, topics in _ROLES:
         about = next((topic.about for topic in topics for part in parts if part in topic.words), None)
         if about is not None:
@@ -233,6 +279,24 @@ def _by_parts(fact: Facts) -> Guess | None:
 
 def _speaks_of_findings(fact: Facts) -> bool:
     return any(topic.about == CLINICAL_SHORT.about and topic.covers(word) for topic in SENSITIVE for word in fact.words)
+
+
+def _by_reference(facts: Sequence[Facts], guesses: Mapping[str, Guess]) -> dict[str, Guess]:
+    """Columns whose label is made of another column (``log of income``): they have its role."""
+    made = dict(guesses)
+    names = {name.lower(): name for name in guesses}
+    for fact in facts:
+        if not fact.label or not guesses[fact.name].undecided:
+            continue
+        words = [
+            word for word in re.findall(r"[a-z_][a-z0-9_.]*", fact.label.lower()) if len(word) > 2 or not word.isalpha()
+        ]
+        others = [names[word] for word in words if word in names and names[word] != fact.name]
+        other = next((other for other in others if not guesses[other].undecided), None)
+        if other is not None and guesses[other].role in ("quasi", "sensitive"):
+            role = guesses[other].role
+            made[fact.name] = Guess(role=role, reason=f"{fact.quoted}: it names {other}, which is {role}")
+    return made
 
 
 def _in_batteries(facts: Sequence[Facts], guesses: Mapping[str, Guess]) -> dict[str, Guess]:

@@ -1,34 +1,39 @@
 """A schema proposed from a table, with the reason of every guess, for a person to correct.
 
-Roles are guessed from the words in a column's name (``AGE23X`` holds the word *age*, ``stage`` does not), else in the
-label that its file gives it, and from its cells: addresses and numbers of persons, columns in which everybody differs,
-codes of diagnoses and drugs, dates in any usual form. What follows from another column (a description from its code)
-has that column's role. Whatever stays undecided is a quasi-identifier, because that is the cautious guess: it will be
-masked. Kinds are guessed from the type, the number of different values, and whether another column spells the values
-out, which makes them codes.
+Roles are guessed from the words in a column's name (``AGE23X`` holds the word *age*, ``stage`` does not), from what a
+codebook or the file itself says that it holds, and from its cells: addresses and numbers of persons, columns in which
+everybody differs, codes of diagnoses and drugs, dates in any usual form. What follows from another column (a
+description from its code) has that column's role. Whatever stays undecided is a quasi-identifier, because that is the
+cautious guess: it will be masked. Kinds are guessed from the type, the number of different values, and whether another
+column or a codebook spells the values out, which makes them codes.
 
 Nothing that belongs to one person is written into a proposal: reasons hold counts and shares only, levels are given
-only if each is held by at least five people, and bounds never are, since the smallest and the largest value are
-somebody's.
+only if each is held by at least five people or a codebook lists them, and bounds never are, since the smallest and the
+largest value are somebody's.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from difflib import get_close_matches
+from typing import Any, TypeAlias
 
 import polars as pl
 
 from shoal.errors import InputError
+from shoal.files import Labels
+from shoal.files.codebook import codebook_labels, fitted
 from shoal.files.column_types import DURATIONS
 from shoal.frame import enter, series
 from shoal.record import Record
 from shoal.schema import Column, Kind, Level, Role, Schema
 from shoal.schema.codes_seen import codes_seen, question, without_codes, words_among_numbers
 from shoal.schema.column import NAMING
+from shoal.schema.described import absences_among, in_order, is_code
 from shoal.schema.evidence import (
     Dependency,
     Facts,
@@ -51,6 +56,10 @@ __all__ = ["Proposal", "propose", "words_in"]
 
 FEWEST_PEOPLE = 5
 MOST_LEVELS = 30
+_MOST_LISTED = 300  # levels that a codebook lists
+_MOST_NAMED = 20  # columns of the codebook that are named for not being there
+
+Codebook: TypeAlias = Labels | Mapping[str, str] | str | os.PathLike[str] | None
 
 _HEADER = """\
 # A proposed schema. Check every line before you use it: a role that is wrong here is protected wrongly.
@@ -72,7 +81,7 @@ class Proposal(Record):
     """A schema, and for each column the reason of its entry in one line.
 
     `doubtful` are values that may stand for an absence, by column; `undecided` the columns that nothing speaks for,
-    which are quasi-identifiers out of caution.
+    which are quasi-identifiers out of caution; `unused` what a codebook describes and the table does not have.
 
     Examples
     --------
@@ -90,6 +99,7 @@ class Proposal(Record):
     reasons: Mapping[str, str]
     doubtful: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     undecided: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
 
     @property
     def comments(self) -> dict[str, str]:
@@ -103,17 +113,29 @@ class Proposal(Record):
 
     def to_toml(self) -> str:
         """The schema as TOML text, with a header that says how to read it and the reasons as comments."""
-        return f"{_HEADER}\n{self.schema.to_toml(self.comments)}"
+        return f"{_HEADER}{self._remark()}\n{self.schema.to_toml(self.comments)}"
+
+    def _remark(self) -> str:
+        """What of the codebook was of no use, as a comment."""
+        if not self.unused:
+            return ""
+        listed = "; ".join(_asked(name, self.reasons) for name in self.unused[:_MOST_NAMED])
+        more = f"; and {len(self.unused) - _MOST_NAMED} more" if len(self.unused) > _MOST_NAMED else ""
+        return f"#\n# The codebook describes columns that the table does not have: {listed}{more}.\n"
 
 
-def propose(
-    table: Any, codes: Mapping[str, Mapping[Level, str]] | None = None, labels: Mapping[str, str] | None = None
-) -> Proposal:
+def _asked(name: str, columns: Collection[str]) -> str:
+    """A name of the codebook, and the column that it may be meant for."""
+    near = get_close_matches(name, list(columns), n=1, cutoff=0.85)
+    return f"{name} (is {near[0]} meant?)" if near else name
+
+
+def propose(table: Any, labels: Labels | None = None, *, codebook: Codebook = None) -> Proposal:
     """Propose a schema for `table`: any dataframe with at least one row.
 
-    `codes` are those that the table's file itself declares to stand for an absence, by column, each with its meaning:
-    they are proposed as they are. `labels` say in words what columns hold, as statistical files do; they count where
-    the name says nothing.
+    `labels` are what the table's file itself says of its columns, as statistical files do. `codebook` says the same
+    from outside (a file that `shoal.files.codebook.read_codebook` can read, its labels, or texts by column), and comes
+    first. A label counts where the name says nothing; codes that are said to stand for an absence are proposed so.
 
     The proposal is for a person to correct; nothing in Shoal uses one silently. Missing values: their number is part of
     the reason. Cost: one count of different values per column.
@@ -121,19 +143,18 @@ def propose(
     frame = enter(table)
     if not len(frame):
         raise InputError("table", "must have at least one row to propose a schema from", got="none")
-    known: dict[str, Mapping[Level, str]] = dict(codes or {})
-    known |= {name: words for name in frame.columns if (words := _words(series(frame, name), known.get(name)))}
-    said = labels or {}
-    facts = [_look(series(frame, name), known.get(name, {}), said.get(name, "")) for name in frame.columns]
+    book = codebook_labels(codebook)
+    said, unused = fitted(book, frame.columns)
+    said = said.over(labels)
+    known = {name: codes for name in frame.columns if (codes := _absences(series(frame, name), said))}
+    facts = [_look(series(frame, name), known.get(name, {}), said) for name in frame.columns]
     found = dependencies({fact.name: fact.cells for fact in facts})
     roles = guess_roles(facts, found)
     unit = next((fact.cells for fact in facts if roles[fact.name].role == "unit"), None)
     spelled = _spelled_out(facts, [one for one in found if len(one.of) == 1])
     entries = [
         _with_codes(
-            _entry(fact, roles[fact.name], unit, found, spelled),
-            known.get(fact.name, {}),
-            declared=fact.name in (codes or {}),
+            _entry(fact, roles[fact.name], unit, found, spelled), known.get(fact.name, {}), _declarer(fact, said)
         )
         for fact in facts
     ]
@@ -142,7 +163,22 @@ def propose(
         reasons={column.name: reason for column, reason in entries},
         doubtful=_doubtful(facts, [column for column, _ in entries]),
         undecided=tuple(name for name, guess in roles.items() if guess.undecided),
+        unused=unused,
     )
+
+
+def _absences(column: pl.Series, said: Labels) -> dict[Level, str]:
+    """The codes for an absence: those declared, those whose meaning is one, else words among numbers."""
+    meanings = said.values.get(column.name, {})
+    declared = said.absences.get(column.name, {}) | absences_among(meanings)
+    if declared or column.dtype != pl.String:
+        return declared
+    return dict.fromkeys(words_among_numbers(look(column)), "unknown")
+
+
+def _declarer(fact: Facts, said: Labels) -> str:
+    """Who says which codes stand for an absence; nobody where the numbers alone show it."""
+    return fact.said_by if fact.name in said.missing or absences_among(said.values.get(fact.name, {})) else ""
 
 
 def _doubtful(facts: Sequence[Facts], columns: Sequence[Column]) -> dict[str, dict[str, int]]:
@@ -151,25 +187,26 @@ def _doubtful(facts: Sequence[Facts], columns: Sequence[Column]) -> dict[str, di
     return {fact.name: seen for fact in described if (seen := codes_seen(fact))}
 
 
-def _words(column: pl.Series, declared: Mapping[Level, str] | None) -> dict[Level, str]:
-    """Words among the numbers of a column, which can be nothing but absences, where the file declares none."""
-    if declared or column.dtype != pl.String:
-        return {}
-    return dict.fromkeys(words_among_numbers(look(column)), "unknown")
-
-
-def _look(column: pl.Series, codes: Mapping[Level, str], label: str) -> Facts:
+def _look(column: pl.Series, codes: Mapping[Level, str], said: Labels) -> Facts:
     bare = without_codes(column, codes)
-    return look(bare, bare.null_count() - column.null_count(), label)
+    absent = {text_of(code) for code in codes}
+    meanings = said.values.get(column.name, {})
+    return replace(
+        look(bare, bare.null_count() - column.null_count()),
+        label=said.columns.get(column.name, ""),
+        meanings={code: meaning for code, meaning in meanings.items() if text_of(code) not in absent},
+        said_by="codebook" if column.name in said.codebook else "file",
+        marked=column.name in said.identifiers,
+    )
 
 
-def _with_codes(entry: tuple[Column, str], codes: Mapping[Level, str], *, declared: bool) -> tuple[Column, str]:
-    """The entry with the codes that the file declares, or that its numbers show."""
+def _with_codes(entry: tuple[Column, str], codes: Mapping[Level, str], declarer: str) -> tuple[Column, str]:
+    """The entry with the codes that are declared, or that its numbers show."""
     column, reason = entry
     if not codes or column.role in NAMING:
         return entry
     listed = ", ".join(map(text_of, codes))
-    why = "The file declares that" if declared else "Numbers but for words, so it is taken that"
+    why = f"The {declarer} says that" if declarer else "Numbers but for words, so it is taken that"
     stand = "stands" if len(codes) == 1 else "stand"
     return replace(column, missing_codes=codes), f"{reason} {why} {listed} {stand} for an absence."
 
@@ -244,6 +281,10 @@ def _kind(fact: Facts, role: Role, spelled: bool = False) -> tuple[Kind, str]:
         return "numeric", _values(fact, "Numbers")
     if spelled and not fact.has(*MEASURES):
         return "nominal", _values(fact, "Codes that another column spells out,")
+    if _listed(fact) and fact.whole and fact.n_distinct > 2:
+        ordered = in_order(f"{' '.join(fact.words)} {fact.label}", fact.meanings)
+        what = f"Codes that the {fact.said_by} lists{', steps of a scale' if ordered else ''},"
+        return "ordinal" if ordered else "nominal", _values(fact, what)
     if fact.cells.dtype.is_temporal():
         return "ordinal", _values(fact, "Dates and times")
     if not fact.n_known:
@@ -263,13 +304,16 @@ def _kind(fact: Facts, role: Role, spelled: bool = False) -> tuple[Kind, str]:
 
 def _unordered(fact: Facts) -> bool:
     counted = fact.has(*COUNTS) and fact.cells.dtype.is_numeric()
-    return any(UNORDERED.covers(word) for word in fact.words) and not counted
+    return (is_code(fact.label) or any(UNORDERED.covers(word) for word in fact.words)) and not counted
 
 
 def _levels(fact: Facts, kind: Kind, unit: pl.Series | None) -> tuple[tuple[Level, ...] | None, Kind, str]:
     """The levels that may be shown, the kind (texts such as "18-25" are ordinal), and what is to be said about it."""
     if kind == "numeric" or fact.cells.dtype.is_temporal() or not fact.n_known:
         return None, kind, ""
+    if fact.said_by == "codebook" and _listed(fact) and len(fact.meanings) <= _MOST_LISTED:
+        codes = [_like(fact, code) for code in fact.meanings]
+        return tuple(sorted(codes) if kind == "ordinal" else codes), kind, "Levels are those of the codebook"
     if fact.n_distinct > MOST_LEVELS:
         return None, kind, f"Levels are left out: more than {MOST_LEVELS}"
     people = _people(fact.cells, unit)
@@ -280,6 +324,16 @@ def _levels(fact: Facts, kind: Kind, unit: pl.Series | None) -> tuple[tuple[Leve
     if fact.text and not _unordered(fact) and all(re.match(_RANGE, level) for level in shown):
         return tuple(sorted(shown, key=_start)), "ordinal", "Its texts begin with numbers, so they have an order"
     return tuple(_plain(level) for level in shown), kind, ""
+
+
+def _listed(fact: Facts) -> bool:
+    """Whether the meaning of each of its values is said, and of two at least."""
+    listed = {text_of(code) for code in fact.meanings}
+    return len(listed) >= 2 and {text_of(_plain(value)) for value in fact.values.to_list()} <= listed
+
+
+def _like(fact: Facts, code: Level) -> Any:
+    return text_of(code) if fact.text else _plain(code)
 
 
 def _plain(level: Any) -> Level:
@@ -317,7 +371,7 @@ def _gaps(fact: Facts, *, numeric: bool = False) -> str:
     n_missing = len(fact.cells) - fact.n_known - fact.n_coded
     if not n_missing:
         return ""
-    share = f"{n_missing:,} of {len(fact.cells):,} cells are missing"
+    share = f"{n_missing:,} of {len(fact.cells):,} cells {'is' if n_missing == 1 else 'are'} missing"
     return f"{share}: choose 'level', 'drop', 'median' or a number" if numeric else share
 
 

@@ -49,9 +49,12 @@ class Topic:
     starts: tuple[str, ...] = ()
     ends: tuple[str, ...] = ()
     inside: tuple[str, ...] = ()
+    never: frozenset[str] = frozenset()  # words that only look like it
 
     def covers(self, word: str) -> bool:
         """Whether `word` belongs to the topic."""
+        if word in self.never:
+            return False
         by_end = word.startswith(self.starts) or word.endswith(self.ends)
         return word in self.words or by_end or any(part in word for part in self.inside)
 
@@ -60,9 +63,9 @@ def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-def _topic(about: str, words: str, starts: str = "", ends: str = "", inside: str = "") -> Topic:
+def _topic(about: str, words: str, starts: str = "", ends: str = "", inside: str = "", never: str = "") -> Topic:
     parts = [tuple(given.split()) for given in (starts, ends, inside)]
-    return Topic(about=about, words=_set(words), starts=parts[0], ends=parts[1], inside=parts[2])
+    return Topic(about=about, words=_set(words), starts=parts[0], ends=parts[1], inside=parts[2], never=_set(never))
 
 
 PERSON = _set(
@@ -100,19 +103,25 @@ IDENTIFIERS = (
 )
 QUASI = (
     _topic("a place of birth", "birthplace", "birthcountry birthcity birthstate placeofbirth"),
-    _topic("age or birth", "age ages agep agelast agegroup agegrp agecat agegr dob yob birthday", "birth dateofbirth"),
-    _topic("sex or gender", "sex", "gender"),
+    _topic(
+        "age or birth",
+        "age ages agep agelast agegroup agegrp agecat agegr dob yob birthday",
+        "birth dateofbirth",
+        never="birthcontrol",
+    ),
+    _topic("sex or gender", "sex female male woman", "gender"),
     _topic(
         "origin",
-        "race racethx rac afam hisp hispanx native language migrant country black white asian foreign born",
+        "race racethx rac afam hisp hispanx native language migrant black white asian foreign",
         "ethnic hispan nation citizen immigr",
+        never="national nationally nationwide nationalpride",
     ),
     _topic("faith", "faith church", "religi"),
     _topic(
         "a place",
-        "zip zipcode postcode postal plz county city town village state region province district puma fips tract msa "
-        "urban rural urbrur area north south east west northeast midwest southwest northwest southeast smsa cbsa "
-        "latitude longitude lat lon location neighborhood neighbourhood density",
+        "zip zipcode postcode postal plz country county city town village state region province district puma fips "
+        "tract msa urban rural urbrur area north south east west northeast midwest southwest northwest southeast smsa "
+        "cbsa latitude longitude lat lon location neighborhood neighbourhood density",
         "geogr",
     ),
     _topic(
@@ -124,7 +133,7 @@ QUASI = (
     _topic("education", "edu school schooling degree hideg college highsch edrecode", "educ"),
     _topic(
         "work",
-        "job industry indp workclass profession veteran dvet military work worker working hours retired",
+        "job industry indp workclass profession veteran dvet military unemp work worker working retired",
         "occup employ unemploy indus",
     ),
     _topic(
@@ -133,7 +142,7 @@ QUASI = (
         "benefit benefits",
         "depriv",
     ),
-    _topic("housing", "housing own rent tenure roof walls dwelling"),
+    _topic("housing or tenure", "housing own rent tenure roof walls dwelling"),
     _topic("body size", "height bmi ht hgt hght stature bodyheight"),
     _topic("a date", "date year month day admitted discharged", "", "date"),
 )
@@ -141,7 +150,7 @@ COORDINATES = _set("latitude longitude lat lon long lng")
 NOT_PLACES = tuple(topic for topic in QUASI if topic.about != "a place")
 SENSITIVE = (
     _topic(
-        "costs or payments",
+        "costs, payments or amounts",
         "cost costs charge charges payment payments paid price spending bill totexp amount coverage premium premiums "
         "deductible copay coinsurance claims nclaims oop selfpay allowed billed liability pmt pymt pmts amt billing "
         "chg chgs dollars spend spent",
@@ -156,17 +165,18 @@ SENSITIVE = (
         "bankrupt delinq derog foreclos creditor mortg",
     ),
     _topic(
-        "an illness",
+        "illness or health",
         "dx diag disease condition conditions hiv aids cancer stroke asthma covid disorder illness symptom symptoms "
         "chronic health mental comorbidity comorbidities sti std phstat mnhpoor drem dphy deye dear disability mgus "
         "copd ckd esrd chf cad chd cvd cva tia htn ptsd adhd angina anemia anaemia arthritis allergy allergies "
         "migraine headache headaches dementia sepsis ulcer lesion lesions melanoma lymphoma leukemia leukaemia "
         "myeloma injury injuries fracture fractures heart anxiety autism suicide overdose relapse relapsed remission "
         "recurrence ill sick rash itch aeterm aedecod aesev mhterm ami stemi nstemi dvt vte afib ards aki arf ibd ibs "
-        "gerd osa apnea apnoea gout lupus sle pcos bph ocd tbi pad pvd niddm dka uti flu influenza rsv cmv ebv hbv "
+        "gerd osa apnea apnoea gout lupus sle pcos bph ocd pad pvd niddm dka uti flu influenza rsv cmv ebv hbv "
         "hcv hpv hsv tb gvhd agvhd cgvhd mutant mutants carrier carriers stillbirth miscarriage gravida menopause "
         "menopausal postmenopausal acne eczema psoriasis burn burns wound wounds poisoning trauma concussion coma "
-        "delirium shock blind blindness deaf deafness hearing vision sight eyesight frail frailty falls wheelchair "
+        "delirium shock amnesia vomiting consciousness unconscious blind blindness deaf deafness hearing vision sight "
+        "eyesight frail frailty falls wheelchair "
         "limitation limitations limited nervous hopeless restless worthless sad lonely loneliness stress stressed "
         "distress mood thrombosis embolism aneurysm arrhythmia hernia gallstones appendicitis cataract glaucoma "
         "retinopathy neuropathy nephropathy thyroid goiter kidney liver lung lungs stomach colon breast skin brain "
@@ -180,9 +190,10 @@ SENSITIVE = (
         "dx chronic itis osis aemia emia inoma rcoma eloma phoma pathy algia plegia penia uria rrhea rrhoea hlth "
         "infct disease syndrome obese",
         "health cancer diabet asthma pregnan depress arthrit infect abortion copd",
+        "psychotherapy psychotherapist",
     ),
     _topic(
-        "a finding",
+        "a finding, score or risk",
         "result results lab labs glucose insulin cholesterol pressure bp pulse viral cd genotype snp mutation score "
         "severity risk adl glu chol ldl hdl vldl trig triglycerides albumin alb bili tbil bilirubin creat creatinine "
         "hgb hemoglobin haemoglobin hematocrit haematocrit hct platelet platelets plt protime inr ast alt alp ggt ldh "
@@ -199,15 +210,15 @@ SENSITIVE = (
         "qtc qrs bmd tscore zscore tnm tstage nstage mstage ajcc figo ki67 brca brca1 brca2 kras histology laterality "
         "metastatic mri xray imaging scan scans radiograph echo angiogram reaction reactions marker markers biomarker "
         "dexa gait grip cognition cognitive memory hrv vo2max hematology microalbumin sputum smear titer titre elisa "
-        "pcr rna dna allele haplotype methylation",
-        "gene hba chol hepato obstruct perfor adhere histol receptor hemato haemato leuko lympho neutro thrombo "
+        "pcr rna dna gene genes allele haplotype methylation",
+        "genet genom hba chol hepato obstruct perfor adhere histol receptor hemato haemato leuko lympho neutro thrombo "
         "triglyc cholest systol diastol antibod apolipo antigen urin serum plasma ferrit bloodp bloods lbx lbd bpx "
-        "oocyt embryo vagin prostat phenotyp genotyp respirat oximet spirom ultraso",
+        "radiolog radiograph oocyt embryo vagin prostat phenotyp genotyp respirat oximet spirom ultraso",
         "result results pain",
         "glucose insulin cholest creatin hemoglob haemoglob virus viral",
     ),
     _topic(
-        "care or treatment",
+        "care, treatment, drugs or insurance",
         "drug drugs procedure procedures proc visits nvisits ovisits novisits emergency stays los drg therapy "
         "insurance insure payer payor medicaid medicare inpatient outpatient dose dosage rx laser placebo regimen "
         "transplant dialysis steroid steroids aspirin warfarin heparin vaccine vaccinated icu arm actarm cmtrt hmo "
@@ -215,13 +226,14 @@ SENSITIVE = (
         "ventilation vent intubated intubation extubation oxygen stent bypass cabg pci tavr ablation biopsies "
         "catheter csection cesarean caesarean epidural ivf mammogram mammography papsmear pap colonoscopy checkup "
         "dental dentist doctor physician nurse therapist counseling counselling referral referred hospice rehab "
-        "nursing prescribed refills refill supply dispensed ndc hcpcs cpt apc mdc ccs ccsr mechvent vasopressor "
+        "nursing prescribed refills refill supply dispensed ndc hcpcs cpt apc mdc ccsr mechvent vasopressor "
         "vasopressors antihypertensive insulinuse bpmeds meds pill pills tablet tablets injection infusion "
         "transfusion anesthesia anaesthesia operation operations operated amputation uninsured coverage ppo payertype "
         "medigap hplan healthplan caregiver homecare unmet forgone delayed",
-        "medic prescri drug treat therap surg insur readmi hospitaliz hospitalis chemo radio hormon transfus vaccin "
+        "medic prescri drug treat therap surg insur readmi hospitaliz hospitalis chemo radioth hormon transfus vaccin "
         "antibiot opioid contracep immun trt prenat antenat anesth anaesth rxd hiq ventilat intub dialys cathet mammo "
-        "colonosc flushot pneumov hivtst screen radiat irradiat",
+        "colonosc flushot pneumov hivtst screen radiat irradiat birthcontrol psychother "
+        "prophyla",
         "ectomy plasty scopy formin statin pril olol sartan mycin cillin gliptin glitazone azole azolam azepam "
         "fentanil fentanyl oxacin dipine triptan oxetine cycline semide thiazide gliflozin glutide xaban profen "
         "codone docvis hospvis pharvis visit visits",
@@ -236,13 +248,14 @@ SENSITIVE = (
     _topic(
         "a habit",
         "alcohol substance drinking nociga drinks drinker habit habits cig cigs cannabis marijuana cocaine heroin "
-        "gambling affairs affair sexual condom drink drnk binge beer beers wine liquor spirits packyears packyrs "
-        "packs vape vaping ecig ecigs ecigarette chew snuff snus opiate opiates opioids methadone meth amphetamine "
+        "gambling affairs affair sexual sexrisk condom drink drnk binge beer beers wine liquor spirits packyears "
+        "packyrs packs vape vaping ecig ecigs ecigarette chew snuff snus opiate opiates opioids methadone amphetamine "
         "ecstasy lsd inject injecting needle needles partners npartners sexpartners intercourse exercise exercises "
         "physact sleep addict addicted addiction",
-        "smok tobac alc cigar marij cannab smq alq drinksp drnk cocain heroin addict ecig",
+        "smok smk tobac alc cigar marij cannab smq alq drinksp drnk cocain heroin addict ecig",
         "alc",
         "alcohol tobacco ethanol smoking drnk",
+        "calc calcs",
     ),
     _topic(
         "a crime or its punishment",
@@ -259,11 +272,11 @@ SENSITIVE = (
 )
 
 _GLUED = {  # stems that mean something only as parts of a name in one piece
-    "an illness": "inj hyp dep anx ill sick dis diag cond symp lim limit",
-    "a finding": "glu ins gluc chol trig creat hemo plat bld sbp dbp lab",
-    "care or treatment": "treat med meds vis hosp surg trt proc doc dent vacc shot ther presc",
+    "illness or health": "inj hyp dep anx ill sick dis diag cond symp lim limit",
+    "a finding, score or risk": "glu ins gluc chol trig creat hemo plat bld sbp dbp lab",
+    "care, treatment, drugs or insurance": "treat med meds vis hosp surg trt proc doc dent vacc shot ther presc",
     "wealth or debt": "loan mort cred debt asset",
-    "costs or payments": "cost chrg pay pmt paid amt bill",
+    "costs, payments or amounts": "cost chrg pay pmt paid amt bill",
     "a habit": "drink alc cig smk tob subst sub",
 }
 _MODIFIERS = _set(
@@ -271,7 +284,7 @@ _MODIFIERS = _set(
     "wks weeks hrs max min mean avg med std log ln any ever never cur curr now prev prior past post pre base baseline "
     "fu first last fast test lev level levl stat status score scr index idx ind flag flg bin new old high low hi lo "
     "sys dia dur freq freqs time times age1 reason res per pct perc rate ratio change chg diff sum self fam mom dad "
-    "hist phys ment gen soc sa code cd desc dt date own other oth add all non un out in w h n l m p f q"
+    "hist phys ment gen soc sa code cd desc dt date own other oth add non w h n l m p f q"
 )
 _LETTERS = frozenset("nlqmfpwh")  # of one letter, which begin a name: number of, logarithm of, mother's
 
@@ -314,7 +327,7 @@ def glued(part: str) -> str | None:
     return next((about for about, text in _GLUED.items() if part in text.split()), None)
 
 
-CLINICAL_SHORT = _topic("a finding", "hg hc hb na cl ca mg ph ck pt ptt temp hr rr map ef uric iron")
+CLINICAL_SHORT = _topic("a finding, score or risk", "hg hc hb na cl ca mg ph ck pt ptt temp hr rr map ef uric iron")
 """Short names of findings, which mean something else elsewhere: they count beside at least two plain ones."""
 LENGTHS = _set("time times days weeks months duration dur followup futime survtime elapsed wait")
 WEIGHTS = _topic("a survey weight", "perwt wtdper pwgtp wgtp fnlwgt afnlwgt sampwt finalwt", "perwt perwei wtmec wtint")
@@ -329,7 +342,7 @@ UNORDERED = _topic(
     "industry indp workclass marry country language roof walls reasoncode hospital hospitals district commune village "
     "vill villnum cluster center centre site ward clinic provider provnum precinct occ stratum strata psu block "
     "institution inst comm community nr nbr",
-    "gender ethnic hispan nation religi marit occup employ relation diagnos icd",
+    "gender ethnic hispan nationality religi marit occup employ relation diagnos icd",
 )
 MEASURES = _set("age ages agep agelast income salary wage wages earnings height bmi pincp year years")
 GROUPED = _set("group grp cat category class level band decile quintile quartile bin range bracket")

@@ -8,12 +8,22 @@ has five rows or more and over three times as many as any other.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import polars as pl
 
 from shoal.errors import ColumnError
 from shoal.schema.codes_seen import ABSENT_WORDS
 
-__all__ = ["check_names_somebody", "n_placeholders"]
+__all__ = [
+    "OtherIds",
+    "check_names_somebody",
+    "ids_as_texts",
+    "n_like_nobody",
+    "n_placeholders",
+    "refuse_placeholders",
+    "speaks_of_nobody",
+]
 
 _LIKE_NOBODY = r"^(?:0+|-[1-9]|9{3,})$"
 _FEWEST_ROWS, _TIMES_AS_MANY, _STEPS = 5, 3, 50
@@ -21,10 +31,14 @@ _FEWEST_ROWS, _TIMES_AS_MANY, _STEPS = 5, 3, 50
 
 def check_names_somebody(column: pl.Series, what: str, remedy: str) -> None:
     """Refuse a column of identifiers in which some name nobody; `what` they are meant to name, and what to do."""
-    n = n_placeholders(column)
+    refuse_placeholders(column.name, n_placeholders(column), what, remedy)
+
+
+def refuse_placeholders(name: str, n: int, what: str, remedy: str) -> None:
+    """Refuse `n` rows of a column whose identifiers name nobody, if there are any."""
     if n:
         raise ColumnError(
-            column.name,
+            name,
             f"holds identifiers that seem to stand for 'unknown' (0, 999999999, a blank), and would make one {what} of "
             "all their rows",
             got=f"{n} rows",
@@ -41,33 +55,69 @@ def n_placeholders(column: pl.Series) -> int:
     >>> n_placeholders(pl.Series("home", [1, 1, 2, 3, 3, *[0] * 9])), n_placeholders(pl.Series("home", range(1000)))
     (9, 0)
     """
-    counted = _counted(column)
-    if len(counted) < 2:
-        return 0
-    words = counted["id"].str.to_lowercase().is_in(["", *ABSENT_WORDS])
-    likely = counted["id"].str.contains(_LIKE_NOBODY)
-    others = counted.filter(~(words | likely))
-    if len(others) and likely.any():
-        likely &= _apart(counted, others)
-    return int(counted.filter(words | likely)["len"].sum()) if len(others) else 0
+    counted = ids_as_texts(column).to_frame().group_by("id").len()
+    nobodys = speaks_of_nobody(counted["id"])
+    suspects, others = counted.filter(nobodys), counted.filter(~nobodys)
+    return n_like_nobody(suspects, OtherIds.of(others)) if len(suspects) and len(others) else 0
 
 
-def _counted(column: pl.Series) -> pl.DataFrame:
-    """Each identifier as a text, with its rows; whole numbers that came as floats are written as whole."""
+def ids_as_texts(column: pl.Series) -> pl.Series:
+    """The known identifiers as texts; whole numbers that came as floats are written as whole."""
+    known = column.drop_nulls()
     if column.dtype.is_float():
-        known = column.fill_nan(None).drop_nulls()
-        column = known.cast(pl.Int64, strict=False) if (known == known.round()).all() else known
-    texts = column.drop_nulls().cast(pl.String).str.strip_chars().alias("id")
-    return texts.to_frame().group_by("id").len()
+        known = known.fill_nan(None).drop_nulls()
+        whole = known.cast(pl.Int64, strict=False).cast(pl.String)
+        return whole.zip_with((known == known.round()) & whole.is_not_null(), known.cast(pl.String)).alias("id")
+    return known.cast(pl.String).str.strip_chars().alias("id")
 
 
-def _apart(counted: pl.DataFrame, others: pl.DataFrame) -> pl.Series:
+def speaks_of_nobody(ids: pl.Series) -> pl.Series:
+    """Which identifiers may name nobody, by what they say or by their digits."""
+    return ids.str.to_lowercase().is_in(["", *ABSENT_WORDS]) | ids.str.contains(_LIKE_NOBODY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherIds:
+    """What must be known of the identifiers that speak of somebody.
+
+    Parameters
+    ----------
+    low, high
+        The lowest and the highest; None where they are not all numbers.
+    step
+        The usual step from one to the next.
+    most_rows
+        The most rows that one has.
+    """
+
+    low: float | None
+    high: float | None
+    step: float | None
+    most_rows: int
+
+    @classmethod
+    def of(cls, counted: pl.DataFrame) -> OtherIds:
+        """From the identifiers with their rows (``id``, ``len``)."""
+        values, rows = counted["id"].cast(pl.Float64, strict=False), int(counted["len"].max())  # type: ignore[arg-type]
+        if values.null_count():
+            return cls(low=None, high=None, step=None, most_rows=rows)
+        low, high, step = values.min(), values.max(), values.sort().diff().median()
+        return cls(low=low, high=high, step=step, most_rows=rows)  # type: ignore[arg-type]
+
+
+def n_like_nobody(suspects: pl.DataFrame, others: OtherIds) -> int:
+    """How many rows have one of the suspects (``id``, ``len``) that says so, or stands apart from the others."""
+    says = suspects["id"].str.contains(_LIKE_NOBODY).not_()
+    return int(suspects.filter(says | _apart(suspects, others))["len"].sum())
+
+
+def _apart(suspects: pl.DataFrame, others: OtherIds) -> pl.Series:
     """Which stand apart from the others, by value or by rows."""
-    value, rest = (frame["id"].cast(pl.Float64, strict=False) for frame in (counted, others))
-    if rest.null_count():
+    value, rows = suspects["id"].cast(pl.Float64, strict=False), suspects["len"]
+    low, high = others.low, others.high
+    if low is None or high is None:
         return value.is_not_null()
-    low, high, step = rest.min(), rest.max(), rest.sort().diff().median()
-    far = _STEPS * (1 if step is None else step)  # type: ignore[operator]
-    by_value = ((value < 0) & (low >= 0)) | (low - value >= far) | (value - high >= far)  # type: ignore[operator]
-    by_rows = (counted["len"] >= _FEWEST_ROWS) & (counted["len"] > _TIMES_AS_MANY * others["len"].max())  # type: ignore[operator]
-    return by_value.fill_null(False) | (by_rows & ((value < low) | (value > high)))
+    far = _STEPS * (1 if others.step is None else others.step)
+    by_value = ((value < 0) & (low >= 0)) | (low - value >= far) | (value - high >= far)
+    by_rows = (rows >= _FEWEST_ROWS) & (rows > _TIMES_AS_MANY * others.most_rows)
+    return by_value.fill_null(False) | (by_rows & ((value < low) | (value > high))).fill_null(False)

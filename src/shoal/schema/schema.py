@@ -141,11 +141,14 @@ class Schema:
         return cls(columns, tuple(rule if isinstance(rule, Rule) else Rule.from_dict(rule) for rule in rules))
 
     @classmethod
-    def infer(cls, table: Any) -> Schema:
-        """Propose a schema for `table`, for a person to correct; it is never used silently."""
+    def infer(cls, table: Any, codebook: Any = None) -> Schema:
+        """Propose a schema for `table`, for a person to correct; it is never used silently.
+
+        `codebook` is a file that says what the columns hold (see `shoal.files.codebook`), or texts by column.
+        """
         from shoal.schema.infer import propose
 
-        return propose(table).schema
+        return propose(table, codebook=codebook).schema
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Schema:

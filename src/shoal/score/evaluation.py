@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from shoal.arrays import AnyArray, FloatArray, IntArray
 from shoal.errors import InputError
+from shoal.record import Record
 
 __all__ = [
     "ClassEvaluation",
@@ -33,7 +34,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation:
+class Evaluation(Record):
     """What an evaluation found; `bins` holds (mean risk, share with the outcome, people) for tenths of the risk.
 
     Examples
@@ -56,11 +57,6 @@ class Evaluation:
     calibration_error: float
     bins: tuple[tuple[float, float, int], ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The result as JSON-safe words."""
-        words = {name: getattr(self, name) for name in self.__slots__}
-        return words | {"auroc_interval": list(self.auroc_interval), "bins": [list(bin_) for bin_ in self.bins]}
-
 
 def evaluate(risks: FloatArray, outcome: IntArray) -> Evaluation:
     """Measure risks against outcomes (0 and 1); both outcomes must occur."""
@@ -82,7 +78,7 @@ def evaluate(risks: FloatArray, outcome: IntArray) -> Evaluation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClassEvaluation:
+class ClassEvaluation(Record):
     """How well shares of several classes fit: accuracy of the likeliest, mean of −log(share of the true class), AUROC.
 
     `auroc` holds for each class that of its share against all others; None where the table has nobody of it, or nobody
@@ -96,10 +92,6 @@ class ClassEvaluation:
     log_loss: float
     auroc: dict[str, float | None]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The result as JSON-safe words."""
-        return {"n": self.n, "accuracy": self.accuracy, "log_loss": self.log_loss, "auroc": dict(self.auroc)}
-
     def rows(self) -> list[list[str]]:
         """Each measure in words, for a table."""
         areas = [[f"AUROC of {name}", "none" if a is None else f"{a:.3f}"] for name, a in self.auroc.items()]
@@ -112,7 +104,7 @@ class ClassEvaluation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NumberEvaluation:
+class NumberEvaluation(Record):
     """How far expected values are from what came: R², root mean squared and mean absolute error, mean error."""
 
     releasable: ClassVar[bool] = False
@@ -122,10 +114,6 @@ class NumberEvaluation:
     rmse: float
     mae: float
     bias: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as JSON-safe words."""
-        return {"n": self.n, "r2": self.r2, "rmse": self.rmse, "mae": self.mae, "bias": self.bias}
 
     def rows(self) -> list[list[str]]:
         """Each measure in words, for a table."""

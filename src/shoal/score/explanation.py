@@ -12,13 +12,15 @@ and any number of them tells no more than the model does.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
+
+from shoal.record import Record
 
 __all__ = ["Contribution", "Explanation"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contribution:
+class Contribution(Record):
     """What one value did: its feature, the cell that it lies in, in words, and the log-odds that it added."""
 
     feature: str
@@ -27,7 +29,7 @@ class Contribution:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class Explanation(Record):
     """A score taken apart: `base` and the contributions, the largest first, add up to its log-odds.
 
     Examples
@@ -45,11 +47,6 @@ class Explanation:
     score: float
     base: float
     contributions: tuple[Contribution, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The explanation as JSON-safe words."""
-        parts = [{"feature": p.feature, "cell": p.cell, "log_odds": p.log_odds} for p in self.contributions]
-        return {"outcome": self.outcome, "score": self.score, "base": self.base, "contributions": parts}
 
     def __str__(self) -> str:
         lines = [f"{self.outcome}: {self.score:.4g}", f"  start {self.base:+.2f}"]

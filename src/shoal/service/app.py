@@ -15,13 +15,22 @@
 
 Everything under ``/v1``, and every model under ``/v2``, needs a key. The rest shows nothing about models' fields,
 clients or their queries beyond counts; keep ``/metrics`` inside all the same.
+
+The page at ``/``: shows what the models promise, asks one, and says what the answer means and what it cost.
+
+Nothing comes from elsewhere, and its script and style are pinned by hash. The script (``page.js``) has one function for
+others to use: ``mountScores(root, ask)`` builds the page inside an element, with any ``ask(path, body)`` that speaks to
+the service's routes.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
+from importlib.resources import files
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -39,14 +48,13 @@ from shoal.service.ledger_calls import Bounded, Pulse, Writer
 from shoal.service.metrics import CONTENT_TYPE, Metrics
 from shoal.service.middleware import Frame
 from shoal.service.models import Loaded, enrol, read_folder
-from shoal.service.page import PAGE, PAGE_HEADERS
 from shoal.service.query import Asked
 from shoal.service.scoring import Scorer
 from shoal.service.settings import Settings
 from shoal.service.shapes import ABOUT, KEY, KEYED, Once, for_models, problem_responses
 from shoal.service.tracing import Traces
 
-__all__ = ["create_app", "from_environment"]
+__all__ = ["PAGE", "PAGE_HEADERS", "SCRIPT", "STYLE", "create_app", "from_environment"]
 
 # FastAPI's own traces and metrics: `shoal.service.tracing` says what may leave, and asking costs time at each request.
 _NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
@@ -255,3 +263,23 @@ def _json(reply: BaseModel) -> Response:
 
 def _bytes(reply: BaseModel) -> bytes:
     return reply.model_dump_json(exclude_none=True).encode()
+
+
+def _text(name: str) -> str:
+    return files("shoal.service").joinpath(name).read_text(encoding="utf-8")
+
+
+STYLE, SCRIPT = _text("page.css"), _text("page.js")
+PAGE = _text("page.html").replace("{{ style }}", STYLE).replace("{{ script }}", SCRIPT)
+
+
+def _pinned(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+PAGE_HEADERS = {
+    "Content-Security-Policy": (
+        f"default-src 'none'; script-src {_pinned(SCRIPT)}; style-src {_pinned(STYLE)}; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'self'; require-trusted-types-for 'script'"
+    ),
+}

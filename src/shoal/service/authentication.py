@@ -84,7 +84,7 @@ class Guard:
     def __init__(self, ledger: Ledger, settings: Settings, bounded: Bounded | None = None) -> None:
         self._keys = KeyReader(Keys(ledger), bounded or Bounded(ledger, settings.deadline))
         self._seconds = settings.key_seconds
-        self._rate = Rate(rate=settings.rate, burst=settings.burst)
+        self._rate = Rate(rate=settings.rate, burst=settings.burst or max(2 * settings.rate, 1.0))
         self._failures = Rate(rate=settings.wrong_keys, burst=settings.wrong_keys_burst)
         self._known: OrderedDict[str, tuple[float, Key]] = OrderedDict()
         self._opened: dict[str, tuple[float, Key | None]] = {}

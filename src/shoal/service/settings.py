@@ -30,31 +30,39 @@ class Settings:
     models: Annotated[str, Help("folder of model files")] = ""
     ledger: Annotated[str, Help("database URL")] = ""
     data_epsilon: Annotated[
-        float | None, Range(above=0), Help("epsilon reserved for answers in a data set's limit")
+        float | None,
+        Range(above=0),
+        Help("Epsilon reserved for answers in each data set's limit. [default: as in the ledger]"),
     ] = None
-    model_epsilon: Annotated[float | None, Range(above=0), Help("limit of a model over all clients")] = None
-    rate: Annotated[float, Range(low=0), Help("requests per second and client in each worker; 0 for no limit")] = 100.0
-    burst: Annotated[float, Range(low=1), Help("burst of requests allowed")] = 200.0
+    model_epsilon: Annotated[
+        float | None, Range(above=0), Help("Limit of each model over all clients. [default: as in the ledger, or none]")
+    ] = None
+    rate: Annotated[float, Range(low=0), Help("Requests per second and client in each worker; 0 for no limit.")] = 100.0
+    burst: Annotated[
+        float | None, Range(low=1), Help("Requests of a client allowed at once. [default: twice the rate]")
+    ] = None
     wrong_keys: Annotated[
-        float, Range(low=0), Help("wrong keys per second and address in each worker; 0 for no limit")
+        float, Range(low=0), Help("Wrong keys per second and address before 429; 0 for no limit.")
     ] = 1.0
-    wrong_keys_burst: Annotated[float, Range(low=1), Help("burst of wrong keys allowed")] = 20.0
-    max_body: Annotated[int, Range(low=256), Help("largest body in bytes")] = 65_536
-    body_seconds: Annotated[float, Range(above=0), Help("seconds allowed to receive a body")] = 10.0
-    key_seconds: Annotated[float, Range(low=0), Help("seconds to cache a valid key")] = 2.0
-    max_batch: Annotated[int, Range(low=1, high=10_000), Help("largest number of people per batch")] = 1_000
-    max_batch_body: Annotated[int, Range(low=256), Help("largest body of a batch in bytes")] = 4_194_304
-    deadline: Annotated[float, Range(above=0), Help("seconds to wait for the ledger before replying 503")] = 5.0
-    header_seconds: Annotated[float, Range(above=0), Help("seconds allowed to receive headers")] = 10.0
-    max_connections: Annotated[int, Range(low=1), Help("connections of one worker")] = 1_000
-    shutdown_seconds: Annotated[float, Range(low=1), Help("seconds allowed for a graceful shutdown")] = 20.0
-    proxies: Annotated[
-        str, Help("addresses of proxies whose X-Forwarded-For header is trusted, separated by commas")
-    ] = ""
-    log: Annotated[bool, Help("log each request")] = True
-    signer: Annotated[str, Help("public key that must have signed every model file")] = ""
-    check_seconds: Annotated[float, Range(above=0), Help("seconds between checks of the ledger by the parent")] = 3600.0
-    traces: Annotated[bool, Help("send OpenTelemetry traces")] = False
+    wrong_keys_burst: Annotated[float, Range(low=1), Help("Wrong keys of an address allowed at once.")] = 20.0
+    key_seconds: Annotated[
+        float, Range(low=0), Help("Seconds to trust a key for free models before looking again.")
+    ] = 2.0
+    max_body: Annotated[int, Range(low=256), Help("Largest request body in bytes.")] = 65_536
+    max_batch: Annotated[int, Range(low=1, high=10_000), Help("Largest number of people in a batch.")] = 1_000
+    max_batch_body: Annotated[int, Range(low=256), Help("Largest body of a batch in bytes.")] = 4_194_304
+    header_seconds: Annotated[float, Range(above=0), Help("Seconds allowed to receive the headers.")] = 10.0
+    body_seconds: Annotated[float, Range(above=0), Help("Seconds allowed to receive the body.")] = 10.0
+    max_connections: Annotated[int, Range(low=1), Help("Connections of each worker.")] = 1_000
+    deadline: Annotated[float, Range(above=0), Help("Seconds to wait for the ledger before replying 503.")] = 5.0
+    shutdown: Annotated[float, Range(low=1), Help("Seconds allowed for a graceful shutdown.")] = 20.0
+    signer: Annotated[str, Help("Public key: only models signed with it are served.")] = ""
+    check_seconds: Annotated[float, Range(above=0), Help("Seconds between checks of the ledger while serving.")] = (
+        3600.0
+    )
+    proxies: Annotated[str, Help("Addresses of proxies whose X-Forwarded-For header is trusted.")] = ""
+    log: Annotated[bool, Help("Log each request as a line of JSON to standard error.")] = True
+    traces: Annotated[bool, Help("Send OpenTelemetry traces to OTEL_EXPORTER_OTLP_ENDPOINT.")] = False
 
     def __post_init__(self) -> None:
         check(self)

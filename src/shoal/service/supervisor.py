@@ -8,7 +8,7 @@
 - **Death.** A worker that ends or says nothing for ten seconds is replaced. When the parent ends, however it ends, the
   workers' control lines end, and they stop.
 - **The ledger** is opened and checked every hour while it is served, and what is found is told in the log.
-- **Stop** (SIGTERM, SIGINT): those under way are finished; what is left after `shutdown_seconds` is killed.
+- **Stop** (SIGTERM, SIGINT): those under way are finished; what is left after `shutdown` is killed.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ class Supervisor:
 
     def _end(self, workers: list[_Worker]) -> None:
         """Ask them to stop, wait, kill what is left."""
-        until = time.monotonic() + self._settings.shutdown_seconds
+        until = time.monotonic() + self._settings.shutdown
         for worker in workers:
             worker.say(b"stop\n")
         for worker in workers:

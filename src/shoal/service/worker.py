@@ -161,7 +161,7 @@ def server_config(app: Any, settings: Settings) -> uvicorn.Config:
         proxy_headers=bool(settings.proxies),
         forwarded_allow_ips=settings.proxies or "",
         timeout_keep_alive=30,
-        timeout_graceful_shutdown=max(int(settings.shutdown_seconds - _MARGIN), 1),
+        timeout_graceful_shutdown=max(int(settings.shutdown - _MARGIN), 1),
     )
 
 

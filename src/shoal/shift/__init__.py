@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     )
     from shoal.shift.market import MarketRisk
     from shoal.shift.populations import LevelBalance, effective_sample_size, imbalance
-    from shoal.shift.transfer import TransferWeights, transfer_density_ratio, transfer_weights
-    from shoal.shift.transfer_model import Transfer
+    from shoal.shift.transfer import Transfer, TransferWeights, transfer_density_ratio, transfer_weights
     from shoal.shift.weights import ShiftWeights, logistic_weights, ratio_weights
 
 __all__ = [

@@ -24,6 +24,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from shoal.arrays import FloatArray
+from shoal.record import Record
 from shoal.shift.weights import ShiftWeights
 
 __all__ = [
@@ -38,15 +39,18 @@ __all__ = [
 ]
 
 Interval: TypeAlias = tuple[float, float]
+_MAY_BE_INFINITE = ("relative_error", "relative_bias", "r_squared", "cv_squared")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
+class Segment(Record):
     """The people of one level of one column.
 
     `share` is their share of the expected enrolment, `n_members` how many members the prediction rests on, `interval`
     holds the mean cost of this segment's part of the group with about 95 % probability.
     """
+
+    releasable: ClassVar[bool] = False
 
     column: str
     level: str
@@ -55,18 +59,6 @@ class Segment:
     mean: float
     total: float
     interval: Interval
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-safe words."""
-        return {
-            "column": self.column,
-            "level": self.level,
-            "share": self.share,
-            "n_members": self.n_members,
-            "mean": self.mean,
-            "total": self.total,
-            "interval": list(self.interval),
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +72,7 @@ class WeightCell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MarketAssessment:
+class MarketAssessment(Record):
     """What the enrollees of a new market are expected to cost.
 
     Parameters
@@ -117,6 +109,7 @@ class MarketAssessment:
     """
 
     releasable: ClassVar[bool] = False
+    private: ClassVar[tuple[str, ...]] = ("weight_map", "draws")
 
     name: str
     mean: float
@@ -145,28 +138,9 @@ class MarketAssessment:
         return f"{self.name}: {self.mean:,.0f} a person ({low:,.0f} to {high:,.0f}), {self.total:,.0f} in all"
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-safe words, without single weights and repeats."""
-        return {
-            "name": self.name,
-            "mean": self.mean,
-            "total": self.total,
-            "interval": list(self.interval),
-            "sampling_interval": list(self.sampling_interval),
-            "relative_error": _finite(self.relative_error),
-            "relative_bias": _finite(self.relative_bias),
-            "r_squared": _finite(self.r_squared),
-            "cv_squared": _finite(self.cv_squared),
-            "weighted_member_mean": self.weighted_member_mean,
-            "group_size": self.group_size,
-            "cost_factor": self.cost_factor,
-            "enrolment": self.enrolment,
-            "method": self.method,
-            "n_members": self.n_members,
-            "n_new": self.n_new,
-            "segments": [segment.to_dict() for segment in self.segments],
-            "weights": self.weights.to_dict(),
-            "notes": list(self.notes),
-        }
+        """JSON-safe words, without single weights and repeats; None where an error or a share can't be said."""
+        words = Record.to_dict(self)
+        return words | {name: _finite(words[name]) for name in _MAY_BE_INFINITE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

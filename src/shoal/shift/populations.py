@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.design import Design, distinct_rows, joint_cells
 from shoal.errors import ColumnError
 from shoal.frame import series
+from shoal.record import Record
 from shoal.schema import Schema
 from shoal.shift.people import People, named, sums_by
 from shoal.value import canonical
@@ -163,8 +164,10 @@ def _population(people: People, point: IntArray, n_points: int) -> Population:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LevelBalance:
+class LevelBalance(Record):
     """Shares of one level of one column."""
+
+    releasable: ClassVar[bool] = False
 
     column: str
     level: str
@@ -173,10 +176,6 @@ class LevelBalance:
     new: float
     members: float
     weighted_members: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-safe words."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def balance_table(

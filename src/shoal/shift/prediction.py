@@ -150,7 +150,7 @@ def _members_likelihood(populations: Populations, members: FloatArray, existing:
 
 
 def enrolment_words(given: Any) -> str:
-    """How enrolment was told, for a report."""
+    """How enrolment was given, for a report."""
     if given is None:
         return "everybody alike"
     if isinstance(given, str):

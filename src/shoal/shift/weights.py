@@ -27,6 +27,7 @@ import numpy as np
 from shoal.arrays import FloatArray
 from shoal.errors import InputError
 from shoal.params import Help, Range, check
+from shoal.record import Record
 from shoal.schema import Schema
 from shoal.shift.models import market_logit
 from shoal.shift.people import MEMBERS, People, ratio, read_market, with_kinds
@@ -49,7 +50,7 @@ N_LARGEST = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShiftWeights:
+class ShiftWeights(Record):
     """Importance weights and what to know before trusting them.
 
     Parameters
@@ -80,6 +81,7 @@ class ShiftWeights:
     """
 
     releasable: ClassVar[bool] = False
+    private: ClassVar[tuple[str, ...]] = ("values",)
 
     method: str
     values: FloatArray
@@ -94,23 +96,6 @@ class ShiftWeights:
     n_capped: int
     balance: tuple[LevelBalance, ...]
     notes: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The diagnostics as JSON-safe words, without the weights of single rows."""
-        return {
-            "method": self.method,
-            "n": self.n,
-            "effective_sample_size": self.effective_sample_size,
-            "effective_sample_size_before": self.effective_sample_size_before,
-            "uncovered_share": self.uncovered_share,
-            "unreached_share": self.unreached_share,
-            "unmatched_share": self.unmatched_share,
-            "largest": list(self.largest),
-            "largest_share": self.largest_share,
-            "n_capped": self.n_capped,
-            "balance": [row.to_dict() for row in self.balance],
-            "notes": list(self.notes),
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -96,7 +96,7 @@ class Settings:
     draws: Annotated[int, Range(low=1), Help("Masked files per perturbation; the paper used 5.")] = 2
     growth: Annotated[float, Range(low=1.01, high=4), Help("Factor from one k to the next.")] = 1.4
     t: Annotated[float, Range(low=0, high=1), Help("The t of t-closeness.")] = 0.2
-    scale: Annotated[Scale, Help("Unit of numbers in linkage: their range, standard deviation, or none.")] = "range"
+    scale: Annotated[Scale, Help("Unit of numbers in linkage: range, z (standard deviations) or raw (none).")] = "range"
     parts: Annotated[int, Range(low=0), Help("Largest number of disjoint parts for paired intervals.")] = 8
     part_rows: Annotated[int, Range(low=20), Help("Smallest number of records of a part.")] = 200
     n: Annotated[int, Range(low=100), Flag("--rows"), Help("Number of records in the simulated file.")] = 1500
@@ -274,7 +274,7 @@ class _Experiment:
         schema = prepared.schema
         if not schema.quasi or not class_names(schema):
             raise InputError("study", "needs quasi-identifiers and a nominal or ordinal sensitive column, the class")
-        encoder = Encoder.fit(prepared, schema.quasi)
+        encoder = Encoder.of(prepared, schema.quasi)
         codes = encoder.codes(prepared.frame)
         rows = np.arange(prepared.n)
         classes = compound(class_codes(prepared, class_names(schema)))[:, 0]

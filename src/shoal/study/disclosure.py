@@ -281,7 +281,7 @@ def _suppressed(scene: Scene) -> Made:
 
 def _masked(scene: Scene, mask: Callable[[Scene], AwareMask]) -> Made:
     prepared = prepare(scene.ready, scene.roles.schema())
-    encoder = Encoder.fit(prepared, prepared.schema.quasi)
+    encoder = Encoder.of(prepared, prepared.schema.quasi)
     codes, together = encoder.own_codes(prepared), np.zeros(prepared.n, dtype=np.int64)
     state = Masking(prepared=prepared, encoder=encoder, codes=codes, labels=together, minimum=scene.settings.k)
     done = mask(scene).apply(state, scene.rng("mask"))

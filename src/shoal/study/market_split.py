@@ -106,7 +106,7 @@ def run_split(scene: Scene, split: int, ks: Sequence[int], seed: int) -> SplitRe
 def mask_members(scene: Scene, members: Prepared, k: int, split: int, seed: int) -> list[IntArray]:
     """The members' grid cells as each mask of `MASKS` writes them."""
     labels = KMember(k=k).group(members, seed).labels
-    encoder = Encoder.fit(members, members.schema.quasi)
+    encoder = Encoder.of(members, members.schema.quasi)
     sets = ValueSets.of(encoder.codes(members.frame), labels, encoder, members.weights())
     out = []
     for name, mask in MASKS.items():
@@ -236,7 +236,7 @@ class ClassRisks:
 
 def class_risks(members: Prepared, ks: Sequence[int], draws: int, seed: int) -> tuple[ClassRisks, ...]:
     """Measure each k of `ks` over `draws` files of each mask."""
-    encoder = Encoder.fit(members, members.schema.quasi)
+    encoder = Encoder.of(members, members.schema.quasi)
     codes = encoder.codes(members.frame)
     return tuple(_at_k(members, encoder, codes, k, draws, seed) for k in ks)
 

@@ -183,7 +183,10 @@ def _designs(study: PegsStudy) -> str:
         methods = ("graph, δ = 1e-9", "graph", "pairs, δ = 1e-9", "pairs", "tree", "conditionals", "margins only")
         ranked = sorted((_at(study.total(m), epsilon, True) for m in methods), key=lambda p: p.pair_variation)
         said.append(f"ε = {number(epsilon)}: " + ", ".join(f"{p.method} {p.pair_variation:.3f}" for p in ranked))
-    return "Designs at equal ε for the data set, best first, by two-way total variation. " + "; ".join(said) + "."
+    return (
+        f"Designs at equal ε for the data set, by two-way total variation, least first, {ranked[0].n_files} file(s) "
+        "each; no intervals, so neighbours may change places with another draw. " + "; ".join(said) + "."
+    )
 
 
 def _regression(study: PegsStudy) -> str:

@@ -195,7 +195,7 @@ class _Experiment:
         scene = Scene.of(prepared, settings.seed)
         ball = Ball(minimum=settings.minimum)
         radius = ball.suggested(scene)
-        encoder = Encoder.fit(prepared, prepared.schema.quasi)
+        encoder = Encoder.of(prepared, prepared.schema.quasi)
         codes = encoder.codes(prepared.frame)
         labels = scene.rows(ball.cover(scene, radius))
         state = Masking(prepared=prepared, encoder=encoder, codes=codes, labels=labels, minimum=settings.minimum)
@@ -284,7 +284,7 @@ def _toy_tables(seed: int) -> dict[str, list[dict[str, Any]]]:
     """The toy table, and what each way of pushing back makes of it."""
     table, schema = toy()
     prepared = prepare(table, schema)
-    encoder = Encoder.fit(prepared, schema.quasi)
+    encoder = Encoder.of(prepared, schema.quasi)
     labels = Ball(radius=TOY_RADIUS, minimum=4).group(prepared, seed).labels
     state = Masking(prepared=prepared, encoder=encoder, codes=encoder.codes(prepared.frame), labels=labels, minimum=4)
     out = {"original": table.to_dicts()}

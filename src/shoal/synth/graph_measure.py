@@ -5,15 +5,18 @@
 3. K times a pair is chosen by the exponential mechanism (a tenth of the budget) and measured at once. The score of a
    pair, with e what the model expects of it and p its price,
 
-       q = Σ |n − e| − C E|noise at p|,        one record changes it by at most 1, as e is whole and known before,
+       q = Σ |n − e| − Σ min(E|noise at p|, e),      one record changes it by at most 1, as e is known before and whole,
 
-   is the error that measuring would take away, less what noise brings. Only pairs that can be paid and keep the
-   junction tree small are candidates. The model is fitted anew after every four, and when three in a row say no more
-   than noise, no more are chosen.
+   is the error that measuring would take away, less what noise brings: in a cell no more than it is expected to hold,
+   as nothing in the model is negative. So a pair of many cells of which few are in use can be chosen. Only pairs that
+   can be paid and keep the junction tree small are candidates. The model is fitted anew after every four. When three
+   in a row say no more than noise, no more are chosen; where all pairs would have noise of more than 3, one is enough.
+   If the tree is full before K, and step 4 doesn't measure all pairs, the other picks go to pairs outside the tree.
 4. What was kept back: with δ one number is asked first, how far all other pairs are from the model; if that is
    much less than the noise they would have, nothing more is looked at. Else all pairs are measured, with half of the
-   money by their cells, and the other half goes where most is open. What is left buys all tables once more. With little
-   noise under pure ε all pairs are measured at once in place of steps 3 and 4.
+   money by their cells, and the other half goes where most is open. What is left buys one-way tables and pairs that
+   say more than noise once more. With little noise under pure ε all pairs are measured at once in place of steps 3
+   and 4.
 5. Pairs that the junction tree can't hold have the target e plus what shrinkage believes of their deviation.
 
 Promise: only `Purse` sees counts, at prices that are fixed before each look by public numbers and noisy answers, and
@@ -51,6 +54,7 @@ _STEPS = 60  # of mirror descent between picks
 _ASK = Fraction(1, 50)  # of the money kept back: the question whether to spend it on all pairs
 _WORTH = 0.3
 _DULL = 3  # picks in a row that say no more than noise: no further pair is chosen
+_HOPELESS = 3.0  # noise of all pairs, as total variation, from which one such pick is enough
 _CLEAR = 3.0  # log likelihood that a deviation must gain over "all is noise"
 _SEEN = 3.0  # standard deviations: a missing cell below is taken for noise
 _FAR = 1e15
@@ -80,8 +84,9 @@ def measure_graph(pegs: PeGS, encoded: Tabulated, parents: Parents, purse: Purse
         picks = (
             plan.picks if parents.how_many is None else min(len(look.pairs), parents.how_many * (len(look.sizes) - 1))
         )
-        look.choose(picks, plan)
-        look.spend_kept(plan)
+        made = look.choose(picks, plan)
+        if not look.spend_kept(plan):
+            look.choose_beyond(made)
     look.finish(plan)
     return look.found(), parents.choose == "mutual-information"
 
@@ -92,6 +97,22 @@ def _named(parents: Parents, encoded: Tabulated) -> list[Pair] | None:
     if given is None and parents.choose == "mutual-information":
         given = by_mutual_information(encoded.counts, parents.how_many or 2)
     return None if given is None else sorted({(min(i, j), max(i, j)) for i, of in given.items() for j in of})
+
+
+@dataclass(slots=True, kw_only=True)
+class _Picks:
+    """What pairs cost, the prices of choices still to be made, and how the last ones went.
+
+    A pair costs its part of `money`; `noise` is what a cell of it would have, `left` how much of the money there is.
+    """
+
+    money: Budget
+    parts: Sequence[Fraction]
+    noise: FloatArray
+    ahead: list[Budget]
+    left: Fraction = Fraction(1)
+    made: int = 0
+    dull: int = 0
 
 
 class _Look:
@@ -127,45 +148,60 @@ class _Look:
         self.empty = [self._noise_cell(i, cell) for i, cell in enumerate(self.missing)]
         return plan
 
-    def choose(self, n_picks: int, plan: Plan) -> None:
-        """Step 3: choose `n_picks` pairs and measure each at once."""
+    def choose(self, n_picks: int, plan: Plan) -> _Picks:
+        """Step 3: choose up to `n_picks` pairs that the junction tree can hold and measure each at once."""
         choosing = self.all * CHOOSING
         rest = self.purse.left - choosing
         money = rest - rest * plan.kept
-        cells = [self._cells(pair) for pair in self.pairs]
-        parts = prices(cells, n_picks, money)
-        noise = np.array(cells) * typical_error(np.array([float(part) for part in parts]), money)
-        left = Fraction(1)
-        dull = 0
-        for k, price in enumerate(choosing.split(n_picks)):
-            if k % _ROUND == 0:
-                self._fit(_STEPS)
-                expected = self._model.pair_tables()
-                far = self._distances(expected)
-            open_pairs = self._candidates(parts, left)
-            if len(open_pairs) == 0:
-                break
-            scores = (far - np.minimum(np.rint(noise), _FAR).astype(np.int64))[open_pairs]
-            at = int(open_pairs[self.purse.choice("choice of a pair", scores, 1.0, price)])
-            self._buy("pair table", {self.pairs[at]: money * parts[at]})
+        parts = prices([self._cells(pair) for pair in self.pairs], n_picks, money)
+        noise = typical_error(np.array([float(part) for part in parts]), money)
+        picks = _Picks(money=money, parts=parts, noise=noise, ahead=list(choosing.split(n_picks)))
+        while picks.ahead and len(able := self._that_fit(self._payable(picks))):
+            if picks.made % _ROUND == 0:
+                scored, expected = self._scored(noise)
+            at = self._pick(picks, able, scored, expected)
             self.inside.append(self.pairs[at])
-            left -= parts[at]
-            dull = 0 if self._judged(self.pairs[at], expected[self.pairs[at]])[2] > _CLEAR else dull + 1
-            if dull == _DULL:
-                break
+        return picks
 
-    def spend_kept(self, plan: Plan) -> None:
-        """Step 4: all pairs, if that is worth its noise."""
-        if plan.kept == 0 or not self.affords_all:
+    def choose_beyond(self, picks: _Picks) -> None:
+        """Spend picks that are left because the tree is full on pairs outside of it."""
+        if not self._payable(picks):
             return
+        scored, expected = self._scored(picks.noise)
+        while picks.ahead and (able := self._payable(picks)):
+            self._pick(picks, np.array(able, dtype=np.int64), scored, expected)
+
+    def _scored(self, noise: FloatArray) -> tuple[IntArray, dict[Pair, FloatArray]]:
+        """The score of every pair beside the model fitted anew, and what it expects of them."""
+        self._fit(_STEPS)
+        expected = self._model.pair_tables()
+        return self._distances(expected) - self._harm(expected, noise), expected
+
+    def _pick(self, picks: _Picks, able: IntArray, scored: IntArray, expected: Mapping[Pair, FloatArray]) -> int:
+        """Choose one of the pairs that are `able` and measure it; too many in a row that are dull end the picks."""
+        at = int(able[self.purse.choice("choice of a pair", scored[able], 1.0, picks.ahead.pop(0))])
+        pair = self.pairs[at]
+        self._buy("pair table", {pair: picks.money * picks.parts[at]})
+        picks.left -= picks.parts[at]
+        picks.made += 1
+        picks.dull = 0 if self._judged(pair, expected[pair])[2] > _CLEAR else picks.dull + 1
+        if picks.dull == (1 if self.b > _HOPELESS else _DULL):
+            picks.ahead.clear()
+        return at
+
+    def spend_kept(self, plan: Plan) -> bool:
+        """Step 4: all pairs, if that is worth its noise; says whether they were measured."""
+        if plan.kept == 0 or not self.affords_all:
+            return False
         self._fit(plan.steps)
         kept = (self.all - self.all * (plan.one_way + CHOOSING)) * plan.kept
         kept = kept if self.purse.left.covers(kept) else self.purse.left
         if kept.definition == "zcdp":
             ask, kept = kept * _ASK, kept - kept * _ASK
             if not self._worth(ask, kept):
-                return
+                return False
         self.measure_all(self.pairs, kept)
+        return True
 
     def measure_all(self, pairs: Sequence[Pair], money: Budget) -> None:
         """Measure these pairs; with δ in two looks."""
@@ -182,11 +218,12 @@ class _Look:
             self._buy("pair table, again", dict(zip(pairs, by_gain(spread, have, second), strict=True)))
 
     def finish(self, plan: Plan) -> None:
-        """What is left buys all tables once more; then the last fit."""
-        regions = list(self.seen.tables)
+        """What is left buys one-way tables and clear pairs once more; then the last fit."""
         if not self.purse.left.empty:
+            pairs = set(self._clear())
+            regions = [region for region in self.seen.tables if len(region) == 1 or region in pairs]
             cells = [self.seen.tables[region].size for region in regions]
-            self._buy("all tables, again", _priced(regions, cells, self.purse.left))
+            self._buy("clear tables, again", _priced(regions, cells, self.purse.left))
         self.total = self.seen.total()
         self._fit(plan.steps)
 
@@ -196,8 +233,7 @@ class _Look:
         expected = model.pair_tables()
         outside = [pair for pair in self.seen.pairs if pair not in self.inside]
         targets = {pair: table for pair in outside if (table := self._believed(pair, expected[pair])) is not None}
-        alone = self._independent()
-        clear = [pair for pair in alone if pair in self.inside and self._judged(pair, alone[pair])[2] > _CLEAR]
+        clear = [pair for pair in self._clear() if pair in self.inside]
         return Found(model=model, seen=self.seen, targets=targets, clear=(*clear, *targets), blur=self.b)
 
     @property
@@ -210,7 +246,7 @@ class _Look:
 
     def _fit(self, steps: int) -> None:
         self.model = fit_graphical(
-            self.seen.shrunk(self.total),
+            self.seen.believed(self.total),
             self.inside,
             total=self.total,
             steps=steps,
@@ -247,13 +283,17 @@ class _Look:
         """Σ |n − e| of every pair."""
         return np.array([distance(self.truth[pair], expected[pair]) for pair in self.pairs], dtype=np.int64)
 
-    def _candidates(self, parts: Sequence[Fraction], left: Fraction) -> IntArray:
-        """Pairs that were not chosen yet, can be paid and keep the junction tree small: no look at the data."""
-        chosen = set(self.inside)
-        able = [k for k, pair in enumerate(self.pairs) if pair not in chosen and parts[k] <= left]
-        return self._that_fit(able)
+    def _harm(self, expected: Mapping[Pair, FloatArray], noise: FloatArray) -> IntArray:
+        """Σ min(E|noise|, e) of every pair: no look at the data."""
+        harm = [float(np.minimum(size, expected[pair]).sum()) for pair, size in zip(self.pairs, noise, strict=True)]
+        return np.minimum(np.rint(harm), _FAR).astype(np.int64)
+
+    def _payable(self, picks: _Picks) -> list[int]:
+        """Pairs that were not measured yet and can be paid: no look at the data."""
+        return [k for k, pair in enumerate(self.pairs) if pair not in self.seen.tables and picks.parts[k] <= picks.left]
 
     def _that_fit(self, able: Sequence[int]) -> IntArray:
+        """Those that keep the junction tree small: no look at the data."""
         adjacent = adjacency(len(self.sizes), self.inside)
         ends = np.array([self.pairs[k] for k in able], dtype=np.int64).reshape(-1, 2)
         return np.array(able, dtype=np.int64)[fitting(adjacent, self.sizes, ends, TREE_CELLS)]
@@ -294,6 +334,10 @@ class _Look:
     def _independent(self) -> dict[Pair, FloatArray]:
         shares = self._model.shares()
         return {(i, j): np.outer(shares[i], shares[j]) * self.total for i, j in self.seen.pairs}
+
+    def _clear(self) -> list[Pair]:
+        """Pairs that say more than noise about a tie."""
+        return [pair for pair, e in self._independent().items() if self._judged(pair, e)[2] > _CLEAR]
 
     def _judged(self, pair: Pair, expected: FloatArray) -> tuple[float, float, float]:
         from shoal.synth._chain_kernels import judge

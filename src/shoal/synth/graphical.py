@@ -22,11 +22,11 @@ import numpy as np
 from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
 from shoal.synth._graph_kernels import Wiring, calibrated, descend, draw_keyed, pairs_with, wired
 from shoal.synth.junction import Junction, Region, junction
+from shoal.synth.levels import believed_counts
 from shoal.synth.tables import keys, mean_of_two
 
 __all__ = ["Graphical", "Sightings", "fit_graphical"]
 
-_DOUBT = 0.5  # trust in a one-way table below which it is drawn towards equal counts
 NEVER = -1e4  # the potential of a cell that is taken to be empty
 
 
@@ -54,15 +54,10 @@ class Sightings:
         weights = [1 / (self.variance[region] * self.tables[region].size) for region in one]
         return max(1.0, float(np.average([float(self.tables[region].sum()) for region in one], weights=weights)))
 
-    def shrunk(self, total: float) -> Sightings:
-        """One-way tables that are mostly noise drawn towards equal counts (James and Stein, positive part).
-
-        With m = total / C and noise of variance v, trust is max(0, 1 − (C − 3) v / Σ (y − m)²), and y becomes
-        m + trust (y − m) where that is below one half. Tables that are mostly signal stay as they are: that nothing is
-        negative helps them more.
-        """
+    def believed(self, total: float) -> Sightings:
+        """With one-way tables that are mostly noise replaced by what is believed of them (`levels`)."""
         near: dict[Region, FloatArray] = {
-            r: _towards_even(y, self.variance[r], total) for r, y in self.tables.items() if len(r) == 1
+            r: believed_counts(y, self.variance[r], total) for r, y in self.tables.items() if len(r) == 1
         }
         return replace(self, tables={**self.tables, **near})
 
@@ -174,13 +169,6 @@ def fit_graphical(
     ends = np.cumsum([theta[r].size for r in chosen])[:-1]
     fitted = {r: part.reshape(theta[r].shape) for r, part in zip(chosen, np.split(flat, ends), strict=True)}
     return Graphical.of(seen.sizes, total, fitted, step)
-
-
-def _towards_even(y: FloatArray, variance: float, total: float) -> FloatArray:
-    m = total / len(y)
-    spread = float(((y - m) ** 2).sum())
-    trust = max(0.0, 1 - (len(y) - 3) * variance / spread) if len(y) > 3 and spread > 0 else 1.0
-    return np.asarray(m + trust * (y - m), dtype=np.float64) if trust < _DOUBT else y
 
 
 def _shared(side: FloatArray) -> FloatArray:

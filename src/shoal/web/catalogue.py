@@ -22,7 +22,7 @@ from shoal.recipe import Anonymization, Coarsening, Recipe, Synthesis
 from shoal.schema import Schema
 from shoal.web.forms import ROWS, Field, fields
 
-__all__ = ["Family", "Goal", "Method", "goal", "goals", "methods"]
+__all__ = ["Family", "Goal", "Method", "bare_columns", "goal", "goals", "methods"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,9 +244,14 @@ def _lacks_sensitive(schema: Schema, kinds: tuple[str | None, ...], what: str) -
     return f"Give {what} the role sensitive."
 
 
+def bare_columns(schema: Schema) -> list[str]:
+    """The columns that synthesis draws and that have no public range or levels; others are left out without one."""
+    drawn = [c for c in schema.columns if c.role in ("quasi", "sensitive") and not c.derived]
+    return [column.name for column in drawn if not (column.levels or column.bounds or column.edges)]
+
+
 def _lacks_domain(schema: Schema) -> str:
-    released = [c for c in schema.columns if c.role in ("quasi", "sensitive", "time", "other", "weight")]
-    bare = [column.name for column in released if not (column.levels or column.bounds or column.edges)]
+    bare = bare_columns(schema)
     if not bare:
         return ""
     shown = ", ".join(bare[:5]) + (f" and {len(bare) - 5:,} more" if len(bare) > 5 else "")

@@ -14,6 +14,7 @@ from shoal.web.drafting import Drafting
 from shoal.web.forms import read_words
 from shoal.web.inspect import Opened
 from shoal.web.job import Job, to_compare, to_look, to_measure, to_release
+from shoal.web.project import folder_of
 from shoal.web.session_control import GoneError, Words
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ __all__ = ["Controller", "title_of"]
 
 MOST_TRIED = 4  # own recipes that join the default ones in a comparison
 LONGEST_TITLE = 160
+PAUSE = 0.3  # seconds before what a change does is counted: the answer to it comes first, and one more press may follow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +44,8 @@ class Controller(Drafting):
         job = self._started(id, "release", words)
         trial = f", on a sample of {sample:,} rows" if sample else ""
         options = [word for name, text in ways.items() for word in (f"--{name.replace('_', '-')}", text)]
-        command = f"{self.command(id)} {join(options)}".strip()
-        self.record(id, f"run: {recipe.title}{trial}", "" if sample else command)
+        command = f"{self.command(id, folder_of(self.session(id), job))} {join(options)}".strip()
+        self.record(id, f"run: {recipe.title}{trial}", "" if sample else command, job)
         return job
 
     def measure_in_full(self, id: str, job: Job) -> str:
@@ -92,11 +94,13 @@ class Controller(Drafting):
         """The count of who is alone by the schema as it stands; a new one is begun when the schema has changed."""
         schema, notes = self.whole_schema(id).to_dict(), self.session(id).notes
         job = self.job(str(notes.get("look", "")))
-        if notes.get("looked") == schema or (job is not None and job.result is None and not job.is_over):
+        if notes.get("looked") == schema or (job is not None and job.result is None and job.state == "running"):
             return job  # one that has told nothing yet is not thrown away, however often the schema changes
-        self.jobs.remove(str(notes.get("look_before", "")))
-        begun = self.jobs.start("look", to_look(self._ready(id), schema))
-        noted = {"look": begun, "looked": schema, "look_before": notes.get("look", "")}
+        waits = job is not None and job.state == "queued"
+        last, gone = ("look_before", "look") if waits else ("look", "look_before")
+        self.jobs.remove(str(notes.get(gone, "")))
+        begun = self.jobs.start("look", to_look(self._ready(id), schema), after=0.0 if job is None else PAUSE)
+        noted = {"look": begun, "looked": schema, "look_before": notes.get(last, "")}
         self._attached(begun, lambda: self._change(id, lambda session: session.with_notes(noted)))
         return self.job(begun)
 

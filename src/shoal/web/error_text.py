@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from shoal.errors import GuaranteeError, InputError, ParameterError, ShoalError
+from shoal.errors import ColumnError, GuaranteeError, InputError, ParameterError, ProblemsError, ShoalError
 from shoal.record import Record
 from shoal.register.refusal import CrossedError
 
@@ -41,6 +41,8 @@ class Failure(Record):
         What was wrong and what to do; never a cell.
     kind
         A promise that can't be met (``"guarantee"``), unusable input, a wrong parameter, or a fault of the program.
+    columns
+        What is wrong with which column, where that is why: its name and the rule with its remedy.
     releases, keeps_groups
         The earlier releases of the same people beside which it doesn't hold, if that is why, and whether it could keep
         the groups of one of them.
@@ -56,6 +58,7 @@ class Failure(Record):
 
     message: str
     kind: Fault = "internal"
+    columns: tuple[tuple[str, str], ...] = ()
     releases: tuple[str, ...] = ()
     keeps_groups: bool = False
 
@@ -66,7 +69,10 @@ class Failure(Record):
     def from_dict(cls, words: Mapping[str, Any]) -> Failure:
         """Read a failure back from its words."""
         releases, groups = tuple(words.get("releases", ())), bool(words.get("keeps_groups", False))
-        return cls(message=words["message"], kind=words["kind"], releases=releases, keeps_groups=groups)
+        columns = tuple((name, rule) for name, rule in words.get("columns", ()))
+        return cls(
+            message=words["message"], kind=words["kind"], columns=columns, releases=releases, keeps_groups=groups
+        )
 
 
 def explain(error: BaseException, folder: Path | None = None) -> Failure:
@@ -76,11 +82,22 @@ def explain(error: BaseException, folder: Path | None = None) -> Failure:
     if isinstance(error, ShoalError):
         if isinstance(error, CrossedError):
             return _crossed(error)
-        return Failure(message=str(error), kind=_kind(error))
+        return Failure(message=str(error), kind=_kind(error), columns=_by_column(error))
     if isinstance(error, MemoryError):
         hint = "Close other programs, or use fewer rows or columns, and run it again."
         return Failure(message=f"not enough memory. {hint}", kind="input")
     return Failure(message=_internal(error, folder), kind="internal")
+
+
+def _by_column(error: ShoalError) -> tuple[tuple[str, str], ...]:
+    """What is wrong with which column, if that is all that is wrong."""
+    problems = error.problems if isinstance(error, ProblemsError) else (error,)
+    named = [one for one in problems if isinstance(one, ColumnError)]
+    return tuple((one.column, _rule(one)) for one in named) if len(named) == len(problems) else ()
+
+
+def _rule(error: ColumnError) -> str:
+    return str(error).removeprefix(f"{error.owner}: ")
 
 
 def _crossed(error: CrossedError) -> Failure:

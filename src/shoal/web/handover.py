@@ -8,13 +8,14 @@ from pathlib import Path
 from shlex import join
 from typing import Any
 
-from shoal.errors import FileError
+from shoal.errors import FileError, ParameterError
 from shoal.files.atomic import sha256
 from shoal.release.folders import MANIFEST
 from shoal.release.minisign import new_key
 from shoal.web.controller import Controller
 from shoal.web.export import hand_over
 from shoal.web.job import ENTRY, Job
+from shoal.web.project import folder_of
 
 __all__ = ["default_folder", "default_key", "entered", "sign_release", "write_release"]
 
@@ -73,8 +74,10 @@ def sign_release(controller: Controller, session: str, job: Job, given: Mapping[
     """Sign a finished release with what was decided; a folder that it was written to is signed as well."""
     from shoal.release.sign import sign
 
-    key, password = _key(controller, given), given.get("password") or None
     decided: dict[str, Any] = {name: given.get(name, "").strip() or None for name in DECISION}
+    if not decided["by"]:
+        raise ParameterError("decision", "must name who decides", hint="Enter the name of that person.")
+    key, password = _key(controller, given), given.get("password") or None
     sign(job.folder / "release", key, password=password, **decided)
     written = controller.session(session).notes.get("written", {}).get(job.id)
     if written is not None:
@@ -83,8 +86,9 @@ def sign_release(controller: Controller, session: str, job: Job, given: Mapping[
     controller.note(session, "decisions", {**known, job.id: {**decided, "key": str(key), "signed": True}})
     controller.note(session, "key", str(key))
     words = [word for name, text in decided.items() if text for word in (f"--{name}", text)]
-    command = join(["shoal", "sign", written or "release", "--key", str(key), *words])
-    controller.record(session, f"signed by {decided['by'] or 'an unnamed person'}", command)
+    folder = folder_of(controller.session(session), job.id)
+    command = join(["shoal", "sign", folder, "--key", str(key), *words])
+    controller.record(session, f"signed by {decided['by']}", command, job.id)
 
 
 def _key(controller: Controller, given: Mapping[str, str]) -> Path:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import FileError, InputError
-from shoal.files import Labels, read_source
+from shoal.files import read_source
 from shoal.files.atomic import check_readable, reporting
 from shoal.record import Record
 
@@ -24,7 +24,17 @@ if TYPE_CHECKING:
 
     from shoal.files import Source
 
-__all__ = ["ColumnView", "Opened", "check_unchanged", "look_at", "open_file", "stamp_of"]
+__all__ = [
+    "BEFORE",
+    "CODEBOOK",
+    "ColumnView",
+    "Opened",
+    "check_unchanged",
+    "look_at",
+    "open_file",
+    "rows_to_judge",
+    "stamp_of",
+]
 
 PREVIEW_ROWS = 50
 PREVIEW_COLUMNS = 50
@@ -36,6 +46,11 @@ MOST_LEVELS = 12
 MOST_CELLS = 20_000_000  # beyond it the proposal and the scan look at evenly spaced rows
 
 _MARK_BYTES = 1 << 16
+
+BEFORE = "without_codebook"
+"""In a proposal with a codebook: the schema that was proposed without it, to go back to."""
+CODEBOOK = "codebook"
+"""In a proposal with a codebook: its name."""
 
 Stamp = Mapping[str, Any]
 
@@ -172,6 +187,7 @@ def open_file(
     encoding: str | None = None,
     decimal: str = ".",
     sheet: str | None = None,
+    codebook: str | Path | None = None,
     *,
     tell: Callable[[Opened], None] | None = None,
     keep: Path | None = None,
@@ -182,6 +198,9 @@ def open_file(
     ----------
     path, delimiter, encoding, decimal, sheet
         As for `shoal.read_table`.
+    codebook
+        What its columns and codes mean (`shoal.files.codebook.read_codebook`); one that can't be used is told in
+        `notes`.
     tell
         Called with the first stage of a large file, as soon as it is there.
     keep
@@ -209,6 +228,7 @@ def open_file(
     >>> opened.n_rows, [column.type for column in opened.columns], opened.proposal["schema"]["columns"]["age"]["role"]
     (90, ['whole number', 'whole number'], 'quasi')
     """
+    from shoal.web.described import described
     from shoal.web.table_reading import first_look, width
 
     file = Path(path)
@@ -221,7 +241,8 @@ def open_file(
     source = read_source(file, codes=None, **asked)
     opened = _seen(source, file, stamp, asked, stage="full")
     check_unchanged(opened)
-    return _with_copy(_judged(opened, source), source, keep)
+    judged = _judged(opened, source)
+    return _with_copy(judged if codebook is None else described(judged, source, Path(codebook)), source, keep)
 
 
 def look_at(frame: pl.DataFrame, file: Path, *, table: str) -> Opened:
@@ -333,9 +354,13 @@ def _count(column: pl.Series, looked_at: pl.Series) -> ColumnView:
 def _shape(column: pl.Series) -> tuple[tuple[float, ...], bool]:
     """The distribution of a column in a few shares, and whether they are of bins in order."""
     ordered = column.dtype.is_numeric() or column.dtype.is_temporal()
-    counts = _binned(column) if ordered else column.drop_nulls().value_counts(sort=True)["count"].to_numpy()
+    counts = _binned(column) if ordered else _level_sizes(column)
     whole = max(1.0, float(counts.sum()))
     return tuple(round(float(count) / whole, 4) for count in counts[: BINS if ordered else MOST_LEVELS]), ordered
+
+
+def _level_sizes(column: pl.Series) -> Any:
+    return column.drop_nulls().alias("level").value_counts(sort=True, name="n")["n"].to_numpy()
 
 
 def _binned(column: pl.Series) -> Any:
@@ -367,16 +392,20 @@ def _judged(opened: Opened, source: Source) -> Opened:
     from shoal.compliance.scan import scan
     from shoal.schema.infer import propose
 
-    frame, labels = source.frame, source.labels or Labels()
-    step = _step(frame)
-    looked_at = frame if step == 1 else frame.gather_every(step)
+    frame, looked_at = source.frame, rows_to_judge(source.frame)
     words = f"The proposal and the identifier scan used {len(looked_at):,} of {len(frame):,} rows, evenly spaced."
     return replace(
         opened,
-        proposal=propose(looked_at, labels.absences, labels.columns).to_dict(),
+        proposal=propose(looked_at, source.labels).to_dict(),
         scan=scan(looked_at).to_dict(),
-        notes=(*opened.notes, *([] if step == 1 else [words])),
+        notes=(*opened.notes, *([] if looked_at is frame else [words])),
     )
+
+
+def rows_to_judge(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows that a proposal and the scan look at: all, or of a large table evenly spaced ones."""
+    step = _step(frame)
+    return frame if step == 1 else frame.gather_every(step)
 
 
 def _with_copy(opened: Opened, source: Source, keep: Path | None) -> Opened:

@@ -166,9 +166,11 @@ def to_open(
     encoding: str | None = None,
     decimal: str = ".",
     sheet: str | None = None,
+    codebook: str | Path | None = None,
 ) -> dict[str, Any]:
-    """The words of a job that opens a file."""
-    return {"path": str(path), "delimiter": delimiter, "encoding": encoding, "decimal": decimal, "sheet": sheet}
+    """The words of a job that opens a file, whose columns a codebook may describe."""
+    reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "sheet": sheet}
+    return {"path": str(path), **reading, "codebook": None if codebook is None else str(codebook)}
 
 
 def to_look(opened: Opened, schema: Words) -> dict[str, Any]:
@@ -229,7 +231,7 @@ def to_release(
 def to_measure(opened: Opened, replay: str | Path, measures: Sequence[str]) -> dict[str, Any]:
     """The words of a job that asks everybody where a release was measured on a sample.
 
-    `replay` is its replay file, `measures` are what was sampled (`shoal.risk.in_full.NAMES`).
+    `replay` is its replay file, `measures` are what was sampled (`shoal.risk.assessment.NAMES`).
     """
     return {"opened": opened.slim().to_dict(), "replay": str(replay), "measures": list(measures)}
 

@@ -1,7 +1,8 @@
 """What a child does: read its job, do it, and write how it goes.
 
 Run by `shoal.web.jobs`; the first line on standard input is the job's folder. Exit codes are those
-of the command line, and 28 where the disk is so full that not even that could be written.
+of the command line, and 28 where the disk is so full that not even that could be written. A child that has looked at a
+table says so with a line, and waits for the folder of another job.
 
 A job opens a file, looks how exposed it is, makes a release, or compares recipes.
 """
@@ -21,6 +22,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import ParameterError
@@ -49,14 +51,34 @@ _CODES = {"parameter": 2, "guarantee": 3, "input": 4, "internal": 1}
 
 
 def main() -> int:
-    """Wait for a job, do it, and give the exit code."""
+    """Wait for a job, do it, and give the exit code; after a look, wait for another."""
     signal.signal(signal.SIGTERM, _leave)
+    answers = _own_output()
     _load()
     folder = sys.stdin.readline().strip()
     if not folder:
         return 0  # nobody needs it any more
-    follow_parent()
-    return do(Path(folder))
+    others: SimpleQueue[str] = SimpleQueue()
+    follow_parent(others.put)
+    while not (code := do(Path(folder))) and _has_looked(Path(folder)):
+        os.write(answers, b'{"done": true}\n')
+        folder = others.get().strip()
+    return code
+
+
+def _own_output() -> int:
+    """Where answers are written; what libraries print goes nowhere."""
+    answers, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+    return answers
+
+
+def _has_looked(folder: Path) -> bool:
+    try:
+        return read_job(folder).kind == "look"
+    except (OSError, ValueError):  # removed meanwhile
+        return False
 
 
 def do(folder: Path) -> int:
@@ -171,7 +193,7 @@ def _fail(job: Job, words: Mapping[str, Any], error: Exception) -> int:
 def _load() -> None:
     """Load what every job needs, and as long as nobody waits, what a release needs; leave the processor to the page."""
     if hasattr(os, "nice"):
-        os.nice(2)
+        os.nice(5)
     for name in ("shoal.compliance.scan", "shoal.schema.infer", "shoal.release", "numba"):
         if _is_asked():
             return
@@ -202,9 +224,16 @@ def open_table(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
     _run_query(words)
     reading = {name: value for name, value in words.items() if name not in ("database", "sql")}
     if Path(words["path"]).is_dir() or words.get("sheet") == ALL_SHEETS:
+        _require_no_codebook(words)
         asked = {name: words.get(name) for name in ("delimiter", "encoding")}
         return open_linked(words["path"], keep=folder, **asked, decimal=words.get("decimal", ".")).to_dict()
     return open_file(**reading, tell=tell, keep=folder).to_dict()
+
+
+def _require_no_codebook(words: Words) -> None:
+    if words.get("codebook") is not None:
+        hint = "Propose one table at a time with it."
+        raise ParameterError("codebook", "must be omitted with linked tables", hint=hint)
 
 
 def _run_query(words: Words) -> None:
@@ -254,7 +283,7 @@ def release(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
     say.expect(forecast(*_persons(source, schema), recipe))
     asked = words.get("register") or {}
     with _account(source, recipe, words) as account, _register(source, account, words) as register:
-        made = make(
+        now = make(
             source,
             schema,
             recipe,
@@ -266,8 +295,8 @@ def release(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
             **held,
         )
         spent = None if account is None else _spent(account)
-        out = postponed(made, folder / ENTRY)
-        target = out.write(folder / "release", format=words.get("format") or _format(source), progress=say)
+        made = postponed(now, folder / ENTRY)  # from here on this one: each release measures for itself
+        target = made.write(folder / "release", format=words.get("format") or _format(source), progress=say)
     say("drawing")
     return {**_result(made, target), "account": spent, "sample": words.get("sample"), "view": view_of(made)}
 
@@ -275,7 +304,7 @@ def release(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
 def measure(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
     """Make a release again as it was, and try on everybody what was tried on a sample, however long that takes."""
     from shoal.release.manifest import replay
-    from shoal.risk.in_full import NAMES, tried_on_all
+    from shoal.risk.assessment import NAMES, tried_on_all
 
     opened = Opened.from_dict(words["opened"])
     check_unchanged(opened)

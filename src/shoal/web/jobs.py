@@ -5,7 +5,8 @@ child as it goes) and ``result.json``. The child runs in a process group of its 
 any moment, and ends by itself when the workbench does. What a stopped job had written so far is removed.
 
 Two jobs run at a time; others wait their turn. Files are looked at in a lane of their own, so that a person who opens
-one doesn't wait for a long release.
+one doesn't wait for a long release. A child that has counted waits for the next job: after each change of a column's
+role another count is asked for, and starting a child takes longer than most counts.
 """
 
 from __future__ import annotations
@@ -32,15 +33,17 @@ __all__ = ["Jobs", "spawn_child"]
 
 AT_ONCE = 2
 TO_SETTLE = 10.0  # seconds for the last records to be written
+LONGEST_LOOK = 3600.0  # seconds
 
 _QUICK = ("open", "look")
+_LOOK = "look"
 _RECORD = {"job.json", "request.json"}
 _FAULT = "fault.txt"  # why a job failed; one that was stopped has nothing to explain
 
 
 def spawn_child() -> Child:
-    """A child that loads the libraries and waits for a line with the folder of its job."""
-    return Child.spawn(interpreter("shoal.web.job_process"))
+    """A child that loads the libraries and waits for a line with the folder of its job; it answers each look."""
+    return Child.spawn(interpreter("shoal.web.job_process"), answers=True)
 
 
 class Jobs:
@@ -83,20 +86,33 @@ class Jobs:
         self._jobs: dict[str, Job] = {}  # every job as this process last knew it
         self._queue: list[str] = []
         self._children: dict[str, Child] = {}
-        self._spare: Child | None = spawn() if warm else None
+        self._spares = [spawn()] if warm else []
         self._closed = False
         workspace.before_close(self.close)
 
-    def start(self, kind: Kind, words: Mapping[str, Any]) -> str:
-        """Ask for a job; gives its id at once. See `shoal.web.job` for the words of each kind."""
+    def start(self, kind: Kind, words: Mapping[str, Any], *, after: float = 0.0) -> str:
+        """Ask for a job; gives its id at once. See `shoal.web.job` for the words of each kind.
+
+        It waits `after` seconds before it takes its place in the queue, and can be removed meanwhile at no cost.
+        """
         if kind not in get_args(Kind):
             raise ParameterError("job", f"kind must be one of {', '.join(get_args(Kind))}", got=repr(kind)[:40])
         with self._lock:
             new = f"{next(self._numbers):04d}-{secrets.token_hex(4)}"
             self._jobs[new] = self._written(new, kind, words)
-            self._queue.append(new)
-            self._begin()
+            if not after:
+                self._line_up(new)
+        if after:
+            timer = threading.Timer(after, self._line_up, (new,))
+            timer.daemon = True
+            timer.start()
         return new
+
+    def _line_up(self, id: str) -> None:
+        with self._lock:
+            if id in self._jobs and not self._jobs[id].is_over:
+                self._queue.append(id)
+                self._begin()
 
     def get(self, id: str) -> Job:
         """The job as it stands; one small file is read at most."""
@@ -129,11 +145,11 @@ class Jobs:
                 return job
             stopped = replace(job, state="cancelled", step="", step_share=None, ended=time.time())
             self._jobs[id] = stopped
-            if id in self._queue:
-                self._queue.remove(id)
-                self._finish(stopped)
             if id in self._children:
                 self._children[id].stop()  # its watcher finishes it
+            else:
+                self._queue = [waiting for waiting in self._queue if waiting != id]
+                self._finish(stopped)
             self._settled.notify_all()
         return stopped
 
@@ -159,16 +175,18 @@ class Jobs:
             self.remove(known)
 
     def close(self) -> None:
-        """Stop every job and the spare child."""
+        """Stop every job and the spare children."""
         with self._lock:
             self._closed = True
             for known in list(self._jobs):
                 self.cancel(known)
-            children = [*self._children.values(), *([self._spare] if self._spare else [])]
-            self._spare = None
-        for child in children:
+            running, spares = list(self._children.values()), self._spares
+            self._spares = []
+        for child in running:
             child.stop()
             child.wait()
+        for child in spares:
+            child.close()
         with self._settled:
             self._settled.wait_for(lambda: not self._children, timeout=TO_SETTLE)  # their watchers write a last time
 
@@ -203,7 +221,7 @@ class Jobs:
     def _run(self, id: str) -> None:
         job = replace(self._jobs[id], state="running", step="starting", started=time.time())
         try:
-            child = self._spare if self._spare is not None and self._spare.is_alive else self._spawn()
+            child = self._ready_child()
         except OSError as error:
             self._finish(replace(job, state="failed", step="", ended=time.time(), error=explain(error)))
             return
@@ -211,20 +229,39 @@ class Jobs:
         with suppress(ShoalError):
             write_job(job)
         child.tell(str(job.folder))
-        threading.Thread(target=self._watch, args=(id, child), daemon=True, name=f"job {id}").start()
-        self._spare = None
-        if self._warm:
+        threading.Thread(target=self._watch, args=(id, job.kind, child), daemon=True, name=f"job {id}").start()
+        if self._warm and not self._spares and job.kind != _LOOK:  # that of a look comes back
             with suppress(OSError):
-                self._spare = self._spawn()
+                self._spares.append(self._spawn())
 
-    def _watch(self, id: str, child: Child) -> None:
-        code = child.wait()
+    def _ready_child(self) -> Child:
+        """One that has loaded the libraries, if there is such."""
+        while self._spares:
+            child = self._spares.pop()
+            if child.is_alive:
+                return child
+            child.close()
+        return self._spawn()
+
+    def _watch(self, id: str, kind: Kind, child: Child) -> None:
+        answered = kind == _LOOK and child.reply(LONGEST_LOOK)[0] is not None
+        code = 0 if answered else _ended(child)
         with self._lock:
-            self._children.pop(id, None)
+            self._children.pop(id, None)  # from here on nobody who stops the job reaches the child
+            if answered:
+                self._keep(id, child)
             if id in self._jobs:
                 self._finish(self._outcome(self._jobs[id], code))
             self._begin()
             self._settled.notify_all()
+
+    def _keep(self, id: str, child: Child) -> None:
+        """Let a child wait for another job, unless it was stopped or enough of them wait already."""
+        stopped = self._closed or id not in self._jobs or self._jobs[id].is_over
+        if self._warm and not stopped and len(self._spares) < self._at_once:
+            self._spares.append(child)
+        else:
+            child.close()
 
     def _outcome(self, job: Job, code: int) -> Job:
         """How a job ended whose child is gone."""
@@ -250,6 +287,13 @@ class Jobs:
             _sweep(job.folder, _RECORD if job.state == "cancelled" else {*_RECORD, _FAULT})
         with suppress(ShoalError):
             write_job(job)
+
+
+def _ended(child: Child) -> int:
+    """Wait until a child has ended; its exit code."""
+    code = child.wait()
+    child.close()
+    return code
 
 
 def _remove(folders: Iterable[Path]) -> None:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import FileError
+from shoal.errors import FileError, ParameterError
 from shoal.files import write_table
+from shoal.files.atomic import check_readable
 from shoal.web.inspect import Opened
 from shoal.web.job import ALL_SHEETS, Job, to_open
 from shoal.web.project import ENDING, read_project
@@ -16,9 +17,10 @@ from shoal.web.session import Session
 from shoal.web.session_control import GoneError, SessionControl, Words, entry_of
 from shoal.web.workspace import plain_name
 
-__all__ = ["Opening"]
+__all__ = ["LARGEST_CODEBOOK", "Opening", "check_codebook"]
 
 SAMPLE_ROWS = 2_000
+LARGEST_CODEBOOK = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +28,7 @@ class Opening(SessionControl):
     """Sessions, and how files come to them and leave."""
 
     def open(self, path: Path, **reading: Any) -> Session:
-        """Begin a session for a file; reading it goes on in the background."""
+        """Begin a session for a file, which may have a `codebook`; reading it goes on in the background."""
         return self._begin(Session.new(), path, path.name, to_open(path, **reading))
 
     def open_by_path(self, text: str, **reading: Any) -> Session:
@@ -35,6 +37,18 @@ class Opening(SessionControl):
             raise FileError("path", "must name a file", hint="Enter its path, for example /data/people.csv.")
         path = self.access.place(text.strip())
         return self.open_project(path) if path.suffix == ENDING else self.open(path, **reading)
+
+    def codebook(self, text: str, of: str, sheet: str = "") -> Path:
+        """The codebook whose path a person typed for the file `of`; an error says why it can't be used."""
+        file = self.access.place(of.strip())
+        if file.suffix == ENDING:
+            raise ParameterError("codebook", "must be omitted with a project", hint="It has its schema already.")
+        if file.is_dir() or sheet == ALL_SHEETS:
+            hint = "Propose one table at a time with it."
+            raise ParameterError("codebook", "must be omitted with linked tables", hint=hint)
+        book = self.access.place(text.strip())
+        check_codebook(book)
+        return book
 
     def open_query(self, database: str, sql: str) -> Session:
         """A session for the rows that a query gives, or (none) for all tables, linked; on this machine only."""
@@ -66,7 +80,9 @@ class Opening(SessionControl):
     def _begin(self, session: Session, path: Path, name: str, words: Words) -> Session:
         job = self.jobs.start("open", words)
         entry = entry_of(f"opened {name}")
-        begun = session.with_notes({"name": name, "path": str(path), "opening": job}).with_entry(entry)
+        notes = {"name": name, "path": str(path), "opening": job}
+        notes |= {"codebook": words["codebook"]} if words.get("codebook") else {}
+        begun = session.with_notes(notes).with_entry(entry)
         self._attached(job, lambda: self.workspace.sessions.save(begun))
         return begun
 
@@ -118,8 +134,20 @@ class Opening(SessionControl):
             store = self.workspace.compared / session.id
             for job in (*last.job_ids, *(str(last.notes.get(name, "")) for name in ("opening", "look", "look_before"))):
                 self.jobs.remove(job, store)
-            self.workspace.forget(Path(str(last.notes["path"])))
+            for held in (last.notes["path"], last.notes.get("codebook")):
+                if held:
+                    self.workspace.forget(Path(str(held)))
             shutil.rmtree(store, ignore_errors=True)
+
+
+def check_codebook(book: Path) -> None:
+    """Read a codebook, to say at once what is wrong with it; a large file is none, and is not read."""
+    from shoal.files.codebook import read_codebook
+
+    check_readable(book)
+    if book.stat().st_size > LARGEST_CODEBOOK:
+        raise FileError(str(book), f"must have at most {LARGEST_CODEBOOK / 1e6:g} MB to be a codebook")
+    read_codebook(book)
 
 
 def _is_linked_workbook(session: Session, file: Path) -> bool:

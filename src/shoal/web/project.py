@@ -20,7 +20,7 @@ from shoal.files.atomic import write_text
 from shoal.schema import Schema
 from shoal.web.session import Session
 
-__all__ = ["ENDING", "Recent", "project_words", "read_project", "schema_text", "script_of"]
+__all__ = ["ENDING", "Recent", "folder_of", "project_words", "read_project", "schema_text", "script_of"]
 
 ENDING = ".shoal"
 FORMAT = 1
@@ -62,17 +62,35 @@ def read_project(path: Path) -> dict[str, Any]:
     return words
 
 
+def folder_of(session: Session, job: str) -> str:
+    """Where a command of the log writes a run: each has a folder of its own."""
+    runs = list(dict.fromkeys(entry.job for entry in session.log if entry.job))
+    place = (runs.index(job) if job in runs else len(runs)) + 1
+    return "release" if place == 1 else f"release-{place}"
+
+
 def script_of(session: Session) -> str:
-    """The log as a shell script: who did what, when, and the commands that do the same."""
+    """The log as a shell script: who did what, when, and the commands that do the same.
+
+    Of the runs those that left are made again, signed or written; where none did, the last one. The others are told.
+    """
     name = _one_line(str(session.notes.get("name", "a file")))
     lines = ["#!/bin/sh", f"# What was done with {name} in the workbench.", "set -e", ""]
     if session.schema is not None:
         lines += ["cat > schema.toml <<'END OF SCHEMA'", schema_text(session.schema).rstrip()]
         lines += ["END OF SCHEMA", ""]
+    kept = _made_again(session)
     for entry in session.log:
         lines.append(f"# {_day(entry.at)}, {_one_line(entry.who)}: {_one_line(entry.what)}")
-        lines += [entry.command] if entry.command else []
+        tried = "" if entry.job in kept else "# not kept: "
+        lines += [f"{tried}{entry.command}"] if entry.command else []
     return "\n".join(lines) + "\n"
+
+
+def _made_again(session: Session) -> set[str]:
+    left = {*session.notes.get("decisions", {}), *session.notes.get("written", {})}
+    runs = [entry.job for entry in session.log if entry.job and entry.command]
+    return {"", *(left.intersection(runs) or runs[-1:])}
 
 
 def schema_text(words: Mapping[str, Any]) -> str:

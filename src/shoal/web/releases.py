@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,22 +57,47 @@ class Left:
         return f"holds beside {self.beside}" if not self.below else f"{self.below:,} below k, despite: {self.despite}"
 
 
-def left_before() -> tuple[Left, ...]:
-    """Every release in the register, the newest first; none where there is no register yet."""
-    with _own_ledger() as ledger:
+def left_before(files: Iterable[Path] = ()) -> tuple[Left, ...]:
+    """Every release in the register, the newest first; none where there is no register yet.
+
+    Synthetic releases of a file that has an account are entered in the ledger of the account, which may lie beside it:
+    those of `files` are among them.
+    """
+    found = [one for address in _addresses(files) for one in _in_ledger(address)]
+    return tuple(left for _, left in sorted(found, key=lambda one: one[0], reverse=True))
+
+
+def _in_ledger(address: str) -> list[tuple[str, Left]]:
+    """The releases of one ledger, the newest first, each with the moment when it was entered."""
+    with _opened(address) as ledger:
         if ledger is None:
-            return ()
+            return []
         labels = {one.name: one.label or one.name for one in ledger.balances() if one.kind == "data"}
-        return tuple(_left(words, labels) for words in reversed(ledger.releases()))
+        return [(words["at"], _left(words, labels)) for words in reversed(ledger.releases())]
 
 
-def withdraw(release: str, because: str) -> None:
-    """Note that a release never left, or was called back; it stays in the journal."""
+def withdraw(release: str, because: str, files: Iterable[Path] = ()) -> None:
+    """Note that a release never left, or was called back; it stays in the journal of the ledger that it is in."""
     if not because.strip():
         raise ParameterError("withdrawal", "must have a reason", hint="Say why: it is kept in the journal.")
-    with _own_ledger() as ledger:
-        if ledger is not None:
-            ledger.withdraw(release, because.strip())
+    for address in _addresses(files):
+        with _opened(address) as ledger:
+            if ledger is not None and any(words["release"] == release for words in ledger.releases()):
+                ledger.withdraw(release, because.strip())
+                return
+    raise ParameterError("withdrawal", "must be of a release in the register", hint="Open its file again.")
+
+
+def _addresses(files: Iterable[Path]) -> tuple[str, ...]:
+    """The user's register, and the ledgers of the accounts of `files`; each once."""
+    from shoal.ledger.tag import Tag  # SQLAlchemy takes a third of a second to load
+
+    found = [os.environ.get("SHOAL_LEDGER") or own_ledger()]
+    for file in files:
+        with suppress(ShoalError):  # an account of an earlier version: a run brings it up to date
+            tag = Tag.read(file.resolve())
+            found += [] if tag is None else [tag.url(file.resolve())]
+    return tuple(dict.fromkeys(found))
 
 
 def _left(words: dict[str, Any], labels: dict[str, str]) -> Left:
@@ -93,16 +118,14 @@ def _left(words: dict[str, Any], labels: dict[str, str]) -> Left:
 
 
 @contextmanager
-def _own_ledger() -> Iterator[Ledger | None]:
-    from shoal.ledger.ledger import Ledger  # SQLAlchemy takes a third of a second to load
+def _opened(address: str) -> Iterator[Ledger | None]:
+    from shoal.ledger.ledger import Ledger
 
-    shared = os.environ.get("SHOAL_LEDGER")
-    url = shared or own_ledger()
-    if not shared and not Path(url.removeprefix("sqlite:///")).exists():
+    if address.startswith("sqlite:///") and not Path(address.removeprefix("sqlite:///")).exists():
         yield None
         return
     try:
-        ledger = Ledger.open(url, create=False, keep=False)
+        ledger = Ledger.open(address, create=False, keep=False)
     except ShoalError:  # made by an earlier version: a run brings it up to date
         yield None
         return

@@ -20,7 +20,9 @@ from shoal.release import Release
 from shoal.release.hierarchical_risk import hierarchy_of
 from shoal.report.correlation import correlations_of
 from shoal.report.marginal import Marginal, cells_of_rows
-from shoal.risk.in_full import sampled
+from shoal.report.numbers import listed, percent
+from shoal.report.pieces import weak_bound
+from shoal.risk.assessment import sampled
 from shoal.web.column_pairs import joint_cells
 
 __all__ = ["view_of"]
@@ -31,6 +33,7 @@ MOST_COLUMNS = 24
 MOST_CORRELATED = 15
 MOST_SHOWN = 40
 LONGEST = 60
+MOST_NAMED = 6
 MUCH, MOVED = 0.2, 0.1  # shares from which a blank column, and a distribution that moved, are worth a word
 
 
@@ -242,16 +245,27 @@ def _text(cell: Any) -> str:
 def _watch(release: Release, marginals: Sequence[Marginal], blanks: Mapping[str, float]) -> list[str]:
     """What the person who decides should look at first."""
     lost = _lost(release)
-    found = [f"{name}: blank in {share:.0%} of the released rows." for name, share in blanks.items() if share > MUCH]
+    blank = {name: share for name, share in blanks.items() if share > MUCH}
+    found = _ranked("Blank in most or many of the released rows", blank)
     gone = lost["used"] - lost["out"]
     if gone > 0.02 * max(1, lost["used"]) and release.pair.is_of_people:
         found.append(f"{gone:,} of {lost['used']:,} usable rows are not in the release; who they are is not random.")
     if lost["came"] > lost["used"]:
         found.append(f"{lost['came'] - lost['used']:,} rows were dropped because a number was missing.")
-    said = {name for name, share in blanks.items() if share > MUCH}
-    moved = [one for one in marginals if one.distance() > MOVED and one.column not in said]
-    found += [f"{one.column}: its distribution moved by {one.distance():.0%}." for one in moved[:5]]
+    moved = {one.column: one.distance() for one in marginals if one.distance() > MOVED and one.column not in blank}
+    found += _ranked("Distributions that moved", moved)
+    weak = weak_bound(release.claims, release.recipe.k)
+    if weak:
+        found.insert(0, f"{weak[0].upper()}{weak[1:]}.")
     return [*found, *_found_by_events(release), *release.warnings]
+
+
+def _ranked(what: str, shares: Mapping[str, float]) -> list[str]:
+    """One line that names the columns with the largest shares, and how many more there are."""
+    order = sorted(shares, key=lambda name: -shares[name])
+    named = [f"{name} {percent(shares[name])}" for name in order[:MOST_NAMED]]
+    rest = [f"{len(order) - MOST_NAMED} more"] if len(order) > MOST_NAMED else []
+    return [f"{what}: {listed([*named, *rest])}."] if named else []
 
 
 def _found_by_events(release: Release) -> list[str]:

@@ -25,11 +25,13 @@ from shoal.web.export import bundle
 from shoal.web.forms import read_words
 from shoal.web.handover import entered
 from shoal.web.job import Job
+from shoal.web.opening import LARGEST_CODEBOOK, check_codebook
 from shoal.web.pages.column_panel import hierarchy_rows
 from shoal.web.pages.jobs import RefusedPage
 from shoal.web.pages.page import shown
 from shoal.web.project import ENDING, schema_text, script_of
 from shoal.web.recoding import table_text
+from shoal.web.session import Session
 from shoal.web.unopened import Unopened
 from shoal.web.workspace import plain_name
 
@@ -58,6 +60,12 @@ def _add_files(app: FastAPI, controller: Controller) -> None:
         if "x-shoal" not in request.headers:  # a form of another site can't set it
             return JSONResponse({"problem": "Upload files from the workbench's own page."}, 403)
         return await _receive(request, controller, name, unopened)
+
+    @app.put("/codebooks/{name}")
+    async def receive_codebook(request: Request, name: str) -> Response:
+        if "x-shoal" not in request.headers:
+            return JSONResponse({"problem": "Upload files from the workbench's own page."}, 403)
+        return await _receive_codebook(request, controller, name, unopened)
 
     @app.delete("/files")
     async def stop(request: Request) -> Response:
@@ -171,17 +179,19 @@ def _forget_together(controller: Controller, mark: str) -> None:
 
 async def _receive(request: Request, controller: Controller, name: str, unopened: Unopened) -> Response:
     place, mark = None, request.query_params.get("together", "")
-    unopened.has_come(mark)
+    book = request.query_params.get("codebook", "")
+    unopened.has_come(mark or book)
     try:
         place = controller.workspace.receive_together(mark, name) if mark else controller.workspace.receive(name)
         await _write(request, place, controller.upload_limit)
         if mark:
             unopened.wait_for_next(mark)
             return JSONResponse({}, 201)
-        begin = controller.open_project if place.suffix == ENDING else controller.open
-        session = await asyncio.to_thread(begin, place)
+        session = await asyncio.to_thread(_begun, controller, place, book)
         return JSONResponse({"next": f"/b/{session.id}/columns"}, 201)
     except BaseException as error:
+        if book:
+            _forget_together(controller, book)
         if place is not None:
             controller.workspace.forget(place.parent if mark else place)
         if not isinstance(error, ClientDisconnect | OSError | ShoalError):
@@ -189,11 +199,36 @@ async def _receive(request: Request, controller: Controller, name: str, unopened
         return _not_kept(error)
 
 
-def _not_kept(error: Exception) -> Response:
+def _begun(controller: Controller, place: Path, book: str) -> Session:
+    """A session for a file that was sent, with the codebook that was sent before it under this mark."""
+    if place.suffix == ENDING:
+        return controller.open_project(place)
+    return controller.open(place, codebook=controller.workspace.codebook(book) if book else None)
+
+
+async def _receive_codebook(request: Request, controller: Controller, name: str, unopened: Unopened) -> Response:
+    """Keep a codebook until its file comes, if it can be read."""
+    place, mark = None, request.query_params.get("mark", "")
+    try:
+        place = controller.workspace.receive_codebook(mark, name)
+        await _write(request, place, min(LARGEST_CODEBOOK, controller.upload_limit))
+        await asyncio.to_thread(check_codebook, place)
+        unopened.wait_for_next(mark)
+        return JSONResponse({}, 201)
+    except BaseException as error:
+        if place is not None:
+            controller.workspace.forget(place)
+        if not isinstance(error, ClientDisconnect | OSError | ShoalError):
+            raise
+        return _not_kept(error, place)
+
+
+def _not_kept(error: Exception, place: Path | None = None) -> Response:
     if isinstance(error, ClientDisconnect):
         return JSONResponse({"problem": "The upload was interrupted."}, 400)
     if isinstance(error, ShoalError) and not is_disk_full(error):
-        return JSONResponse({"problem": str(error)}, 413 if isinstance(error, TooLargeError) else 400)
+        said = str(error) if place is None else str(error).replace(str(place), place.name)
+        return JSONResponse({"problem": said}, 413 if isinstance(error, TooLargeError) else 400)
     full = is_disk_full(error)
     return JSONResponse({"problem": FULL if full else "The file could not be stored."}, 507 if full else 500)
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from shoal.files.atomic import write_text
 from shoal.web.cache import DRAWINGS
-from shoal.web.inspect import Opened
+from shoal.web.inspect import BEFORE, CODEBOOK, Opened
 
 __all__ = ["Draft", "Entry", "Session", "SessionStore"]
 
@@ -60,12 +60,16 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One line of the log: who did what, when; `command` is the same on a command line, where there is one."""
+    """One line of the log: who did what, when; `command` is the same on a command line, where there is one.
+
+    `job` is the run that it is about, if it is about one.
+    """
 
     at: float
     who: str
     what: str
     command: str = ""
+    job: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The entry as JSON-safe words."""
@@ -143,8 +147,10 @@ class Session:
         same = self.opened is not None and self.opened.is_same(opened)
         if (same or self.notes.get("restored")) and self.schema is not None:
             return replace(self, opened=opened)
-        proposed = opened.proposal["schema"] if opened.proposal else None
-        return replace(self, opened=opened, now=replace(self.now, schema=proposed), past=(), future=())
+        found = opened.proposal or {}
+        first = found.get(BEFORE) or found.get("schema")
+        taken = replace(self, opened=opened, now=replace(self.now, schema=first), past=(), future=())
+        return taken.changed(f"codebook {found[CODEBOOK]}", schema=found["schema"]) if BEFORE in found else taken
 
     def changed(self, what: str, *, at: float = 0.0, **parts: Any) -> Session:
         """Settle some parts of the draft anew; what was undone is dropped. The same again is no step."""

@@ -96,13 +96,18 @@ class SessionControl:
         """Every session, oldest first."""
         return tuple(sorted(self.workspace.sessions.all(), key=_age))
 
+    def files(self) -> tuple[Path, ...]:
+        """The files and folders that are open, each once."""
+        named = (session for session in self.open_sessions() if "path" in session.notes)
+        return tuple(dict.fromkeys(Path(str(session.notes["path"])) for session in named))
+
     def note(self, id: str, name: str, value: Any) -> None:
         """Remember something by name; it can't be undone."""
         self._change(id, lambda session: session.with_note(name, value))
 
-    def record(self, id: str, what: str, command: str = "") -> None:
+    def record(self, id: str, what: str, command: str = "", job: str = "") -> None:
         """One more line of the log."""
-        entry = entry_of(what, command)
+        entry = entry_of(what, command, job)
         self._change(id, lambda session: session.with_entry(entry))
         self._autosave(id)
 
@@ -204,9 +209,9 @@ class SessionControl:
         self.workspace.sessions.change(id, lambda session: step(_known(session)))
 
 
-def entry_of(what: str, command: str = "") -> Entry:
+def entry_of(what: str, command: str = "", job: str = "") -> Entry:
     """A line of the log: now, by whoever works here."""
-    return Entry(at=time.time(), who=_who(), what=what, command=command)
+    return Entry(at=time.time(), who=_who(), what=what, command=command, job=job)
 
 
 def _run_summary(job: Job) -> dict[str, Any]:

@@ -118,6 +118,19 @@ class Workspace:
             raise FileError("files", "must be sent by the workbench's own page")
         return self.uploads / mark / "linked-tables"
 
+    def receive_codebook(self, mark: str, name: str) -> Path:
+        """Where the codebook of a file that is still to come is to be written; `mark`, as above, names it then."""
+        place = self.together(mark).parent / plain_name(name)
+        place.parent.mkdir(mode=0o700)
+        return place
+
+    def codebook(self, mark: str) -> Path:
+        """The codebook that was sent under this mark."""
+        found = [path for path in self.together(mark).parent.glob("*") if path.is_file()]
+        if len(found) != 1:
+            raise FileError("codebook", "must be sent before its file", hint="Choose it again.")
+        return found[0]
+
     def holds(self, path: Path) -> bool:
         """Whether `path` lies in this workspace."""
         return Path(path).resolve().is_relative_to(self.path)

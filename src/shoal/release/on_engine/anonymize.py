@@ -6,7 +6,7 @@ for a keyed sample of people against all rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -16,12 +16,15 @@ from shoal.dp.journal import Spending
 from shoal.engine import GROUPED, PERSONS, ROWS, Engine, Relation
 from shoal.errors import GuaranteeError
 from shoal.fact import Fact
+from shoal.group.mix import ClassGrouper
+from shoal.group.whole_classes import WholeClasses
 from shoal.recipe import Progress
 from shoal.recipe.anonymization import Anonymization
 from shoal.recipe.paid_model import PaidModel
 from shoal.release.claims import cell_claims
-from shoal.release.on_engine.cells import CELL, GROUP, Plan, by_cells, cut, tried
-from shoal.release.on_engine.conform import prepare_relation
+from shoal.release.on_engine.cells import CELL, GROUP, Holds, Learnt, Plan, by_cells, cut, tried
+from shoal.release.on_engine.class_mix import close_enough, whole_classes
+from shoal.release.on_engine.conform import PreparedRelation, prepare_relation, with_texts
 from shoal.rng import branch_key
 from shoal.schema import Schema
 from shoal.synth.synthesizer import Model
@@ -79,10 +82,12 @@ def anonymize_relation(
     progress("checking the table")
     prepared = prepare_relation(engine, relation, schema)
     progress("grouping")
-    cells = cut(engine, prepared, recipe.k, key, plan)
-    trial = tried(prepared, cells, recipe, seed, key)
+    classes, holding = _classes(engine, prepared, recipe, plan)
+    cells = cut(engine, prepared, recipe.k, key, plan, holding)
+    learnt = Learnt.of(prepared, classes)
+    trial = tried(learnt, cells, recipe, seed, key)
     progress("masking")
-    masked = by_cells(engine, prepared, cells, recipe, seed, key)
+    masked = by_cells(engine, learnt, cells, recipe, seed, key)
     released = [name for name in prepared.relation.columns if name in prepared.schema.released]
     masked = engine.narrow(masked, released)
     k, n_groups = class_sizes(engine, masked, [CELL, GROUP], prepared.schema.unit)
@@ -94,7 +99,7 @@ def anonymize_relation(
     found = attack(engine, prepared, cells.relation, masked, branch_key(key, "sample"))
     share = largest_share(engine, masked, [CELL, GROUP], prepared.schema.unit, k)
     return EngineMade(
-        relation=masked,
+        relation=with_texts(engine, masked, prepared.schema),
         schema=prepared.schema,
         claims=(*cell_claims(recipe, prepared.schema, share, trial.caveats, found), *trial.claims),
         facts=(*prepared.facts, _cell_fact(cells.n_cells)),
@@ -102,6 +107,17 @@ def anonymize_relation(
         n_groups=n_groups,
         k=k,
     )
+
+
+def _classes(
+    engine: Engine, prepared: PreparedRelation, recipe: Anonymization, plan: Plan
+) -> tuple[WholeClasses | None, Callable[[Relation], Holds] | None]:
+    """The classes of the table and what must hold of a cell, where the grouper looks at classes."""
+    if not isinstance(recipe.group, ClassGrouper):
+        return None, None
+    classes = whole_classes(engine, prepared.relation, prepared.schema, recipe.group, plan.rows)
+    t = recipe.group.required_closeness()
+    return classes, None if t is None else close_enough(engine, classes, t, CELL)
 
 
 def _cell_fact(n: int) -> Fact:

@@ -13,9 +13,10 @@ values can't leave them, so the measured risk is that of this run and of no othe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -28,13 +29,26 @@ from shoal.engine.cell_tree import CellTree, hosts
 from shoal.engine.marks import marks, signed
 from shoal.errors import GuaranteeError, InputError, ParameterError, ShoalError
 from shoal.frame import enter
-from shoal.group.mix import ClassGrouper
+from shoal.group.whole_classes import WholeClasses
 from shoal.recipe.anonymization import Anonymization, run_chain
 from shoal.release.on_engine.conform import PreparedRelation
 from shoal.rng import branch, branch_key
 from shoal.schema import Schema
 
-__all__ = ["CELL", "GROUP", "Cells", "Plan", "Ran", "by_cells", "check_recipe", "cut", "in_cell", "tried"]
+__all__ = [
+    "CELL",
+    "GROUP",
+    "Cells",
+    "Holds",
+    "Learnt",
+    "Plan",
+    "Ran",
+    "by_cells",
+    "check_recipe",
+    "cut",
+    "in_cell",
+    "tried",
+]
 
 CELL, GROUP = "#cell", "#group"
 _TRIAL = 2_000  # rows that the recipe is tried on before anything is cut
@@ -64,8 +78,6 @@ class Cells:
 def check_recipe(recipe: Anonymization) -> None:
     """Refuse what can't be done cell by cell with the same promise."""
     hint = "Run in memory (--engine memory), or choose another."
-    if isinstance(recipe.group, ClassGrouper):
-        raise ParameterError("--group", f"{recipe.group.name} looks at the mix of the whole table", hint=hint)
     if recipe.group.leaves_out or recipe.limits:
         raise ParameterError("--group", "limits on attackers and rejected groups need the whole table", hint=hint)
     if recipe.group.leaves_small:
@@ -75,8 +87,22 @@ def check_recipe(recipe: Anonymization) -> None:
         raise ParameterError("--mask", f"{aware[0]} starts from a record's own row and needs it all", hint=hint)
 
 
-def cut(engine: Engine, prepared: PreparedRelation, k: int, key: str, plan: Plan) -> Cells:
-    """Give every row its cell; every cell holds at least 2k persons, or all there are."""
+Holds: TypeAlias = Callable[[Sequence[str]], bool]
+"""Whether something holds of the rows at some paths together."""
+
+
+def cut(
+    engine: Engine,
+    prepared: PreparedRelation,
+    k: int,
+    key: str,
+    plan: Plan,
+    holding: Callable[[Relation], Holds] | None = None,
+) -> Cells:
+    """Give every row its cell; every cell holds at least 2k persons, or all there are.
+
+    `holding` gets the rows with their paths and says what must hold of a cell; one that fails joins its neighbour.
+    """
     rows = engine.select(prepared.relation, prepared.marked_columns)
     sample = engine.sample(rows, plan.sample, branch_key(key, "sample"), prepared.n)
     size = plan.rows * len(sample) / prepared.n
@@ -88,23 +114,42 @@ def cut(engine: Engine, prepared: PreparedRelation, k: int, key: str, plan: Plan
         tree = tree.halved(halves, len(prepared.encoder.codings))
         placed = _placed(engine, prepared, tree, key)
         persons = _persons(engine, placed, prepared.schema)
-    host = hosts(persons, 2 * k)
+    host = hosts(persons, 2 * k, None if holding is None else holding(placed))
     moved = pl.DataFrame({"from": list(host), "to": list(host.values())})
     joined = engine.recode(placed, {CELL: moved}, pl.DataFrame())
     return Cells(relation=joined, n_cells=len(set(host.values())), trial=sample.head(_TRIAL))
 
 
-def tried(prepared: PreparedRelation, cells: Cells, recipe: Anonymization, seed: int, key: str) -> Ran:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learnt:
+    """What a worker needs to know of the whole table; its classes, where the grouper looks at them."""
+
+    schema: Schema
+    codings: tuple[Coding, ...]
+    levels: pl.DataFrame
+    types: Types
+    classes: WholeClasses | None
+
+    @classmethod
+    def of(cls, prepared: PreparedRelation, classes: WholeClasses | None) -> Learnt:
+        """Leave the relation behind."""
+        return cls(
+            schema=prepared.schema,
+            codings=prepared.codings,
+            levels=prepared.palette(),
+            types=_types(prepared),
+            classes=classes,
+        )
+
+
+def tried(learnt: Learnt, cells: Cells, recipe: Anonymization, seed: int, key: str) -> Ran:
     """What a recipe makes of a few rows of the sample, and what it says of them; a wrong one fails here."""
-    return _run(recipe, _without_relation(prepared), cells.trial.sort(cells.trial.columns), seed, key)
+    return _run(recipe, learnt, cells.trial.sort(cells.trial.columns), seed, key)
 
 
-def by_cells(
-    engine: Engine, prepared: PreparedRelation, cells: Cells, recipe: Anonymization, seed: int, key: str
-) -> Relation:
+def by_cells(engine: Engine, learnt: Learnt, cells: Cells, recipe: Anonymization, seed: int, key: str) -> Relation:
     """The masked rows, each with its cell, group and mark."""
-    types = _types(prepared)
-    return engine.apply(cells.relation, CELL, _cell_function(recipe, prepared, seed, key, types), types)
+    return engine.apply(cells.relation, CELL, _cell_function(recipe, learnt, seed, key), learnt.types)
 
 
 def _placed(engine: Engine, prepared: PreparedRelation, tree: CellTree, key: str) -> Relation:
@@ -140,14 +185,12 @@ def _types(prepared: PreparedRelation) -> Types:
     return {**types, MARK: pl.Int64(), CELL: pl.String(), GROUP: pl.Int64()}
 
 
-def _cell_function(recipe: Anonymization, prepared: PreparedRelation, seed: int, key: str, types: Types) -> Batch:
-    alone = _without_relation(prepared)
-
+def _cell_function(recipe: Anonymization, learnt: Learnt, seed: int, key: str) -> Batch:
     def cell(rows: pl.DataFrame) -> pl.DataFrame:
         path = str(rows[CELL][0])
         with in_cell(path):
-            made = _run(recipe, alone, rows, branch(seed, "cell", path), branch_key(key, "cell", path))
-        return made.rows.select(list(types)).cast(dict(types))  # type: ignore[arg-type]
+            made = _run(recipe, learnt, rows, branch(seed, "cell", path), branch_key(key, "cell", path))
+        return made.rows.select(list(learnt.types)).cast(dict(learnt.types))  # type: ignore[arg-type]
 
     return cell
 
@@ -171,26 +214,14 @@ class Ran:
     claims: tuple[Claim, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Learnt:
-    """What a worker needs to know of the whole table."""
-
-    schema: Schema
-    codings: tuple[Coding, ...]
-    levels: pl.DataFrame
-
-
-def _without_relation(prepared: PreparedRelation) -> _Learnt:
-    return _Learnt(schema=prepared.schema, codings=prepared.codings, levels=prepared.palette())
-
-
-def _run(recipe: Anonymization, learnt: _Learnt, rows: pl.DataFrame, seed: int, key: str) -> Ran:
+def _run(recipe: Anonymization, learnt: Learnt, rows: pl.DataFrame, seed: int, key: str) -> Ran:
     """Group and mask sorted rows as on one machine, on the scales of the whole table."""
     prepared = Prepared(frame=enter(rows), schema=learnt.schema, rows=np.arange(len(rows)), n_original=len(rows))
-    for coding in learnt.codings:
-        prepared.once(("coding", coding.name), _constant(coding))
+    Encoder(codings=learnt.codings).share(prepared)
+    if learnt.classes is not None:
+        learnt.classes.tell(prepared)
     grouping = recipe.group.group(prepared, seed)
-    encoder = Encoder.fit(prepared, learnt.schema.quasi)
+    encoder = Encoder.of(prepared, learnt.schema.quasi)
     chained = run_chain(recipe.group, recipe.masks, prepared, encoder, grouping, seed=seed, key=key)
     written = encoder.decode(chained.codes, enter(learnt.levels), enter(rows)).to_polars()
     return Ran(
@@ -198,7 +229,3 @@ def _run(recipe: Anonymization, learnt: _Learnt, rows: pl.DataFrame, seed: int, 
         caveats=chained.caveats,
         claims=tuple(claim for claim in chained.claims if claim.basis == "proved"),
     )
-
-
-def _constant(coding: Coding) -> Callable[[], Coding]:
-    return lambda: coding

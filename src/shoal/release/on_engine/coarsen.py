@@ -3,20 +3,26 @@
 The cells are cut as for an anonymization (`shoal.release.on_engine.cells`), each with at least 2k persons, and the
 method of one machine makes every cell into classes of at least k. A class lies in one cell, so its persons are those
 that were counted there; classes of two cells that are written alike are one, which can only be larger. k is counted
-again over all rows. What one machine would have written differs: the first cuts come from a sample, and people in
-different cells don't help each other.
+again over all rows, and so is the mix of sensitive columns (`shoal.release.on_engine.mix`). What one machine would have
+written differs: the first cuts come from a sample, and people in different cells don't help each other.
 
 Mondrian writes all quasi-identifiers as texts, since a column may be exact in one cell and an interval in the next.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import polars as pl
 
 from shoal.coarsening import Mondrian, Suppress
+from shoal.coarsening.mondrian import TIGHTER
 from shoal.coarsening.suppress import WRITTEN
-from shoal.conform import Prepared
+from shoal.condition.requirements import Closeness, Promise
+from shoal.conform import Prepared, as_written, coded_as_text
 from shoal.engine import MARK, Batch, Engine, Relation, Types
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.fact import Fact
@@ -26,10 +32,11 @@ from shoal.release.claims import class_claims
 from shoal.release.on_engine.anonymize import EngineMade, class_sizes, largest_share
 from shoal.release.on_engine.cells import CELL, Plan, cut, in_cell
 from shoal.release.on_engine.conform import PreparedRelation, prepare_relation
+from shoal.release.on_engine.mix import Mixes, kept_mixes
 from shoal.rng import branch
 from shoal.schema import Schema
 
-__all__ = ["coarsen_by_cells"]
+__all__ = ["check_by_cells", "coarsen_by_cells"]
 
 _CHANGED = "#changed"
 """How many quasi-identifiers of a row are not written as they were."""
@@ -46,60 +53,101 @@ def coarsen_by_cells(
     progress: Progress,
 ) -> EngineMade:
     """Coarsen a relation cell by cell, and count its classes."""
-    _check(method)
+    check_by_cells(method)
     progress("checking the table")
     prepared = prepare_relation(engine, relation, schema)
     progress("coarsening")
-    cells = cut(engine, prepared, method.k, key, plan)
+    run = partial(_coarsened, engine, prepared, seed=seed, key=key, plan=plan)
+    made, n_cells, mixes = _kept(engine, prepared.schema, method, run)
     quasi, unit = list(prepared.schema.quasi), prepared.schema.unit
-    types = _types(method, prepared)
-    made = engine.apply(cells.relation, CELL, _classes(method, prepared.schema, seed, types), types)
-    if isinstance(method, Suppress):
-        made = engine.narrow(made, quasi)
     k, n_classes = class_sizes(engine, made, quasi, unit)
     if k < method.k:
         raise GuaranteeError(
             type(method).__name__, f"every class must hold at least {method.k} persons", got=f"a class of {k}"
         )
+    share = largest_share(engine, made, quasi, unit, k)
     return EngineMade(
         relation=made,
         schema=prepared.schema,
-        claims=class_claims(Coarsening.of(method), prepared.schema, largest_share(engine, made, quasi, unit, k)),
-        facts=(*prepared.facts, *_facts(engine, made, method, prepared, cells.n_cells)),
+        claims=class_claims(Coarsening.of(method), prepared.schema, share, mixes),
+        facts=(*prepared.facts, *_facts(engine, made, method, prepared, n_cells)),
         class_columns=quasi,
         n_groups=n_classes,
         k=k,
     )
 
 
-def _check(method: Mondrian | Suppress) -> None:
-    beyond = (method.diversity, method.closeness, getattr(method, "subsets", None), method.risk)
+def check_by_cells(method: Mondrian | Suppress) -> None:
+    """Refuse what can't be done cell by cell."""
+    beyond = (getattr(method, "subsets", None), method.risk)
     if any(asked is not None for asked in beyond) or getattr(method, "write", "sets") != "sets":
-        raise ParameterError(
-            "--method",
-            f"{method.name} on an engine takes k alone" + (" and writes sets" if isinstance(method, Mondrian) else ""),
-            hint="Run in memory (--engine memory).",
+        asks = (
+            "takes neither risk nor write=means" if isinstance(method, Mondrian) else "takes neither risk nor subsets"
         )
+        raise ParameterError("--method", f"{method.name} on an engine {asks}", hint="Run in memory (--engine memory).")
+
+
+def _coarsened(
+    engine: Engine, prepared: PreparedRelation, method: Mondrian | Suppress, *, seed: int, key: str, plan: Plan
+) -> tuple[Relation, int]:
+    """The rows as they are written, and how many cells there were."""
+    schema = prepared.schema
+    mixes = Mixes.of(engine, prepared.relation, schema, method.diversity, method.closeness)
+    holding = None if mixes is None else mixes.holding(engine, CELL, schema.unit)
+    cells = cut(engine, prepared, method.k, key, plan, holding)
+    types = _types(method, prepared)
+    made = engine.apply(cells.relation, CELL, _classes(method, schema, mixes, seed, types), types)
+    return engine.narrow(made, schema.quasi) if isinstance(method, Suppress) else made, cells.n_cells
+
+
+def _kept(
+    engine: Engine, schema: Schema, method: Mondrian | Suppress, run: Callable[..., tuple[Relation, int]]
+) -> tuple[Relation, int, list[Promise]]:
+    """What a run makes, and what it promises of sensitive columns.
+
+    Where records are left out, or persons have rows in several classes, the mix that closeness compares with depends
+    on the classes themselves; if these fail, they are made again with a stricter closeness.
+    """
+    exact = method.closeness is None or (schema.unit is None and not method.leaves_out)
+    for share in (1.0,) if exact else TIGHTER:
+        made, n_cells = run(_stricter(method, share))
+        try:
+            return made, n_cells, kept_mixes(engine, made, schema, method.diversity, method.closeness)
+        except GuaranteeError:
+            if exact or share == TIGHTER[-1]:
+                raise
+    raise AssertionError("the last try returns or raises")
+
+
+def _stricter(method: Mondrian | Suppress, share: float) -> Mondrian | Suppress:
+    if method.closeness is None or share == 1:
+        return method
+    asked = Closeness.of(method.closeness)
+    words = f"{asked.distance}:{share * asked.t!r}" if asked.distance else share * asked.t
+    return replace(method, closeness=words)
 
 
 def _types(method: Mondrian | Suppress, prepared: PreparedRelation) -> Types:
-    types, quasi = dict(prepared.relation.types), prepared.schema.quasi
-    if isinstance(method, Mondrian):
-        types |= {name: pl.String() for name in quasi}
+    types, schema = dict(prepared.relation.types), prepared.schema
+    texts = {*coded_as_text(schema), *(schema.quasi if isinstance(method, Mondrian) else ())}
+    types |= {name: pl.String() for name in texts & types.keys()}
     return {**types, _CHANGED: pl.Int64()}
 
 
-def _classes(method: Mondrian | Suppress, schema: Schema, seed: int, types: Types) -> Batch:
+def _classes(method: Mondrian | Suppress, schema: Schema, mixes: Mixes | None, seed: int, types: Types) -> Batch:
     def cell(rows: pl.DataFrame) -> pl.DataFrame:
         path = str(rows[CELL][0])
         frame = rows.drop(MARK, CELL)
         prepared = Prepared(frame=enter(frame), schema=schema, rows=np.arange(len(rows)), n_original=len(rows))
+        if mixes is not None:
+            mixes.tell(prepared)
         with in_cell(path):
             done = method.apply(prepared, branch(seed, "cell", path))
-        written = frame.with_columns(column.alias(name) for name, column in done.columns.items())
+        new = frame.with_columns(column.alias(name) for name, column in done.columns.items())
         changed = pl.zeros(len(frame), dtype=pl.Int64(), eager=True)
         for name in done.columns:
-            changed = changed + _differs(frame[name], written[name])
+            changed = changed + _differs(frame[name], new[name])
+        written = as_written(enter(new), schema).to_polars()
         released = written.with_columns(changed.alias(_CHANGED)).filter(pl.Series(done.kept))
         return released.cast(dict(types))  # type: ignore[arg-type]
 

@@ -18,8 +18,9 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import FloatArray
-from shoal.conform import check_columns, prepare, unit_rule
+from shoal.conform import check_columns, coded_as_text, prepare, unit_rule
 from shoal.domain import Axis
+from shoal.domain.absence import coded, written
 from shoal.encode import Coding, Encoder, absences, coding_of_counts, palette, step_of, with_atoms
 from shoal.engine import PERSON, ROWS, Engine, Relation
 from shoal.errors import ColumnError, InputError, Problems, ProblemsError, SchemaError
@@ -28,7 +29,7 @@ from shoal.frame import enter, series
 from shoal.recipe.rules import refuse_rules
 from shoal.schema import Column, Schema
 
-__all__ = ["PreparedRelation", "prepare_relation", "without_numbers"]
+__all__ = ["PreparedRelation", "prepare_relation", "with_texts", "without_numbers"]
 
 _MOST_VALUES = 2_000_000  # different values of one column on the driver
 _BITS = 62
@@ -95,7 +96,9 @@ def prepare_relation(engine: Engine, relation: Relation, schema: Schema) -> Prep
     _refuse(schema)
     kept = [name for name in relation.columns if name in schema.released or name in (schema.unit, *PERSON)]
     relation = engine.select(relation, kept)
-    columns, facts = _held_to(engine, relation, schema)
+    columns = _settled(engine, relation, schema)
+    relation = _with_numbers(engine, relation, columns)
+    facts = _missing_facts(engine, relation, columns)
     relation = _without_missing(engine, relation, columns)
     columns = [_with_median(engine, relation, column) for column in columns]
     settled = schema.with_columns(columns)
@@ -116,8 +119,8 @@ def prepare_relation(engine: Engine, relation: Relation, schema: Schema) -> Prep
     )
 
 
-def _held_to(engine: Engine, relation: Relation, schema: Schema) -> tuple[list[Column], list[Fact]]:
-    """The columns that are used, with their kinds settled, and what is done about missing numbers."""
+def _settled(engine: Engine, relation: Relation, schema: Schema) -> list[Column]:
+    """The columns that are used, with their kinds settled."""
     used = [c for c in schema.columns if c.role in ("quasi", "sensitive", "weight")]
     numbers = [c for c in used if _is_number(c, relation)]
     by_ends = [c.name for c in numbers]
@@ -128,11 +131,17 @@ def _held_to(engine: Engine, relation: Relation, schema: Schema) -> tuple[list[C
     columns = problems.each(
         lambda c: _kinded(ends.select(c.name) if c.name in by_ends else _few(c, counted[c.name]), c), used
     )
-    _refuse_codes(columns)
+    problems.raise_if_any()
+    return columns
+
+
+def _missing_facts(engine: Engine, relation: Relation, columns: Sequence[Column]) -> list[Fact]:
+    """What is done about missing numbers."""
     known = engine.known(relation, [c.name for c in columns])
+    problems = Problems([])
     facts = problems.each(lambda c: _missing_fact(c, known[ROWS] - known[c.name]), columns)
     problems.raise_if_any()
-    return columns, [fact for fact in facts if fact is not None]
+    return [fact for fact in facts if fact is not None]
 
 
 def _is_number(column: Column, relation: Relation) -> bool:
@@ -145,16 +154,31 @@ def _refuse(schema: Schema) -> None:
         raise SchemaError("schema", "must name at least one quasi-identifier")
 
 
-def _refuse_codes(columns: Sequence[Column]) -> None:
-    """Codes for an absence must be numbers, and kept, to be told from numbers row by row."""
-    for column in columns:
-        texts = any(isinstance(code, str) for code in column.reasons.values())
-        if texts or (column.reasons and not column.keeps_absence):
-            raise ColumnError(
-                column.name,
-                "holds numbers or reasons for their absence in a form that needs the table in memory",
-                hint="Write the reasons as numbers and keep them (no rule for missing), or run in memory.",
-            )
+def _with_numbers(engine: Engine, relation: Relation, columns: Sequence[Column]) -> Relation:
+    """The rows with codes that are texts as the numbers they stand for, and those that a rule replaces as missing."""
+    replaced = [c for c in columns if c.reasons and not c.keeps_absence]
+    texts = [c for c in columns if c.reasons and not relation.types[c.name].is_numeric()]
+    if texts:
+        types = {**relation.types, **{c.name: pl.Float64() for c in texts}}
+
+        def batch(rows: pl.DataFrame) -> pl.DataFrame:
+            with without_numbers():
+                return rows.with_columns(coded(rows[c.name], c) for c in texts).cast(types)  # type: ignore[arg-type]
+
+        relation = engine.map(relation, batch, types)
+    return _without_codes(engine, relation, replaced)
+
+
+def with_texts(engine: Engine, relation: Relation, schema: Schema) -> Relation:
+    """The rows with each code that is a text as it came, and the numbers beside it as texts."""
+    texts = [name for name in coded_as_text(schema) if relation.types.get(name, pl.String()).is_numeric()]
+    if not texts:
+        return relation
+
+    def batch(rows: pl.DataFrame) -> pl.DataFrame:
+        return rows.with_columns(written(rows[name], schema[name]) for name in texts)
+
+    return engine.map(relation, batch, {**relation.types, **{name: pl.String() for name in texts}})
 
 
 def _without_codes(engine: Engine, relation: Relation, columns: Sequence[Column]) -> Relation:
@@ -279,7 +303,8 @@ def _prepared(engine: Engine, relation: Relation, schema: Schema) -> Relation:
     """The rows as `prepare` makes them, batch by batch; where it has nothing to do, the rows as they are."""
     if not any(c.levels or c.name in schema.formats or isinstance(c.missing, int | float) for c in schema.columns):
         return engine.keep(relation)
-    present = Schema(tuple(c for c in schema.columns if c.name in relation.columns))
+    people = (schema.unit, schema.household)  # looked at as a whole: a batch doesn't know all of them
+    present = Schema(tuple(c for c in schema.columns if c.name in relation.columns and c.name not in people))
     wide = {c.name for c in present.columns if c.kind == "numeric" and not isinstance(c.missing, str)}
     types = {name: pl.Float64() if name in wide else dtype for name, dtype in relation.types.items()}
     dated = {c.name for c in present.columns if c.name in schema.formats}
@@ -289,8 +314,8 @@ def _prepared(engine: Engine, relation: Relation, schema: Schema) -> Relation:
         if len(rows) == 0:
             return pl.DataFrame(schema=types)
         with without_numbers():
-            frame = prepare(rows.drop(PERSON, strict=False), present).frame
-        made = [rows[name] if name in PERSON else series(frame, name) for name in types]
+            frame = prepare(rows.select(c.name for c in present.columns), present).frame
+        made = [series(frame, name) if name in present else rows[name] for name in types]
         return pl.DataFrame(made).cast(types)  # type: ignore[arg-type]
 
     return engine.map(relation, batch, types)

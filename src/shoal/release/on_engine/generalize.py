@@ -7,7 +7,7 @@ class is counted again over all rows. What is claimed is what `shoal.coarsen` cl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +17,8 @@ import polars as pl
 from shoal.canonical import canonical, plain
 from shoal.coarsening import Generalize
 from shoal.coarsening.coarsener import Coarsened
-from shoal.condition.counted import Counted
-from shoal.conform import Prepared, as_written, check_columns, prepare, unit_rule
+from shoal.condition.conditions import Counted
+from shoal.conform import Prepared, as_written, check_columns, coded_as_text, prepare, unit_rule
 from shoal.engine import GROUPED, PERSON, PERSONS, ROWS, Engine, Relation
 from shoal.errors import ColumnError, GuaranteeError, InputError, SchemaError
 from shoal.frame import enter, series
@@ -96,11 +96,24 @@ def _probed(engine: Engine, relation: Relation, column: Column) -> Column:
     if dtype.is_numeric() and column.levels is None:
         values = engine.extremes(relation, [name])
     else:
-        values = engine.collect(engine.select(engine.count(relation, [name]), [name]))
+        values = _different(engine, relation, name)
     checked = prepare(values, Schema((column,)))
-    if not series(checked.frame, name).equals(values[name]):
+    if not checked.schema[name].reasons and not series(checked.frame, name).equals(values[name]):
         raise ColumnError(name, "must have its levels as the schema spells them", hint="Correct either.")
     return checked.schema[name]
+
+
+def _different(engine: Engine, relation: Relation, name: str) -> pl.DataFrame:
+    return engine.collect(engine.select(engine.count(relation, [name]), [name]))
+
+
+def _spelled(engine: Engine, relation: Relation, schema: Schema) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Sensitive columns of numbers with texts for an absence: each value, and as it is written."""
+    for name in coded_as_text(schema):
+        if name in schema.sensitive and not relation.types[name].is_numeric():
+            raw = _different(engine, relation, name)
+            shown = as_written(prepare(raw, Schema((schema[name],))).frame, schema)
+            yield name, pl.DataFrame({"from": raw[name], "to": series(shown, name)})
 
 
 def _looked_at(method: Generalize, schema: Schema) -> list[str]:
@@ -157,7 +170,7 @@ def _coded(engine: Engine, relation: Relation, schema: Schema, items: _Items, do
     released = [name for name in relation.columns if name in schema.released or name in (schema.unit, *PERSON)]
     own = np.flatnonzero(done.kept)
     raw = items.raw[items.prepared.rows[own]]
-    maps, shown = {}, as_written(items.prepared.frame, items.prepared.schema)
+    maps, shown = dict(_spelled(engine, relation, schema)), as_written(items.prepared.frame, items.prepared.schema)
     for name in schema.quasi:
         now = done.columns[name] if name in done.columns else series(shown, name)
         one = raw[name].arg_unique().to_numpy()

@@ -13,25 +13,28 @@ from functools import partial, singledispatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.coarsening import Generalize, Mondrian, Suppress
-from shoal.engine import MARK, PART_FORMATS, ROWS, Engine, Inputs, Relation
+from shoal.coarsening import Coarsener, Generalize, Mondrian, Suppress
+from shoal.engine import MARK, PART_FORMATS, ROWS, Engine, Inputs, Relation, scanned
 from shoal.errors import InputError, ParameterError
 from shoal.recipe import Anonymization, Coarsening, Progress, Recipe, Synthesis, quiet, read_recipe
 from shoal.register.beside_earlier import Beside
 from shoal.release.folders import MODEL, staged
 from shoal.release.manifest import read_replay, recorded_pseudonyms
-from shoal.release.on_engine.anonymize import EngineMade, anonymize_relation
+from shoal.release.on_engine.anonymize import EngineMade, anonymize_relation, class_sizes
 from shoal.release.on_engine.cells import Plan, check_recipe
-from shoal.release.on_engine.coarsen import coarsen_by_cells
+from shoal.release.on_engine.coarsen import check_by_cells, coarsen_by_cells
+from shoal.release.on_engine.conform import prepare_relation, with_texts
+from shoal.release.on_engine.first_steps import is_first_step, rewritten_on
 from shoal.release.on_engine.free_text import check_texts_on
 from shoal.release.on_engine.generalize import generalize_relation
-from shoal.release.on_engine.preset import check_preset, held_to_preset
+from shoal.release.on_engine.named_people import check_people
+from shoal.release.on_engine.preset import held_to_preset
 from shoal.release.on_engine.pseudonyms import under_pseudonyms_on
 from shoal.release.on_engine.registering import EngineEntering, nobodys_entry
 from shoal.release.on_engine.synthesize import check_synthesis, synthesize_relation
 from shoal.release.on_engine.write import EngineRun, FilesRelease, Origin, Stamp, write_evidence
 from shoal.release.on_engine.written_table import check_written, in_order
-from shoal.release.preset_rules import preset_for, read_preset, shown
+from shoal.release.preset_rules import MEASURED, preset_for, read_preset, shown
 from shoal.release.pseudonyms import check_pseudonyms
 from shoal.release.registering import Entry
 from shoal.report.decision import Decision
@@ -93,10 +96,9 @@ def release_files(
     check_on(recipe, schema, pseudonyms, format, preset)
     held: dict[str, Any] = {"preset": preset_for(preset, recipe), "accept": accept}
     run = EngineRun.of(recipe, schema, seed, key, plan, pseudonyms=pseudonyms, format=format, stamp=stamp, **held)
-    with staged(target, overwrite=overwrite) as (stage, inside):
-        made, entry = made_on(
-            engine, engine.scan(inputs), run, inputs, register=register, account=account, allow=allow, progress=progress
-        )
+    asked: dict[str, Any] = {"register": register, "account": account, "allow": allow, "progress": progress}
+    with staged(target, overwrite=overwrite) as (stage, inside), scanned(engine, inputs) as relation:
+        made, entry = made_on(engine, relation, run, inputs, **asked)
         done = written(engine, made, run, inputs, target, stage, inside, progress, entry)
     made.drop_paid_model()
     return done
@@ -111,7 +113,7 @@ def check_on(
 ) -> None:
     """Refuse what an engine can't do, before anything is opened."""
     check_pseudonyms(schema, recipe, pseudonyms, None)
-    check_preset(preset_for(preset, recipe))
+    preset_for(preset, recipe)
     if format not in (None, *PART_FORMATS):
         raise ParameterError("--format", f"must be {' or '.join(PART_FORMATS)} on an engine", got=repr(format)[:40])
     runner_of(recipe)
@@ -129,7 +131,9 @@ def made_on(
     progress: Progress = quiet,
 ) -> tuple[EngineMade, Entry | None]:
     """What a recipe makes of a relation, with its claims, and what the register will be told."""
-    task = _Task(engine=engine, relation=relation, run=run, origin=origin, account=account, progress=progress)
+    given: dict[str, Any] = {"origin": origin, "account": account, "progress": progress}
+    task = _Task(engine=engine, relation=relation, schema=run.declared, run=run, **given)
+    check_people(engine, relation, run.declared)
     if not run.recipe.is_of_people:
         entry = None if register is None else nobodys_entry(register, engine, relation, run.declared)
         return runner_of(run.recipe)(task), entry
@@ -147,6 +151,7 @@ class _Task:
 
     engine: Engine
     relation: Relation
+    schema: Schema
     run: EngineRun
     origin: Origin
     account: Any
@@ -158,19 +163,32 @@ def _of_people(task: _Task, allow: Sequence[str]) -> EngineMade:
     engine, relation, run = task.engine, task.relation, task.run
     if run.pseudonyms is not None:
         relation = under_pseudonyms_on(engine, relation, run.declared, run.pseudonyms)
-    check_texts_on(engine, relation, shown(run.declared, run.recipe), allow)
-    made = runner_of(run.recipe)(replace(task, relation=relation))
+    first = _first_steps(run)
+    allowed = {*allow, *(name for step in first for name in getattr(step, "allow", ()))}
+    check_texts_on(engine, relation, shown(run.declared, run.recipe), sorted(allowed))
+    now = rewritten_on(engine, relation, run.declared, first)
+    made = runner_of(run.recipe)(replace(task, relation=now.relation, schema=now.schema))
+    by_preset = [MEASURED] if now.removed and not run.recipe.has_preset_steps else []
+    made = replace(made, facts=(*now.facts, *by_preset, *made.facts))
     if run.preset is None:
         return made
-    return held_to_preset(engine, made, run.preset, run.accept, engine.known(relation, [])[ROWS])
+    n_rows = engine.known(relation, [])[ROWS]
+    held: dict[str, Any] = {"accept": run.accept, "n_rows": n_rows, "methods": first, "removed": now.removed}
+    return held_to_preset(engine, made, run.preset, **held)
+
+
+def _first_steps(run: EngineRun) -> list[Coarsener]:
+    """The steps that follow from the different values of each column alone: of the recipe, or of its preset."""
+    steps = [step for step in run.recipe.methods if is_first_step(step)]
+    more = () if run.preset is None or run.recipe.has_preset_steps else run.preset.first
+    return [step for step in (*steps, *more) if isinstance(step, Coarsener)]
 
 
 @singledispatch
 def runner_of(recipe: Recipe) -> Callable[[_Task], EngineMade]:
     """What runs a recipe on an engine; an error where an engine can't."""
-    raise ParameterError(
-        "--method", "must be generalize, mondrian or suppress, alone, on an engine", hint="Run in memory."
-    )
+    rule = "must be generalize, mondrian or suppress on an engine, alone or after safe-harbor or limited-data-set"
+    raise ParameterError("--method", rule, hint="Run in memory.")
 
 
 @runner_of.register
@@ -182,29 +200,43 @@ def _(recipe: Anonymization) -> Callable[[_Task], EngineMade]:
 def _anonymized(task: _Task, *, recipe: Anonymization) -> EngineMade:
     run = task.run
     return anonymize_relation(
-        task.engine, task.relation, run.declared, recipe, run.seed, run.key, run.plan, task.progress
+        task.engine, task.relation, task.schema, recipe, run.seed, run.key, run.plan, task.progress
     )
 
 
 @runner_of.register
 def _(recipe: Coarsening) -> Callable[[_Task], EngineMade]:
-    method, *more = recipe.methods
+    first = [is_first_step(method) for method in recipe.methods]
+    *_, method = recipe.methods
+    if all(first):
+        return _as_rewritten
+    more = not all(first[:-1])
     if not more and isinstance(method, Generalize):
         return partial(_generalized, method=method)
     if not more and isinstance(method, Mondrian | Suppress):
+        check_by_cells(method)
         return partial(_coarsened_by_cells, method=method)
     return runner_of.dispatch(Recipe)(recipe)
 
 
+def _as_rewritten(task: _Task) -> EngineMade:
+    """The rows as the first steps wrote them: nothing is claimed of their classes."""
+    task.progress("checking the table")
+    prepared = prepare_relation(task.engine, task.relation, task.schema)
+    quasi, unit = list(prepared.schema.quasi), prepared.schema.unit
+    k, n_classes = class_sizes(task.engine, prepared.relation, quasi, unit)
+    rows = with_texts(task.engine, prepared.relation, prepared.schema)
+    about: dict[str, Any] = {"class_columns": quasi, "n_groups": n_classes, "k": k}
+    return EngineMade(relation=rows, schema=prepared.schema, claims=(), facts=prepared.facts, **about)
+
+
 def _generalized(task: _Task, *, method: Generalize) -> EngineMade:
-    return generalize_relation(task.engine, task.relation, task.run.declared, method, task.progress)
+    return generalize_relation(task.engine, task.relation, task.schema, method, task.progress)
 
 
 def _coarsened_by_cells(task: _Task, *, method: Mondrian | Suppress) -> EngineMade:
     run = task.run
-    return coarsen_by_cells(
-        task.engine, task.relation, run.declared, method, run.seed, run.key, run.plan, task.progress
-    )
+    return coarsen_by_cells(task.engine, task.relation, task.schema, method, run.seed, run.key, run.plan, task.progress)
 
 
 @runner_of.register

@@ -1,39 +1,67 @@
-"""A release of an engine under a preset that only counts: its rules, from counts over all rows."""
+"""A release of an engine under a preset: its rules, from counts over all rows."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
-from shoal.compliance.presets import MOST_LEVELS, Counts, Preset
+from shoal.compliance.presets import MOST_LEVELS, Check, Counts, Preset, removed_by_name
 from shoal.engine import GROUPED, ROWS, Engine, Relation
-from shoal.errors import ParameterError
+from shoal.method import Method
 from shoal.release.on_engine.anonymize import EngineMade
-from shoal.release.preset_rules import preset_facts, require_held
+from shoal.release.on_engine.first_steps import counted_columns
+from shoal.release.preset_rules import given_year, preset_facts, require_held
 from shoal.schema import Schema
 
-__all__ = ["check_preset", "counts_of", "held_to_preset"]
+__all__ = ["counts_of", "findings_on", "held_to_preset"]
 
 
-def check_preset(preset: Preset | None) -> None:
-    """Refuse a preset that looks at every cell."""
-    if preset is not None and not preset.counts_only:
-        raise ParameterError(
-            "--preset",
-            f"{preset.name} looks at every cell and needs the table in memory",
-            hint="Choose one that counts (cms, public-11, ...), or apply it to the files first, in memory.",
-        )
+def held_to_preset(
+    engine: Engine,
+    made: EngineMade,
+    preset: Preset,
+    *,
+    accept: bool,
+    n_rows: int,
+    methods: Sequence[Method] = (),
+    removed: Mapping[str, Sequence[str]] | None = None,
+) -> EngineMade:
+    """Hold a release of `n_rows` original rows to the rules of a preset; what was found is among its facts.
 
-
-def held_to_preset(engine: Engine, made: EngineMade, preset: Preset, accept: bool, n_rows: int) -> EngineMade:
-    """Hold a release of `n_rows` original rows to the rules of a preset; what was found is among its facts."""
-    n_left_out = n_rows - engine.known(made.relation, [])[ROWS]
-    bound = next((claim.value for claim in made.claims if claim.kind == "re-identification bound"), None)
-    counts = counts_of(engine, made.relation, made.schema, preset)
-    checks = preset.counted_findings(replace(counts, n_left_out=n_left_out, bound=bound))
+    `methods` are those that were run, `removed` the columns that were rewritten, by what they held.
+    """
+    allowed = {name for method in methods for name in getattr(method, "allow", ())}
+    known = {
+        "n_left_out": n_rows - engine.known(made.relation, [])[ROWS],
+        "bound": next((claim.value for claim in made.claims if claim.kind == "re-identification bound"), None),
+        "year": given_year(methods),
+        "removed": _removed(made, removed or {}),
+    }
+    schema = Schema(tuple(column for column in made.schema.columns if column.name not in allowed))
+    checks = findings_on(engine, made.relation, schema, preset, known)
     require_held(preset, checks, accept=accept)
-    return replace(made, facts=(*made.facts, *preset_facts(preset, checks)))
+    return replace(made, facts=(*made.facts, *preset_facts(preset, checks, allowed)))
+
+
+def findings_on(
+    engine: Engine, relation: Relation, schema: Schema, preset: Preset, known: Mapping[str, Any]
+) -> tuple[Check, ...]:
+    """The rules of a preset, held against a released table; `known` are further fields of `Finished`."""
+    if preset.counts_only:
+        counts = counts_of(engine, relation, schema, preset)
+        return preset.counted_findings(replace(counts, n_left_out=known.get("n_left_out"), bound=known.get("bound")))
+    empty = pl.DataFrame(schema={name: dtype for name, dtype in relation.types.items() if name in schema})
+    shown = [c.name for c in schema.released.columns if c.role != "weight"]
+    return preset.findings(empty, schema, **known, counted=counted_columns(engine, relation, shown))
+
+
+def _removed(made: EngineMade, rewritten: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    dropped = removed_by_name(c.name for c in made.schema.columns if c.name not in made.schema.released)
+    titles = dict.fromkeys((*dropped, *rewritten))
+    return {title: [*dropped.get(title, ()), *rewritten.get(title, ())] for title in titles}
 
 
 def counts_of(engine: Engine, relation: Relation, schema: Schema, preset: Preset) -> Counts:

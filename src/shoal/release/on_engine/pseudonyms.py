@@ -10,6 +10,7 @@ import polars as pl
 
 from shoal.engine import Engine, Relation
 from shoal.errors import GuaranteeError
+from shoal.frame import enter
 from shoal.pseudonym import Pseudonyms
 from shoal.release.on_engine.conform import without_numbers
 from shoal.release.pseudonyms import refuse_ties
@@ -27,8 +28,7 @@ def under_pseudonyms_on(engine: Engine, relation: Relation, schema: Schema, pseu
 
     def batch(rows: pl.DataFrame) -> pl.DataFrame:
         with without_numbers():
-            made: pl.DataFrame = pseudonyms.apply(rows, schema)
-            return made
+            return pseudonyms.replaced(enter(rows), schema).to_polars()
 
     made = engine.map(relation, batch, {**relation.types, **dict.fromkeys(names, pl.String())})
     for name, n in engine.distinct(made, names).items():

@@ -27,7 +27,7 @@ from shoal.risk.uncertainty import chernoff
 __all__ = ["TARGETS", "SampledAttack", "attack", "merged", "nearest_rows"]
 
 TARGETS = 2_000
-_TARGET, _NEAR, _TIES = "#target", "#near", "#ties"
+_TARGET, _NEAR, _TIES, _ROWS = "#target", "#near", "#ties", "#rows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,9 +113,9 @@ def _search(encoder: Encoder, known: FloatArray, bound: FloatArray) -> Batch:
     scale, mismatch = _geometry(encoder)
 
     def batch(rows: pl.DataFrame) -> pl.DataFrame:
-        counted = rows.group_by(rows.columns).len()
+        counted = rows.group_by(rows.columns).len(name=_ROWS)
         near, ties = nearest_rows(
-            known, encoder.codes(counted), counted["len"].to_numpy().astype(np.int64), bound, scale, mismatch
+            known, encoder.codes(counted), counted[_ROWS].to_numpy().astype(np.int64), bound, scale, mismatch
         )
         found = np.flatnonzero(ties > 0)
         return pl.DataFrame({_TARGET: found, _NEAR: near[found], _TIES: ties[found]})

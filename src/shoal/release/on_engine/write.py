@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import tomli_w
 
 from shoal.claim import Claim
-from shoal.engine import Engine, Inputs, Part
+from shoal.engine import Engine, Inputs, Part, scanned
 from shoal.fact import Fact, sentences
 from shoal.files import sha256, write_text
 from shoal.recipe import Recipe
@@ -244,7 +244,7 @@ def _write_report(
     files = Inputs.listed("written table", [stage / part.name for part in done.parts])
     about: dict[str, Any] = {"created": stamp.created, "versions": versions(), "hashes": hashes}
     about |= {"n_files": len(done.parts), "unmeasured": done.unmeasured}
-    shown = aggregates_of(engine, engine.scan(files), made, done.recipe, **about)
-    engine.forget(files)
+    with scanned(engine, files) as rows:
+        shown = aggregates_of(engine, rows, made, done.recipe, **about)
     write_text(stage / REPORT, with_decision(render_aggregates(shown, "external"), stamp.decision))
     write_text(inside / REPORT, render_aggregates(replace(shown, notes=sentences(done.facts)), "internal"))

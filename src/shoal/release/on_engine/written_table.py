@@ -29,7 +29,14 @@ def check_written(
 ) -> None:
     """Read the files back: they must hold exactly `rows`, in classes of k where that is claimed."""
     written = Inputs.listed("written table", files)
-    relation = read_back(engine, written, {name: dtype for name, dtype in rows.types.items() if name != MARK})
+    try:
+        _check_files(engine, made, rows, key, written, recipe)
+    finally:
+        engine.forget(written)
+
+
+def _check_files(engine: Engine, made: EngineMade, rows: Relation, key: str, files: Inputs, recipe: Recipe) -> None:
+    relation = read_back(engine, files, {name: dtype for name, dtype in rows.types.items() if name != MARK})
     own = _sum_of_marks(engine, engine.select(rows, [MARK]), lambda rows: rows[MARK].to_numpy())
     _require(digest(engine, relation, key) == own, "must hold exactly the released rows")
     if recipe.collapses:
@@ -37,7 +44,6 @@ def check_written(
         counted = engine.count(relation if made.schema.unit is None else made.relation, quasi, made.schema.unit)
         smallest = int(engine.extremes(engine.keep(counted), [PERSONS])[PERSONS][0])
         _require(smallest >= recipe.k, f"must be {recipe.k}-anonymous")
-    engine.forget(written)
 
 
 def read_back(engine: Engine, files: Inputs, types: Types) -> Relation:

@@ -16,7 +16,7 @@ from shoal.web.pages.domain import is_number, show_domain
 from shoal.web.pages.exposure import remedy
 from shoal.web.pages.layout import problem, select
 
-__all__ = ["MEANINGS", "MISSING", "Grid", "coded", "codes_asked", "is_missing"]
+__all__ = ["MEANINGS", "MISSING", "NO_RANGE", "Grid", "coded", "codes_asked", "is_missing"]
 
 KINDS = {"": "as in the data", **{kind: kind for kind in get_args(Kind)}}
 MISSING = {
@@ -30,7 +30,8 @@ MEANINGS = ("unknown", "not applicable")
 AT_ONCE = 60
 _HEADS = ("column", "shape", "role", "makes unique", "kind", "where missing", "public range or levels")
 ROLES = {role: role for role in get_args(Role)}
-_SHOWN = {"": "all roles", "to settle": "to settle", "undecided": "undecided", **ROLES}
+NO_RANGE = "no public range"
+_SHOWN = {"": "all roles", "to settle": "to settle", "undecided": "undecided", NO_RANGE: NO_RANGE, **ROLES}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +99,8 @@ class Grid:
             return {one["column"] for one in self.found.get("problems", [])}
         if role == "undecided":
             return set((self.opened.proposal or {}).get("undecided", ()))
+        if role == NO_RANGE:
+            return {name for name, words in self.words.items() if _is_bare(words)}
         return {name for name, words in self.words.items() if words.get("role") == role}
 
     def _filter(self, shown: int) -> Html:
@@ -291,6 +294,11 @@ def _missing(i: int, column: ColumnView, words: Mapping[str, Any]) -> Child:
     also = tag("span", f"codes: {', '.join(map(str, codes))}", class_="type") if codes else None
     ways = MISSING if _needs_numbers(words) else {**MISSING, "error": "Leave empty"}
     return join([select(f"{i}.missing", ways, chosen, aria_label=f"where {column.name} is missing"), also])
+
+
+def _is_bare(words: Mapping[str, Any]) -> bool:
+    known = any(words.get(name) for name in ("levels", "bounds", "edges", "derived"))
+    return words.get("role") in ("quasi", "sensitive") and not known
 
 
 def _needs_numbers(words: Mapping[str, Any]) -> bool:

@@ -183,10 +183,10 @@ class ColumnsPage(SessionPage):
             self.controller.schema(self.session)
         except ShoalError as error:
             return problem(error) or Html("")
+        named = [one for one in problems if one["column"]]
         general = [problem(one["rule"]) for one in problems if not one["column"]]
         missing = [one["column"] for one in problems if is_missing(opened, one["column"], self.words)]
-        all_at_once = self._all_missing(missing) if len(missing) > 1 else None
-        named = [one for one in problems if one["column"]]
+        all_at_once = self._all_missing(missing, len(named)) if len(missing) > 1 else None
         if not problems:
             said = f"The schema is valid. {self._counts()}." if counted else f"Checking the table… {self._counts()}."
             return tag("p", said, class_="fine")
@@ -211,8 +211,9 @@ class ColumnsPage(SessionPage):
         ]
         return tag("p", said, " ", *presses, data_key=f"code {code}")
 
-    def _all_missing(self, names: Sequence[str]) -> Html:
-        words = f"{len(names)} of them have missing numbers and no rule for these. For all of them at once:"
+    def _all_missing(self, names: Sequence[str], n: int) -> Html:
+        some = "They all" if len(names) == n else f"{len(names)} of them"
+        words = f"{some} have missing numbers and no rule for these. For all of them at once:"
         presses = [
             remedy(MISSING[way], {name: {"missing": way} for name in names}) for way in ("level", "drop", "median")
         ]

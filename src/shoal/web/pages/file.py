@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ __all__ = ["FilePage"]
 
 TOGETHER = "Linked tables (patients, visits): drop their files, or the folder they are in, all at once."
 ACCEPTED = ".csv,.tsv,.txt,.gz,.parquet,.sas7bdat,.xpt,.dta,.sav,.zsav,.por,.xlsx,.xlsm,.xlsb,.xls,.ods,.shoal"
+BOOKS = ".csv,.tsv,.txt,.xlsx,.xls,.ods,.json"
+CODEBOOK = "Names, labels, codes: a table, REDCap's dictionary, or JSON. The roles are proposed with it."
 _READING = ("delimiter", "encoding", "decimal", "sheet")
 
 
@@ -52,10 +55,12 @@ class FilePage(Page):
             class_="drop",
         )
         bar = tag("progress", id="bar", hidden=True, aria_label="Uploading the file", data_most=str(most))
+        book = tag("input", type="file", id="codebook", accept=BOOKS)
+        codebook = field("Its codebook, if there is one: choose it first", book, CODEBOOK)
         sample = tag("button", "Try it on simulated data", type="button", data_do="sample")
         beside = tag("span", "2,000 rows of a simulated health survey.", class_="note")
         sent = tag("p", "", id="sent", role="status", class_="note")
-        return tag("div", drop, bar, sent, tag("div", sample, beside, class_="actions"))
+        return tag("div", drop, bar, sent, codebook, tag("div", sample, beside, class_="actions"))
 
     def _ways(self) -> Html | None:
         if not self.controller.by_path:
@@ -79,6 +84,7 @@ class FilePage(Page):
             "Best for large files: they are read in place, and only a working copy is kept in the private folder. A "
             "folder with a file for each table opens as linked tables, and so does a workbook with * for its sheet."
         )
+        book = tag("input", type="text", name="codebook", class_="wide", placeholder="/data/codebook.csv")
         options = tag(
             "details",
             tag("summary", "How to read it"),
@@ -90,6 +96,8 @@ class FilePage(Page):
             line,
             problem(self.wrong.get("open")),
             tag("p", words, class_="note"),
+            field("Its codebook, if there is one", book, CODEBOOK),
+            problem(self.wrong.get("codebook")),
             options,
             data_do="open",
             class_="card",
@@ -174,8 +182,7 @@ class FilePage(Page):
 
     def _do(self, act: Act) -> None:
         if act.do == "open":
-            reading = {name: str(act.fields[name]) for name in _READING if act.fields.get(name)}
-            self._go(self.controller.open_by_path(str(act.fields.get("path", "")), **reading))
+            self._open({name: str(value) for name, value in act.fields.items() if value})
         elif act.do == "query":
             self._go(self.controller.open_query(str(act.fields.get("database", "")), str(act.fields.get("sql", ""))))
         elif act.do == "project":
@@ -184,6 +191,19 @@ class FilePage(Page):
             self._go(self.controller.open_sample())
         elif act.do == "forget-all" or (act.do == "forget" and act.of):
             self.controller.forget(act.of if act.do == "forget" else "")
+
+    def _open(self, fields: Mapping[str, str]) -> None:
+        """By path, with the codebook where there is one; what is wrong with that is said beside it."""
+        path, reading = fields.get("path", ""), {name: fields[name] for name in _READING if name in fields}
+        if fields.get("codebook", "").strip() and path.strip():
+            try:
+                book = self.controller.codebook(fields["codebook"], path, reading.get("sheet", ""))
+            except ShoalError as error:
+                self.wrong["codebook"] = str(error)
+                return
+            self._go(self.controller.open_by_path(path, codebook=book, **reading))
+            return
+        self._go(self.controller.open_by_path(path, **reading))
 
     def _go(self, session: Session) -> None:
         self.go = f"/b/{session.id}/columns"

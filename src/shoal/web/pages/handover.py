@@ -36,7 +36,7 @@ def handover_cards(controller: Controller, session: str, job: Job, *, wrong: Map
 def _sign(controller: Controller, id: str, job: Job, wrong: str) -> Html:
     session = controller.session(id)
     given = session.notes.get("decisions", {}).get(job.id, {})
-    done = notice(f"Signed by {given.get('by') or 'an unnamed person'}.") if given.get("signed") else None
+    done = notice(f"Signed by {given['by']}.") if given.get("signed") else None
     if not controller.by_path:
         words = "Signing needs a key on this machine: download the release and use `shoal sign`."
         return _card("1. Sign the decision", tag("p", words, class_="note"))
@@ -158,7 +158,7 @@ def releases_table(left: Sequence[Left]) -> Html:
         for one in left
     ]
     head = ["data set", "release", "day", "recipient", "rows", "people", "k", "stands", ""]
-    return rows_table("Releases", head, rows, numeric=[4, 5, 6], quiet=True)
+    return rows_table("Releases", head, rows, numeric=[4, 5, 6], quiet=True, kind="releases")
 
 
 def _withdraw_here(one: Left) -> Html:

@@ -16,6 +16,9 @@ from shoal.web.releases import left_before, withdraw
 __all__ = ["JobsPage", "MissingPage", "RefusedPage", "ReleasesPage", "ScoresPage"]
 
 
+LONGEST = 160
+
+
 class JobsPage(Page):
     """The jobs of every file, the newest first."""
 
@@ -31,7 +34,7 @@ class JobsPage(Page):
         if not jobs:
             none = tag("p", "Nothing has been run yet.", class_="lead")
             return {"body": join([tag("h1", "Jobs"), none, tag("a", "Open a file", href="/", class_="button main")])}
-        head = ["job", "state", "step", "seconds", ""]
+        head = ["job", "state", "step, or why it failed", "seconds", ""]
         table = rows_table("Jobs", head, map(self._row, jobs), numeric=[3], quiet=True)
         return {"body": join([tag("h1", "Jobs"), table])}
 
@@ -50,7 +53,8 @@ class JobsPage(Page):
         share = "" if job.step_share is None or job.is_over else f" {job.step_share:.0%}"
         seconds = f"{job.seconds:.0f}" if job.is_over else ""
         state = tag("span", job.state, class_=f"badge {job.state}")
-        return [name, state, f"{job.step or ''}{share}", seconds, Html("") if job.is_over else stop]
+        step = f"{job.step or ''}{share}" if job.error is None else tag("span", _short(str(job.error)), class_="note")
+        return [name, state, step, seconds, Html("") if job.is_over else stop]
 
     def _address(self, job: Job) -> str:
         session = self.controller.home(job)
@@ -65,6 +69,10 @@ class JobsPage(Page):
             self.controller.jobs.cancel(act.of)
 
 
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
 class ReleasesPage(Page):
     """What left before, of every data set: the user's register of releases."""
 
@@ -72,7 +80,7 @@ class ReleasesPage(Page):
 
     def facts(self) -> Any:
         """The register as it stands."""
-        return left_before() if self.controller.registers else None
+        return left_before(self.controller.files()) if self.controller.registers else None
 
     def parts(self) -> dict[str, Html]:
         """A table, with a way to withdraw what never left."""
@@ -84,7 +92,7 @@ class ReleasesPage(Page):
         if not self.controller.registers:
             none = tag("p", "The register is turned off (shoal web --no-register).", class_="problem")
             return {"body": join([tag("h1", "Releases"), none])}
-        left = left_before()
+        left = left_before(self.controller.files())
         none = tag("p", "Nothing has left yet.", class_="note")
         return {"body": join([*head, releases_table(left) if left else none])}
 
@@ -92,7 +100,7 @@ class ReleasesPage(Page):
         """Withdraw."""
         if act.do == "withdraw":
             try:
-                withdraw(act.of, str(act.fields.get("because", "")))
+                withdraw(act.of, str(act.fields.get("because", "")), self.controller.files())
             except ShoalError as error:
                 self.wrong["withdraw"] = str(error)
 

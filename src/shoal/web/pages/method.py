@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import urlencode
 
 from shoal.compliance import PRESETS
 from shoal.errors import ShoalError
@@ -15,6 +16,7 @@ from shoal.schema import Schema
 from shoal.web.catalogue import Goal, goal, goals
 from shoal.web.forms import read_words
 from shoal.web.inspect import Opened
+from shoal.web.pages.column_grid import NO_RANGE
 from shoal.web.pages.editor import add_slot, change_slot, draw_slots, fault, remove_slot, slots_of, words_of
 from shoal.web.pages.form_controls import Columns
 from shoal.web.pages.layout import field, problem, select
@@ -62,11 +64,7 @@ class MethodPage(SessionPage):
         )
 
     def _goals(self) -> Html:
-        now = self.controller.goal(self.session)
-        try:
-            schema = self.controller.schema(self.session)
-        except ShoalError:
-            schema = Schema(())
+        now, schema = self.controller.goal(self.session), self._schema()
         linked = self.controller.is_linked(self.session)
         fitting = [one for one in goals() if not linked or one.for_linked]
         cards = [_card(one, one == now, one.lacks(schema)) for one in fitting]
@@ -140,6 +138,7 @@ class MethodPage(SessionPage):
             "div",
             tag("h2", "Run"),
             settle if unsettled else None,
+            self._lacks(),
             problem(self.wrong.get("run")),
             self._forecast(opened),
             tag("div", run, sample, compare, class_="actions"),
@@ -148,6 +147,20 @@ class MethodPage(SessionPage):
             tag("div", save, class_="actions"),
             class_="card",
         )
+
+    def _lacks(self) -> Html | None:
+        """What the goal needs first, beside the button that would fail without it."""
+        now = self.controller.goal(self.session)
+        lacks = "" if now is None else now.lacks(self._schema())
+        role = f"?{urlencode({'role': NO_RANGE})}" if now and "synthesize" in now.families else ""
+        link = tag("a", "Go to the columns", href=f"/b/{self.session}/columns{role}")
+        return tag("p", f"Required first: {lacks} ", link, class_="problem") if lacks else None
+
+    def _schema(self) -> Schema:
+        try:
+            return self.controller.schema(self.session)
+        except ShoalError:
+            return Schema(())
 
     def _forecast(self, opened: Opened) -> Html:
         found = self.controller.forecast(self.session)

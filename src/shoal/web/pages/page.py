@@ -9,6 +9,7 @@ what it shows); equal facts have equal stamps, and then nothing is drawn.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -138,7 +139,9 @@ def serve(app: FastAPI, path: str, build: Build) -> None:
         if seen is None:
             theme = request.cookies.get("theme", "")
             return HTMLResponse(document(page, theme), page.status, headers=NO_STORE)
-        return Response(status_code=204) if seen == page.stamp else JSONResponse(_answer(page), headers=NO_STORE)
+        if seen == page.stamp:
+            return Response(status_code=204)
+        return JSONResponse(_answer(page, _marks(request)), headers=NO_STORE)
 
     @app.post(path)
     async def change(request: Request) -> Response:
@@ -155,9 +158,16 @@ def shown(page: Said, request: Request) -> Response:
     return HTMLResponse(document(page, request.cookies.get("theme", "")), page.status, headers=NO_STORE)
 
 
-async def _words(request: Request) -> Any:
-    import json
+def _marks(request: Request) -> Mapping[str, Any]:
+    """The marks of the parts that a browser has, where it says so."""
+    try:
+        given = json.loads(request.headers.get("x-shoal-marks", "{}"))
+    except ValueError:
+        return {}
+    return given if isinstance(given, Mapping) else {}
 
+
+async def _words(request: Request) -> Any:
     body = b""
     async for chunk in request.stream():
         body += chunk

@@ -41,8 +41,9 @@ def _curve(curve: Mapping[str, Any] | None, limit: float) -> Html | None:
 def _sizes(sizes: Sequence[Mapping[str, Any]]) -> Html | None:
     if not sizes:
         return None
-    words = "How many people each record hides among, before and after."
-    return _figure("Class sizes", charts.bars(sizes, words), words)
+    label = "How many people each record hides among, before and after"
+    words = "Share of the records by how many people each hides among. Grey: before. Teal: after."
+    return _figure("Class sizes", charts.bars(sizes, label), words)
 
 
 def _links(found: Mapping[str, Any] | None) -> Html | None:
@@ -58,7 +59,7 @@ def _links(found: Mapping[str, Any] | None) -> Html | None:
         tag("div", tag("p", when, class_="note"), charts.heat_map(names, values, f"Correlations, {when}"))
         for when, values in maps.items()
     ]
-    words = "Teal: positive; rust: negative; the darker the stronger. Rest the pointer on a cell for its number."
+    words = "Teal: positive; rust: negative; the fuller, the stronger. Rest the pointer on a cell for its number."
     return _figure("Correlations", tag("div", *pictures, class_="side"), words)
 
 
@@ -90,7 +91,7 @@ def _pairs(found: Mapping[str, Any] | None, picked: str) -> Html | None:
         tag("p", "all pairs: press one", class_="note"),
         charts.pair_map(names, {(one["a"], one["b"]): one["kept"] for one in pairs}, _pair_name(chosen)),
     )
-    words = "Share of each two columns' joint distribution that is kept: the darker, the more is lost."
+    words = "Share of each two columns' joint distribution that is kept: the fuller the colour, the more is lost."
     return _figure("Pairs of columns", join([chooser, tag("div", whole, *tables, class_="side")]), words)
 
 

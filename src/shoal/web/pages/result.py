@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from shoal.errors import ParameterError, ShoalError
 from shoal.report.markup import Html, join, tag
+from shoal.report.numbers import count
 from shoal.web.cache import DRAWINGS
+from shoal.web.catalogue import bare_columns
 from shoal.web.controller import Controller, title_of
+from shoal.web.error_text import Failure
 from shoal.web.handover import sign_release, write_release
 from shoal.web.inspect import Opened
 from shoal.web.job import Job
+from shoal.web.pages.column_grid import NO_RANGE
 from shoal.web.pages.handover import handover_cards, ways_on
 from shoal.web.pages.history import ran_before, run_again
 from shoal.web.pages.layout import problem
@@ -92,22 +97,47 @@ class ResultPage(SessionPage):
         heading = "Cancelled" if job.state == "cancelled" else "Nothing was released"
         refused = job.error.releases if job.error else ()
         groups = bool(job.error and job.error.keeps_groups)
-        on = ways_on(left_before(), refused, groups=groups, wrong=self.wrong.get("run", "")) if refused else None
+        on = (
+            ways_on(left_before(self.controller.files()), refused, groups=groups, wrong=self.wrong.get("run", ""))
+            if refused
+            else None
+        )
         return join(
             [
                 tag("h1", heading),
                 tag("p", title_of(job), class_="lead"),
-                problem(str(job.error)) if job.error else None,
+                self._why(job.error) if job.error else None,
                 on,
                 tag("p", "Nothing was written.", class_="note"),
                 tag(
                     "div",
                     tag("a", "Change the method", href=f"/b/{self.session}/method", class_="button main"),
-                    tag("a", "Change the columns", href=f"/b/{self.session}/columns", class_="button"),
+                    tag("a", "Change the columns", href=self._cure(job.error), class_="button"),
                     class_="actions",
                 ),
             ]
         )
+
+    def _why(self, error: Failure) -> Html | None:
+        """What was wrong; of columns each rule once, with a link to every column that breaks it."""
+        rules = dict.fromkeys(rule for _, rule in error.columns)
+        broken = {rule: [name for name, one in error.columns if one == rule] for rule in rules}
+        lines = [tag("p", *self._linked(names), tag("br"), _sentence(rule)) for rule, names in broken.items()]
+        return tag("div", *lines, class_="problem", role="alert") if lines else problem(str(error))
+
+    def _linked(self, names: Sequence[str]) -> list[Html | str]:
+        place = f"/b/{self.session}/columns?"
+        links = [tag("a", name, href=f"{place}{urlencode({'column': name, 'q': name})}") for name in names]
+        said = tag("strong", f"{count(len(names))} columns: " if len(names) > 1 else "")
+        return [said, *(part for link in links for part in (link, ", "))][:-1]
+
+    def _cure(self, error: Failure | None) -> str:
+        """Where the columns are changed: those that lack a public range, if that is what was wrong."""
+        place, names = f"/b/{self.session}/columns", {name for name, _ in error.columns} if error else set()
+        if not names or self.controller.is_linked(self.session):
+            return place
+        bare = names <= set(bare_columns(self.controller.schema(self.session)))
+        return f"{place}?{urlencode({'role': NO_RANGE})}" if bare else place
 
     def _answer(self, job: Job, result: Mapping[str, Any]) -> Html:
         view, limit = result["view"], self.controller.risk_limit(self.session)
@@ -116,11 +146,11 @@ class ResultPage(SessionPage):
                 self._head(job, result),
                 tiles(result, view, limit),
                 to_watch(view, limit),
-                who_is_at_risk(view, limit),
+                each_column(view["columns"]) if result["synthetic"] else who_is_at_risk(view, limit),
                 measures(view, limit),
                 in_full(view, self.controller.measured(self.session, job)),
                 linked_tables(view),
-                promises(result["claims"]),
+                promises(result["claims"], result.get("account")),
             ]
         )
 
@@ -186,7 +216,7 @@ class ResultPage(SessionPage):
         given: dict[str, str] = {}
         try:
             if act.do == "run-withdrawn":
-                withdraw(act.of, str(act.fields.get("because", "")))
+                withdraw(act.of, str(act.fields.get("because", "")), self.controller.files())
                 self.controller.record(self.session, f"withdrawn: release {act.of}")
             elif act.do == "run-despite":
                 given = {"despite": _reason(str(act.fields.get("despite", "")))}
@@ -240,7 +270,8 @@ def _evidence(id: str, job: Job) -> Html:
 
 def _drawn_evidence(result: Mapping[str, Any]) -> Html:
     view = result["view"]
-    return join([each_column(view["columns"]), rows_beside(view["rows"]), _notes(result["notes"])])
+    columns = None if result["synthetic"] else each_column(view["columns"])  # there they are the first picture
+    return join([columns, rows_beside(view["rows"]), _notes(result["notes"])])
 
 
 def _running(job: Job) -> Html:
@@ -261,6 +292,10 @@ def _notes(notes: Sequence[str]) -> Html | None:
         return None
     items = tag("ul", *(tag("li", note) for note in notes))
     return tag("details", tag("summary", f"What else happened ({len(notes)})"), items)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _reason(text: str) -> str:

@@ -20,7 +20,8 @@ __all__ = ["held_to", "in_full", "levels_chosen", "linked_tables", "measures", "
 
 def tiles(result: Mapping[str, Any], view: Mapping[str, Any], limit: float) -> Html:
     """Four figures: rows, risk, use, and the strongest promise."""
-    return tag("div", _rows_tile(view), _risk_tile(view, limit), _use_tile(view), _promise_tile(result), class_="tiles")
+    rows = _drawn_tile(view) if result["synthetic"] else _rows_tile(view)
+    return tag("div", rows, _risk_tile(view, limit), _use_tile(view), _promise_tile(result), class_="tiles")
 
 
 def _rows_tile(view: Mapping[str, Any]) -> Html:
@@ -31,18 +32,26 @@ def _rows_tile(view: Mapping[str, Any]) -> Html:
     return _tile("Rows released", count(lost["out"]), f"of {count(lost['came'])}; {said}", sort)
 
 
+def _drawn_tile(view: Mapping[str, Any]) -> Html:
+    lost = view["lost"]
+    return _tile("Rows drawn", count(lost["out"]), f"from {count(lost['came'])} real ones; none is a person's", "good")
+
+
 def _risk_tile(view: Mapping[str, Any], limit: float) -> Html:
     first = held_to(view["risk"][0], limit)
     verdict = {"good": "within", "bad": "above"}.get(first.verdict)
     words = f"{verdict} the accepted {percent(first.limit)}" if verdict and first.limit is not None else ""
     before = "" if first.before is None else f"{percent(first.before)} before; "
-    return _tile(_title(first), percent(first.value), f"{before}{words}", first.verdict)
+    some = view["lost"]["out"] < view["lost"]["used"]
+    whom = "of all people, those left out among them; " if some and first.value is not None else ""
+    return _tile(_title(first), percent(first.value), f"{whom}{before}{words}", first.verdict)
 
 
 def _use_tile(view: Mapping[str, Any]) -> Html:
     first = Reading.from_dict(view["use"][0])
-    chance = "" if first.chance is None else f"{first.against}: {_said(first, first.chance)}"
-    return _tile(_title(first), _said(first, first.value), chance, first.verdict)
+    before = "" if first.before is None else f"{_said(first, first.before)} before"
+    beside = before if first.chance is None else f"{first.against}: {_said(first, first.chance)}"
+    return _tile(_title(first), _said(first, first.value), beside, first.verdict)
 
 
 def _promise_tile(result: Mapping[str, Any]) -> Html:
@@ -52,7 +61,9 @@ def _promise_tile(result: Mapping[str, Any]) -> Html:
         return _tile("Promised", "nothing", "What was measured is no promise.", "bad")
     first = claims[0]
     value = percent(first["value"]) if 0 < first["value"] < 1 else number(first["value"])
-    return _tile(f"Promised: {first['kind']}", value, f"{first['basis']}; {len(claims)} promises in all", "good")
+    return _tile(
+        f"Promised: {first['kind']}", value, f"{first['basis']}; {plural(len(claims), 'promise')} in all", "good"
+    )
 
 
 def _tile(name: str, value: str, beside: str, sort: str = "") -> Html:
@@ -65,8 +76,7 @@ def _tile(name: str, value: str, beside: str, sort: str = "") -> Html:
     )
 
 
-def _measured(heading: str, found: Sequence[Mapping[str, Any]], limit: float) -> Html:
-    readings = [held_to(one, limit) for one in found]
+def _measured(heading: str, readings: Sequence[Reading]) -> Html:
     first = _readings(heading, [one for one in readings if one.first])
     rest = [one for one in readings if not one.first]
     words = tag("summary", plural(len(rest), "more measure"))
@@ -130,8 +140,8 @@ def measures(view: Mapping[str, Any], limit: float) -> Html:
     return tag(
         "section",
         tag("div", tag("h2", "Risk and use, before → after"), accepted_risk(limit), class_="split"),
-        _measured("Risk", view["risk"], limit),
-        _measured("Use", view["use"], limit),
+        _measured("Risk", _risks(view, limit)),
+        _measured("Use", _uses(view)),
         key,
     )
 
@@ -172,8 +182,11 @@ def _sampled(asked: Sequence[Mapping[str, Any]], full: Mapping[str, Mapping[str,
 
 def to_watch(view: Mapping[str, Any], limit: float) -> Html:
     """What the person who decides should look at first: limits that are not met, then what else stands out."""
-    readings = [held_to(one, limit) for one in (*view["risk"], *view["use"])]
-    found = [*filter(None, map(_alarm, readings)), *(tag("li", text) for text in view["watch"])]
+    readings = [*_risks(view, limit), *_uses(view)]
+    alarms = [one for one in readings if one.first and one.verdict in ("bad", "watch")]
+    told = [one.meaning for one in alarms]
+    found = [_alarm(one, once=one.meaning not in told[:i]) for i, one in enumerate(alarms)]
+    found += [tag("li", text) for text in view["watch"]]
     if not found:
         words = "Nothing stands out. That proves nothing: read the assumptions of the promises."
         return tag("section", tag("h2", "What to watch"), tag("p", words, class_="note"), class_="to-watch")
@@ -185,15 +198,14 @@ def to_watch(view: Mapping[str, Any], limit: float) -> Html:
     )
 
 
-def _alarm(one: Reading) -> Html | None:
-    """A reading of those that are read first which misses its limit, or is clearly worse than its yardstick."""
-    if not one.first or one.verdict not in ("bad", "watch"):
-        return None
+def _alarm(one: Reading, *, once: bool) -> Html:
+    """A reading which misses its limit, or is clearly worse than its yardstick; what it means is said `once`."""
     if one.verdict == "bad" and one.limit is not None:
         beside = f", the limit is {_said(one, one.limit)}"
     else:
         beside = "" if one.chance is None else f"; {one.against}: {_said(one, one.chance)}"
-    return tag("li", f"{_title(one)}: {_said(one, one.value)}{beside}. ", tag("span", one.meaning, class_="note"))
+    meaning = tag("span", one.meaning, class_="note") if once else None
+    return tag("li", f"{_title(one)}: {_said(one, one.value)}{beside}. ", meaning)
 
 
 def linked_tables(view: Mapping[str, Any]) -> Html | None:
@@ -232,8 +244,8 @@ def _known(one: Mapping[str, Any]) -> list[Child]:
     return [f"{which}{how}", percent(one["before"]), percent(one["after"]), picture]
 
 
-def promises(claims: Sequence[Mapping[str, Any]]) -> Html:
-    """Each promise with its basis, and its assumptions folded in."""
+def promises(claims: Sequence[Mapping[str, Any]], account: Mapping[str, str] | None = None) -> Html:
+    """Each promise with its basis, and its assumptions folded in; what the privacy account of the file has left."""
     items = [
         tag(
             "li",
@@ -245,7 +257,9 @@ def promises(claims: Sequence[Mapping[str, Any]]) -> Html:
         for claim in claims
     ]
     none = tag("p", "Nothing is promised. A measurement is no promise.", class_="note")
-    return tag("section", tag("h2", "What is promised"), tag("ul", *items, class_="promises") if items else none)
+    listed = tag("ul", *items, class_="promises") if items else none
+    spent = f"Privacy account of this file: {account['spent']} spent, {account['left']} left." if account else ""
+    return tag("section", tag("h2", "What is promised"), listed, tag("p", spent) if spent else None)
 
 
 def _assumptions(claim: Mapping[str, Any]) -> Html | None:
@@ -263,6 +277,10 @@ def levels_chosen(view: Mapping[str, Any]) -> Html | None:
         return None
     names = [*dict.fromkeys([*(one["column"] for one in levels), *blanks])]
     chosen = {one["column"]: one for one in levels}
+    if not levels:  # each row has its own level of detail, or all of it
+        cells: list[list[Child]] = [[name, _blank(share)] for name, share in blanks.items()]
+        table = rows_table("Blank cells", ["column", "blank"], cells, kind="levels", quiet=True)
+        return tag("section", tag("h2", "What was blanked"), table)
     rows = [[name, _level(chosen.get(name)), _blank(blanks.get(name, 0.0))] for name in names]
     table = rows_table("Levels chosen", ["column", "level of detail", "blank"], rows, kind="levels", quiet=True)
     return tag("section", tag("h2", "What was coarsened"), table)
@@ -283,10 +301,23 @@ def _blank(share: float) -> Child:
     return tag("span", f"{percent(share)} of the rows", class_="verdict bad" if share > 0.2 else None)
 
 
+def _risks(view: Mapping[str, Any], limit: float) -> list[Reading]:
+    return [held_to(one, limit) for one in view["risk"]]
+
+
+def _uses(view: Mapping[str, Any]) -> list[Reading]:
+    """What is kept or blank is no risk, and is not held to the risk that is accepted."""
+    return [Reading.from_dict(one) for one in view["use"]]
+
+
 def held_to(words: Mapping[str, Any], accepted: float) -> Reading:
-    """A reading, held to the accepted risk where it is a share that should be low and has no stricter limit."""
+    """A reading, held to the accepted risk where it is a share that should be low and has no stricter limit.
+
+    One whose own yardstick is above the accepted risk (half of new rows, say) is held to that.
+    """
     one = Reading.from_dict(words)
-    is_risk = one.first and one.shows == "share" and one.better == "lower"
+    own = one.against != "chance" and one.chance is not None and one.chance > accepted
+    is_risk = one.first and one.shows == "share" and one.better == "lower" and not own
     if not is_risk or (one.limit is not None and one.limit <= accepted):
         return one
     return replace(one, limit=accepted, basis="accepted")

@@ -82,7 +82,7 @@ def state_line(controller: Controller, session: str, opened: Opened) -> Html:
     """One line: file, rows, columns, people unique now, recipe, last result, written or not; undo beside it."""
     items = [
         _item("File", tag("a", opened.name, href=f"/b/{session}/columns", title=opened.path)),
-        _item("Rows", _rows(opened)),
+        _item("Rows", tag("span", _rows(opened), title=_rows(opened) if opened.tables else None)),
         _item("Columns", count(opened.n_columns)),
         _item("Unique now", _unique(controller, session)),
         _item("Recipe", tag("a", _recipe(controller, session), href=f"/b/{session}/method")),

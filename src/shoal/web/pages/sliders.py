@@ -27,6 +27,7 @@ def draw_sliders(view: Mapping[str, Any], chosen: Mapping[str, int]) -> Html | N
         tag("h2", "Try other levels"),
         tag("p", words, class_="note"),
         tag("div", tag("div", *rows, class_="sliders"), _effect(lattice, made, at), class_="two wide-left"),
+        class_="try",
     )
 
 

@@ -56,7 +56,7 @@ const send = (body, fields = []) => {
   const settle = () => { for (const [field, typed] of sent) if (field.typed === typed) field.typing = false; };
   queue = queue.then(() => reach({ method: 'POST', body: JSON.stringify({ ...body, marks: known() }), headers: { 'Content-Type': 'application/json' } }))
     .then((answer) => { if (!(answer.refused && body.do)) settle(); apply(answer); return answer; })
-    .catch(() => { settle(); stamp = ''; say(SILENT); return {}; }) // the next look draws what is true
+    .catch(() => { settle(); stamp = ''; marks = {}; say(SILENT); return {}; }) // the next look draws what is true
     .finally(() => { busy -= 1; if (!busy) root.classList.remove('busy'); });
   return queue;
 };
@@ -64,7 +64,7 @@ const send = (body, fields = []) => {
 const look = async () => {
   if (!busy && document.visibilityState === 'visible') {
     try {
-      const asked = turn, answer = await reach({ method: 'GET' });
+      const asked = turn, answer = await reach({ method: 'GET', headers: { 'X-Shoal-Marks': JSON.stringify(marks) } });
       if (asked === turn) apply(answer);
       if (lost) say('');
       lost = false;

@@ -1,16 +1,16 @@
 // Make one tree like another with as few changes as can be: what has the focus, was typed, unfolded or scrolled stays.
 
 const keyOf = (node) => {
-  if (node.nodeType !== 1) return '';
+  if (node.nodeType !== 1 || !node.hasAttributes()) return '';
   if (node.id) return `#${node.id}`;
-  if (node.dataset.key) return node.dataset.key;
+  const key = node.getAttribute('data-key'), name = node.getAttribute('name');
+  if (key) return key;
   if (node.tagName === 'FORM' && node.dataset.do) return `form ${node.dataset.do} ${node.dataset.of || ''}`;
-  const name = node.getAttribute('name');
   return name && node.type !== 'radio' ? `${node.tagName} ${name}` : '';
 };
 
 // Whole pieces that often stay as they are: one look tells, and only what was typed or chosen there may still differ.
-const PIECES = new Set(['TR', 'SELECT', 'FIGURE', 'TABLE', 'DL', 'svg']);
+const PIECES = new Set(['TR', 'TD', 'TH', 'SELECT', 'FIGURE', 'TABLE', 'DL', 'svg']);
 const isSame = (now, next) => PIECES.has(now.tagName) && now.isEqualNode(next);
 
 export const morph = (now, next) => {
@@ -70,6 +70,7 @@ const children = (now, next) => {
 // The fields of two trees that are equal otherwise.
 const controls = (now, next) => {
   control(now, next);
+  if (!now.firstElementChild) return;
   const after = next.querySelectorAll('input, select, textarea');
   now.querySelectorAll('input, select, textarea').forEach((field, i) => control(field, after[i]));
 };

@@ -37,12 +37,22 @@ export const watchFiles = (say) => {
   const most = Number(bar.dataset.most);
   let sending = false;
 
+  const newMark = () => crypto.getRandomValues(new Uint32Array(2)).reduce((text, n) => text + n.toString(16).padStart(8, '0'), '');
+  const sendBook = async (book) => { // before its file, which then names it by the mark
+    const mark = newMark(), words = await sendOne(book, `/codebooks/${encodeURIComponent(book.name)}?mark=${mark}`, () => {});
+    return { ...words, mark };
+  };
+
   const sendAll = async (files) => {
-    const together = files.length > 1 ? crypto.getRandomValues(new Uint32Array(2)).reduce((text, n) => text + n.toString(16).padStart(8, '0'), '') : '';
+    const book = document.getElementById('codebook')?.files[0];
+    const beside = book ? await sendBook(book) : {};
+    if (beside.problem) return beside;
+    const together = files.length > 1 ? newMark() : '';
     const drop = () => fetch(`/files?together=${together}`, { method: 'DELETE', headers: { 'X-Shoal': 'workbench' }, keepalive: true });
     if (together) window.addEventListener('pagehide', drop); // left between two files: what came of them goes
     for (const file of files) {
-      const address = `/files/${encodeURIComponent(file.name)}${together ? `?together=${together}` : ''}`;
+      const asked = together ? `?together=${together}` : beside.mark ? `?codebook=${beside.mark}` : '';
+      const address = `/files/${encodeURIComponent(file.name)}${asked}`;
       const words = await sendOne(file, address, (done, total) => {
         bar.max = total; bar.value = done;
         sent.textContent = `Sending ${file.name}: ${size(done)} of ${size(total)}`;
@@ -59,6 +69,7 @@ export const watchFiles = (say) => {
     if (sending) { say('Wait until what is being sent has arrived, or reload the page to stop.'); return; }
     const large = files.find((file) => file.size > most);
     if (large) { say(`${large.name} has ${size(large.size)}; at most ${size(most)} can be uploaded. Open it by its path, or start with --upload-limit.`); return; }
+    if (files.length > 1 && document.getElementById('codebook')?.files.length) { say('codebook: must be omitted with linked tables. Propose one table at a time with it.'); return; }
     say('');
     sending = true;
     bar.hidden = false;
