@@ -243,7 +243,8 @@ def _section_seven(study: CampCrestStudy) -> Html:
         for p in (*small, *remedy)
     ]
     head = ("Grouping", "Masking", "k", "Linkage (%)", "Records in groups of one class (%)", "ABICO (%)")
-    caption = f"Groups of {_SMALL}, or of the size tried that is nearest, with centroid, and CREST at {percent(min(study.settings.levels))} linkage"
+    level = percent(min(study.settings.levels))
+    caption = f"Groups of {_SMALL}, or of the nearest size that was tried, with centroid; CREST at {level} linkage"
     return join([paragraph(words), rows_table(caption, head, rows, numeric=range(2, 6))])
 
 
