@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from shoal.datasets import acs, acs_schema
-from shoal.datasets.acs import is_acs
+from shoal.datasets.american_community import is_acs
 from shoal.errors import InputError
 
 PUMS = pl.DataFrame(

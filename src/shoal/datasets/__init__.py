@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from shoal.exports import on_demand
 
 if TYPE_CHECKING:
-    from shoal.datasets.acs import acs, acs_schema
+    from shoal.datasets.american_community import acs, acs_schema
     from shoal.datasets.bulk_data import fhir, fhir_schema, write_fhir
     from shoal.datasets.discharges import discharge, discharge_schema
     from shoal.datasets.inpatients import inpatient, inpatient_schema

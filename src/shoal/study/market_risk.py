@@ -32,7 +32,7 @@ import numpy as np
 
 from shoal.arrays import FloatArray
 from shoal.datasets import health_survey, health_survey_schema
-from shoal.datasets.acs import acs, is_acs
+from shoal.datasets.american_community import acs, is_acs
 from shoal.errors import InputError, ParameterError
 from shoal.params import Help, Range, check
 from shoal.processes import ONE_THREAD
