@@ -17,6 +17,7 @@ from shoal.cli.console import out as screen
 from shoal.cli.console import print_table
 from shoal.cli.options import File, Overwrite, Reading, SchemaFile, check_free, grouped, required
 from shoal.cli.output import answer, product
+from shoal.cli.proposal import print_proposal
 from shoal.conform import prepare
 from shoal.datasets.bulk_data import fhir, fhir_schema
 from shoal.datasets.layouts import LAYOUTS, pack_schema
@@ -30,8 +31,8 @@ from shoal.recipe.rules import check_rules
 from shoal.repair import problems_of, safe_fixes
 from shoal.schema import LinkedSchema, Schema, read_schema
 from shoal.schema.amend import amended
-from shoal.schema.infer import propose
-from shoal.schema.infer_linked import propose_linked
+from shoal.schema.infer import Proposal, propose
+from shoal.schema.infer_linked import LinkedProposal, propose_linked
 
 __all__ = ["PACK", "app", "pack"]
 
@@ -196,24 +197,27 @@ def infer(
     check_free(out, overwrite)
     if linked and codebook is not None:
         raise ParameterError("--codebook", "must be omitted with --linked", hint="Propose one table at a time with it.")
-    text = _linked_text(file, reading) if linked else _text(file, codebook, reading)
+    made = _linked(file, reading) if linked else _single(file, codebook, reading)
+    text = made.to_toml()
     answer(schema=text, out=out)
     if out is None:
         product(text)
-    else:
-        write_text(out, text)
-        screen.print(f"Wrote {out}. Correct it: the roles decide what is protected.", markup=False, soft_wrap=True)
+        return
+    write_text(out, text)
+    if isinstance(made, Proposal):
+        print_proposal(made)
+    screen.print(f"Wrote {out}. Correct it: the roles decide what is protected.", markup=False, soft_wrap=True)
 
 
-def _text(file: Path | None, codebook: Path | None, reading: Reading) -> str:
+def _single(file: Path | None, codebook: Path | None, reading: Reading) -> Proposal:
     source = reading.source(file, "schema infer", codes=None)
-    return propose(source.frame, source.labels, codebook=codebook).to_toml()
+    return propose(source.frame, source.labels, codebook=codebook)
 
 
-def _linked_text(file: Path | None, reading: Reading) -> str:
+def _linked(file: Path | None, reading: Reading) -> LinkedProposal:
     place = required(file, "FOLDER", "schema infer")
     options = {name: getattr(reading, name) for name in READING if name not in ("sheet", "sql")}
-    return propose_linked(read_linked(str(place), names_in(str(place)), **options).frame).to_toml()
+    return propose_linked(read_linked(str(place), names_in(str(place)), **options).frame)
 
 
 @app.command(epilog=_CHECK)
