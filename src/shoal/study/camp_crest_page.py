@@ -235,14 +235,15 @@ def _section_seven(study: CampCrestStudy) -> Html:
         "were linked and 21.2% were in groups of one class, on Offer 16.0% and 19.9%. The paper's remedy is "
         "CAMP-CREST at less than 1% linkage, with no group of one class left."
     )
-    small = [p for g in GROUPERS for p in study.curve(g, "centroid") if p.k == _SMALL]
+    curves = [study.curve(g, "centroid") for g in GROUPERS]
+    small = [min(curve, key=lambda p: (abs(p.k - _SMALL), p.k)) for curve in curves if curve]
     remedy = [p for p in study.at(min(study.settings.levels)) if p.grouping == "CREST"]
     rows: list[list[Child]] = [
         [p.grouping, p.masking, f"{p.k:,}", _hundred(p.linkage), _hundred(p.homogeneous_share), _hundred(p.abico)]
         for p in (*small, *remedy)
     ]
     head = ("Grouping", "Masking", "k", "Linkage (%)", "Records in groups of one class (%)", "ABICO (%)")
-    caption = f"Groups of {_SMALL} with centroid, and CREST at {percent(min(study.settings.levels))} linkage"
+    caption = f"Groups of {_SMALL}, or of the size tried that is nearest, with centroid, and CREST at {percent(min(study.settings.levels))} linkage"
     return join([paragraph(words), rows_table(caption, head, rows, numeric=range(2, 6))])
 
 

@@ -89,14 +89,14 @@ def _contrast(study: PegsStudy, tail: str, starts: str) -> str:
     reset = [p for p, r in both if -_difference(p, r)[0] > _difference(p, r)[1]]
     said = "; ".join(
         f"ε = {number(p.epsilon_per_row or 0)}: {p.marginal_mae:.4f} and {r.marginal_mae:.4f} (reset minus PeGS "
-        f"{_difference(p, r)[0]:+.4f} ± {_difference(p, r)[1]:.4f})"
+        f"{number(_difference(p, r)[0])} ± {number(_difference(p, r)[1])})"
         for p, r in both
         if (p.epsilon_per_row or 0) in (1.0, *(e for e in EPSILONS if e >= HIGH))
     )
     return (
         f"PeGS against reset (blocks of 10) with {starts}: mean difference of margins. {said}; 95% intervals over "
-        f"{both[0][0].n_files} file(s) each. Reset is better beyond its interval at ε = {_listed(reset)} per row, PeGS "
-        f"at ε = {_listed(plain)}."
+        f"{both[0][0].n_files} files each. Beyond its interval, reset is better {_listed(reset)}, PeGS "
+        f"{_listed(plain)}."
     )
 
 
@@ -112,7 +112,9 @@ def _difference(p: Point, r: Point) -> tuple[float, float]:
 
 
 def _listed(points: list[Point]) -> str:
-    return ", ".join(number(p.epsilon_per_row or 0) for p in points) or "none"
+    """At which ε, or nowhere."""
+    found = ", ".join(number(p.epsilon_per_row or 0) for p in points)
+    return f"at ε = {found} per row" if found else "nowhere"
 
 
 def _starts() -> str:
@@ -159,8 +161,8 @@ def _imputation(study: PegsStudy) -> str:
         f"Imputation at ε = 1 per row differs from the original by {point.marginal_mae:.4f} in margins; uniform "
         f"noise by "
         f"{floor.marginal_mae:.4f}. Below ε ≈ {len(study.sizes)} per row (one for each column) it is close to noise. "
-        f"PeGS with realistic starts is nearer beyond its interval at ε = {_listed(nearer)} per row, imputation at "
-        f"ε = {_listed(farther)}."
+        f"PeGS with realistic starts is nearer beyond its interval {_listed(nearer)}, imputation "
+        f"{_listed(farther)}."
     )
 
 
@@ -315,7 +317,7 @@ def _coefficient_plot(study: PegsStudy, what: str, field: str, original: tuple[f
     chart = chart.encode(
         x=alt.X("term:N", title=None, sort=list(_TERMS), axis=alt.Axis(labelAngle=-30)),
         y=alt.Y("value:Q", title="coefficient / original's", axis=alt.Axis(tickCount=4, format="~g")),
-        color=colours(_COLOURS, list(ROW_METHODS), 2),
+        color=colours(_COLOURS, list(ROW_METHODS), 1),
     )
     words = f"{what.capitalize()} model at ε = {number(epsilon)} per row"
     return figure(draw(chart + rule(1.0), f"Coefficients: {words}"), f"{words}. Dashed: the original.")
@@ -334,7 +336,7 @@ def _row(p: Point) -> list[Child]:
     return [
         p.method,
         "–" if p.epsilon_per_row is None else number(p.epsilon_per_row),
-        "–" if p.epsilon_per_data_set is None else f"{p.epsilon_per_data_set:,.4g}",
+        "–" if p.epsilon_per_data_set is None else number(p.epsilon_per_data_set),
         f"{p.marginal_mae:.4f}",
         f"{p.age_mae:.4f}",
         f"{p.pair_variation:.3f}",
@@ -393,7 +395,7 @@ def _curves(
             "epsilon:Q", title=across, scale=alt.Scale(type="log"), axis=alt.Axis(values=[0.1, 1, 10, 100], format="~g")
         ),
         y=alt.Y("value:Q", title=None, scale=scale, axis=alt.Axis(tickCount=4, format="~g")),
-        color=colours(_COLOURS, lines, 2),
+        color=colours(_COLOURS, lines, 1),
     )
     return figure(
         draw(chart + rule(floor), f"{title} against {across}"), f"{title}. Dashed: a resample of the original."
