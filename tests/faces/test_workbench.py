@@ -147,7 +147,7 @@ def test_from_a_file_to_a_signed_release_that_verifies(new_page, session, survey
     open_file(page, survey)
 
     assert page.get_by_label("role of name", exact=True).input_value() == "identifier"
-    wait_for(page, "records are unique in their 4 quasi-identifiers")
+    wait_for(page, "people are unique in their 4 quasi-identifiers")
     wait_for(page, "What would help most")
     assert page.title().startswith("survey.csv · Columns")
     assert serious(page) == []

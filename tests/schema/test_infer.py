@@ -171,7 +171,7 @@ def test_many_levels_are_not_printed():
 
 def test_missing_numbers_ask_for_a_choice():
     _, reason = column_of("age", [None, float("nan"), *range(58)])
-    assert "2 of 60 cells are missing: choose 'level', 'drop', 'median' or a number" in reason
+    assert "2 of 60 cells are missing: choose level, drop, median or a number" in reason
     _, reason = column_of("town", [None, "a"] * 30)
     assert reason.endswith("30 of 60 cells are missing.")
 

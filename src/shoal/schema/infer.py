@@ -296,7 +296,7 @@ def _gaps(fact: Facts, *, numeric: bool = False) -> str:
     if not n_missing:
         return ""
     share = f"{n_missing:,} of {len(fact.cells):,} cells {'is' if n_missing == 1 else 'are'} missing"
-    return f"{share}: choose 'level', 'drop', 'median' or a number" if numeric else share
+    return f"{share}: choose level, drop, median or a number" if numeric else share
 
 
 def _sentence(*parts: str) -> str:

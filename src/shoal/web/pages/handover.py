@@ -157,13 +157,13 @@ def releases_table(left: Sequence[Left]) -> Html:
         ]
         for one in left
     ]
-    head = ["data set", "release", "day", "recipient", "rows", "people", "k", "stands", ""]
+    head = ["data set", "release", "day", "recipient", "rows", "people", "k", "beside others", ""]
     return rows_table("Releases", head, rows, numeric=[4, 5, 6], quiet=True, kind="releases")
 
 
 def _withdraw_here(one: Left) -> Html:
     label = f"Why {one.release} is withdrawn"
-    entry = tag("input", type="text", name="because", placeholder="it never left", aria_label=label)
+    entry = tag("input", type="text", name="because", placeholder="reason: it never left", aria_label=label)
     press = tag("button", "Withdraw", type="submit", class_="small", aria_label=f"Withdraw {one.release}")
     return tag("form", entry, press, data_do="withdraw", data_of=one.release, class_="inline-form")
 

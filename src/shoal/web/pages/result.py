@@ -29,6 +29,7 @@ from shoal.web.releases import left_before, withdraw
 
 __all__ = ["ResultPage"]
 
+OUTDATED = "Columns or recipe have changed since: this is what came of the earlier ones. Run again for the new ones."
 LOST = "This result was removed together with its file. Open the file again, then run it."
 
 
@@ -144,6 +145,7 @@ class ResultPage(SessionPage):
         return join(
             [
                 self._head(job, result),
+                tag("p", OUTDATED, class_="fine") if self.controller.is_outdated(self.session, job) else None,
                 tiles(result, view, limit),
                 to_watch(view, limit),
                 each_column(view["columns"]) if result["synthetic"] else who_is_at_risk(view, limit),
