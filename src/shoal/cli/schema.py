@@ -17,7 +17,7 @@ from shoal.cli.console import out as screen
 from shoal.cli.console import print_table
 from shoal.cli.options import File, Overwrite, Reading, SchemaFile, check_free, grouped, required
 from shoal.cli.output import answer, product
-from shoal.cli.proposal import print_proposal
+from shoal.cli.proposal import print_proposal, print_rows
 from shoal.conform import prepare
 from shoal.datasets.bulk_data import fhir, fhir_schema
 from shoal.datasets.layouts import LAYOUTS, pack_schema
@@ -26,8 +26,9 @@ from shoal.files import write_table, write_text
 from shoal.files.linked import names_in, read_linked
 from shoal.files.source import READING
 from shoal.linked import Collection
+from shoal.recipe.derived import derived_faults
 from shoal.recipe.linked import check_events
-from shoal.recipe.rules import check_rules
+from shoal.recipe.rules import check_rules, rule_faults
 from shoal.repair import problems_of, safe_fixes
 from shoal.schema import LinkedSchema, Schema, read_schema
 from shoal.schema.amend import amended
@@ -234,7 +235,7 @@ def check(
         _check_linked(reading.source(file, "schema check", rules).frame, rules)
         return
     prepared = prepare(reading.table(file, "schema check", rules), rules)
-    check_rules(prepared)
+    Problems([*rule_faults(prepared), *derived_faults(prepared)]).raise_if_any()
     answer(n_usable=prepared.n, n_rows=prepared.n_original, columns=[c.name for c in prepared.schema.columns])
     answer(notes=prepared.notes)
     rows = [[c.name, c.role, c.kind or "", str(c.missing)] for c in prepared.schema.columns]
@@ -275,9 +276,12 @@ def fix(
     table = reading.table(file, "schema fix", rules)
     fixes = safe_fixes(table, rules)
     answer(fixes=[{"column": one.column, "entries": one.entries, "reason": one.reason} for one in fixes])
-    for one in fixes:
-        entries = "remove its entry" if one.entries is None else _spelled(one.entries)
-        screen.print(f"{one.column}: {entries}  ({one.reason})", markup=False)
+    rows = [(one.column, "remove its entry" if one.entries is None else _spelled(one.entries)) for one in fixes]
+    reasons = dict.fromkeys(one.reason for one in fixes)
+    for reason in reasons:
+        print_rows(
+            reason[:1].upper() + reason[1:], [row for row, one in zip(rows, fixes, strict=True) if one.reason == reason]
+        )
     if fixes and (yes or typer.confirm(f"Write {len(fixes)} changes to {schema}?", err=True)):
         text = schema.read_text(encoding="utf-8-sig")
         write_text(schema, amended(text, {one.column: one.entries for one in fixes}))

@@ -120,4 +120,6 @@ def _values(fact: Facts, what: str) -> str:
 
 
 def _of(part: int, whole: int) -> str:
+    if whole == 1:
+        return "it"
     return f"{part} of the {whole}" if part < whole else f"each of the {whole}"

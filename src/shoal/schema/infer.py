@@ -73,7 +73,7 @@ class Proposal(Record):
 
     `doubtful` are values that may stand for an absence, by column; `undecided` the columns that nothing speaks for,
     which are quasi-identifiers out of caution, and may be sensitive; `follows` the quasi-identifiers that follow from
-    other columns in every row; `unused` what a codebook describes and the table does not have.
+    others; `unused` what a codebook describes and the table does not have.
 
     Examples
     --------
@@ -167,12 +167,12 @@ def propose(table: Any, labels: Labels | None = None, *, codebook: Codebook = No
 
 
 def _made_from(found: Sequence[Dependency], roles: Mapping[str, Guess]) -> dict[str, tuple[str, ...]]:
-    """Quasi-identifiers that follow from others in every row; of two that say the same, the later one."""
+    """Quasi-identifiers that follow from others in all rows or nearly all; of two that say the same, the later one."""
     made: dict[str, tuple[str, ...]] = {}
     place = {name: i for i, name in enumerate(roles)}
     for one in sorted(found, key=lambda one: -place[one.column]):
         names = (one.column, *one.of)
-        if one.share == 1 and all(roles[name].role == "quasi" for name in names) and not set(one.of) & set(made):
+        if all(roles[name].role == "quasi" for name in names) and not set(one.of) & set(made):
             made.setdefault(one.column, one.of)
     return made
 

@@ -327,7 +327,7 @@ def _rows(path: Path) -> list[list[str]]:
 
 
 def toml_comment(text: str) -> str:
-    """A text as comment lines of a width that screens show."""
+    """A text as comment lines of a width that screens show, without signs that TOML forbids there."""
     said = ("".join(sign if sign.isprintable() else " " for sign in line) for line in text.splitlines())
     lines = [part for line in said for part in wrap(line, 110, break_long_words=False)]
     return "".join(f"# {line}\n" for line in lines)
