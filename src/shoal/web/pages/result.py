@@ -90,7 +90,9 @@ class ResultPage(SessionPage):
         return self._answer(job, job.result)
 
     def _none(self) -> Html:
-        words = problem(LOST) if self.job else tag("p", "Nothing has been run for this file.", class_="lead")
+        ran = bool(self.controller.session(self.session).notes.get("ran"))
+        said = "Nothing has been run since the project was opened." if ran else "Nothing has been run for this file."
+        words = problem(LOST) if self.job else tag("p", said, class_="lead")
         choose = tag("a", "Choose a method", href=f"/b/{self.session}/method", class_="button main")
         return join([words, choose, ran_before(self.controller.session(self.session))])
 
