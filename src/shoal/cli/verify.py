@@ -76,5 +76,6 @@ def _summary(result: Verification) -> str:
     if n_failed:
         return f"{n_failed} of {len(result.checks)} checks fail."
     if n_word:
-        return f"No check fails; {n_word} entries rest on the publisher's word alone."
+        entries = "1 entry rests" if n_word == 1 else f"{n_word} entries rest"
+        return f"No check fails; {entries} on the publisher's word alone."
     return "No check fails, and nothing rests on the publisher's word alone."

@@ -95,7 +95,7 @@ class ColumnsPage(SessionPage):
         """A link to the columns whose role nobody could tell."""
         names = (opened.proposal or {}).get("undecided", ())
         quasi = [name for name in names if self.words.get(name, {}).get("role") == "quasi"]
-        words = f"Show the {len(quasi)} that are quasi only because nothing told what they are"
+        words = f"Show the {len(quasi)} that are quasi only because nothing pointed to a role"
         return tag("a", words, href=f"/b/{self.session}/columns?role=undecided") if len(quasi) > 1 else None
 
     def _grid(self, opened: Opened, found: Mapping[str, Any]) -> Grid:

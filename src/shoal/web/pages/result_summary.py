@@ -290,7 +290,7 @@ def _level(level: Mapping[str, Any] | None) -> Child:
     if level is None:
         return "as it was"
     at, height = level["level"], level["height"]
-    words = "as it was" if at == 0 else "not told at all" if at >= height else f"level {at} of {height}"
+    words = "as it was" if at == 0 else "suppressed" if at >= height else f"level {at} of {height}"
     picture = charts.bullet(None, at / max(1, height), None, f"{level['column']}: {words}")
     return join([picture, " ", words])
 
