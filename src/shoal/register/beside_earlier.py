@@ -44,7 +44,7 @@ class Beside(Record):
     n_releases
         How many releases the data set had by then.
     resembles
-        Another data set whose people have the same identifiers, and which it was not checked against; None: there is none.
+        Another data set whose people have the same identifiers, not checked against; None: there is none.
     """
 
     releasable: ClassVar[bool] = False
@@ -105,7 +105,7 @@ class Beside(Record):
     def not_held_against(self) -> str:
         """What to do where another data set may be of the same people, for inside."""
         return (
-            f"its people have the identifiers of those of data set '{self.resembles}', which it was not held against; "
+            f"its people have the identifiers of those of data set '{self.resembles}', which it was not checked against; "
             f"if they are the same people, name it: --data {shlex.quote(str(self.resembles))}"
         )
 
