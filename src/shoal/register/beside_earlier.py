@@ -105,7 +105,7 @@ class Beside(Record):
     def not_held_against(self) -> str:
         """What to do where another data set may be of the same people, for inside."""
         return (
-            f"its people have the identifiers of those of data set '{self.resembles}', which it was not checked against; "
+            f"its people have the identifiers of those of data set '{self.resembles}', which was not checked; "
             f"if they are the same people, name it: --data {shlex.quote(str(self.resembles))}"
         )
 
