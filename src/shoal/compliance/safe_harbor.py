@@ -142,14 +142,19 @@ class SafeHarbor(Coarsener):
         found = self.judged(counted)
         made = {name: self._column(series(frame, name), found, counted[name]) for name in counted}
         columns = {name: _levels(column, prepared.schema) for name, column in made.items() if column is not None}
+        known = {name: series(frame, name).to_frame("value").with_columns(count=pl.lit(1)) for name in columns}
         return Coarsened(
-            columns=columns, kept=np.ones(prepared.n, dtype=np.bool_), facts=self.facts, outside=_held(found, columns)
+            columns=columns,
+            kept=np.ones(prepared.n, dtype=np.bool_),
+            facts=self.facts,
+            details=_held(found, columns),
+            outside=_held(found, _mostly_rewritten(columns, known)),
         )
 
     def apply_counted(
         self, schema: Schema, counted: Mapping[str, pl.DataFrame]
     ) -> tuple[dict[str, pl.DataFrame], dict[str, list[str]]]:
-        """What is written for each of the different values of a column, and which columns held what.
+        """What is written for each different value of a column, and which columns held what, as far as it shows.
 
         `counted` has the values (``value``) of each released column with their rows (``count``), missing ones too; the
         tables have columns ``from`` and ``to``. What is refused is what `apply` refuses of the rows themselves.
@@ -159,7 +164,7 @@ class SafeHarbor(Coarsener):
         made = {name: self._column(cells["value"].alias(name), found, cells) for name, cells in counted.items()}
         columns = {name: _levels(column, schema) for name, column in made.items() if column is not None}
         maps = {name: pl.DataFrame({"from": counted[name]["value"], "to": new}) for name, new in columns.items()}
-        return maps, _held(found, columns)
+        return maps, _held(found, _mostly_rewritten(columns, counted))
 
     def judged(self, counted: Mapping[str, pl.DataFrame]) -> Scan:
         """What the columns hold, once nothing in them must be refused."""
@@ -216,8 +221,24 @@ class SafeHarbor(Coarsener):
         return years.alias(column.name)
 
 
-def _held(found: Scan, columns: Mapping[str, pl.Series]) -> dict[str, list[str]]:
-    """The columns that were rewritten, by what they held; what is written there shows it."""
+def _mostly_rewritten(columns: Mapping[str, pl.Series], counted: Mapping[str, pl.DataFrame]) -> list[str]:
+    """The columns of which most known cells were rewritten, so that what is written there shows what they held.
+
+    That a few were, such as ages over 89, tells of these people, and a later step may leave them out.
+    """
+    return [name for name, new in columns.items() if _rewritten_share(new, counted[name]) > 0.5]
+
+
+def _rewritten_share(new: pl.Series, cells: pl.DataFrame) -> float:
+    both = cells.select(pl.col("value").cast(pl.String), pl.col("count"), new.cast(pl.String).alias("new")).drop_nulls(
+        "value"
+    )
+    other = both.filter(pl.col("value").ne_missing(pl.col("new")))
+    return int(other["count"].sum()) / max(1, int(both["count"].sum()))
+
+
+def _held(found: Scan, columns: Iterable[str]) -> dict[str, list[str]]:
+    """The columns that were rewritten, by what they held."""
     held = {name: next(f.identifier for f in found.findings if f.column == name) for name in columns}
     return {title: [name for name, other in held.items() if other == title] for title in dict.fromkeys(held.values())}
 

@@ -326,5 +326,6 @@ def _rows(path: Path) -> list[list[str]]:
 
 
 def _toml_column(column: Column, comment: str) -> str:
-    head = "".join(f"# {line}\n" for line in comment.splitlines())
+    said = ("".join(sign if sign.isprintable() else " " for sign in line) for line in comment.splitlines())
+    head = "".join(f"# {line}\n" for line in said)
     return head + tomli_w.dumps({"columns": {column.name: column.to_dict()}})
