@@ -238,7 +238,7 @@ class _Seen:
     def _signature(self) -> Check | None:
         path = self.folder / SIGNATURE
         if self.signer is None:
-            text = "not checked: name the publisher's public key (--signer)"
+            text = "name the publisher's public key (--signer)"
             return Check(name="signature", holds=None, detail=text) if path.is_file() else None
         key = PublicKey.read(self.signer)
         if path.is_symlink() or not path.is_file():
