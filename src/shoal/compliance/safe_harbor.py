@@ -7,13 +7,13 @@ rewritten in every released column, whatever its role:
 
 - ZIP codes become their first three digits, or ``000`` where 20,000 people or fewer live in all ZIP codes with these
   digits (see below; what isn't a ZIP code becomes ``000``, too);
-- dates, by name or by value, become years; a year of birth that shows an age over 89 in the year of the data becomes
-  the latest such year;
+- dates, by name or by value, become years; a year that shows an age over 89 in the year of the data (of birth, or of
+  anything else that somebody under 90 can't have lived to see) becomes the latest such year;
 - ages over 89 become 90, which stands for 90 and over;
 - other places smaller than a state (city, county, tract, coordinates) are suppressed.
 
 What can't be judged is refused until a person says what it is: a region that may be smaller than a state, numbers in a
-column of dates that are no dates, years of birth of people who may be over 89 while the year of the data isn't given.
+column of dates that are no dates, years of people who may be over 89 while the year of the data isn't given.
 
 A *limited data set* (164.514(e)) may keep dates, cities, ZIP codes and ages; only the first rule applies, and street
 addresses count as names do.
@@ -47,6 +47,7 @@ from shoal.compliance.scan import (
     OLDEST,
     Finding,
     Scan,
+    born_long_ago,
     counted_cells,
     lower_ends,
     scan_counted,
@@ -171,7 +172,7 @@ class SafeHarbor(Coarsener):
         check(self)
         _check_zips(self.small_zips or ())
         found = scan_counted(counted, year=self.year)
-        _refuse(type(self).__name__, _direct(found), _unclear(found, self._born(counted)))
+        _refuse(type(self).__name__, _direct(found), _unclear(found, self._born(counted, found)))
         return found
 
     @property
@@ -187,16 +188,17 @@ class SafeHarbor(Coarsener):
             "places smaller than a state are suppressed",
         )
 
-    def _born(self, counted: Mapping[str, pl.DataFrame]) -> list[Finding]:
-        """Dates of birth, once they are years, of people who may be over 89; none where the year is given."""
+    def _born(self, counted: Mapping[str, pl.DataFrame], found: Scan) -> list[Finding]:
+        """Dates, once they are years, of people who may be over 89; none where the year is given."""
         if self.year is not None:
             return []
+        dated = {finding.column for finding in found.of(DATES)}
         years = {
             name: cells.with_columns(year_of(cells["value"]).alias("value")).drop_nulls("value")
             for name, cells in counted.items()
-            if speaks_of_birth(name)
+            if name in dated or speaks_of_birth(name)
         }
-        return list(scan_counted(years).of(AGES))
+        return [finding for name, cells in years.items() for finding in born_long_ago(name, cells)]
 
     def _column(self, column: pl.Series, found: Scan, counted: pl.DataFrame) -> pl.Series | None:
         """What is written instead of a column, if anything."""
@@ -216,7 +218,7 @@ class SafeHarbor(Coarsener):
 
     def _years(self, column: pl.Series) -> pl.Series:
         years = year_of(column)
-        if self.year is not None and speaks_of_birth(column.name):
+        if self.year is not None:
             years = years.clip(lower_bound=self.year - OLDEST - 1)
         return years.alias(column.name)
 
