@@ -148,7 +148,7 @@ def test_what_left_before_forbids_and_there_are_ways_on(page, tmp_path, serious,
     sees(page, "k-member")
     runs(page)
     sees(page, "must hold beside release 1 of the same people")
-    sees(page, "There are three ways on")
+    sees(page, "There are three options")
     assert serious(page) == []
     screenshot(page, "refused")
     page.get_by_role("button", name="Release despite it").click()

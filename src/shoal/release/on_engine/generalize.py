@@ -180,4 +180,4 @@ def _coded(engine: Engine, relation: Relation, schema: Schema, items: _Items, do
     left_out = np.ones(len(items.raw), dtype=np.bool_)
     left_out[items.prepared.rows[own]] = False
     chosen = engine.recode(engine.select(relation, released), maps, items.raw.filter(pl.Series(left_out)).unique())
-    return engine.narrow(engine.keep(chosen), [name for name in released if name not in schema.quasi])
+    return engine.narrow(engine.keep(chosen), released)

@@ -87,7 +87,7 @@ class ReleasesPage(Page):
     def parts(self) -> dict[str, Html]:
         """A table, with a way to withdraw what never left."""
         lead = (
-            "Every release of the same people is held against those before it: together they can tell more than each "
+            "Every release of the same people is checked against earlier ones: together they can reveal more than each "
             "alone. A release is entered when it is written or downloaded. Withdraw one that never left."
         )
         head = [tag("h1", "Releases"), tag("p", lead, class_="lead"), problem(self.wrong.get("withdraw"))]

@@ -304,5 +304,7 @@ def _sentence(text: str) -> str:
 
 def _reason(text: str) -> str:
     if not text.strip():
-        raise ParameterError("reason", "must be given", hint="It is printed in the report and kept in the register.")
+        raise ParameterError(
+            "reason", "must be given", hint="It is printed in the report and recorded in the register."
+        )
     return text.strip()

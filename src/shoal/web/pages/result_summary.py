@@ -290,7 +290,7 @@ def _level(level: Mapping[str, Any] | None) -> Child:
     if level is None:
         return "unchanged"
     at, height = level["level"], level["height"]
-    words = "unchanged" if at == 0 else "removed" if at >= height else f"level {at} of {height}"
+    words = "unchanged" if at == 0 else "suppressed" if at >= height else f"level {at} of {height}"
     picture = charts.bullet(None, at / max(1, height), None, f"{level['column']}: {words}")
     return join([picture, " ", words])
 
