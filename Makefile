@@ -46,7 +46,8 @@ test-full:
 test-spark: $(STAMP)
 	@command -v java >/dev/null || (test "$$(id -u)" = 0 && $(APT) openjdk-17-jre-headless >/dev/null)
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -e ".[spark]" "pyspark[connect]"
-	SHOAL_SPARK=1 $(BIN)/pytest tests/engines/test_spark.py tests/engines/test_verbs.py tests/engines/test_synthesize.py tests/engines/test_traps.py -k "spark and (scan or not csv)"
+	SHOAL_SPARK=1 $(BIN)/pytest tests/engines/test_spark.py tests/engines/test_verbs.py tests/engines/test_synthesize.py tests/engines/test_traps.py \
+		tests/engines/test_faults.py -k "spark and (scan or not csv)"
 
 # The ledger is tested on a real PostgreSQL; where it can't be installed those tests are skipped and say so.
 postgres:

@@ -60,11 +60,13 @@ def test_a_file_that_changes_while_it_is_read(engine, visits, tmp_path):
         engine.collect(engine.count(engine.scan(inputs), ["age"]))
 
 
-def test_a_line_that_is_too_long_shows_no_cell(engine, tmp_path):
+def test_a_line_that_is_too_long_shows_no_cell(engine, tmp_path, capfd):
+    """Neither in the error nor in a log: Spark's quotes the line."""
     (tmp_path / "a.csv").write_text("a,b\n1,2\n3,4,SENTINEL\n")
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=r"a\.csv") as caught:
         engine.collect(engine.scan(Inputs.of(tmp_path / "a.csv")))
     assert "SENTINEL" not in str(caught.value)
+    assert "SENTINEL" not in "".join(capfd.readouterr())
 
 
 def test_a_name_with_signs_of_patterns_and_quotes(engine, tmp_path):
